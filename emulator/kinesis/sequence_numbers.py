@@ -13,7 +13,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 _LENGTH = 56
-_LAST_MILLIS = 10**13 - 1
+LAST_MILLIS = 10**13 - 1
+"""The last arrival time, in ms, that 13 digits hold."""
 
 
 class Position(NamedTuple):
@@ -36,12 +37,7 @@ def prefix(epoch: int, shard: int, stream: int) -> str:
 
 def number(shard_prefix: str, ordinal: int, arrival: int) -> str:
     """The sequence number of record ``ordinal``, which arrived at ``arrival`` ms since the epoch."""
-    return f"{shard_prefix}{ordinal:016d}{bounded(arrival):013d}"
-
-
-def bounded(arrival: int) -> int:
-    """``arrival`` limited to what 13 digits can hold."""
-    return min(max(0, arrival), _LAST_MILLIS)
+    return f"{shard_prefix}{ordinal:016d}{min(max(0, arrival), LAST_MILLIS):013d}"
 
 
 def position(sequence_number: str) -> Position | None:

@@ -52,7 +52,8 @@ class Shard:
         It is never before the last record's, the shard's creation, or the trim ``horizon``. The sandbox's
         clock may be set back behind the horizon, and a record with that time would be trimmed at once.
         """
-        return sequence_numbers.bounded(max(now, horizon, self.records.last_arrival, self.state.created))
+        latest = max(now, horizon, self.records.last_arrival, self.state.created)
+        return min(max(0, latest), sequence_numbers.LAST_MILLIS)
 
     def starting_sequence_number(self) -> str:
         return sequence_numbers.number(self.prefix, 0, self.state.created)

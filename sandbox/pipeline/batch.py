@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from sandbox.pipeline.deduplication import mark_batch
+from sandbox.pipeline.deduplication import Identities, mark_batch
 from sandbox.pipeline.figures import count_figures
 from sandbox.pipeline.files import Attempt, write_here
-from sandbox.pipeline.identities import Identities
 from sandbox.pipeline.parsing import build_judge
 from sandbox.pipeline.routing import choose_tables, write_outcomes
 from sandbox.pipeline.sequences import write_finished

@@ -1,19 +1,108 @@
-"""Pipeline stage: mark rows that arrived before. Its state is a bounded window of the tables themselves."""
+"""Pipeline stage: mark rows that arrived before. Its state is a bounded window of the tables themselves.
+
+An index in the driver keeps the cost of a batch constant. It holds 64-bit hashes of the identities in the
+window, 12 bytes for each, and is rebuilt from the tables when a run begins. It shows for most rows that they
+are not duplicates, without reading a table. For the other rows it names the files to read, and those decide.
+"""
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from sandbox.pipeline.identities import Identities
-from sandbox.pipeline.tables import read_files
+from sandbox.pipeline.tables import Commit, File, Tables, read_files
 
 if TYPE_CHECKING:
     import numpy as np
+    import pyarrow as pa
     from pyspark.sql import DataFrame
 
 KEY = ["stream", "identity"]
 ROW = ["part", "day", "row"]
 """The key of a row of a batch: its partition, its day, and its index in the file of the two."""
+
+IDENTIFIED = ("messages", "parts", "rejects", "queued")
+"""The tables whose rows count as first arrivals."""
+
+
+def hash_identities(streams: pa.Array, identities: pa.Array) -> np.ndarray[Any, Any]:
+    """Hash each pair to an int64 that is the same in every process."""
+    import numpy as np
+    import pandas as pd
+    import pyarrow.compute as pc
+
+    pairs = pc.binary_join_element_wise(streams.cast("string"), identities.cast("string"), "\n")
+    hashes: np.ndarray[Any, Any] = pd.util.hash_array(pairs.to_numpy(zero_copy_only=False), categorize=False)
+    return hashes.view(np.int64)
+
+
+@dataclass
+class Identities:
+    """The identities of the last ``window`` seconds of arrival time."""
+
+    tables: Tables
+    window: float
+    _lasts: dict[int, float] = field(default_factory=dict)
+    _loaded: int = -1
+
+    def __post_init__(self) -> None:
+        import numpy as np
+
+        self._keys: np.ndarray[Any, Any] = np.empty(0, np.int64)
+        self._batches: np.ndarray[Any, Any] = np.empty(0, np.int32)
+
+    def __len__(self) -> int:
+        return len(self._keys)
+
+    def suspects(self, found: np.ndarray[Any, Any], first: float) -> tuple[np.ndarray[Any, Any], list[File]]:
+        """Keys of a batch that occur twice or occurred before, and the files that hold the earlier rows.
+
+        ``first`` is the first arrival of the batch in seconds since the epoch.
+        """
+        import numpy as np
+
+        self._load(first - self.window)
+        here, counts = np.unique(found, return_counts=True)
+        lows, highs = np.searchsorted(self._keys, here, "left"), np.searchsorted(self._keys, here, "right")
+        before = highs > lows
+        batches = {int(b) for low, high in zip(lows[before], highs[before], strict=True)
+                   for b in self._batches[low:high]}  # fmt: skip
+        files = [f for c in self.tables.commits if c.batch in batches for f in _files(c)]
+        return here[before | (counts > 1)], files
+
+    def _load(self, since: float) -> None:
+        """Add new commits, and remove commits that have left the window."""
+        for commit in self.tables.commits:
+            if commit.batch > self._loaded and commit.last is not None and commit.last >= since:
+                self._add(commit)
+        self._loaded = max((c.batch for c in self.tables.commits), default=self._loaded)
+        gone = [batch for batch, last in self._lasts.items() if last < since]
+        if gone:
+            import numpy as np
+
+            kept = ~np.isin(self._batches, gone)
+            self._keys, self._batches = self._keys[kept], self._batches[kept]
+            for batch in gone:
+                del self._lasts[batch]
+
+    def _add(self, commit: Commit) -> None:
+        import numpy as np
+        from pyarrow import parquet
+
+        place, new = self.tables.place, []
+        for file in _files(commit):
+            with parquet.ParquetFile(place.path(file.path), filesystem=place.filesystem) as stored:
+                rows = stored.read(columns=["stream", "identity"]).combine_chunks()
+            new += [hash_identities(*(c.combine_chunks() for c in rows.columns))] if rows.num_rows else []
+        added = np.sort(np.concatenate(new)) if new else self._keys[:0]
+        at = np.searchsorted(self._keys, added)
+        self._keys = np.insert(self._keys, at, added)
+        self._batches = np.insert(self._batches, at, np.int32(commit.batch))
+        self._lasts[commit.batch] = commit.last or 0.0
+
+
+def _files(commit: Commit) -> list[File]:
+    return [file for file in commit.files if file.table in IDENTIFIED]
 
 
 def mark_duplicates(rows: DataFrame, seen: DataFrame) -> DataFrame:

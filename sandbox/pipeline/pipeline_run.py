@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Literal
 from emulator.rng import new_uuid
 from sandbox.pipeline.audited import read_audit_batches
 from sandbox.pipeline.batch import Rules, process
+from sandbox.pipeline.deduplication import Identities
 from sandbox.pipeline.failures import PipelineFailedError, UsageError, WorkerLateError, describe_failure
 from sandbox.pipeline.files import Attempt
-from sandbox.pipeline.identities import Identities
 from sandbox.pipeline.publication import publish
 from sandbox.pipeline.spark_session import open_session
 from sandbox.pipeline.storing import Incoming

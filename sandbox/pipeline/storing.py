@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
+from sandbox.pipeline.deduplication import hash_identities
 from sandbox.pipeline.files import Attempt, Batches, Writers, by_day, partition
-from sandbox.pipeline.identities import hash_identities
 from sandbox.pipeline.tables import File
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from sandbox.pipeline.batch import Rules, process
+from sandbox.pipeline.deduplication import Identities
 from sandbox.pipeline.files import Attempt
-from sandbox.pipeline.identities import Identities
 from sandbox.pipeline.parsing import RECORDS
 from sandbox.pipeline.storing import Incoming
 from sandbox.pipeline.table_storage import TableStorage
