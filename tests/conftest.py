@@ -42,6 +42,15 @@ def usual_collector() -> Iterator[None]:
     gc.set_threshold(*_SELDOM)
 
 
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int | None:
+    """Three workers for two cores, since nearly half of a test's time is waiting; one each for ``test-slow``.
+
+    What is marked as slow takes all of a core, or measures time.
+    """
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return cores + cores // 2 if config.getoption("markexpr").startswith("not (") else None
+
+
 def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(Programs())
 

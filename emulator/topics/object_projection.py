@@ -67,7 +67,8 @@ class ObjectProjection:
     def step(self, session: Session) -> int:
         """Read a batch of every shard and return the number of records read."""
         with self._lock:
-            readings = [self._reading(shard) for shard in self._streams.shards() if self._wanted(shard)]
+            shards = [shard for shard in self._streams.shards() if shard.stream not in self._skipped]
+            readings = [self._find_cursor(shard) for shard in shards]
             found = merge_by_arrival(readings, self._streams)
             for _, record in found:
                 for command in self._commands(record.data):
@@ -85,10 +86,7 @@ class ObjectProjection:
                 return False
         return True
 
-    def _wanted(self, shard: ShardKey) -> bool:
-        return shard.stream not in self._skipped
-
-    def _reading(self, shard: ShardKey) -> ShardCursor:
+    def _find_cursor(self, shard: ShardKey) -> ShardCursor:
         if shard not in self._readings:
             after = self._positions.get(shard.stream, _place(shard))
             self._readings[shard] = ShardCursor(shard, len(self._readings), after)
@@ -100,11 +98,11 @@ class ObjectProjection:
             return []
         try:
             whole = self._whole(seen, raw)
-            return [] if whole is None else self._said(seen, body_of(whole))
+            return [] if whole is None else self._build_commands(seen, body_of(whole))
         except (SequenceError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
             return []  # The receivers of a message report its errors.
 
-    def _said(self, seen: Peek, body: bytes) -> list[Command]:
+    def _build_commands(self, seen: Peek, body: bytes) -> list[Command]:
         given = msgspec.json.decode(body)
         uuid = given.get("objectUUID") if isinstance(given, dict) else None
         if not isinstance(uuid, str):

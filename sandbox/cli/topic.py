@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from emulator.topics.client import TopicPort
     from emulator.topics.engine.commands import Publish
-    from emulator.topics.engine.outgoing_messages import Message, SowRecord
+    from emulator.topics.engine.outgoing_messages import Message
     from rdss_sandbox.shapes.topics import Topic
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -126,7 +126,7 @@ def sow(name: str, filter_: str, orderby: str, top_n: int | None, keys: bool, **
         messages = port.execute(command)
     for message in messages:
         for record in message.data if isinstance(message, SowMessage) else ():
-            _print_record(record, keys)
+            click.echo(_json(record) if keys else bytes(record.data))
 
 
 @topic.command()
@@ -272,10 +272,6 @@ def _content(messages: Iterable[Message]) -> Iterable[Message]:
     from emulator.topics.engine.outgoing_messages import OofMessage, PublishMessage, SowMessage
 
     return (each for each in messages if isinstance(each, PublishMessage | SowMessage | OofMessage))
-
-
-def _print_record(record: SowRecord, keys: bool) -> None:
-    click.echo(_json(record) if keys else bytes(record.data))
 
 
 def _json(value: Any) -> bytes:

@@ -93,7 +93,7 @@ class Checkpoints:
         try:
             if self._path is not None and registry.log.next > 1:
                 registry.log.sync()
-                _save(self._path, self._made(), fsync=self._fsync)
+                _save(self._path, self._build(), fsync=self._fsync)
             if self._retention is not None:
                 registry.log.trim(min(registry.clock.time() - self._retention, self._needed_since()))
         except OSError as error:
@@ -110,14 +110,19 @@ class Checkpoints:
     def _put(self) -> None:
         self._registry.schedule.put(0.0, self.write)
 
-    def _made(self) -> Checkpoint:
+    def _build(self) -> Checkpoint:
         topics = self._registry.topics.values()
         return Checkpoint(
             self._registry.log.next,
             self._definitions,
             self._registry.sequences,
             [entry for topic in topics for entry in _records(topic)],
-            [one for topic in topics for one in _waiting(topic)],
+            [
+                Waiting(topic.name, update.number, build_entry(update))
+                for topic in topics
+                if isinstance(topic.queue, MessageQueue)
+                for update in topic.queue.outstanding()
+            ],
             self._registry.arrivals,
         )
 
@@ -156,9 +161,3 @@ def _records(topic: LiveTopic) -> Iterator[Entry]:
         return
     for record in topic.store:
         yield build_entry(record.to_update(topic.name))
-
-
-def _waiting(topic: LiveTopic) -> Iterator[Waiting]:
-    if isinstance(topic.queue, MessageQueue):
-        for update in topic.queue.outstanding():
-            yield Waiting(topic.name, update.number, build_entry(update))

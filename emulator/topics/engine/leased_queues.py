@@ -1,6 +1,6 @@
 """Queues: each message goes to one subscriber, which leases it until it acknowledges it.
 
-    updated -> waiting --_hand_out--> leased --settle--> taken (logged)
+    update -> waiting --_hand_out--> leased --settle--> taken (logged)
                   ^                     |
                   +-----_give_back------+   end of lease, cancel, end of the subscription
 
@@ -114,7 +114,7 @@ class MessageQueue:
         else:
             self._take(numbers)
             if options.expire:
-                self._discarded(numbers, "forced_expire")
+                self._report_discarded(numbers, "forced_expire")
         self._dispatch()
         return len(numbers)
 
@@ -127,18 +127,20 @@ class MessageQueue:
 
     def _dispatch(self) -> None:
         """Hand out messages while a subscription can take them; without leases each makes room for more."""
-        while self._hand_out(self._chosen()) and not self._leases:
+        while self._hand_out(self._choose()) and not self._leases:
             pass
 
     @property
     def _leases(self) -> bool:
         return self._definition.semantics == "at-least-once"
 
-    def _chosen(self) -> list[tuple[Update, Subscription]]:
+    def _choose(self) -> list[tuple[Update, Subscription]]:
         chosen: list[tuple[Update, Subscription]] = []
         free = [one for one in self.takers if one.backlog < self._most(one) and not one.session.closed]
         for update in self._waiting.values() if free else ():
-            taker = next((one for one in free if _matches(self.takers[one], update)), None)
+            taker = next(
+                (one for one in free if (test := self.takers[one]) is None or test(update.data)), None
+            )
             if taker is None:
                 continue
             chosen.append((update, taker))
@@ -155,21 +157,21 @@ class MessageQueue:
 
     def _hand_out(self, chosen: list[tuple[Update, Subscription]]) -> bool:
         """Deliver the chosen messages; return False when there were none."""
-        if chosen and not self._leases and not self._taken_for_good(chosen):
+        if chosen and not self._leases and not self._take_for_good(chosen):
             return False
         messages: list[tuple[Subscription, PublishMessage]] = []
         for update, taker in chosen:
             del self._waiting[update.number]
             until = self._lend(update, taker) if self._leases else ""
             messages.append((taker, self._message(update, taker, until)))
-            # Whoever was served last comes last.
+            # The last one served moves to the end, so that takers have turns.
             self.takers[taker] = self.takers.pop(taker)
-        # Who cannot take a message may be closed by it, and what it held be handed out anew at once.
+        # A delivery that fails closes its session, and then its leased messages are handed out again at once.
         for taker, message in messages:
             taker.session.deliver(message)
         return bool(chosen)
 
-    def _taken_for_good(self, chosen: list[tuple[Update, Subscription]]) -> bool:
+    def _take_for_good(self, chosen: list[tuple[Update, Subscription]]) -> bool:
         for _, taker in chosen:
             taker.backlog -= 1
         try:
@@ -196,16 +198,17 @@ class MessageQueue:
     def _end_leases(self) -> None:
         now = self._registry.clock.elapsed()
         over: list[int] = []
-        while self._ends and (self._ends[0][0] <= now or self._stale(self._ends[0])):
-            _, number, lease = self._ends.popleft()
-            if self._leased.get(number) is lease:
+        while self._ends:
+            until, number, lease = self._ends[0]
+            lasts = self._leased.get(number) is lease
+            if lasts and until > now:
+                break
+            self._ends.popleft()
+            if lasts:
                 over.append(number)
         if self._ends:
             self._registry.schedule.put(self._ends[0][0] - now, self._end_leases)
         self._give_back(over)
-
-    def _stale(self, end: tuple[float, int, _Lease]) -> bool:
-        return self._leased.get(end[1]) is not end[2]
 
     def _give_back(self, numbers: list[int]) -> None:
         """Return these messages to their places in the queue."""
@@ -224,7 +227,7 @@ class MessageQueue:
         worn = [one for one in numbers if most is not None and self._cancels[one] >= most]
         if worn:
             self._take(worn)
-            self._discarded(worn, "max_cancels")
+            self._report_discarded(worn, "max_cancels")
         self._give_back([one for one in numbers if one in self._leased])
 
     def _expire(self, number: int) -> None:
@@ -236,7 +239,7 @@ class MessageQueue:
             self._registry.events.emit("topic.queue_failed", topic=self._topic.name, reason=refused.reason)
             self._registry.schedule.put(1.0, lambda: self._expire(number))
             return
-        self._discarded([number], "time_limit")
+        self._report_discarded([number], "time_limit")
         self._dispatch()
 
     def _take(self, numbers: list[int]) -> None:
@@ -253,11 +256,7 @@ class MessageQueue:
         entry = Entry("taken", self._topic.name, self._registry.clock.time(), numbers=tuple(numbers))
         self._registry.log.append(entry)
 
-    def _discarded(self, numbers: list[int], reason: Discarded) -> None:
+    def _report_discarded(self, numbers: list[int], reason: Discarded) -> None:
         self._registry.events.emit(
             "topic.queue_discarded", topic=self._topic.name, count=len(numbers), reason=reason
         )
-
-
-def _matches(test: Test | None, update: Update) -> bool:
-    return test is None or test(update.data)

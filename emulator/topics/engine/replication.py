@@ -133,11 +133,11 @@ class Replication:
     def links(self) -> list[TopicLink]:
         """The state of all downstreams, sorted by name."""
         with self._registry.lock:
-            return [self._seen(link) for _, link in sorted(self._links.items())]
+            return [self._describe(link) for _, link in sorted(self._links.items())]
 
     def links_of(self, topic: LiveTopic) -> tuple[TopicLink, ...]:
         """The downstreams of ``topic``. The caller must hold the registry's lock."""
-        return tuple(self._seen(link) for link in topic.links)
+        return tuple(self._describe(link) for link in topic.links)
 
     def on_more(self, name: str, more: Callable[[], None]) -> None:
         """Register ``more``, called on any thread when the log has an entry for the downstream ``name``."""
@@ -206,7 +206,8 @@ class Replication:
             refused = ""
             try:
                 for number, entry in shipment.entries:
-                    self._take_over(user, Arrival(shipment.source, number, _origin(entry, shipment)), entry)
+                    origin = shipment.source if entry.arrived is None else entry.arrived.origin
+                    self._take_over(user, Arrival(shipment.source, number, origin), entry)
                     registry.arrivals[shipment.source] = number
                 registry.arrivals[shipment.source] = shipment.upto
                 registry.log.sync()
@@ -257,17 +258,13 @@ class Replication:
         registry.keep(topic, gone)
         topic.withdraw(record, "expired" if entry.kind == "expired" else "deleted")
 
-    def _seen(self, link: Link) -> TopicLink:
+    def _describe(self, link: Link) -> TopicLink:
         state: Literal["up", "down", "refusing"] = "down" if not link.up else "refusing" if link.why else "up"
         said = link.downstream
         topics = tuple(self._topics.get(link.name, ()))
         return TopicLink(
             link.name, said.url, said.mode, state, link.behind, topics, link.downgraded, link.why
         )
-
-
-def _origin(entry: Entry, shipment: Shipment) -> str:
-    return shipment.source if entry.arrived is None else entry.arrived.origin
 
 
 def _check_downstreams(

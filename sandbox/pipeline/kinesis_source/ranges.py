@@ -31,13 +31,13 @@ def reading(
     Composed with later steps in one function, it keeps the bytes of records out of the JVM.
     """
     settings = Settings.of(options)
-    return lambda batches: _records(settings, batches)
 
+    def read(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            for row in batch.to_pylist():
+                yield from read_range(settings, _client(settings), ShardRange(**row))
 
-def _records(settings: Settings, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    for batch in batches:
-        for row in batch.to_pylist():
-            yield from read_range(settings, _client(settings), ShardRange(**row))
+    return read
 
 
 @lru_cache(maxsize=8)
