@@ -9,7 +9,6 @@ import signal
 import socket
 from collections.abc import Mapping
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Protocol
 
 from emulator.clock import Clock
@@ -24,11 +23,12 @@ from emulator.rabbitmq.broker_process import (
     start_broker,
 )
 from emulator.rabbitmq.broker_process import Broker as Server
-from emulator.relay.amqp.entry import Entry
 from emulator.settings.settings import Settings
 from emulator.streams.amqp_log import AmqpLog
 
 if TYPE_CHECKING:
+    from tempfile import TemporaryDirectory
+
     from emulator.relay.amqp.amqp_server import AmqpServer
 
 TARGET = "rabbitmq"
@@ -126,6 +126,7 @@ class SidecarBroker:
             self._events.emit("broker.failed", why=str(error))
             return
         from emulator.relay.amqp.amqp_server import AmqpServer
+        from emulator.relay.amqp.entry import Entry
 
         self._broker = broker
         token = self._settings.token
@@ -148,6 +149,8 @@ class SidecarBroker:
     def _choose_directory(self) -> Path:
         if self._settings.data_dir is not None:
             return self._settings.data_dir.resolve() / "rabbitmq"
+        from tempfile import TemporaryDirectory
+
         self._directory = TemporaryDirectory(prefix="sandbox-rabbitmq-")
         return Path(self._directory.name)
 

@@ -9,7 +9,6 @@ import traceback
 from collections.abc import Awaitable, Callable, Iterable, Iterator
 from contextlib import AsyncExitStack, contextmanager
 from functools import partial
-from importlib.metadata import version
 from typing import Any, Self, TypeAlias
 from urllib.parse import urlsplit
 
@@ -50,8 +49,7 @@ from emulator.topics.http import TopicsApp
 from rdss_sandbox.admission import Admission
 from rdss_sandbox.shapes.status import Status
 from rdss_sandbox.shapes.topology import Populated, Topology
-
-VERSION = version("rdss-sandbox")
+from rdss_sandbox.version import VERSION
 
 MakeResources: TypeAlias = Callable[[Components], object]
 

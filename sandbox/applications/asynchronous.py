@@ -20,9 +20,10 @@ from sandbox.processing import (
     TechnicalError,
     ValidationError,
 )
-from sandbox.processing.administration import Administration, Search
+from sandbox.processing.administration import Administration
 from sandbox.processing.confirmation import Confirmation
 from sandbox.processing.errors import Code
+from sandbox.processing.search import Search
 from sandbox.processing.states import FINAL
 from sandbox.receiver import Application, ApplicationError, Arrival
 from sandbox.repository import Repository

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from http import HTTPStatus
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import msgspec
 
@@ -29,14 +29,17 @@ from rdss_sandbox.shapes.processing import (
     Restart,
     Script,
 )
-from sandbox.processing.administration import Administration, Details, Search
-from sandbox.processing.errors import ProcessingError
-from sandbox.processing.integration import Integration, IntegrationError, build_routes, build_systems
-from sandbox.processing.processing import Processing
-from sandbox.processing.simulated_systems import SimulatedSystems
-from sandbox.processing.sources import Sources, find_forbidden_destination
-from sandbox.processing.stored_messages import Message, NewMessage
-from sandbox.processing.transitions import IllegalTransitionError
+from sandbox.processing.errors import IntegrationError, ProcessingError
+from sandbox.processing.search import Search
+
+if TYPE_CHECKING:
+    # Slow to import, and only needed once there is a message.
+    from sandbox.processing.administration import Administration, Details
+    from sandbox.processing.integration import Integration
+    from sandbox.processing.processing import Processing
+    from sandbox.processing.simulated_systems import SimulatedSystems
+    from sandbox.processing.sources import Sources
+    from sandbox.processing.stored_messages import Message
 
 _STORE = "processing.sqlite3"
 _FIELDS = AsyncMessage.__struct_fields__
@@ -58,12 +61,13 @@ class _Running(NamedTuple):
 class ProcessingResources:
     """The resources under ``/processing``.
 
-    Processing starts with the first request, or at once if the data directory has messages.
+    Processing starts with the first request, or at once if the data directory has messages. Without an
+    ``integration`` it is the default one.
     """
 
     _components: Components
 
-    def __init__(self, integration: Integration) -> None:
+    def __init__(self, integration: Integration | None) -> None:
         self._integration = integration
         self._running: _Running | None = None
         self._lock = threading.Lock()
@@ -82,7 +86,10 @@ class ProcessingResources:
 
         Call it after the sandbox's ports are open, since those are forbidden too.
         """
-        if (why := find_forbidden_destination(self._integration, self._components)) is not None:
+        from sandbox.processing.integration import DEFAULT
+        from sandbox.processing.sources import find_forbidden_destination
+
+        if (why := find_forbidden_destination(self._integration or DEFAULT, self._components)) is not None:
             raise IntegrationError(why)
 
     def reset(self) -> None:
@@ -113,9 +120,14 @@ class ProcessingResources:
             self._folder.cleanup()
 
     def _ensure_running(self) -> _Running:
+        from sandbox.processing.administration import Administration
+        from sandbox.processing.integration import DEFAULT, build_routes, build_systems
+        from sandbox.processing.processing import Processing
+        from sandbox.processing.sources import Sources
+
         with self._lock:
             if self._running is None:
-                components, integration = self._components, self._integration
+                components, integration = self._components, self._integration or DEFAULT
                 outside = build_systems(integration, components.clock, components.fault_engine)
                 sources = Sources(integration, components)
                 processing = Processing(
@@ -147,6 +159,8 @@ class ProcessingResources:
 
     @handles(api.Processing.receive)
     def receive(self, new: NewAsyncMessage) -> AsyncMessageDetail:
+        from sandbox.processing.stored_messages import NewMessage
+
         given = {
             **msgspec.structs.asdict(new),
             "body": new.body.encode(),
@@ -210,6 +224,8 @@ class ProcessingResources:
 @contextmanager
 def _translate_errors() -> Iterator[None]:
     """Translate the errors of processing to those of the control API."""
+    from sandbox.processing.transitions import IllegalTransitionError
+
     try:
         yield
     except LookupError as error:

@@ -25,6 +25,10 @@ class Code(StrEnum):
     POSTPONED_TOO_LONG = "E121"
 
 
+class IntegrationError(ValueError):
+    """The integration file is not valid. The text gives the file, the line, what is wrong and a remedy."""
+
+
 class ProcessingError(Exception):
     """An error with a code; another attempt may succeed."""
 

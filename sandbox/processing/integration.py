@@ -17,10 +17,6 @@ from sandbox.processing.simulated_systems import OutsideSystem, SimulatedSystems
 from sandbox.processing.steps import Call, Step
 
 
-class IntegrationError(ValueError):
-    """The file is not valid; the text gives the file, the line, what is wrong and what to write."""
-
-
 class System(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A simulated system; ``script`` has its answers to the first calls."""
 

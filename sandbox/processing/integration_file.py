@@ -13,7 +13,8 @@ import msgspec
 from emulator.settings.setting_errors import Origins, describe_error, describe_unknown_key
 from emulator.settings.setting_errors import Step as Key
 from sandbox.processing.confirmation_policies import ANY_SOURCE, CONFIRM_BY, ByLog, ConfirmBy
-from sandbox.processing.integration import DeclaredRoute, Integration, IntegrationError, System
+from sandbox.processing.errors import IntegrationError
+from sandbox.processing.integration import DeclaredRoute, Integration, System
 from sandbox.processing.integration_checks import Mistake, find_mistakes
 from sandbox.processing.parameters import Parameters
 from sandbox.processing.steps import STEPS, Step

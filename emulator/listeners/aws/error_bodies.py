@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from html import escape
 from typing import Final
 
 import msgspec
@@ -38,6 +37,8 @@ def service_error(
 
 
 def _xml(service: str, code: str, message: str) -> bytes:
+    from html import escape
+
     said = f"<Code>{code}</Code><Message>{escape(message, quote=False)}</Message>"
     request = new_uuid()
     if service in _S3:

@@ -13,7 +13,7 @@ from sandbox.applications import InstitutionalRepository
 from sandbox.applications.application_run import run_application
 from sandbox.applications.asynchronous import Asynchronous
 from sandbox.gateway.outbox import Outbox
-from sandbox.processing.administration import Search
+from sandbox.processing.search import Search
 from sandbox.receiver import Application, Arrival
 from sandbox.repository import Repository
 from tests.sandbox.applications.conftest import Running, Town

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from sandbox.processing import Administration, Child, Exchange, Processing, State
-from sandbox.processing.administration import Search
+from sandbox.processing.search import Search
 from sandbox.processing.transitions import IllegalTransitionError
 from tests.sandbox.processing.conftest import START, Site, causes_of, message_of, state_of
 

@@ -20,7 +20,8 @@ from emulator.settings.settings import Settings
 from rdss_sandbox.shapes.processing import Answer, AsyncMessageDetail, OutsideCall, Restart, Script
 from sandbox.cli import main
 from sandbox.control.processing import ProcessingResources
-from sandbox.processing.integration import Integration, IntegrationError
+from sandbox.processing.errors import IntegrationError
+from sandbox.processing.integration import Integration
 from sandbox.processing.integration_file import read_integration
 from schemas.envelope import serialise
 from schemas.samples import Samples

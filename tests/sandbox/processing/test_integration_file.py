@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from sandbox.processing.integration import IntegrationError
+from sandbox.processing.errors import IntegrationError
 from sandbox.processing.integration_file import read_integration
 
 ROUTE = '[systems.mno]\n[[routes]]\nservice = "s"\noperation = "o"\n'

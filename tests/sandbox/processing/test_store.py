@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sandbox.processing import Administration, Child, Exchange, KeyKind, Processing, State
-from sandbox.processing.administration import Search
+from sandbox.processing.search import Search
 from tests.sandbox.processing.conftest import Site, put
 
 

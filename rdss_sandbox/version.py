@@ -1,0 +1,5 @@
+"""The version of the project. The build reads it from here too."""
+
+from typing import Final
+
+VERSION: Final = "0.1.0"
