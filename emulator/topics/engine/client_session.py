@@ -22,7 +22,8 @@ _PERSIST = frozenset({"publish", "delta_publish", "sow_delete"})
 class Session:
     """The session of one client. All messages and acknowledgements go through ``deliver``, in order.
 
-    ``publisher`` identifies the client over reconnections. A session without ``client_name`` is a publisher
+    ``publisher`` identifies the client over reconnections. ``conditions`` are in the filters of its
+    subscriptions. A session without ``client_name`` is a publisher
     of its own while it lasts.
     """
 
@@ -39,6 +40,7 @@ class Session:
         self.closed = False
         self.publisher = f"{user}\x1f{client_name}" if client_name else ""
         self.subscriptions: dict[str, Subscription] = {}
+        self.conditions = 0
         self.persistence = Persistence(registry, self)
         self._silence = Receipt(self, self.persistence, _SILENT, frozenset())
         self._registry = registry
@@ -110,6 +112,7 @@ class Session:
     def drop(self, subscription: Subscription) -> None:
         """End one subscription."""
         del self.subscriptions[subscription.sub_id]
+        self.conditions -= subscription.conditions
         subscription.live = False
         self._registry.detach(subscription)
 

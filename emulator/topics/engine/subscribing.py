@@ -21,6 +21,10 @@ from emulator.topics.engine.subscription import Subscription
 from emulator.topics.engine.topic_patterns import pattern_of
 from emulator.topics.engine.topic_registry import TopicRegistry
 
+MOST_CONDITIONS: Final = 2_000
+"""Conditions in the filters of one session, without equalities, which are indexed. All of them may have to be
+evaluated for one message, and meanwhile others wait."""
+
 Subscribing: TypeAlias = Subscribe | SowAndSubscribe
 
 _OPTIONS: Final = frozenset({"timestamp", "replace", "no_empties", "max_backlog"})
@@ -89,9 +93,22 @@ def _subscription(session: Session, command: Subscribing, options: Options, *, d
     filtered = read_filter(command.filter)
     if filtered is not None:
         subscription.holds, subscription.equalities = filtered.holds, filtered.equalities
-        subscription.by_content = filtered.by_content
+        subscription.by_content, subscription.conditions = filtered.by_content, filtered.conditions
+    _check_conditions(session, subscription)
     subscription.set_form(timestamp=options.timestamp, delta=delta, no_empties=options.no_empties)
     return subscription
+
+
+def _check_conditions(session: Session, subscription: Subscription) -> None:
+    """Raise CommandRefusedError if the filters of the session would have too many conditions with it."""
+    replaced = session.subscriptions.get(subscription.sub_id)
+    others = session.conditions - (replaced.conditions if replaced is not None else 0)
+    if subscription.conditions and others + subscription.conditions > MOST_CONDITIONS:
+        why = (
+            f"the filters of this session have {others} conditions that are no required equality (/a = 1), "
+            f"and with this one more than {MOST_CONDITIONS}; unsubscribe some, or ask on another connection"
+        )
+        raise CommandRefusedError("bad filter", why)
 
 
 def _enter(session: Session, subscription: Subscription, options: Options) -> None:
@@ -99,3 +116,4 @@ def _enter(session: Session, subscription: Subscription, options: Options) -> No
     if replaced is not None and options.replace:
         session.drop(replaced)
     session.subscriptions[subscription.sub_id] = subscription
+    session.conditions += subscription.conditions

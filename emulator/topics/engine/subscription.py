@@ -32,15 +32,16 @@ class Subscription:
     """The subscription ``sub_id`` of ``session``, as long as it is ``live``.
 
     ``pattern`` is set if ``topic`` is a regular expression. ``holds`` is the filter's test, None for all
-    messages; ``by_content`` means that it reads fields. ``keys`` restricts the records, None for all.
-    ``held`` are the records that it was sent and that need an oof message when they leave. ``backlog`` counts
-    its leased messages of a queue. ``shape`` encodes the form of its messages: subscriptions of one session
-    with the same shape share one message.
+    messages; ``by_content`` means that it reads fields, ``conditions`` how many are evaluated. ``keys``
+    restricts the records, None for all. ``held`` are the records that it was sent and that need an oof
+    message when they leave. ``backlog`` counts its leased messages of a queue. ``shape`` encodes the form of
+    its messages: subscriptions of one session with the same shape share one message.
     """
 
     __slots__ = (
         "backlog",
         "by_content",
+        "conditions",
         "delta",
         "equalities",
         "held",
@@ -66,6 +67,7 @@ class Subscription:
         self.holds: Test | None = None
         self.equalities: tuple[Equality, ...] = ()
         self.by_content = False
+        self.conditions = 0
         self.keys: frozenset[str] | None = None
         self.oof = self.delta = self.no_empties = self.timestamp = False
         self.max_backlog = 1

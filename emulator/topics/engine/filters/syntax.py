@@ -109,6 +109,17 @@ class Or:
 Condition: TypeAlias = Comparison | Between | Membership | Match | IsNull | Otherwise | Not | And | Or
 
 
+def count_conditions(condition: Condition) -> int:
+    """The number of comparisons and other elementary conditions."""
+    match condition:
+        case And(conditions) | Or(conditions):
+            return sum(map(count_conditions, conditions))
+        case Not(one) | Otherwise(_, one):
+            return count_conditions(one)
+        case _:
+            return 1
+
+
 def has_identifier(part: Any) -> bool:
     """Whether a part of a filter's tree reads a field."""
     if isinstance(part, tuple):

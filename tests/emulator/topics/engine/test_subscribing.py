@@ -122,6 +122,33 @@ def test_a_subscription_to_certain_records_gets_nothing_of_others(world: World) 
     assert len(bob.published) == 2
 
 
+def test_the_filters_of_a_session_have_so_many_conditions_at_most(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All are evaluated for a message while others wait; required equalities are indexed, and not counted."""
+    monkeypatch.setattr("emulator.topics.engine.subscribing.MOST_CONDITIONS", 3)
+    ann, bob = Client(world.topics(), "ann"), Client(world.topics(), "bob")
+    for number in range(9):
+        bob.do(Subscribe("news", sub_id=f"is {number}", filter=f"/a = {number} AND /b = 1"))
+    bob.do(Subscribe("news", sub_id="two", filter="/a LIKE 'x' OR /a LIKE 'y'"))
+    bob.do(Subscribe("news", sub_id="third", filter="/b = 1 AND /a > 5"))
+
+    (ack,) = bob.do(Subscribe("news", sub_id="fourth", filter="/a LIKE 'z'", ack_type="processed"))
+    assert ack.reason == (
+        "bad filter: the filters of this session have 3 conditions that are no required equality (/a = 1), "
+        "and with this one more than 3; unsubscribe some, or ask on another connection"
+    )
+    (ack,) = bob.do(
+        Subscribe("news", sub_id="third", filter="/a LIKE 'z'", opts="replace", ack_type="processed")
+    )
+    assert ack.status == "success"
+    (ack,) = ann.do(Subscribe("news", sub_id="fourth", filter="/a LIKE 'z'", ack_type="processed"))
+    assert ack.status == "success"
+    bob.do(Unsubscribe("two"))
+    (ack,) = bob.do(Subscribe("news", sub_id="fourth", filter="/a LIKE 'z'", ack_type="processed"))
+    assert ack.status == "success"
+
+
 def test_an_id_is_there_once_unless_it_is_replaced(world: World) -> None:
     """A second one is refused, with ``replace`` it takes the place; ``cmd_id`` is an id too."""
     topics = world.topics()
