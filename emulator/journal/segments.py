@@ -41,9 +41,13 @@ class Segments:
 
     The numbers of records that were lost, in a power cut or with their file, are not used again, since
     readers may have passed them. ``lost`` says whether a whole file was lost. Reads skip what is missing.
+
+    A ``new`` directory never had records, so nothing is looked for in it.
     """
 
-    def __init__(self, directory: Path | None, *, segment_bytes: int = SEGMENT_BYTES) -> None:
+    def __init__(
+        self, directory: Path | None, *, segment_bytes: int = SEGMENT_BYTES, new: bool = False
+    ) -> None:
         self.directory = directory
         self._segment_bytes = segment_bytes
         self._segments: list[Segment] = []
@@ -54,7 +58,7 @@ class Segments:
         self._cold: deque[Segment] = deque()
         self.torn_bytes = 0
         self.lost = False
-        if directory is not None:
+        if directory is not None and not new:
             self._open_files(directory)
         if not self._segments or self._segments[-1].packed:
             self._segments.append(self._new_segment(self._segments[-1].next if self._segments else 1))
@@ -219,10 +223,13 @@ class Segments:
 
     def delete(self) -> None:
         """Remove every record and the directory."""
+        if self.directory is not None:
+            unlist(self.directory)
+            if not self.directory.exists():
+                return
         for segment in self._segments:
             segment.delete()
         if self.directory is not None:
-            unlist(self.directory)
             shutil.rmtree(self.directory, ignore_errors=True)
 
     def _open_files(self, directory: Path) -> None:

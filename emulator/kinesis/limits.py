@@ -21,6 +21,11 @@ CONSUMERS_A_STREAM = 20
 CREATING_AT_ONCE = 5
 SCALINGS_A_DAY = 10
 SHARDS_A_STREAM = 10_000
+SHARDS_SCALED = 3_000
+"""Open shards that UpdateShardCount takes or makes at most. It makes up to two more for each on the way, and
+others wait for it. AWS's own quota is 1,000 in most regions."""
+SHARDS_BEFORE_RESHARDING = 30_000
+"""With closed ones, which AWS does not count. A change of a stream writes down and looks at all of them."""
 _DAY = 86_400.0
 _BIG_REGIONS = ("us-east-1", "us-west-2", "eu-west-1")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from typing import Any
 
 import msgspec
@@ -50,14 +51,18 @@ class Resharding:
         Shards that are opened and closed again on the way stay in the lineage, empty, as they do at AWS.
         """
         wanted = hash_keys.uniform(target)
+        # Both lists are in the order of the hash keys and change together: a search among 10,000 shards for
+        # each of 10,000 new ones would hold up everybody for a minute.
+        shards = self._open_shards()
+        starts = [int(shard.starting_hash_key) for shard in shards]
         for start, _ in wanted[1:]:
-            holder = next(s for s in self._open_shards() if int(s.ending_hash_key) >= start)
-            if int(holder.starting_hash_key) != start:
-                self.split(holder, start)
+            at = bisect_right(starts, start) - 1
+            if starts[at] != start:
+                shards[at : at + 1] = self.split(shards[at], start)
+                starts.insert(at + 1, start)
         for start, end in wanted:
-            run = [s for s in self._open_shards() if start <= int(s.starting_hash_key) <= end]
-            merged = run[0]
-            for following in run[1:]:
+            merged, *others = shards[bisect_left(starts, start) : bisect_right(starts, end)]
+            for following in others:
                 merged = self.merge(merged, following)
 
     def state(self, **fields: Any) -> StreamState:
@@ -90,7 +95,7 @@ class Resharding:
         running = self._stream.shards.get(shard.id)
         horizon = self._stream.advance_horizon(self._now)
         ended = running.arrival(self._now, horizon) if running else shard.created
-        following = running.records.next if running else 1
+        following = running.records.next if running and not running.unused else 1
         prefix = sequence_numbers.prefix(shard.epoch, shard.index, self._stream.state.number)
         self._shards[shard.index] = msgspec.structs.replace(
             shard, closed=ended, ending_sequence_number=sequence_numbers.number(prefix, following, ended)

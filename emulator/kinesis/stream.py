@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -23,16 +24,26 @@ _HOUR_MS = 3_600_000
 class Shard:
     """A shard: its state and its records.
 
+    A shard that never was written or read is ``unused``. Its ``records`` are opened when they are first
+    asked for, because a stream may have 10,000 such shards, and what is done to each of them holds up others.
     ``passed`` is the next ordinal of the reader that is furthest ahead; None while no reader has read the
     shard since the engine started.
     """
 
-    def __init__(self, state: ShardState, stream_number: int, records: Segments) -> None:
+    def __init__(self, state: ShardState, stream_number: int, open_records: Callable[[], Segments]) -> None:
         self.state = state
-        self.records = records
+        self._open_records = open_records
         self.id = state.id
         self.prefix = sequence_numbers.prefix(state.epoch, state.index, stream_number)
         self.passed: int | None = None
+
+    @cached_property
+    def records(self) -> Segments:
+        return self._open_records()
+
+    @property
+    def unused(self) -> bool:
+        return "records" not in vars(self)
 
     @property
     def is_open(self) -> bool:
@@ -52,7 +63,8 @@ class Shard:
         It is never before the last record's, the shard's creation, or the trim ``horizon``. The sandbox's
         clock may be set back behind the horizon, and a record with that time would be trimmed at once.
         """
-        latest = max(now, horizon, self.records.last_arrival, self.state.created)
+        last = 0 if self.unused else self.records.last_arrival
+        latest = max(now, horizon, last, self.state.created)
         return min(max(0, latest), sequence_numbers.LAST_MILLIS)
 
     def starting_sequence_number(self) -> str:
@@ -85,16 +97,21 @@ Routed = dict[Shard, range | list[int]]
 
 
 class Stream:
-    """A stream with its shards in the order of their indexes."""
+    """A stream with its shards in the order of their indexes.
 
-    def __init__(self, state: StreamState, directory: Path | None, segment_bytes: int) -> None:
+    ``directory`` holds the records of a ``stored`` stream, and nothing yet of another.
+    """
+
+    def __init__(
+        self, state: StreamState, directory: Path | None, segment_bytes: int, *, stored: bool = True
+    ) -> None:
         self.directory = directory
         self._segment_bytes = segment_bytes
         self.shards: dict[str, Shard] = {}
         self.open_shards: list[Shard] = []
         self._starts: list[bytes] = []
         self._turn = -1
-        self.take(state)
+        self._take(state, stored=stored)
 
     @property
     def name(self) -> str:
@@ -110,15 +127,25 @@ class Stream:
 
     def take(self, state: StreamState) -> None:
         """Replace the state. Records of shards that are no longer in it are deleted."""
+        self._take(state, stored=False)
+
+    def _take(self, state: StreamState, *, stored: bool) -> None:
         self.state = state
         kept = {shard.id for shard in state.shards}
         for gone in self.shards.keys() - kept:
-            self.shards.pop(gone).records.delete()
-        for shard in state.shards:
-            if shard.id in self.shards:
-                self.shards[shard.id].state = shard
+            shard = self.shards.pop(gone)
+            if not shard.unused:
+                shard.records.delete()
+        for each in state.shards:
+            if (known := self.shards.get(each.id)) is not None:
+                known.state = each
             else:
-                self.shards[shard.id] = Shard(shard, state.number, self._records(shard))
+                open_records = partial(self._open_records, each.index, stored=stored)
+                shard = Shard(each, state.number, open_records)
+                self.shards[shard.id] = shard
+                if stored:
+                    # Now, and not with the first use: a start tells what is damaged.
+                    _ = shard.records
         self._children = _by_parent(self.shards.values())
         self.open_shards = sorted(
             (shard for shard in self.shards.values() if shard.is_open),
@@ -189,11 +216,12 @@ class Stream:
 
     def close(self) -> None:
         for shard in self.shards.values():
-            shard.records.close()
+            if not shard.unused:
+                shard.records.close()
 
-    def _records(self, shard: ShardState) -> Segments:
-        directory = None if self.directory is None else self.directory / f"{shard.index:012d}"
-        return Segments(directory, segment_bytes=self._segment_bytes)
+    def _open_records(self, index: int, *, stored: bool) -> Segments:
+        directory = None if self.directory is None else self.directory / f"{index:012d}"
+        return Segments(directory, segment_bytes=self._segment_bytes, new=not stored)
 
 
 def _by_parent(shards: Iterable[Shard]) -> dict[str, list[Shard]]:

@@ -237,13 +237,15 @@ class Registry:
             return
         try:
             for shard in shards:
-                shard.records.sync()
+                if not shard.unused:
+                    shard.records.sync()
         except OSError as error:
             raise internal_failure(f"the records could not be made durable: {error}") from error
 
     def records(self) -> Iterator[Segments]:
-        """The records of every shard."""
-        return (shard.records for stream in self._by_number.values() for shard in stream.shards.values())
+        """The records of every shard that was used."""
+        shards = (shard for stream in self._by_number.values() for shard in stream.shards.values())
+        return (shard.records for shard in shards if not shard.unused)
 
     def close(self) -> None:
         """Close every file."""
@@ -284,7 +286,8 @@ class Registry:
             stream.take(change)
         else:
             directory = self._directory / "streams" / f"{change.number:09d}" if self._directory else None
-            stream = Stream(change, directory, self._segment_bytes)
+            # Until the journal is open, streams are those of an earlier process.
+            stream = Stream(change, directory, self._segment_bytes, stored=self._journal is None)
             self._by_number[change.number] = stream
             self._streams.setdefault(change.scope, {})[change.name] = stream
             self._last_number = max(self._last_number, change.number)
@@ -297,7 +300,8 @@ class Registry:
             return
         del self._streams[stream.state.scope][stream.name]
         for shard in stream.shards.values():
-            shard.records.delete()
+            if not shard.unused:
+                shard.records.delete()
         if stream.directory is not None:
             shutil.rmtree(stream.directory, ignore_errors=True)
 
@@ -341,7 +345,7 @@ class Registry:
 
     def _report_torn(self, stream: Stream) -> None:
         for shard in stream.shards.values():
-            if shard.records.torn_bytes:
+            if not shard.unused and shard.records.torn_bytes:
                 self.events.emit(
                     "journal.cut",
                     file=str(shard.records.directory),

@@ -28,7 +28,8 @@ def forget_expired(registry: Registry, stream: Stream) -> None:
     registry.expire_shards(stream)
     horizon = stream.advance_horizon(registry.now_ms())
     for shard in stream.shards.values():
-        shard.records.trim(horizon)
+        if not shard.unused:
+            shard.records.trim(horizon)
 
 
 def view(registry: Registry, stream: Stream) -> StreamView:
@@ -36,9 +37,7 @@ def view(registry: Registry, stream: Stream) -> StreamView:
     shards = [_shard_view(stream, shard) for shard in stream.shards.values()]
     if any(shard.passed is not None for shard in stream.shards.values()):
         shards = [
-            msgspec.structs.replace(
-                seen, unread=shard.records.next - max(shard.passed or 0, shard.records.first)
-            )
+            msgspec.structs.replace(seen, unread=0 if shard.unused else _count_unread(shard))
             for seen, shard in zip(shards, stream.shards.values(), strict=True)
         ]
     return StreamView(
@@ -52,8 +51,13 @@ def view(registry: Registry, stream: Stream) -> StreamView:
     )
 
 
+def _count_unread(shard: Shard) -> int:
+    return shard.records.next - max(shard.passed or 0, shard.records.first)
+
+
 def _shard_view(stream: Stream, shard: Shard) -> ShardView:
-    state, records = shard.state, shard.records
+    state = shard.state
+    records = None if shard.unused else shard.records
     return ShardView(
         id=shard.id,
         parents=tuple(parent for parent in (state.parent, state.adjacent_parent) if parent),
@@ -63,8 +67,8 @@ def _shard_view(stream: Stream, shard: Shard) -> ShardView:
         starting_sequence_number=shard.starting_sequence_number(),
         ending_sequence_number=state.ending_sequence_number,
         open=shard.is_open,
-        records=records.count(records.first),
-        bytes=records.size,
+        records=records.count(records.first) if records is not None else 0,
+        bytes=records.size if records is not None else 0,
         created=state.created / 1000,
-        put=records.total,
+        put=records.total if records is not None else 0,
     )

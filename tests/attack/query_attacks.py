@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 from concurrent.futures import ThreadPoolExecutor
-from urllib.parse import quote
+from contextlib import suppress
+from urllib.parse import quote, urlsplit
 
 import boto3
 import httpx
 from botocore.config import Config
+from websockets.exceptions import ConnectionClosed
+from websockets.sync.client import connect
 
 _SECONDS = 60.0
 
@@ -70,4 +73,41 @@ def most_copies(control: str, aws: str, stream: str) -> None:
         with ThreadPoolExecutor(3) as putting:
             list(putting.map(lambda _: kinesis.put_records(StreamName=stream, Records=records), range(3)))
         assert client.delete("/faults/duplicate").is_success
+    kinesis.close()
+
+
+def many_subscriptions(topics: str, count: int, times: int) -> None:
+    """So many subscriptions by patterns on one WebSocket, and messages that each has to look at."""
+    subscribe = {"cmd": "subscribe", "topic": "crowd"}
+    with connect(f"ws://{urlsplit(topics).netloc}/topics/ws", max_size=None) as socket:
+        for number in range(count):
+            where = f"/text LIKE '^{number}[a-z]+[0-9]+x$'"
+            socket.send(json.dumps({**subscribe, "cmd_id": str(number), "filter": where}))
+        publish = {"cmd": "publish", "topic": "crowd", "data": {"text": "a1" * 200}}
+        with suppress(ConnectionClosed):
+            for number in range(times):
+                socket.send(json.dumps({**publish, "cmd_id": f"p{number}", "ack_type": "processed"}))
+                while f'"p{number}"' not in str(socket.recv(_SECONDS)):
+                    pass
+
+
+def many_shards(aws: str, stream: str) -> None:
+    """Make, reshard, read and remove streams of as many shards as there may be."""
+    kinesis = boto3.client(
+        "kinesis",
+        endpoint_url=aws,
+        region_name="us-east-1",
+        aws_access_key_id="a",
+        aws_secret_access_key="b",
+        config=Config(retries={"total_max_attempts": 1}, read_timeout=_SECONDS),
+    )
+    kinesis.create_stream(StreamName=stream, ShardCount=3_000)
+    for target in (1_600, 3_000):
+        kinesis.update_shard_count(StreamName=stream, TargetShardCount=target, ScalingType="UNIFORM_SCALING")
+    kinesis.delete_stream(StreamName=stream)
+    kinesis.create_stream(StreamName=stream, ShardCount=9_000)
+    with suppress(kinesis.exceptions.LimitExceededException):
+        kinesis.update_shard_count(StreamName=stream, TargetShardCount=4_600, ScalingType="UNIFORM_SCALING")
+    kinesis.describe_stream(StreamName=stream)
+    kinesis.delete_stream(StreamName=stream)
     kinesis.close()

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from emulator.kinesis import shard_ids
-from emulator.kinesis.errors import invalid_argument, shard_not_found, validation
+from emulator.kinesis.errors import invalid_argument, limit_exceeded, shard_not_found, validation
+from emulator.kinesis.limits import SHARDS_BEFORE_RESHARDING, SHARDS_SCALED
 from emulator.kinesis.paging import page, read_page
 from emulator.kinesis.scope import Scope, named
 from emulator.kinesis.stream import Shard, Stream
@@ -62,6 +63,12 @@ def update_shard_count(registry: Registry, request: dict[str, Any], scope: Scope
         "TargetShardCount": target,
     }
     if target != current:
+        if max(current, target) > SHARDS_SCALED:
+            raise limit_exceeded(
+                f"UpdateShardCount is limited to {SHARDS_SCALED} shards in this sandbox. Split or merge "
+                "shards one by one, or create the stream with as many as it needs. "
+                f"Current open shard count: {current} Target shard count: {target}"
+            )
         scalings = [*stream.state.scalings, registry.clock.time()][-10:]
         _begin(registry, stream, Scale(target), scalings=scalings)
     return answer
@@ -122,8 +129,16 @@ def _require_open(stream: Stream, shard: Shard) -> None:
 def _begin(registry: Registry, stream: Stream, reshard: Reshard, **fields: Any) -> None:
     """Reshard now, or at the end of a transition if streams have transitions.
 
-    Readers are woken so that they learn when the stream gets its new shards.
+    Readers are woken so that they learn when the stream gets its new shards. Raises LimitExceededException
+    for a stream with very many shards.
     """
+    registry.expire_shards(stream)
+    if (shards := len(stream.shards)) > SHARDS_BEFORE_RESHARDING:
+        raise limit_exceeded(
+            f"Stream {stream.name} under account {stream.account} has {shards} shards, with those that are "
+            f"closed. With more than {SHARDS_BEFORE_RESHARDING} it is not resharded until closed shards have "
+            "passed their retention period."
+        )
     if not registry.transition:
         registry.reshard(stream, reshard, registry.clock.time(), **fields)
         return

@@ -83,8 +83,11 @@ def describe_stream(registry: Registry, request: dict[str, Any], scope: Scope) -
     after = shard_ids.whole(after) or after
     limit = min(request.get("Limit", _PAGE), _PAGE)
     created = stream.status(registry.clock.time()) != "CREATING"
-    shards = [shard.describe() for shard in stream.shards.values() if created and shard.id > after]
-    description = _common(registry, stream) | {"Shards": shards[:limit], "HasMoreShards": len(shards) > limit}
+    shards = [shard for shard in stream.shards.values() if created and shard.id > after]
+    description = _common(registry, stream) | {
+        "Shards": [shard.describe() for shard in shards[:limit]],
+        "HasMoreShards": len(shards) > limit,
+    }
     return {"StreamDescription": description}
 
 

@@ -134,3 +134,47 @@ def test_scaling_splits_and_merges_no_more_than_it_must(
         first, last = sorted(ranges[shard["ShardId"]])
         assert min(map(min, parents)) <= first
         assert last <= max(map(max, parents))
+
+
+def test_very_many_shards_are_not_scaled_at_once(api: Api) -> None:
+    """Others would wait meanwhile. The stream is made, read and split as any other."""
+    api.create(shards=3_001)
+
+    api.refuses(
+        "LimitExceededException",
+        "UpdateShardCount is limited to 3000 shards in this sandbox. Split or merge shards one by one, or "
+        "create the stream with as many as it needs. Current open shard count: 3001 Target shard count: 3000",
+        "UpdateShardCount",
+        StreamName="s",
+        TargetShardCount=3_000,
+        ScalingType="UNIFORM_SCALING",
+    )
+    split(api, ZERO, 2**64)
+
+    summary = api("DescribeStreamSummary", StreamName="s")["StreamDescriptionSummary"]
+    assert summary["OpenShardCount"] == 3_002
+
+
+def test_a_stream_with_very_many_closed_shards_is_resharded_when_they_have_expired(
+    api: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each change of a stream takes as long as it has shards, so their number has an end."""
+    monkeypatch.setattr("emulator.kinesis.operations.shards.SHARDS_BEFORE_RESHARDING", 5)
+    api.create()
+    scale(api, 2)
+    scale(api, 4)
+    assert len(api.shards()) == 7
+
+    api.refuses(
+        "LimitExceededException",
+        "Stream s under account 000000000000 has 7 shards, with those that are closed. With more than 5 it "
+        "is not resharded until closed shards have passed their retention period.",
+        "MergeShards",
+        StreamName="s",
+        ShardToMerge="shardId-000000000003",
+        AdjacentShardToMerge="shardId-000000000004",
+    )
+    api.clock.advance(25 * 3600)
+    merge(api, "shardId-000000000003", "shardId-000000000004")
+
+    assert len(open_ranges(api)) == 3
