@@ -24,6 +24,7 @@ def keep_bodies(bodies: Bodies, clock: Clock) -> None:
     from moto.s3 import models
     from moto.s3.models import FakeKey, get_canned_acl
     from moto.s3.responses import S3Response
+    from moto.utilities.tagging_service import TaggingService
 
     def body(*_: object, **__: object) -> Body:
         return Body(bodies)
@@ -37,14 +38,22 @@ def keep_bodies(bodies: Bodies, clock: Clock) -> None:
     _replace(FakeKey, "__del__", FakeKey.dispose)
     _replace(FakeKey, "value", property(_value, setter))
     if not _originals:
-        _originals.update(get_object=S3Response.get_object, init=FakeKey.__init__)
+        _originals.update(
+            get_object=S3Response.get_object, init=FakeKey.__init__, tag_resource=TaggingService.tag_resource
+        )
+        _replace(TaggingService, "tag_resource", _tag_resource)
         _replace(S3Response, "get_object", _get_object)
         _replace(FakeKey, "__init__", _init)
 
 
 _originals: dict[str, Any] = {}
-_ALIKE: Final = frozenset(("_transitions", "model_name", "_max_buffer_size", "disposed"))
-"""Attributes that are equal in all new objects."""
+_ALIKE: Final = frozenset(
+    (
+        *("_transitions", "model_name", "_max_buffer_size", "disposed", "_tick", "partition"),
+        *("account_id", "region_name", "_version_id", "_is_versioned", "_storage_class"),
+    )
+)
+"""Attributes that are equal in nearly all new objects."""
 
 
 def _get_object(responses: Any) -> Any:
@@ -61,11 +70,17 @@ def _init(key: Any, *given: Any, **named: Any) -> None:
     kind = type(key)
     kept: dict[str, Any] = {}
     for name, value in vars(key).items():
-        if value is not None and name not in _ALIKE:
+        if value is not None and (name not in _ALIKE or getattr(kind, name, value) != value):
             kept[name] = value
         elif not hasattr(kind, name):
             setattr(kind, name, value)
     key.__dict__ = kept
+
+
+def _tag_resource(tagging: Any, arn: str, tags: Any) -> None:
+    """Tag as moto does, but note nothing of an object of S3 that has no tags."""
+    if tags or ":s3:::" not in arn:
+        _originals["tag_resource"](tagging, arn, tags)
 
 
 def _value(key: Any) -> Any:
