@@ -20,6 +20,7 @@ from emulator.destinations import Destinations
 from emulator.events import Events
 from emulator.http.asgi import ClientGoneError, Headers, HttpScope, Receive, Send, answer
 from emulator.http.daemon_threads import DaemonThreads
+from emulator.journal import no_space
 from emulator.listeners.aws.credentials import DEFAULT_ACCOUNT, Caller
 from emulator.listeners.aws.error_bodies import service_error
 from emulator.listeners.aws.moto_api import is_moto_api
@@ -192,6 +193,8 @@ class MotoServices:
             error = NotImplementedError(_NOT_EMULATED.format(service))
         if isinstance(error, NotImplementedError):
             status, code, said = 501, "NotImplemented", str(error) or f"{target} is not emulated"
+        elif no_space(error):
+            status, code, said = 500, "InternalFailure", f"the request could not be stored: {error}"
         else:
             status, code, said = (
                 500,

@@ -20,6 +20,7 @@ from emulator.assembly.embedded import Embedded, embedded
 from emulator.clock import Clock, stopwatch
 from emulator.events import Events
 from emulator.journal import frames
+from emulator.rng import Chance
 from emulator.settings.settings import Settings
 from emulator.topics.configuration import read_configuration
 from rdss_sandbox.shapes.topology import Topology
@@ -37,6 +38,7 @@ logged = true
 
 
 LONG = b"d" * 9999
+LARGE = Chance(1).draws("object").randbytes(1 << 20)
 FAULT = {"type": "latency", "channel": "nowhere"}
 HEADERS = {"Client-ID": "3381af92-2b9e-11e3-b191-71861300734c", "X-Project-ID": "p"}
 
@@ -128,6 +130,15 @@ class Clients:
             aws_secret_access_key="b",
             config=Config(retries={"total_max_attempts": 1}, read_timeout=10),
         )
+        self.s3 = boto3.client(
+            "s3",
+            endpoint_url=emulator.aws,
+            aws_access_key_id="a",
+            aws_secret_access_key="b",
+            config=Config(
+                retries={"total_max_attempts": 1}, read_timeout=10, s3={"addressing_style": "path"}
+            ),
+        )
         self.http = httpx.Client(trust_env=False, timeout=10, headers=HEADERS)
         self.sent = 0
 
@@ -145,6 +156,9 @@ class Clients:
                 raise ClientError({"Error": error}, "Put")
 
         return self._aws(put)
+
+    def put_object(self) -> str:
+        return self._aws(lambda: self.s3.put_object(Bucket="things", Key="thing", Body=LARGE))
 
     def create_stream(self) -> str:
         self.sent += 1
@@ -186,13 +200,15 @@ class Clients:
 def running(settings: Settings) -> Iterator[tuple[Embedded, Clients]]:
     with embedded(settings) as emulator:
         clients = Clients(emulator)
-        with clients.http, contextlib.closing(clients.kinesis):
+        with clients.http, contextlib.closing(clients.kinesis), contextlib.closing(clients.s3):
+            clients.s3.create_bucket(Bucket="things")
             yield emulator, clients
 
 
 STORING = {
     "put_record": "InternalFailure",
     "put_records": "InternalFailure",
+    "put_object": "InternalFailure",
     "create_stream": "InternalFailure",
     "post_to_queue": "503",
     "publish": "not stored",
