@@ -16,9 +16,7 @@ class Events(Subject[Mode], at="/events"):
     """Events: what happened in the sandbox, and live what happens."""
 
     @GET("", EventPage, events_of, live=True)
-    def events(
-        self, *, after: Position = 0, limit: EventLimit = 1000, news: bool = False
-    ) -> list[Event]:
+    def events(self, *, after: Position = 0, limit: EventLimit = 1000, news: bool = False) -> list[Event]:
         """Up to ``limit`` events with an id above ``after``, oldest first.
 
         A live answer begins with the event after ``after``, or after the id in the header ``Last-Event-ID``.

@@ -55,15 +55,15 @@ def test_as_many_copies_as_there_may_be(sandbox: AttackedSandbox) -> None:
     assert_nobody_waited(seen)
 
 
-def test_many_subscriptions_by_patterns(house: House) -> None:
+def test_many_subscriptions_by_patterns(sandbox: AttackedSandbox) -> None:
     """With 20,000 on one WebSocket a message took a second of everybody's; now most are refused."""
-    with watched(house) as seen:
-        attack(query_attacks.many_subscriptions, house.urls["topics"], 20_000, 10)
+    with watched(sandbox) as seen:
+        attack(query_attacks.many_subscriptions, sandbox.urls["topics"], 20_000, 10)
     assert_nobody_waited(seen)
 
 
-def test_streams_of_very_many_shards(house: House) -> None:
+def test_streams_of_very_many_shards(sandbox: AttackedSandbox) -> None:
     """To make one of 9,000 took a second of everybody's, and to halve their number 40."""
-    with watched(house) as seen:
-        attack(query_attacks.many_shards, house.urls["aws"], "crowded")
+    with watched(sandbox) as seen:
+        attack(query_attacks.many_shards, sandbox.urls["aws"], "crowded")
     assert_nobody_waited(seen)
