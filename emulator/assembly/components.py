@@ -170,8 +170,8 @@ def build_components(
 ) -> Iterator[Components]:
     """Build the components that the settings describe, populated, and close them at the end.
 
-    Raises ``DirectoryInUseError``, ``DamagedLogError``, ``SettingsError``, and OSError when the data
-    directory cannot be used.
+    Raises ``DirectoryInUseError``, ``DamagedLogError``, ``OtherVersionError``, ``SettingsError``, and OSError
+    when the data directory cannot be used.
     """
     clock = clock or Clock()
     home = Scope(DEFAULT_ACCOUNT, settings.region)

@@ -23,6 +23,12 @@ _HELD: Final = {
         "by what name sandboxes downstream know this log; they are sent it from its beginning"
     ),
     "topics/positions.log": "how far the topic objects had read the streams; it reads them again",
+    "services/dynamodb.log": "the tables of DynamoDB, with their items",
+    "services/s3.log": "the buckets of S3, with the names and versions of their objects",
+    "services/sqs.log": "the queues of SQS, with their messages",
+    "services/sns.log": "the topics and subscriptions of SNS",
+    "services/ssm.log": "the parameters of SSM",
+    "services/cloudwatch.log": "the alarms of CloudWatch",
     "inventory.log": "the list of logs: whether others are missing is not known",
 }
 
@@ -66,6 +72,8 @@ def _describe_content(loss: Loss) -> str:
     path = Path(loss.path)
     if (held := _HELD.get(loss.path)) is not None:
         return held
+    if path.parts[0] == "services":
+        return "what is in some objects of S3, which are still listed,"
     first = 0
     with suppress(ValueError):
         first = int(path.stem)

@@ -20,7 +20,7 @@ _EVENTS_KEPT_BYTES = 8_000_000
 _OURS = (
     *("streams", "amqp", "topics", "rabbitmq", "lock", "messages.db", "messages.db-wal", "messages.db-shm"),
     *("queues.log", "queue-positions.log", "positions.log", "events.log", "events.1.log"),
-    *("audit", "buckets", "inventory.log", "payloads", "put-aside"),
+    *("audit", "buckets", "inventory.log", "payloads", "put-aside", "services"),
 )
 
 
@@ -85,6 +85,10 @@ class DataDirectory:
     @property
     def objects(self) -> Path:
         return self.path / "objects"
+
+    @property
+    def services(self) -> Path:
+        return self.path / "services"
 
     @property
     def amqp(self) -> Path:

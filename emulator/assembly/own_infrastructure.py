@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from emulator.buckets.moto_buckets import Buckets
+from emulator.buckets.moto_buckets import OWN_AGENT, Buckets
 from emulator.buckets.service import BucketService
 from emulator.clock import Clock
 from emulator.destinations import Destinations
@@ -20,6 +20,7 @@ from emulator.listeners.aws.engine_backend import EngineBackend
 from emulator.listeners.aws.interception import Backend, Interceptor
 from emulator.listeners.aws.moto_calls import MotoCalls
 from emulator.listeners.aws.stream_access import StreamAccess
+from emulator.services.service_store import ServiceStore
 from emulator.settings.settings import Settings
 from emulator.streams.service import StreamService
 
@@ -68,7 +69,7 @@ def own_infrastructure(
     *,
     destinations: Destinations,
 ) -> Iterator[Infrastructure]:
-    """The engine and moto, in this process. Raises ``DamagedLogError``."""
+    """The engine and moto, in this process. Raises ``DamagedLogError`` and ``OtherVersionError``."""
     place = directory.streams if directory else None
     engine = Engine(
         place,
@@ -79,8 +80,15 @@ def own_infrastructure(
         transition_seconds=settings.transition_seconds,
     )
     buckets = Buckets(home, clock, directory.objects if directory else None)
+    store = ServiceStore(directory.services if directory else None, events, fsync=settings.fsync)
+    store.check_versions()
+    store.on_open["s3"] = buckets.make
+    buckets.forget = store.clear
     backend = EngineBackend(engine, clock)
     calls = MotoCalls(destinations, events)
+
+    def keep(service: str, environ: Mapping[str, Any]) -> AbstractContextManager[None]:
+        return store.request(service, environ, own=OWN_AGENT in environ.get("HTTP_USER_AGENT", ""))
 
     def app(
         interceptors: Sequence[Interceptor],
@@ -94,6 +102,7 @@ def own_infrastructure(
             interceptors,
             version=version,
             prepare_services=buckets.prepare,
+            keep=keep,
             access=access,
             reset=reset,
             calls=calls,
@@ -118,5 +127,6 @@ def own_infrastructure(
         )
     finally:
         calls.close()
+        store.close()
         buckets.close()
         engine.close()

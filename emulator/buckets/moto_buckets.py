@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from emulator.buckets.objects import Bodies
 from emulator.buckets.objects.in_moto import keep_bodies
@@ -18,12 +18,15 @@ from rdss_sandbox.record_lines import payload_spans
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
 
+OWN_AGENT: Final = "rdss-sandbox-archives"
+"""What the archives' requests have in their ``User-Agent``: what they put is made again from the streams."""
+
 
 class Buckets:
     """The buckets that shall exist. They are made at S3's first request, for which moto is imported.
 
-    The bodies of objects are on disk in ``directory``, by default where temporary files are. Objects are
-    dated by ``clock``.
+    The bodies of the archives' objects are on disk in ``directory``, by default where temporary files are.
+    Objects are dated by ``clock``. ``forget`` removes what is stored of all of moto's services.
     """
 
     def __init__(
@@ -36,6 +39,8 @@ class Buckets:
         )
         self._wanted = list(dict.fromkeys(wanted))
         self.started = False
+        self._made = False
+        self.forget: Callable[[], None] = lambda: None
         self._lock = threading.RLock()
         self._client: S3Client | None = None
         self.endpoint = ""
@@ -46,15 +51,20 @@ class Buckets:
         with self._lock:
             new = tuple(name for name in dict.fromkeys(names) if name not in self._wanted)
             self._wanted.extend(new)
-            if self.started:
+            if self._made:
                 self._make()
         return new
 
     def prepare(self) -> None:
-        """Make the buckets. Called when moto is imported, before its first answer."""
+        """Let moto keep bodies on disk. Called when moto is imported, before its first answer."""
         with self._lock:
             self.started = True
             keep_bodies(self._bodies, self._clock)
+
+    def make(self) -> None:
+        """Make the buckets that are missing. Called before S3's first answer."""
+        with self._lock:
+            self._made = True
             self._make()
 
     def empty(self) -> None:
@@ -62,6 +72,8 @@ class Buckets:
         with self._lock:
             if self.started:
                 _forget_all()
+            self.forget()
+            if self._made:
                 self._make()
 
     def loaded(self, _name: str, _began: Callable[[str], int]) -> Checkpoints:
@@ -91,7 +103,11 @@ class Buckets:
                     aws_access_key_id=self._home.account,
                     aws_secret_access_key="sandbox",  # noqa: S106 -- the sandbox verifies no signature
                     aws_session_token=self.token,
-                    config=Config(s3={"addressing_style": "path"}, retries={"max_attempts": 2}),
+                    config=Config(
+                        s3={"addressing_style": "path"},
+                        retries={"max_attempts": 2},
+                        user_agent_extra=OWN_AGENT,
+                    ),
                 )
             return self._client
 

@@ -79,6 +79,7 @@ async def _serve(settings: Settings, ready: Callable[[Running], None]) -> None:
     from emulator.assembly.embedded import Embedded
     from emulator.assembly.own_infrastructure import UpstreamFailedError
     from emulator.journal import DamagedLogError
+    from emulator.services.keyed_log import OtherVersionError
     from sandbox.control.processing import ProcessingResources
     from sandbox.control.scenarios import scenario_resources
     from sandbox.processing.errors import IntegrationError
@@ -102,7 +103,13 @@ async def _serve(settings: Settings, ready: Callable[[Running], None]) -> None:
             finally:
                 running.remove(found.pid)
                 await asyncio.to_thread(processing.close)
-    except (DirectoryInUseError, DamagedLogError, UpstreamFailedError, IntegrationError) as error:
+    except (
+        DirectoryInUseError,
+        DamagedLogError,
+        OtherVersionError,
+        UpstreamFailedError,
+        IntegrationError,
+    ) as error:
         raise CannotStartError(str(error)) from error
     except OSError as error:
         raise CannotStartError(error.strerror or str(error)) from error

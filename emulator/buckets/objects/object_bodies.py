@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Final, TypeAlias
+from typing import Final, Protocol, TypeAlias
 
 from isal.isal_zlib import compress, decompress
 
@@ -110,7 +110,21 @@ class Bodies:
         return stored.raw if len(stored.raw) == place.size else decompress(stored.raw)
 
 
-Pieces: TypeAlias = tuple[Chunk, ...]
+class Piece(Protocol):
+    """A piece of a body, wherever it is stored."""
+
+    @property
+    def size(self) -> int: ...
+    def read(self) -> bytes: ...
+
+
+class Store(Protocol):
+    """Where the pieces of a body are stored."""
+
+    def keep(self, data: memoryview, /) -> Piece: ...
+
+
+Pieces: TypeAlias = tuple[Piece, ...]
 
 
 class Contents:
@@ -143,12 +157,17 @@ class Contents:
 class Body:
     """One body, with the part of a temporary file's interface that moto uses."""
 
-    def __init__(self, bodies: Bodies) -> None:
-        self._bodies = bodies
-        self._chunks: Pieces = ()
-        self._size = 0
+    def __init__(self, store: Store, pieces: Pieces = ()) -> None:
+        self.store = store
+        self._chunks = pieces
+        self._size = sum(piece.size for piece in pieces)
         self._at = 0
         self.closed = False
+
+    @property
+    def pieces(self) -> Pieces:
+        """The pieces that it consists of, in their order."""
+        return self._chunks
 
     def contents(self) -> Contents:
         """All of it, to be read later."""
@@ -158,8 +177,7 @@ class Body:
         """Add ``data`` at the end. Raises OSError."""
         view = memoryview(data)
         kept = tuple(
-            self._bodies.keep(view[start : start + _CHUNK_BYTES])
-            for start in range(0, len(view), _CHUNK_BYTES)
+            self.store.keep(view[start : start + _CHUNK_BYTES]) for start in range(0, len(view), _CHUNK_BYTES)
         )
         self._chunks += kept
         self._size += len(view)

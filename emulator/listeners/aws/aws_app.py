@@ -13,6 +13,7 @@ from emulator.http.asgi import HttpScope, Receive, Send, answer, whole_body
 from emulator.listeners.aws.access_policy import AWS_HEALTH_PATHS
 from emulator.listeners.aws.credentials import caller_of
 from emulator.listeners.aws.interception import Backend, Interceptor
+from emulator.listeners.aws.keeping import Keep, keep_nothing
 from emulator.listeners.aws.kinesis_handler import TARGET_PREFIX, KinesisHandler
 from emulator.listeners.aws.moto_api import answer_moto_api, is_moto_api
 from emulator.listeners.aws.moto_calls import MotoCalls
@@ -30,7 +31,7 @@ class AwsApp:
     Kinesis requests go through ``interceptors`` (read for each request) to ``backend``, all others to moto.
     ``version`` is in the health answer. ``prepare_services`` is called before moto's first request, ``reset``
     when a client resets moto's server. ``access`` restricts access keys, by default none. ``calls`` makes
-    moto's own HTTP calls.
+    moto's own HTTP calls. ``keep`` surrounds moto's answer to a request, and stores what that changes.
     """
 
     def __init__(
@@ -44,9 +45,10 @@ class AwsApp:
         access: StreamAccess | None = None,
         reset: Callable[[], object] = lambda: None,
         calls: MotoCalls | None = None,
+        keep: Keep = keep_nothing,
     ) -> None:
         self._kinesis = KinesisHandler(backend, interceptors, events, access or StreamAccess(events))
-        self._new_moto = partial(_moto_services, events, prepare_services, calls)
+        self._new_moto = partial(_moto_services, events, prepare_services, calls, keep)
         self._moto: MotoServices | None = None
         self._version = version
         self._reset = reset
@@ -76,7 +78,9 @@ class AwsApp:
         return {"services": services, "edition": "community", "version": self._version}
 
 
-def _moto_services(events: Events, prepare: Callable[[], None], calls: MotoCalls | None) -> MotoServices:
+def _moto_services(
+    events: Events, prepare: Callable[[], None], calls: MotoCalls | None, keep: Keep
+) -> MotoServices:
     from emulator.listeners.aws.moto_services import MotoServices
 
-    return MotoServices(events, prepare, calls)
+    return MotoServices(events, prepare, calls, keep)

@@ -20,9 +20,10 @@ from emulator.destinations import Destinations
 from emulator.events import Events
 from emulator.http.asgi import ClientGoneError, Headers, HttpScope, Receive, Send, answer
 from emulator.http.daemon_threads import DaemonThreads
-from emulator.journal import no_space
+from emulator.journal import DamagedLogError, no_space
 from emulator.listeners.aws.credentials import DEFAULT_ACCOUNT, Caller
 from emulator.listeners.aws.error_bodies import service_error
+from emulator.listeners.aws.keeping import Keep, keep_nothing
 from emulator.listeners.aws.moto_api import is_moto_api
 from emulator.listeners.aws.moto_calls import MotoCalls
 from emulator.listeners.aws.s3_answers import Reply, with_ids
@@ -56,12 +57,17 @@ class MotoServices:
     """Answers requests with moto's own WSGI application, one at a time for each service.
 
     ``prepare`` is called once, after moto's import and before its first answer. ``calls`` makes moto's own
-    HTTP calls.
+    HTTP calls. ``keep`` surrounds each answer, and stores what the request changes.
     """
 
     def __init__(
-        self, events: Events, prepare: Callable[[], None] = lambda: None, calls: MotoCalls | None = None
+        self,
+        events: Events,
+        prepare: Callable[[], None] = lambda: None,
+        calls: MotoCalls | None = None,
+        keep: Keep = keep_nothing,
     ) -> None:
+        self._keep = keep
         self._events = events
         self._prepare = prepare
         self._calls = calls or MotoCalls(Destinations(), events)
@@ -141,7 +147,8 @@ class MotoServices:
             started[:] = [(status, headers)]
             return lambda _: None
 
-        with nullcontext() if service in _UNLOCKED else self._locks[service]:
+        lock = nullcontext() if service in _UNLOCKED else self._locks[service]
+        with lock, self._keep(service, environ):
             rest = _pieces(application(environ, start_response))
             body = _beginning(rest)
         self._calls.install()
@@ -195,6 +202,8 @@ class MotoServices:
             status, code, said = 501, "NotImplemented", str(error) or f"{target} is not emulated"
         elif no_space(error):
             status, code, said = 500, "InternalFailure", f"the request could not be stored: {error}"
+        elif isinstance(error, DamagedLogError | OSError):
+            status, code, said = 500, "InternalFailure", str(error)
         else:
             status, code, said = (
                 500,

@@ -1,0 +1,325 @@
+"""S3's buckets, objects with all their versions, and uploads under way, as keys and values.
+
+What the sandbox's own archives put is left out: the streams that it comes from are durable.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from types import SimpleNamespace
+from typing import Any, Final
+
+import msgspec
+
+from emulator.buckets.objects.kept_bodies import KeptBodies, PieceId
+from emulator.buckets.objects.object_bodies import Body
+from emulator.services.keyed_log import Change
+from emulator.services.packing import make, pack, unpack
+from emulator.services.places import Places
+from emulator.services.s3_touching import touch_containers, touch_operations
+from emulator.services.swept_values import SweptValues
+from emulator.services.touched import Touched, current
+
+_NAME: Final = "s3"
+_APART: Final = frozenset(("keys", "multiparts"))
+_encode: Final = msgspec.msgpack.Encoder().encode
+_decode: Final = msgspec.msgpack.Decoder().decode
+
+
+class S3State:
+    """S3 in moto, with the bodies of objects in ``bodies``. With ``fsync`` they survive loss of power."""
+
+    name = _NAME
+
+    def __init__(self, bodies: KeptBodies, *, fsync: bool) -> None:
+        self._bodies = bodies
+        self._fsync = fsync
+        self._settings = SweptValues()
+        self._named: list[tuple[dict[str, tuple[int, ...]], str, tuple[int, ...]]] = []
+
+    def install(self) -> None:
+        from moto.s3 import models
+
+        changed: Any = models
+        before = changed.tempfile.SpooledTemporaryFile
+        temporary = getattr(before, "of_the_archives", before)
+
+        def body(*_: object, **__: object) -> Body:
+            made: Body = temporary() if current().own else Body(self._bodies)
+            return made
+
+        choosing: Any = body
+        choosing.of_the_archives = temporary
+        changed.tempfile = SimpleNamespace(SpooledTemporaryFile=choosing)
+        if not getattr(models.FakeBucket.__init__, "touches", False):
+            touch_containers(changed)
+            touch_operations(changed)
+
+    def restore(self, values: Mapping[bytes, bytes]) -> None:
+        from moto.s3 import models
+
+        # moto's attributes that have their default values are on the class once an object has been made.
+        models.FakeKey("", b"", account_id="", region_name="us-east-1").dispose()
+        kinds: defaultdict[str, list[tuple[list[Any], Any]]] = defaultdict(list)
+        for key, value in values.items():
+            kind, *names = _decode(key)
+            kinds[kind].append((names, unpack(value)))
+            if kind == "bucket":
+                self._settings.note([(key, value)])
+        buckets = {names[2]: self._restore_bucket(names, attributes) for names, attributes in kinds["bucket"]}
+        for (identity, _), version in sorted(kinds["version"], key=lambda each: each[0][1]):
+            if identity in buckets:
+                self._restore_version(buckets[identity], version)
+        uploads = {}
+        for (identity, upload), attributes in kinds["upload"]:
+            if identity in buckets:
+                made = make(models.FakeMultipart, {**attributes, "parts": {}, "partlist": []})
+                made.kept_in = buckets[identity]
+                uploads[upload] = made
+                dict.__setitem__(buckets[identity].multiparts, upload, made)
+        for (upload, number), part in sorted(kinds["part"], key=lambda each: each[0]):
+            if upload in uploads:
+                uploads[upload].parts[number] = self._key_with(part)
+                uploads[upload].partlist.append(number)
+        self._bodies.keep_only(_pieces(buckets.values()))
+
+    def changes(self, touched: Touched, units: Iterable[Any]) -> Iterator[Change]:
+        of_a_bucket = touched.service == _NAME and not touched.path.strip("/").partition("/")[2]
+        new = any(unit[0] != "key" and not self._settings.knows(_bucket_key(unit[1])) for unit in units)
+        if new or (of_a_bucket and not touched.reading):
+            yield from self._settings.sweep(_settings())
+        for kind, bucket, subject in sorted(units, key=_later_for_keys):
+            if kind == "names":
+                yield from self._changed_versions(bucket, subject)
+            elif kind == "key":
+                yield from _key_changes(subject)
+            elif kind == "upload":
+                yield from _upload_changes(bucket, subject)
+            else:
+                upload, number = subject
+                yield from _part_changes(bucket, upload, number)
+        if self._fsync:
+            self._bodies.sync()
+
+    def everything(self) -> Iterator[Change]:
+        yield from _settings()
+        for bucket in _buckets():
+            for name in list(dict.keys(bucket.keys)):
+                for version in bucket.keys.getlist(name):
+                    if _is_kept(version):
+                        yield _version_key(bucket, version), _version_value(bucket, version)
+            for upload in bucket.multiparts.values():
+                yield from _upload_changes(bucket, upload)
+                for number in upload.parts:
+                    yield from _part_changes(bucket, upload, number)
+
+    def settle(self) -> None:
+        self._settings.settle()
+        for stored, name, kept in self._named:
+            stored[name] = kept
+            if not kept:
+                del stored[name]
+        self._named.clear()
+        self._bodies.settle()
+
+    def close(self) -> None:
+        self._bodies.close()
+
+    def forget(self) -> None:
+        self._settings.forget()
+        self._bodies.clear()
+
+    def _changed_versions(self, bucket: Any, name: str) -> Iterator[Change]:
+        """Yield what is new and what is gone of the versions of one object."""
+        known = bucket.keys.stored.get(name, ())
+        kept = []
+        for version in bucket.keys.getlist(name, []):
+            if not _is_kept(version):
+                continue
+            if "kept_at" not in vars(version):
+                version.kept_at = _places.next()
+            kept.append(version.kept_at)
+            if version.kept_at not in known:
+                yield _version_key(bucket, version), _version_value(bucket, version)
+        for place in known:
+            if place not in kept:
+                yield _encode(("version", bucket.kept_as, place)), None
+        self._named.append((bucket.keys.stored, name, tuple(kept)))
+
+    def _restore_bucket(self, names: list[Any], attributes: dict[str, Any]) -> Any:
+        from moto.s3 import models
+
+        partition, account, _ = names
+        backend = models.s3_backends[account][partition]
+        tags = attributes.pop("tags")
+        bucket = make(getattr(models, attributes.pop("class")), attributes)
+        changed: Any = models
+        bucket.keys, bucket.multiparts = changed._VersionedKeyStore(), changed.MultipartDict()  # noqa: SLF001
+        bucket.keys.bucket = bucket.multiparts.bucket = bucket
+        held = backend.table_buckets if type(bucket) is models.FakeTableStorageBucket else backend.buckets
+        held[bucket.name] = bucket
+        models.s3_backends.bucket_accounts[bucket.name] = (bucket.partition, account)
+        if tags:
+            backend.tagger.tags[bucket.arn] = tags
+        return bucket
+
+    def _restore_version(self, bucket: Any, attributes: dict[str, Any]) -> None:
+        from moto.s3 import models
+
+        tags = attributes.pop("tags", None)
+        if attributes.pop("marker", False):
+            version = make(models.FakeDeleteMarker, attributes)
+            version.key = bucket.keys.get(version.name)
+        else:
+            version = self._key_with(attributes)
+            if tags:
+                backend = models.s3_backends[bucket.account_id][bucket.partition]
+                backend.tagger.tags[version.arn] = tags
+        _places.use(version.kept_at)
+        versions = bucket.keys.getlist(version.name, [])
+        dict.__setitem__(bucket.keys, version.name, [*versions, version])
+        bucket.keys.stored[version.name] = (*bucket.keys.stored.get(version.name, ()), version.kept_at)
+
+    def _key_with(self, attributes: dict[str, Any]) -> Any:
+        from moto.s3.models import FakeKey, FakeMultipart, get_canned_acl
+
+        pieces, closed = attributes.pop("body")
+        upload = attributes.pop("upload", None)
+        key = make(FakeKey, attributes)
+        key.lock = threading.Lock()
+        key._value_buffer = Body(self._bodies, tuple(self._bodies.find(PieceId(*piece)) for piece in pieces))  # noqa: SLF001
+        key.disposed = closed
+        if closed:
+            key._value_buffer.close()  # noqa: SLF001
+        key.acl = attributes["acl"] if "acl" in attributes else get_canned_acl("private")
+        if upload is not None:
+            parts = {number: self._key_with(part) for number, part in upload.pop("parts")}
+            key.multipart = make(FakeMultipart, {**upload, "parts": parts})
+        return key
+
+
+_places: Final = Places()
+
+
+def _later_for_keys(unit: Any) -> bool:
+    # Whether an object that was read is still there is known after the changes of its name.
+    return bool(unit[0] == "key")
+
+
+def _buckets() -> Iterator[Any]:
+    from moto.s3.models import s3_backends
+
+    backend: Any
+    for _, _, backend in s3_backends.iter_backends():
+        yield from backend.buckets.values()
+        yield from backend.table_buckets.values()
+
+
+def _bucket_key(bucket: Any) -> bytes:
+    return _encode(("bucket", bucket.partition, bucket.account_id, bucket.kept_as))
+
+
+def _settings() -> Iterator[tuple[bytes, bytes]]:
+    for bucket in _buckets():
+        attributes = {name: value for name, value in vars(bucket).items() if name not in _APART}
+        attributes["tags"] = _tagger(bucket).get_tag_dict_for_resource(bucket.arn)
+        attributes["class"] = type(bucket).__name__
+        yield _bucket_key(bucket), pack(attributes)
+
+
+def _tagger(bucket: Any) -> Any:
+    from moto.s3.models import s3_backends
+
+    return s3_backends[bucket.account_id][bucket.partition].tagger
+
+
+def _is_kept(version: Any) -> bool:
+    """Whether a version of an object is stored: a deletion is, and what the archives put is not."""
+    body = vars(version).get("_value_buffer")
+    return body is None or isinstance(body.store, KeptBodies)
+
+
+def _version_key(bucket: Any, version: Any) -> bytes:
+    return _encode(("version", bucket.kept_as, version.kept_at))
+
+
+def _version_value(bucket: Any, version: Any) -> bytes:
+    if "_value_buffer" not in vars(version):
+        attributes = {name: value for name, value in vars(version).items() if name != "key"}
+        return pack({**attributes, "marker": True})
+    attributes = _attributes_of(version)
+    tags = _tagger(bucket).tags.get(version.arn)
+    if tags:
+        attributes["tags"] = tags
+    return pack(attributes)
+
+
+def _attributes_of(key: Any) -> dict[str, Any]:
+    from moto.s3.models import get_canned_acl
+
+    attributes = dict(vars(key))
+    body = attributes.pop("_value_buffer")
+    del attributes["lock"]
+    upload = attributes.pop("multipart", None)
+    if attributes.get("acl") is get_canned_acl("private"):
+        del attributes["acl"]
+    attributes["body"] = [[list(piece.id) for piece in body.pieces], body.closed]
+    if upload is not None:
+        parts = [(number, _attributes_of(part)) for number, part in upload.parts.items()]
+        attributes["upload"] = {**_upload_attributes(upload), "partlist": upload.partlist, "parts": parts}
+    return attributes
+
+
+def _upload_attributes(upload: Any) -> dict[str, Any]:
+    return {
+        name: value for name, value in vars(upload).items() if name not in {"parts", "partlist", "kept_in"}
+    }
+
+
+def _key_changes(key: Any) -> Iterator[Change]:
+    """A version that the request has read and may have changed, if it is still there."""
+    bucket = _bucket_of(key)
+    if bucket is None or "kept_at" not in vars(key):
+        return
+    if any(version is key for version in bucket.keys.getlist(key.name, [])):
+        yield _version_key(bucket, key), _version_value(bucket, key)
+
+
+def _bucket_of(key: Any) -> Any:
+    from moto.s3.models import s3_backends
+
+    place = s3_backends.bucket_accounts.get(key.bucket_name)
+    if place is None:
+        return None
+    backend = s3_backends[place[1]][place[0]]
+    return backend.buckets.get(key.bucket_name) or backend.table_buckets.get(key.bucket_name)
+
+
+def _upload_changes(bucket: Any, upload: Any) -> Iterator[Change]:
+    if vars(upload).get("kept_in") is None:
+        return
+    key = _encode(("upload", bucket.kept_as, upload.id))
+    if upload.id in bucket.multiparts:
+        yield key, pack(_upload_attributes(upload))
+        return
+    yield key, None
+    for number in upload.parts:
+        yield _encode(("part", upload.id, number)), None
+
+
+def _part_changes(bucket: Any, upload: Any, number: int) -> Iterator[Change]:
+    if vars(upload).get("kept_in") is not None and upload.id in bucket.multiparts:
+        yield _encode(("part", upload.id, number)), pack(_attributes_of(upload.parts[number]))
+
+
+def _pieces(buckets: Iterable[Any]) -> Iterator[int]:
+    """The numbers of the pieces that anything refers to."""
+    for bucket in buckets:
+        keys = [version for versions in dict.values(bucket.keys) for version in versions]
+        for upload in bucket.multiparts.values():
+            keys.extend(upload.parts.values())
+        for key in keys:
+            if (body := vars(key).get("_value_buffer")) is not None:
+                yield from (piece.id.number for piece in body.pieces)

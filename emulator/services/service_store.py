@@ -1,0 +1,277 @@
+"""Stores what moto's services hold: each service in a log of its own, before the answer of a request leaves.
+
+A log is read, and moto's service filled from it, when the first request needs that service. So a start takes
+no longer with a large state than without.
+"""
+
+from __future__ import annotations
+
+import gc
+import threading
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any, Final
+
+from emulator.clock import stopwatch
+from emulator.events import Events
+from emulator.journal import DamagedLogError, unlist_below
+from emulator.machine.private_files import make_directory
+from emulator.services import touched as touching
+from emulator.services.kept_service import KeptService
+from emulator.services.keyed_log import Change, KeyedLog, check_version
+from emulator.services.touched import Touched
+
+NAMES: Final = ("dynamodb", "s3", "sqs", "sns", "ssm", "cloudwatch")
+_ALIASES: Final = {"monitoring": "cloudwatch"}
+_CALLS: Final[dict[str, tuple[str, ...]]] = {
+    "dynamodb": (),
+    "sqs": (),
+    "ssm": (),
+    "cloudwatch": (),
+    "sns": ("sqs",),
+    "s3": ("sqs", "sns"),
+}
+"""The services that each service calls: SNS and S3 notify queues."""
+_TRIES: Final = 20
+
+
+class ServiceStore:
+    """The logs in ``directory``; without one nothing is stored.
+
+    ``on_open`` are called when a service has been filled. A service whose log is damaged refuses every
+    request, with the file and what to do; the others go on.
+    """
+
+    def __init__(self, directory: Path | None, events: Events, *, fsync: bool) -> None:
+        self._directory = directory
+        self._events = events
+        self._fsync = fsync
+        self._opening = threading.RLock()
+        self._locks: defaultdict[str, threading.Lock] = defaultdict(threading.Lock)
+        self._open: dict[str, tuple[KeptService, KeyedLog] | None] = {}
+        self._damaged: dict[str, DamagedLogError] = {}
+        self._failed: defaultdict[str, list[Touched]] = defaultdict(list)
+        self.on_open: dict[str, Callable[[], None]] = {}
+
+    def check_versions(self) -> None:
+        """Raise ``OtherVersionError`` when another version wrote a log that this one does not read."""
+        for name in NAMES if self._directory is not None else ():
+            check_version(self._path(name))
+
+    @contextmanager
+    def request(self, service: str, environ: Mapping[str, Any], *, own: bool) -> Iterator[None]:
+        """Fill the services that a request needs, and store what it changes before the context ends.
+
+        Raises ``DamagedLogError``, and OSError when the changes cannot be stored. They are then stored with
+        the next request.
+        """
+        name = _ALIASES.get(service, service)
+        action = environ.get("HTTP_X_AMZ_TARGET", "").rpartition(".")[2]
+        touched = Touched(name, environ["REQUEST_METHOD"], environ["PATH_INFO"], action, own=own)
+        touching.begin(touched)
+        try:
+            self._open_for(name, action)
+            yield
+        finally:
+            touching.end()
+            self._keep(touched)
+
+    def _open_for(self, name: str, action: str) -> None:
+        """Open the service of a request, and those that it calls, of which any may be damaged."""
+        for other in _called_by(name, action):
+            with suppress(DamagedLogError):
+                self._open_one(other)
+        if name in NAMES:
+            self._open_one(name)
+
+    def _open_one(self, name: str) -> None:
+        """Fill a service from its log, once. Raises ``DamagedLogError``."""
+        if name in self._open:
+            return
+        with self._opening:
+            if name in self._damaged:
+                raise self._damaged[name]
+            if name not in self._open:
+                self._open[name] = self._fill(name) if self._directory is not None else None
+                self.on_open.get(name, _do_nothing)()
+
+    def clear(self) -> None:
+        """Remove everything that is stored. moto's services must be empty."""
+        if self._directory is None:
+            return
+        with self._opening:
+            for name, opened in self._open.items():
+                if opened is not None:
+                    with self._locks[name]:
+                        opened[0].forget()
+                        opened[1].close()
+            self._remove_files()
+            names = [*self._open]
+            self._open.clear()
+            self._damaged.clear()
+            self._failed.clear()
+            for name in names:
+                self._open_one(name)
+
+    def close(self) -> None:
+        """Close the logs. What moto still does is not stored."""
+        with self._opening:
+            for name, opened in self._open.items():
+                if opened is not None:
+                    with self._locks[name]:
+                        opened[0].close()
+                        opened[1].close()
+            self._open.clear()
+
+    def _fill(self, name: str) -> tuple[KeptService, KeyedLog]:
+        assert self._directory is not None
+        began = stopwatch()
+        make_directory(self._directory)
+        try:
+            log = KeyedLog(self._path(name), fsync=self._fsync)
+        except DamagedLogError as error:
+            self._damaged[name] = error
+            self._events.emit("journal.damaged", why=str(error))
+            raise
+        if log.torn_bytes:
+            self._events.emit("journal.cut", file=str(self._path(name)), bytes=log.torn_bytes)
+        service = _build(name, self._directory, self._events, fsync=self._fsync)
+        _note_actions()
+        service.install()
+        with _without_collections():
+            values = log.read()
+            service.restore(values)
+        if values:
+            self._events.emit(
+                "service.restored", service=name, values=len(values), seconds=stopwatch() - began
+            )
+        return service, log
+
+    def _keep(self, touched: Touched) -> None:
+        """Store the changes of a request, in every service that it touched."""
+        for name, opened in tuple(self._open.items()):
+            if opened is None or not (touched.service == name or name in touched.units or self._waits(name)):
+                continue
+            with self._locks[name]:
+                service, log = opened
+                changes = self._changes(service, touched)
+                if not changes:
+                    service.settle()
+                    continue
+                try:
+                    log.append(changes)
+                except OSError:
+                    self._failed[name].append(touched)
+                    raise
+                self._failed.pop(name, None)
+                service.settle()
+                if log.overgrown:
+                    log.rewrite(service.everything())
+
+    def _waits(self, name: str) -> bool:
+        """Whether something is to be stored that no request of now has touched."""
+        return name in self._failed or touching.has_stray(name)
+
+    def _changes(self, service: KeptService, touched: Touched) -> list[Change]:
+        name = service.name
+        failed = self._failed.get(name, [])
+        stray = touching.take_stray(name)
+        requests = [*failed, touched]
+        for _ in range(_TRIES):
+            try:
+                changes: list[Change] = []
+                for request in requests:
+                    changes += service.changes(request, request.units.get(name, ()))
+                if stray:
+                    changes += service.changes(touched, stray)
+            except RuntimeError as error:
+                # Another thread has changed what was being read. It stores that itself, soon after.
+                if "changed size" not in str(error):
+                    raise
+            else:
+                return changes
+        raise RuntimeError(f"{name} changes faster than it can be stored")
+
+    def _remove_files(self) -> None:
+        assert self._directory is not None
+        unlist_below(self._directory)
+        for path in self._directory.glob("*.log"):
+            path.unlink()
+
+    def _path(self, name: str) -> Path:
+        assert self._directory is not None
+        return self._directory / f"{name}.log"
+
+
+def _called_by(name: str, action: str) -> tuple[str, ...]:
+    """The services that a request to one may call; all of them for one that is not stored."""
+    if name not in _CALLS or action.startswith(("Import", "Export")):
+        return NAMES
+    return _CALLS[name]
+
+
+def _build(name: str, directory: Path, events: Events, *, fsync: bool) -> KeptService:
+    from emulator.services import swept_state
+
+    match name:
+        case "dynamodb":
+            from emulator.services.dynamodb_state import DynamodbState
+
+            return DynamodbState()
+        case "sqs":
+            from emulator.services.sqs_state import SqsState
+
+            return SqsState()
+        case "s3":
+            from emulator.buckets.objects.kept_bodies import KeptBodies
+            from emulator.services.s3_state import S3State
+
+            bodies = KeptBodies(directory)
+            for error in bodies.damage:
+                events.emit("journal.damaged", why=str(error))
+            for path, torn in bodies.torn:
+                events.emit("journal.cut", file=str(path), bytes=torn)
+            return S3State(bodies, fsync=fsync)
+        case "sns":
+            return swept_state.sns_state()
+        case "ssm":
+            return swept_state.ssm_state()
+    return swept_state.cloudwatch_state()
+
+
+def _note_actions() -> None:
+    """Let moto say which operation it has found in a request, whatever the protocol."""
+    from moto.core.responses import BaseResponse
+
+    responses: Any = BaseResponse
+    find = responses._get_action  # noqa: SLF001 -- where moto does it
+    if getattr(find, "notes", False):
+        return
+
+    def get_action(request: Any) -> Any:
+        action = find(request)
+        now = touching.current()
+        now.action = now.action or str(action or "")
+        return action
+
+    changed: Any = get_action
+    changed.notes = True
+    responses._get_action = changed  # noqa: SLF001
+
+
+@contextmanager
+def _without_collections() -> Iterator[None]:
+    """Leave out garbage collections, which take most of the time when many objects are made."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
+
+
+def _do_nothing() -> None:
+    """Take no step when a service opens."""
