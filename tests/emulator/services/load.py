@@ -1,172 +1,153 @@
-"""A mixed load on S3, DynamoDB, SQS, SNS and SSM, and what of it was acknowledged.
-
-    python -m tests.emulator.services.load URL SEED
-
-prints a line for each thing before it is asked for, and one after it was acknowledged.
-"""
+"""A mixed load on S3, DynamoDB, SQS, SNS and SSM, and what of it was acknowledged."""
 
 from __future__ import annotations
 
-import json
-import sys
 import threading
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 from emulator.rng import Chance
 from tests.emulator.services.conftest import client_of
 
 TABLE, BUCKET, QUEUE = "leases", "mine", "jobs"
 KEYS = 20
-REGION = "us-east-1"
+ONCE = ("sqs", "sns")
+"""Services in which a key is used once, since nothing replaces a message."""
+DELETIONS = 0.2
+
+Say = Callable[[str, str, str, str | None], None]
+"""Gets "asked" or "done", the service, the key and its value, None for a deletion."""
 
 
-class Line(NamedTuple):
-    """That ``value`` shall be, or is, the value of ``key`` in a service; None for a deletion."""
+class Clients:
+    """The clients of the services at ``url``."""
 
-    word: str
-    service: str
-    key: str
-    value: str | None
+    def __init__(self, url: str) -> None:
+        self.dynamodb, self.s3, self.sqs, self.sns, self.ssm = (
+            client_of(url, name) for name in ("dynamodb", "s3", "sqs", "sns", "ssm")
+        )
 
 
-def prepare(url: str) -> None:
+def prepare(clients: Clients) -> None:
     """Make what the load works on, where it is missing."""
-    dynamodb, s3, sqs = (client_of(url, name) for name in ("dynamodb", "s3", "sqs"))
-    if TABLE not in dynamodb.list_tables()["TableNames"]:
-        dynamodb.create_table(
+    if TABLE not in clients.dynamodb.list_tables()["TableNames"]:
+        clients.dynamodb.create_table(
             TableName=TABLE,
             KeySchema=[{"AttributeName": "key", "KeyType": "HASH"}],
             AttributeDefinitions=[{"AttributeName": "key", "AttributeType": "S"}],
             BillingMode="PAY_PER_REQUEST",
         )
-    if BUCKET not in [each["Name"] for each in s3.list_buckets()["Buckets"]]:
-        s3.create_bucket(Bucket=BUCKET)
-    sqs.create_queue(QueueName=QUEUE)
+    if BUCKET not in [each["Name"] for each in clients.s3.list_buckets()["Buckets"]]:
+        clients.s3.create_bucket(Bucket=BUCKET)
+    clients.sqs.create_queue(QueueName=QUEUE)
 
 
-def main(url: str, seed: int) -> None:
-    prepare(url)
-    writing = threading.Lock()
-
-    def say(*line: Any) -> None:
-        with writing:
-            sys.stdout.write(json.dumps(line) + "\n")
-            sys.stdout.flush()
-
-    def run(service: str, act: Callable[[str, str | None], None]) -> None:
-        draws = Chance(seed).draws(service)
-        for number in range(1_000_000):
-            # A key of SQS is used once: a message is not replaced.
-            key = f"{seed}-{number}" if service in {"sqs", "sns"} else str(draws.randrange(KEYS))
-            deleting = service not in {"sqs", "sns"} and draws.random() < 0.2
-            value = None if deleting else f"{seed}-{number}"
-            say("asked", service, key, value)
-            try:
-                act(key, value)
-            except Exception:  # noqa: BLE001 -- the sandbox was killed
-                return
-            say("done", service, key, value)
-
-    threads = [
-        threading.Thread(target=run, args=each)
-        for each in (
-            ("dynamodb", items(url)),
-            ("s3", objects(url)),
-            ("sqs", messages(url)),
-            ("sns", topics(url)),
-            ("ssm", parameters(url)),
-        )
-    ]
+def load(clients: Clients, seed: int, say: Say) -> None:
+    """Ask for changes, in every service at once, until a request fails in each."""
+    prepare(clients)
+    acts = {
+        "dynamodb": change_item,
+        "s3": change_object,
+        "sqs": send_message,
+        "sns": create_topic,
+        "ssm": change_parameter,
+    }
+    threads = [threading.Thread(target=_run, args=(clients, seed, each, say)) for each in acts.items()]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
 
 
-def items(url: str) -> Callable[[str, str | None], None]:
-    dynamodb = client_of(url, "dynamodb")
-
-    def act(key: str, value: str | None) -> None:
-        if value is None:
-            dynamodb.delete_item(TableName=TABLE, Key={"key": {"S": key}})
-        else:
-            dynamodb.update_item(
-                TableName=TABLE,
-                Key={"key": {"S": key}},
-                UpdateExpression="SET v = :v",
-                ExpressionAttributeValues={":v": {"S": value}},
-            )
-
-    return act
-
-
-def objects(url: str) -> Callable[[str, str | None], None]:
-    s3 = client_of(url, "s3")
-
-    def act(key: str, value: str | None) -> None:
-        if value is None:
-            s3.delete_object(Bucket=BUCKET, Key=key)
-        else:
-            s3.put_object(Bucket=BUCKET, Key=key, Body=value.encode() * 500, Metadata={"v": value})
-
-    return act
+def _run(clients: Clients, seed: int, what: tuple[str, Callable[..., Any]], say: Say) -> None:
+    service, act = what
+    draws = Chance(seed).draws(service)
+    number = 0
+    while True:
+        number += 1
+        key = f"{seed}-{number}" if service in ONCE else str(draws.randrange(KEYS))
+        deleting = service not in ONCE and draws.random() < DELETIONS
+        value = None if deleting else f"{seed}-{number}"
+        say("asked", service, key, value)
+        try:
+            act(clients, key, value)
+        except Exception:  # noqa: BLE001 -- the sandbox was killed
+            return
+        say("done", service, key, value)
 
 
-def messages(url: str) -> Callable[[str, str | None], None]:
-    sqs = client_of(url, "sqs")
-    queue = sqs.get_queue_url(QueueName=QUEUE)["QueueUrl"]
-    return lambda _, value: sqs.send_message(QueueUrl=queue, MessageBody=value)
+def change_item(clients: Clients, key: str, value: str | None) -> None:
+    if value is None:
+        clients.dynamodb.delete_item(TableName=TABLE, Key={"key": {"S": key}})
+        return
+    clients.dynamodb.update_item(
+        TableName=TABLE,
+        Key={"key": {"S": key}},
+        UpdateExpression="SET v = :v",
+        ExpressionAttributeValues={":v": {"S": value}},
+    )
 
 
-def topics(url: str) -> Callable[[str, str | None], None]:
-    sns = client_of(url, "sns")
-    return lambda key, _: sns.create_topic(Name=key)
+def change_object(clients: Clients, key: str, value: str | None) -> None:
+    if value is None:
+        clients.s3.delete_object(Bucket=BUCKET, Key=key)
+    else:
+        clients.s3.put_object(Bucket=BUCKET, Key=key, Body=value.encode() * 500, Metadata={"v": value})
 
 
-def parameters(url: str) -> Callable[[str, str | None], None]:
-    ssm = client_of(url, "ssm")
-
-    def act(key: str, value: str | None) -> None:
-        if value is None:
-            ssm.delete_parameters(Names=[key])
-        else:
-            ssm.put_parameter(Name=key, Value=value, Type="String", Overwrite=True)
-
-    return act
+def send_message(clients: Clients, _: str, value: str) -> None:
+    queue = clients.sqs.get_queue_url(QueueName=QUEUE)["QueueUrl"]
+    clients.sqs.send_message(QueueUrl=queue, MessageBody=value)
 
 
-def read_everything(url: str) -> dict[str, dict[str, str | None]]:
-    """What each service has: the value of each key."""
-    dynamodb, s3, sqs, sns, ssm = (client_of(url, name) for name in ("dynamodb", "s3", "sqs", "sns", "ssm"))
-    listed = s3.list_objects_v2(Bucket=BUCKET).get("Contents", [])
-    objects_found: dict[str, str | None] = {}
-    for name in (each["Key"] for each in listed):
+def create_topic(clients: Clients, key: str, _: str) -> None:
+    clients.sns.create_topic(Name=key)
+
+
+def change_parameter(clients: Clients, key: str, value: str | None) -> None:
+    if value is None:
+        clients.ssm.delete_parameters(Names=[key])
+    else:
+        clients.ssm.put_parameter(Name=key, Value=value, Type="String", Overwrite=True)
+
+
+def read_everything(clients: Clients) -> dict[str, dict[str, str]]:
+    """What each service has: the value of each key. A message or a topic is its own value."""
+    names = [str(name) for name in range(KEYS)]
+    found = [
+        each
+        for some in (names[: KEYS // 2], names[KEYS // 2 :])
+        for each in clients.ssm.get_parameters(Names=some)["Parameters"]
+    ]
+    return {
+        "dynamodb": {
+            each["key"]["S"]: each["v"]["S"] for each in clients.dynamodb.scan(TableName=TABLE)["Items"]
+        },
+        "s3": read_objects(clients.s3),
+        "sqs": read_messages(clients.sqs),
+        "sns": {
+            name: name
+            for page in clients.sns.get_paginator("list_topics").paginate()
+            for name in (each["TopicArn"].rpartition(":")[2] for each in page["Topics"])
+        },
+        "ssm": {each["Name"]: each["Value"] for each in found},
+    }
+
+
+def read_objects(s3: Any) -> dict[str, str]:
+    objects: dict[str, str] = {}
+    for name in (each["Key"] for each in s3.list_objects_v2(Bucket=BUCKET).get("Contents", [])):
         found = s3.get_object(Bucket=BUCKET, Key=name)
-        value = found["Metadata"]["v"]
-        assert found["Body"].read() == value.encode() * 500
-        objects_found[name] = value
+        objects[name] = found["Metadata"]["v"]
+        assert found["Body"].read() == objects[name].encode() * 500
+    return objects
+
+
+def read_messages(sqs: Any) -> dict[str, str]:
+    """Receive every message. They are in flight afterwards, and visible again after a restart."""
     queue = sqs.get_queue_url(QueueName=QUEUE)["QueueUrl"]
     bodies: list[str] = []
     while batch := sqs.receive_message(QueueUrl=queue, MaxNumberOfMessages=10).get("Messages"):
         bodies += [each["Body"] for each in batch]
     assert len(set(bodies)) == len(bodies)
-    return {
-        "dynamodb": {each["key"]["S"]: each["v"]["S"] for each in dynamodb.scan(TableName=TABLE)["Items"]},
-        "s3": objects_found,
-        "sqs": dict.fromkeys(bodies) | {body: body for body in bodies},
-        "sns": {
-            name: name
-            for page in sns.get_paginator("list_topics").paginate()
-            for name in (each["TopicArn"].rpartition(":")[2] for each in page["Topics"])
-        },
-        "ssm": {
-            each["Name"]: each["Value"]
-            for names in (range(10), range(10, KEYS))
-            for each in ssm.get_parameters(Names=[str(name) for name in names])["Parameters"]
-        },
-    }
-
-
-if __name__ == "__main__":
-    main(sys.argv[1], int(sys.argv[2]))
+    return {body: body for body in bodies}

@@ -2,84 +2,76 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
-import subprocess
-import sys
+import threading
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 
 from emulator.rng import Chance
-from rdss_sandbox.process import RunningSandbox, sandbox_process
-from tests.emulator.services.load import read_everything
+from rdss_sandbox.process import sandbox_process
+from tests.emulator.services.load import Clients, load, read_everything
 
-ROOT = Path(__file__).parents[3]
 SEED = 20_261_122
 FEW, MANY = 3, 200
-LEAST_LINES, MOST_LINES = 20, 200
+LEAST, MOST = 10, 150
+"""How many acknowledgements a process lives to give."""
 
 
 class Expected:
     """What must be there: of each key the value acknowledged last, or one asked for later."""
 
     def __init__(self) -> None:
-        self.done: dict[str, dict[str, str | None]] = {}
-        self.asked: dict[str, dict[str, list[str | None]]] = {}
+        self.acknowledged = 0
+        self._done: dict[tuple[str, str], str | None] = {}
+        self._asked: dict[tuple[str, str], list[str | None]] = {}
+        self._lock = threading.Lock()
 
-    def take(self, line: str) -> None:
-        word, service, key, value = json.loads(line)
-        asked = self.asked.setdefault(service, {}).setdefault(key, [])
-        if word == "asked":
-            asked.append(value)
-        else:
-            asked.clear()
-            self.done.setdefault(service, {})[key] = value
+    def note(self, word: str, service: str, key: str, value: str | None) -> None:
+        with self._lock:
+            if word == "asked":
+                self._asked.setdefault((service, key), []).append(value)
+                return
+            self._asked.pop((service, key), None)
+            self._done[service, key] = value
+            self.acknowledged += 1
 
-    def compare(self, found: dict[str, dict[str, str | None]]) -> list[str]:
-        """What is not as it must be; what was found becomes what must be there."""
+    def compare(self, found: dict[str, dict[str, str]]) -> list[str]:
+        """What is not as it must be. What was found must be there from now on."""
+        has = {(service, key): value for service, values in found.items() for key, value in values.items()}
         wrong = []
-        for service, has in found.items():
-            done, asked = self.done.setdefault(service, {}), self.asked.get(service, {})
-            for key in done.keys() | asked.keys() | has.keys():
-                allowed = [done.get(key), *asked.get(key, ())]
-                if service in {"sqs", "sns"}:
-                    allowed = [value and key for value in allowed] if service == "sns" else allowed
-                if has.get(key) not in allowed:
-                    wrong.append(f"{service} {key}: {has.get(key)}, not one of {allowed}")
-            self.done[service] = dict(has)
-            self.asked[service] = {}
+        for place in self._done.keys() | self._asked.keys() | has.keys():
+            allowed = [self._done.get(place), *self._asked.get(place, ())]
+            if has.get(place) not in allowed:
+                wrong.append(f"{place}: {has.get(place)}, not one of {allowed}")
+        self._done, self._asked = {**has}, {}
         return wrong
 
 
-def load_until_killed(sandbox: RunningSandbox, seed: int, lines: int, expected: Expected) -> int:
-    """Load the sandbox, kill it after so many lines, and return how many things were acknowledged."""
-    command = [sys.executable, "-m", "tests.emulator.services.load", sandbox.aws, str(seed)]
-    acknowledged = 0
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=ROOT) as process:
-        assert process.stdout is not None
-        for number, line in enumerate(process.stdout):
-            if number == lines:
-                os.kill(sandbox.pid, signal.SIGKILL)
-            expected.take(line)
-            acknowledged += line.startswith('["done"')
-    return acknowledged
-
-
 def survive(directory: Path, deaths: int, *options: str) -> None:
+    """Start, compare, load and kill a sandbox again and again, on one directory and one port."""
     draws = Chance(SEED).draws("deaths")
     expected = Expected()
-    acknowledged = 0
-    for death in range(deaths):
-        with sandbox_process("--data-dir", str(directory), *options) as sandbox:
+    port, clients = 0, None
+    for death in range(deaths + 1):
+        given = ("--data-dir", str(directory), "--aws-port", str(port), *options)
+        with sandbox_process(*given) as sandbox:
+            port = urlsplit(sandbox.aws).port or 0
+            clients = clients or Clients(sandbox.aws)
             if death:
-                assert expected.compare(read_everything(sandbox.aws)) == [], f"after death {death}"
-            lines = draws.randrange(LEAST_LINES, MOST_LINES)
-            acknowledged += load_until_killed(sandbox, SEED + death, lines, expected)
-    with sandbox_process("--data-dir", str(directory), *options) as sandbox:
-        assert expected.compare(read_everything(sandbox.aws)) == []
-    assert acknowledged > deaths * LEAST_LINES / 4
+                assert expected.compare(read_everything(clients)) == [], f"after death {death}"
+            if death < deaths:
+                last = expected.acknowledged + draws.randrange(LEAST, MOST)
+
+                def note(*what: str | None, pid: int = sandbox.pid, last: int = last) -> None:
+                    expected.note(*what)
+                    if expected.acknowledged == last:
+                        os.kill(pid, signal.SIGKILL)
+
+                load(clients, SEED + death, note)
+    assert expected.acknowledged >= deaths * LEAST
 
 
 def test_a_few_deaths(tmp_path: Path) -> None:
