@@ -72,7 +72,9 @@ class Buckets:
         with self._lock:
             if self.started:
                 _forget_all()
-            self.forget()
+        # Without the lock: a service that is opened meanwhile waits for it, and this for the service.
+        self.forget()
+        with self._lock:
             if self._made:
                 self._make()
 

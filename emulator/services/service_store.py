@@ -98,7 +98,7 @@ class ServiceStore:
                 self.on_open.get(name, _do_nothing)()
 
     def clear(self) -> None:
-        """Remove everything that is stored. moto's services must be empty."""
+        """Remove everything that is stored. moto's services must be empty; they are opened again when used."""
         if self._directory is None:
             return
         with self._opening:
@@ -108,12 +108,9 @@ class ServiceStore:
                         opened[0].forget()
                         opened[1].close()
             self._remove_files()
-            names = [*self._open]
             self._open.clear()
             self._damaged.clear()
             self._failed.clear()
-            for name in names:
-                self._open_one(name)
 
     def close(self) -> None:
         """Close the logs. What moto still does is not stored."""
