@@ -98,7 +98,7 @@ class ServiceStore:
                 self.on_open.get(name, _do_nothing)()
 
     def clear(self) -> None:
-        """Remove everything that is stored. moto's services must be empty; they are opened again when used."""
+        """Remove everything that is stored. moto's services must be empty; each opens again when used."""
         if self._directory is None:
             return
         with self._opening:
@@ -173,16 +173,13 @@ class ServiceStore:
 
     def _changes(self, service: KeptService, touched: Touched) -> list[Change]:
         name = service.name
-        failed = self._failed.get(name, [])
-        stray = touching.take_stray(name)
-        requests = [*failed, touched]
+        touched.units[name] += touching.take_stray(name)
+        requests = [*self._failed.get(name, ()), touched]
         for _ in range(_TRIES):
             try:
                 changes: list[Change] = []
                 for request in requests:
                     changes += service.changes(request, request.units.get(name, ()))
-                if stray:
-                    changes += service.changes(touched, stray)
             except RuntimeError as error:
                 # Another thread has changed what was being read. It stores that itself, soon after.
                 if "changed size" not in str(error):

@@ -1,0 +1,121 @@
+"""What durability costs: of a write, and of the first call to a service that has much."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from statistics import median
+from typing import Any, Final
+
+import msgspec
+import pytest
+
+from emulator.clock import stopwatch
+from emulator.services.keyed_log import Change, KeyedLog
+from emulator.services.packing import pack, unpack
+from rdss_sandbox.process import RunningSandbox, sandbox_process
+from tests.emulator.services.conftest import client_of
+from tests.emulator.services.test_surviving import make_table
+
+ROUNDS, WRITES = 9, 120
+MOST_MORE: Final = 1.25
+ITEMS, OBJECTS = 100_000, 10_000
+FIRST_CALL_SECONDS = 3.0
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
+
+
+def spent(pid: int) -> float:
+    """The seconds of processor time that a process has taken."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def put_item(client: Any, number: int) -> None:
+    item = {"key": {"S": str(number)}, "checkpoint": {"S": "49590338271490256608559692538361571095"}}
+    client.put_item(TableName="t", Item=item)
+
+
+def put_object(client: Any, number: int) -> None:
+    client.put_object(Bucket="mine", Key=str(number), Body=b"body" * 500)
+
+
+@pytest.mark.parametrize(("service", "put"), [("dynamodb", put_item), ("s3", put_object)])
+def test_a_write_costs_at_most_a_quarter_more_than_in_memory(
+    service: str, put: Callable[[Any, int], None], tmp_path: Path
+) -> None:
+    """Processor time of two sandboxes in turns, so that what else the machine does strikes both."""
+    with ExitStack() as stack:
+        places = (":memory:", str(tmp_path))
+        sandboxes = [stack.enter_context(sandbox_process("--data-dir", place)) for place in places]
+        clients = [client_of(each.aws, service) for each in sandboxes]
+        for client in clients:
+            if service == "dynamodb":
+                make_table(client, "t")
+            else:
+                client.create_bucket(Bucket="mine")
+            put(client, 0)
+        times: tuple[list[float], list[float]] = ([], [])
+        for round_ in range(ROUNDS):
+            for sandbox, client, taken in zip(sandboxes, clients, times, strict=True):
+                before = spent(sandbox.pid)
+                for number in range(WRITES):
+                    put(client, round_ * WRITES + number)
+                taken.append(spent(sandbox.pid) - before)
+    in_memory, stored = map(median, times)
+    assert stored < MOST_MORE * in_memory, f"{stored / WRITES:.6f} s against {in_memory / WRITES:.6f} s"
+
+
+def test_the_first_call_of_a_service_that_has_much_answers_soon(tmp_path: Path) -> None:
+    """10,000 objects and 100,000 items are read at the first call, and nothing of them at the start."""
+    given = ("--data-dir", str(tmp_path))
+    with sandbox_process(*given) as sandbox:
+        make_table(client_of(sandbox.aws, "dynamodb"), "t")
+        put_item(client_of(sandbox.aws, "dynamodb"), 0)
+        client_of(sandbox.aws, "s3").create_bucket(Bucket="mine")
+        put_object(client_of(sandbox.aws, "s3"), 0)
+    multiply(tmp_path / "services" / "dynamodb.log", b"item", ITEMS, another_item)
+    multiply(tmp_path / "services" / "s3.log", b"version", OBJECTS, another_object)
+    with sandbox_process(*given) as sandbox:
+        took = first_calls(sandbox)
+    assert max(took.values()) < FIRST_CALL_SECONDS, took
+
+
+def first_calls(sandbox: RunningSandbox) -> dict[str, float]:
+    dynamodb, s3 = client_of(sandbox.aws, "dynamodb"), client_of(sandbox.aws, "s3")
+    took = {}
+    began = spent(sandbox.pid), stopwatch()
+    found = dynamodb.get_item(TableName="t", Key={"key": {"S": str(ITEMS - 1)}})["Item"]
+    took["dynamodb"] = min(spent(sandbox.pid) - began[0], stopwatch() - began[1])
+    assert found["key"] == {"S": str(ITEMS - 1)}
+    began = spent(sandbox.pid), stopwatch()
+    assert s3.get_object(Bucket="mine", Key=str(OBJECTS - 1))["Body"].read() == b"body" * 500
+    took["s3"] = min(spent(sandbox.pid) - began[0], stopwatch() - began[1])
+    return took
+
+
+def multiply(path: Path, kind: bytes, count: int, another: Callable[[Any, Any, int], Change]) -> None:
+    """Have a log hold its one value of a kind so many times, as different things."""
+    log = KeyedLog(path, fsync=False)
+    values = log.read()
+    (key,) = (key for key in values if kind in key)
+
+    def all_of_them() -> Iterator[Change]:
+        yield from values.items()
+        for number in range(1, count):
+            yield another(msgspec.msgpack.decode(key), unpack(values[key]), number)
+
+    log.rewrite(all_of_them())
+    log.close()
+
+
+def another_item(key: list[Any], item: dict[str, Any], number: int) -> Change:
+    name = {"S": str(number)}
+    return msgspec.msgpack.encode([*key[:2], name]), pack({**item, "key": name})
+
+
+def another_object(key: list[Any], version: dict[str, Any], number: int) -> Change:
+    place = key[2] + number
+    return msgspec.msgpack.encode([*key[:2], place]), pack({**version, "name": str(number), "kept_at": place})
