@@ -11,8 +11,6 @@ from tests.emulator.services.conftest import client_of
 
 TABLE, BUCKET, QUEUE = "leases", "mine", "jobs"
 KEYS = 20
-ONCE = ("sqs", "sns")
-"""Services in which a key is used once, since nothing replaces a message."""
 DELETIONS = 0.2
 
 Say = Callable[[str, str, str, str | None], None]
@@ -39,7 +37,7 @@ def prepare(clients: Clients) -> None:
         )
     if BUCKET not in [each["Name"] for each in clients.s3.list_buckets()["Buckets"]]:
         clients.s3.create_bucket(Bucket=BUCKET)
-    clients.sqs.create_queue(QueueName=QUEUE)
+    clients.sqs.create_queue(QueueName=QUEUE, Attributes={"VisibilityTimeout": "43200"})
 
 
 def load(clients: Clients, seed: int, say: Say) -> None:
@@ -49,7 +47,7 @@ def load(clients: Clients, seed: int, say: Say) -> None:
         "dynamodb": change_item,
         "s3": change_object,
         "sqs": send_message,
-        "sns": create_topic,
+        "sns": change_topic,
         "ssm": change_parameter,
     }
     threads = [threading.Thread(target=_run, args=(clients, seed, each, say)) for each in acts.items()]
@@ -65,9 +63,11 @@ def _run(clients: Clients, seed: int, what: tuple[str, Callable[..., Any]], say:
     number = 0
     while True:
         number += 1
-        key = f"{seed}-{number}" if service in ONCE else str(draws.randrange(KEYS))
-        deleting = service not in ONCE and draws.random() < DELETIONS
-        value = None if deleting else f"{seed}-{number}"
+        # Nothing replaces a message, so each has a key of its own. A topic has no value but its name.
+        once = service == "sqs"
+        key = f"{seed}-{number}" if once else str(draws.randrange(KEYS))
+        deleting = not once and draws.random() < DELETIONS
+        value = None if deleting else key if service == "sns" else f"{seed}-{number}"
         say("asked", service, key, value)
         try:
             act(clients, key, value)
@@ -100,8 +100,10 @@ def send_message(clients: Clients, _: str, value: str) -> None:
     clients.sqs.send_message(QueueUrl=queue, MessageBody=value)
 
 
-def create_topic(clients: Clients, key: str, _: str) -> None:
-    clients.sns.create_topic(Name=key)
+def change_topic(clients: Clients, key: str, value: str | None) -> None:
+    topic = clients.sns.create_topic(Name=key)["TopicArn"]
+    if value is None:
+        clients.sns.delete_topic(TopicArn=topic)
 
 
 def change_parameter(clients: Clients, key: str, value: str | None) -> None:
@@ -144,10 +146,12 @@ def read_objects(s3: Any) -> dict[str, str]:
 
 
 def read_messages(sqs: Any) -> dict[str, str]:
-    """Receive every message. They are in flight afterwards, and visible again after a restart."""
+    """Receive and delete every message."""
     queue = sqs.get_queue_url(QueueName=QUEUE)["QueueUrl"]
     bodies: list[str] = []
     while batch := sqs.receive_message(QueueUrl=queue, MaxNumberOfMessages=10).get("Messages"):
-        bodies += [each["Body"] for each in batch]
+        for message in batch:
+            bodies.append(message["Body"])
+            sqs.delete_message(QueueUrl=queue, ReceiptHandle=message["ReceiptHandle"])
     assert len(set(bodies)) == len(bodies)
     return {body: body for body in bodies}
