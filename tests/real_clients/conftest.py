@@ -27,8 +27,9 @@ class Sandbox:
     ``environment`` is what an AWS client's process needs.
     """
 
-    def __init__(self, folder: Path) -> None:
-        command = [sys.executable, "-m", "sandbox", "up", "--json", "--aws-port", "0", "--control-port", "0"]
+    def __init__(self, folder: Path, aws_port: int = 0) -> None:
+        ports = ["--aws-port", str(aws_port), "--control-port", "0"]
+        command = [sys.executable, "-m", "sandbox", "up", "--json", *ports]
         self._process = subprocess.Popen(
             [*command, "--queues-port", "0", "--amqp", "off", "--topology", "none", "--data-dir", "data"],
             cwd=folder,
@@ -58,6 +59,11 @@ class Sandbox:
             aws_access_key_id="test",
             aws_secret_access_key="test",
         )
+
+    def kill(self) -> None:
+        """End it as ``kill -9`` does. Another ``Sandbox`` of its folder finds what it acknowledged."""
+        self._process.kill()
+        self._process.communicate(timeout=60)
 
     def close(self) -> None:
         self._process.terminate()

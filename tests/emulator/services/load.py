@@ -11,6 +11,7 @@ from tests.emulator.services.conftest import client_of
 
 TABLE, BUCKET, QUEUE = "leases", "mine", "jobs"
 KEYS = 20
+ACCOUNT = "000000000000"
 DELETIONS = 0.2
 
 Say = Callable[[str, str, str, str | None], None]
@@ -101,9 +102,10 @@ def send_message(clients: Clients, _: str, value: str) -> None:
 
 
 def change_topic(clients: Clients, key: str, value: str | None) -> None:
-    topic = clients.sns.create_topic(Name=key)["TopicArn"]
     if value is None:
-        clients.sns.delete_topic(TopicArn=topic)
+        clients.sns.delete_topic(TopicArn=f"arn:aws:sns:us-east-1:{ACCOUNT}:{key}")
+    else:
+        clients.sns.create_topic(Name=key)
 
 
 def change_parameter(clients: Clients, key: str, value: str | None) -> None:
