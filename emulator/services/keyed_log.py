@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from importlib.metadata import version
@@ -14,8 +13,7 @@ import msgspec
 from isal.isal_zlib import crc32
 
 from emulator.journal import DamagedLogError, Log, frames
-from emulator.journal.storage import sync_folders
-from emulator.machine.private_files import touch
+from rdss_sandbox.rewriting import rewriting
 
 Change: TypeAlias = tuple[bytes, bytes | None]
 """A key and its new value; None when the key is gone."""
@@ -84,16 +82,12 @@ class KeyedLog:
 
     def rewrite(self, values: Iterable[Change]) -> None:
         """Replace the log by one of ``values`` alone. The old one stays until the new one is complete."""
-        draft = self._path.with_suffix(".draft")
         try:
-            size = _write_draft(draft, values)
-            draft.replace(self._path)
-            sync_folders(self._path, levels=1)
+            with rewriting(self._path) as draft:
+                size = _write_draft(draft, values)
         except OSError:
             # The old log stays valid. The next try comes when it has grown by the same factor again.
             self._needed = self._bytes
-            with suppress(OSError):
-                draft.unlink(missing_ok=True)
             return
         self._log.close()
         self._log = Log(self._path, fsync=self._fsync)
@@ -136,10 +130,9 @@ def _head() -> Change:
 
 
 def _write_draft(path: Path, values: Iterable[Change]) -> int:
-    """Write a log with an entry for each of ``values`` and return its size; it survives loss of power."""
-    path.unlink(missing_ok=True)
+    """Write a log with an entry for each of ``values`` and return its size."""
     size, waiting = 0, bytearray()
-    with touch(path).open("wb") as file:
+    with path.open("wb") as file:
         for change in chain((_head(),), values):
             payload = _encode([change])
             waiting += frames.header(payload) + payload
@@ -147,8 +140,6 @@ def _write_draft(path: Path, values: Iterable[Change]) -> int:
                 size += file.write(waiting)
                 waiting.clear()
         size += file.write(waiting)
-        file.flush()
-        os.fsync(file.fileno())
     return size
 
 
