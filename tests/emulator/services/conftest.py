@@ -30,7 +30,7 @@ class Running:
         return self._clients[service]
 
     def events(self, kind: str) -> list[dict[str, Any]]:
-        return [event.fields for event in self.emulator.parts.events.since(0) if event.kind == kind]
+        return [event.fields for event in self.emulator.components.events.since(0) if event.kind == kind]
 
 
 def client_of(url: str, service: str) -> Any:

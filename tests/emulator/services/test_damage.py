@@ -132,7 +132,7 @@ def test_no_file_is_lost_in_silence(name: str, original: Path, tmp_path: Path) -
         damage(folder / "services" / name)
         with run(folder) as running:
             has, said = found(running)
-            recent = running.emulator.parts.events.since(0, 10_000)
+            recent = running.emulator.components.events.since(0, 10_000)
         lines = said + [line for event in recent if (line := told.describe_damage(event))]
         for other, values in has.items():
             touched = other == name or (other == "bodies-1.log" and name == "s3.log")
