@@ -15,6 +15,7 @@ from emulator.http.asgi import HttpScope, Receive, Send, answer
 from emulator.http.server import serve
 from emulator.settings.settings import Settings
 from rdss_sandbox.client import AsyncClient, Client, RefusedError, UnreachableError
+from rdss_sandbox.shapes.access import StreamPermission
 from rdss_sandbox.shapes.events import Event
 from rdss_sandbox.shapes.faults import NewFault
 
@@ -57,7 +58,10 @@ async def test_names_are_taken_literally(sandbox: Embedded) -> None:
         for name in ("a/b", "..", "%2e", "a?b", "a#b"):
             with pytest.raises(RefusedError) as refused:
                 await client.fault(name)
-            assert refused.value.status == 404
+            assert (refused.value.status, refused.value.code) == (404, "no_such_fault")
+            permitted = await client.access.permit(name, StreamPermission())
+            assert permitted.access_key == name
+            assert await client.access.forget(name) == permitted
 
 
 async def test_both_clients_answer_alike(sandbox: Embedded) -> None:

@@ -10,8 +10,9 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
+from emulator.http.asgi import App
 from emulator.listeners.control.documents import Documents
-from emulator.listeners.control.routing import JSON, list_handlers
+from emulator.listeners.control.routing import JSON, list_handlers, route_by_segments
 from rdss_sandbox.shapes.refusals import Problem, Refusal
 
 __all__ = ["control_app"]
@@ -19,16 +20,18 @@ __all__ = ["control_app"]
 
 def control_app(
     resources: Iterable[object], version: str, failed: Callable[[Exception], None] = lambda _: None
-) -> Starlette:
+) -> App:
     """Build the application from the handlers that the resources have.
 
     ``failed`` receives unexpected errors, which a client sees as a 500.
     """
     handlers = list_handlers(resources)
     documents = Documents([handler.endpoint for handler in handlers], version)
-    return Starlette(
-        routes=[*documents.routes(), *(handler.build_route(failed) for handler in handlers)],
-        exception_handlers={HTTPException: _refuse_unknown},
+    return route_by_segments(
+        Starlette(
+            routes=[*documents.routes(), *(handler.build_route(failed) for handler in handlers)],
+            exception_handlers={HTTPException: _refuse_unknown},
+        )
     )
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from http import HTTPStatus
 from typing import Any, Final, ParamSpec, TypeVar
+from urllib.parse import quote, unquote
 
 import msgspec
 from starlette.concurrency import run_in_threadpool
@@ -17,6 +18,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from emulator.archive.audit_objects import BucketUnreadableError
+from emulator.http.asgi import App, HttpScope, Receive, Send
 from emulator.journal import DamagedLogError, no_space
 from emulator.kinesis.errors import KinesisError
 from rdss_sandbox.api.endpoint import Endpoint
@@ -113,7 +115,9 @@ class Handler:
         """The variables of the path. What cannot be one of them is not there."""
         try:
             return {
-                each.name: msgspec.convert(request.path_params[each.sent_as], each.type, strict=False)
+                each.name: msgspec.convert(
+                    unquote(request.path_params[each.sent_as]), each.type, strict=False
+                )
                 for each in self.endpoint.variables
             }
         except msgspec.ValidationError as error:
@@ -132,6 +136,20 @@ class Handler:
                 message = f"a body here is {most >> 20} MiB at most"
                 raise ApiError(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "too_large", message)
         return b"".join(pieces)
+
+
+def route_by_segments(app: App) -> App:
+    """Have the application see the path in its segments as they were sent, each with ``%`` and ``/`` quoted.
+
+    A slash that is quoted in a segment is part of a name; decoded, it would lead to another path.
+    """
+
+    async def routed(scope: HttpScope, receive: Receive, send: Send) -> None:
+        sent = (scope.get("raw_path") or quote(scope["path"]).encode()).decode("latin-1")
+        segments = (unquote(each).replace("%", "%25").replace("/", "%2F") for each in sent.split("/"))
+        await app({**scope, "path": "/".join(segments)}, receive, send)
+
+    return routed
 
 
 def list_handlers(resources: Iterable[object]) -> list[Handler]:
