@@ -4,25 +4,15 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine
-from typing import Any, Protocol, TypeAlias
+from typing import Any, TypeAlias
 
 from emulator.clock import Clock
 
 Start: TypeAlias = Callable[[Coroutine[Any, Any, None]], "asyncio.Future[None]"]
 
 
-class Waits(Protocol):
-    """How an adaptor waits, and does work that blocks."""
-
-    async def sleep(self, seconds: float, cancelled: Callable[[], bool]) -> object:
-        """Wait for ``seconds`` of the clock, or until ``cancelled`` (see ``Clock.nudge``)."""
-
-    async def run(self, action: Callable[[], object]) -> object:
-        """Do something that may block."""
-
-
 class OnThread:
-    """Blocks the caller's thread; see ``fault_point.run_blocking``."""
+    """Blocks the caller's thread; see ``fault_point.run_blocking``. The methods are those of ``OnLoop``."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -42,9 +32,11 @@ class OnLoop:
         self._start = start
 
     async def sleep(self, seconds: float, cancelled: Callable[[], bool]) -> None:
+        """Wait for ``seconds`` of the clock, or until ``cancelled`` (see ``Clock.nudge``)."""
         await self._clock.sleep(seconds, cancelled)
 
     async def run(self, action: Callable[[], object]) -> object:
+        """Do something that may block."""
         return await asyncio.to_thread(action)
 
     def start(self, work: Coroutine[Any, Any, None]) -> Callable[[], object]:
@@ -61,3 +53,6 @@ class OnLoop:
             action()
 
         return self.start(act())
+
+
+Waits: TypeAlias = OnThread | OnLoop

@@ -13,8 +13,6 @@ from emulator.rng import new_uuid
 
 LIFETIME: Final = 300.0
 """Seconds for which an iterator is valid, as Kinesis's are."""
-_AWAITED: Final = 3600.0
-"""Seconds after the last iterator for which GetRecords calls are still looked at: one may come with ours."""
 _MARK: Final = "fault-stage:"
 _MOST: Final = 10_000
 
@@ -47,21 +45,16 @@ class HeldReads:
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
-        self._awaited_until = 0.0
+        self.awaited = False
+        """Whether a reader may have an iterator of ours, expired or not."""
         self._reads: OrderedDict[str, tuple[float, HeldRead]] = OrderedDict()
-
-    @property
-    def awaited(self) -> bool:
-        """Whether a reader may still have an iterator of ours, expired or not."""
-        return self._awaited_until > 0 and self._clock.elapsed() < self._awaited_until
 
     def keep(self, read: HeldRead) -> str:
         """Keep a read and return an iterator for it."""
         self._expire()
         token = f"{_MARK}{new_uuid()}"
-        now = self._clock.elapsed()
-        self._reads[token] = (now + LIFETIME, read)
-        self._awaited_until = now + _AWAITED
+        self._reads[token] = (self._clock.elapsed() + LIFETIME, read)
+        self.awaited = True
         return token
 
     def find(self, iterator: str) -> HeldRead | None:

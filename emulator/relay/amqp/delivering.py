@@ -43,7 +43,7 @@ from emulator.relay.amqp.frames import (
     replace_tag,
 )
 from emulator.relay.amqp.refusals import refusal
-from emulator.relay.amqp.waiting import Arrived, Consumer, Gets
+from emulator.relay.amqp.waiting import Arrived, Consumer, Gets, Reader
 
 _ARGUMENTS: Final = 11
 """The offset of the arguments in the frame of a method."""
@@ -221,7 +221,7 @@ class Deliveries:
             fail=self._fail,
             room=lambda: window.room and not self._link.closed,
         )
-        return Consumer(queue, no_ack, window, waiting)
+        return Reader(queue, waiting, no_ack, window)
 
     def _deliver(self, command: Command) -> None:
         tag, end = read_short_string(command.frames[0], _ARGUMENTS)
@@ -272,7 +272,7 @@ class Deliveries:
     def _get(self, command: Command) -> None:
         asked = cast("commands.Basic.Get", decode_frame(command.frames[0]))
         queue = asked.queue or self._declared
-        gets = self._gets.setdefault(queue, Gets(queue, HeldDeliveries(self._faults, self._form)))
+        gets = self._gets.setdefault(queue, Reader(queue, HeldDeliveries(self._faults, self._form)))
         gets.no_ack = bool(asked.no_ack)
         self._getting.append(gets)
         if len(gets.waiting):

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Generic, TypeAlias, TypeVar
 
 from emulator.faults.held_deliveries import HeldDeliveries, PushedDeliveries
 from emulator.relay.amqp.acknowledgements import BrokerDelivery, PrefetchWindow
 from emulator.relay.amqp.frames import Command
+
+_Waiting = TypeVar("_Waiting")
 
 
 @dataclass(slots=True, eq=False)
@@ -19,20 +22,14 @@ class Arrived:
 
 
 @dataclass(slots=True, eq=False)
-class Consumer:
-    """A consumer, and the messages that wait for it."""
+class Reader(Generic[_Waiting]):
+    """A consumer, or the gets of a queue, and the messages that wait for it."""
 
     queue: str
-    no_ack: bool
-    window: PrefetchWindow
-    waiting: PushedDeliveries[Arrived]
-
-
-@dataclass(slots=True, eq=False)
-class Gets:
-    """The gets of one queue, and the messages that wait for them."""
-
-    queue: str
-    waiting: HeldDeliveries[Arrived]
+    waiting: _Waiting
     no_ack: bool = False
     window: PrefetchWindow = field(default_factory=PrefetchWindow)
+
+
+Consumer: TypeAlias = Reader[PushedDeliveries[Arrived]]
+Gets: TypeAlias = Reader[HeldDeliveries[Arrived]]

@@ -17,7 +17,7 @@ from emulator.channels import ChannelUnavailableError
 from emulator.clock import Clock
 from emulator.events import Events
 from emulator.faults.engine import MOST_FAULTS, FaultEngine, UnknownFaultError
-from emulator.faults.fault import CARRIERS, Call, Direction, FaultRefusedError, Kind
+from emulator.faults.fault import CARRIERS, Call, FaultRefusedError
 from emulator.faults.faulted_message import Message
 from emulator.faults.registry import TYPES
 from emulator.rng import Chance, Draws
@@ -173,43 +173,6 @@ def test_equal_payloads_that_are_no_messages_are_told_apart(bed: Bed) -> None:
     bed.add("duplicate", toxicity=0.5)
     bed.publish(*[b"hello"] * 200)
     assert 70 < bed.fault_engine.get("duplicate").injected < 130
-
-
-def may_strike(bed: Bed, direction: str, channel: str, kind: str) -> bool:
-    return channel in bed.fault_engine.index(Direction(direction), Kind(kind))
-
-
-def test_no_fault_may_strike_where_none_is(bed: Bed) -> None:
-    """Nor does one for another channel, another direction, or another kind of channel."""
-    assert not may_strike(bed, "publish", "input", "kinesis")
-    bed.add("duplicate", channel="in*")
-    bed.add("expire_iterator", channel="input")
-    assert may_strike(bed, "publish", "input", "kinesis")
-    assert not may_strike(bed, "publish", "output", "kinesis")
-    assert may_strike(bed, "deliver", "input", "kinesis")
-    assert not may_strike(bed, "deliver", "input", "memory")
-    bed.fault_engine.clear()
-    assert not may_strike(bed, "publish", "input", "kinesis")
-
-
-def test_channels_that_come_and_go_are_all_told_apart(bed: Bed) -> None:
-    """However many have been asked for, each is struck or spared as its name says."""
-    bed.add("duplicate", channel="*7")
-    asked = [f"channel-{number}" for number in range(2500)]
-    for _ in range(2):
-        struck = [name for name in asked if may_strike(bed, "publish", name, "memory")]
-        assert struck == [name for name in asked if name.endswith("7")]
-
-
-def test_a_fault_that_is_over_may_strike_nobody(bed: Bed) -> None:
-    """When its limit is reached, its time has passed, or it is disabled: the fast way is open again."""
-    bed.add("duplicate", limit=1)
-    bed.add("oversize", when={"for": "5s"})
-    bed.add("corrupt", enabled=False)
-    bed.publish(MESSAGES[0])
-    assert may_strike(bed, "publish", "input", "memory")
-    bed.clock.advance(6)
-    assert not may_strike(bed, "publish", "input", "memory")
 
 
 def test_a_disabled_fault_strikes_nobody_until_it_is_enabled(bed: Bed) -> None:
