@@ -43,6 +43,8 @@ class HttpProtocol(HttpToolsProtocol):
         self._connections = connections
         self._limits = connections.limits
         self.date = connections.date.header
+        self.url = b""
+        self.headers = []
         self._requests = 0
         self._in_head = False
         self._body_arrives = False
@@ -231,16 +233,16 @@ class HttpProtocol(HttpToolsProtocol):
     def _refuse(self, status: HTTPStatus, why: str) -> None:
         """Refuse the arriving request, once those before it are answered, and close."""
         self._inflow.stop()
-        running = self._running
-        if running is None:
-            self.close_with(status, why)
-        elif not (self._body_arrives and running is self.cycle):
-            self._refusal = status, why
-        elif running.response_started:
+        arriving = self.cycle if self._body_arrives else None
+        if arriving and arriving.response_started:
+            # Its answer has begun, or is there: another one would be taken for that of the next request.
             self.transport.abort()
+        elif self._running and self._running is not arriving:
+            self._refusal = status, why
         else:
-            running.disconnected = True
-            running.message_event.set()
+            if arriving:
+                arriving.disconnected = True
+                arriving.message_event.set()
             self.close_with(status, why)
 
     def close_with(self, status: HTTPStatus, why: str) -> None:

@@ -62,6 +62,7 @@ def said(server: Server, *sent: bytes) -> bytes:
         pytest.param(HEAD + b"a: " + b"b" * 3_000_000, 431, id="a header without end"),
         pytest.param(b"GET /" + b"a" * 17_000 + b" HTTP/1.1\r\nhost: x\r\n\r\n", 414, id="a long target"),
         pytest.param(b"GET /" + b"a" * 3_000_000, 414, id="a target without end"),
+        pytest.param(b"\r\n" * 200_000, 431, id="empty lines without end"),
         pytest.param(CHUNKED + b"1;" + b"x" * 3_000_000, 431, id="a chunk extension without end"),
         pytest.param(CHUNKED + b"0\r\n" + b"a:b\r\n" * 200_000, 431, id="trailers without end"),
         pytest.param(CHUNKED + b"0\r\na: " + b"b" * 3_000_000, 431, id="a trailer without end"),
@@ -132,6 +133,16 @@ def test_who_says_no_more_is_not_waited_for(
     received = said(served(echo, limits=QUICK), begun)
     assert received.startswith(answered)
     assert bool(received) == bool(answered)
+
+
+def test_an_early_answer_stands_alone(served: Callable[..., Server]) -> None:
+    """A request that is answered before its body has come gets no second answer if the rest never comes."""
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        await answer(send, 403, [], b"")
+
+    answered = said(served(app, limits=QUICK), POST + b"content-length: 9\r\n\r\nabc")
+    assert answered.count(b"HTTP/1.1") == 1
 
 
 def test_who_reads_no_answer_is_not_waited_for(served: Callable[..., Server]) -> None:
