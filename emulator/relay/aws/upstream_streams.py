@@ -19,6 +19,7 @@ import msgspec
 
 from emulator.clock import Clock, stopwatch
 from emulator.kinesis import KinesisError, ReaderView, Scope, ShardView, StoredRecord, StreamView
+from emulator.scheduler import Scheduler, Task
 
 if TYPE_CHECKING:
     from mypy_boto3_kinesis import KinesisClient
@@ -65,8 +66,8 @@ class UpstreamStreams:
         self._read: defaultdict[tuple[str, str], _ReadCount] = defaultdict(_ReadCount)
         self._noted_puts: defaultdict[tuple[str, str], list[int]] = defaultdict(list)
         self._callbacks: list[OnRecords] = []
-        self._watching: threading.Thread | None = None
-        self._closed = threading.Event()
+        self._scheduler = Scheduler(self._clock, "upstream", self._note_trouble)
+        self._watch: Task | None = None
         self.trouble: str | None = None
 
     def call(self, operation: str, request: dict[str, Any], _scope: Scope) -> dict[str, Any]:
@@ -149,9 +150,8 @@ class UpstreamStreams:
         The latter covers records that others put into the upstream directly. Returns what ends the calls.
         """
         self._callbacks.append(callback)
-        if self._watching is None:
-            self._watching = threading.Thread(target=self._watch, name="upstream", daemon=True)
-            self._watching.start()
+        if self._watch is None:
+            self._watch = self._scheduler.every(_WATCH_SECONDS, self._call_back_for_all)
         return lambda: self._callbacks.remove(callback)
 
     def note_puts(self, stream: str, records: list[tuple[str, str]]) -> None:
@@ -165,9 +165,7 @@ class UpstreamStreams:
         self._call_back(stream, "")
 
     def close(self) -> None:
-        self._closed.set()
-        if self._watching is not None:
-            self._watching.join(timeout=30)
+        self._scheduler.close()
         self._client.close()
 
     # -- asking the upstream
@@ -315,10 +313,12 @@ class UpstreamStreams:
             bytes=sum(shard.bytes for shard in shards),
         )
 
-    def _watch(self) -> None:
-        while not self._closed.wait(_WATCH_SECONDS):
-            for view in self.streams(self._home):
-                self._call_back(view.name, "")
+    def _call_back_for_all(self) -> None:
+        for view in self.streams(self._home):
+            self._call_back(view.name, "")
+
+    def _note_trouble(self, error: Exception) -> None:
+        self.trouble = str(error) or repr(error)
 
     def _call_back(self, stream: str, shard_id: str) -> None:
         for callback in tuple(self._callbacks):
