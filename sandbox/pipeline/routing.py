@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from sandbox.pipeline.files import NAMES, WRITTEN, Attempt, Batches, Writers, collect, partition
-from sandbox.pipeline.storing import kept_path
 from sandbox.pipeline.tables import File
 
 if TYPE_CHECKING:
@@ -50,7 +49,7 @@ def write_outcomes(rows: DataFrame, attempt: Attempt) -> list[File]:
         whole = pa.Table.from_batches(all_of_it)
         writers = Writers(attempt, partition())
         for part, day, tables in _by_file(whole):
-            for table, chosen in _rows(attempt, kept_path(attempt, day, part), tables):
+            for table, chosen in _rows(attempt, attempt.path("arrivals", day, part), tables):
                 writers.add(table, day, chosen)
         yield from writers.finish()
 

@@ -64,7 +64,7 @@ def store(incoming: Incoming, judge: Callable[[Batches], Batches], attempt: Atte
     counts: dict[str, int] = {}
     lasts: dict[tuple[str, str], datetime] = {}
     for r in found:
-        path = kept_path(attempt, r["day"], r["part"])
+        path = attempt.path("arrivals", r["day"], r["part"])
         counts[path] = counts.get(path, 0) + r["arrived_count"]
         if r["arrived_max"] is not None:
             shard = r["stream"], r["shard"]
@@ -77,11 +77,6 @@ def store(incoming: Incoming, judge: Callable[[Batches], Batches], attempt: Atte
         min(lasts.values(), default=None),
         tuple(File("arrivals", path, rows, attempt.place.size(path)) for path, rows in counts.items()),
     )
-
-
-def kept_path(attempt: Attempt, day: int, part: int) -> str:
-    """The file that has the bytes of the ``KEPT`` rows of a day and a partition."""
-    return attempt.path("arrivals", day, part)
 
 
 def _build_keeper(attempt: Attempt) -> Callable[[Batches], Batches]:

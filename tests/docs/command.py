@@ -11,6 +11,7 @@ import os
 import pty
 import select
 import signal
+import socket
 import subprocess
 import sys
 
@@ -30,12 +31,28 @@ def main(arguments: list[str]) -> int:
         return _until_quiet([*_REAL, *arguments], silent="pipeline" in arguments)
     if arguments[:1] == ["up"] and "--detach" not in arguments:
         arguments = [*arguments, "--detach"]
+    port = os.environ["EXAMPLE_PORT"]
     if arguments[:2] == ["adaptor", "example"]:
-        arguments += ["--port", os.environ["EXAMPLE_PORT"]]
+        arguments += ["--port", port]
+    elif arguments[:1] == ["adaptor"] and any(f":{port}" in each for each in arguments):
+        _wait_until_listening(int(port))
     from sandbox.cli import main as run
 
     sys.argv = ["sandbox", *arguments]
     return run(arguments)
+
+
+def _wait_until_listening(port: int) -> None:
+    """Wait for the application that the page started before, in the background, as a person would."""
+    clock = Clock()
+    while True:
+        try:
+            socket.create_connection(("127.0.0.1", port), timeout=_SECONDS).close()
+        except OSError:
+            assert clock.elapsed() < _SECONDS, f"nothing listens on {port}"
+            clock.wait(0.02)
+        else:
+            return
 
 
 def _until_quiet(command: list[str], *, silent: bool) -> int:
