@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from emulator.back_off import back_off
 from emulator.channels.aws_answers import (
-    THROTTLED,
     TRANSIENT,
     code_of,
     entry_outcome,
@@ -17,7 +16,7 @@ from emulator.channels.aws_answers import (
     publish_failure,
 )
 from emulator.channels.aws_session import aws_session
-from emulator.channels.channel import ChannelUnavailableError, Delivery, Outcome, PublishRefusedError, Receipt
+from emulator.channels.channel import ChannelUnavailableError, Delivery, Outcome, Receipt
 from emulator.channels.checkpoints import Checkpoints, MemoryCheckpoints
 from emulator.channels.shards import Fetched, ShardListing, ShardReader
 from emulator.clock import Clock
@@ -53,9 +52,9 @@ def connect(
 class KinesisChannel:
     """One stream behind a Kinesis endpoint.
 
-    A throttled put, or a throttled entry of a batch, is tried up to ``attempts`` times,
-    with growing pauses on the clock. A read is retried in the same way after every
-    transient error. An expired iterator is replaced by one after the last record read.
+    A put is tried once: when to try again is the gateway's to decide, by the specification (Network Failure
+    Behaviour). A read is tried up to ``attempts`` times after transient errors, with growing pauses on the
+    clock. An expired iterator is replaced by one after the last record read.
 
     A read waits for records on the clock ``polling``, by default the same clock. A client that
     follows the clock of another process polls on the machine's clock instead, because records
@@ -83,10 +82,7 @@ class KinesisChannel:
 
     def publish(self, data: bytes, key: str) -> Receipt:
         try:
-            response = self._call_with_retries(
-                lambda: self._client.put_record(StreamName=self.name, Data=data, PartitionKey=key),
-                THROTTLED,
-            )
+            response = self._client.put_record(StreamName=self.name, Data=data, PartitionKey=key)
         except Exception as error:
             raise publish_failure(error) from error
         return Receipt(response["ShardId"], response["SequenceNumber"])
@@ -94,7 +90,7 @@ class KinesisChannel:
     def publish_many(self, entries: Sequence[Entry]) -> list[Outcome]:
         outcomes: list[Outcome] = []
         for batch in batches(entries):
-            outcomes += self._put_with_retries(batch)
+            outcomes += self._put(batch)
         return outcomes
 
     def read(self, *, limit: int = 100, wait: float = 0.0) -> list[Delivery]:
@@ -161,21 +157,6 @@ class KinesisChannel:
             record["Data"], record["PartitionKey"], shard, record["SequenceNumber"], arrived, redelivered=seen
         )
 
-    def _put_with_retries(self, batch: Sequence[Entry]) -> list[Outcome]:
-        outcomes = self._put(batch)
-        for pause in islice(back_off(_FIRST_PAUSE, _LONGEST_PAUSE), self._attempts - 1):
-            throttled = [
-                at
-                for at, outcome in enumerate(outcomes)
-                if isinstance(outcome, PublishRefusedError) and outcome.code in THROTTLED
-            ]
-            if not throttled:
-                break
-            self._clock.wait(pause)
-            for at, outcome in zip(throttled, self._put([batch[at] for at in throttled]), strict=True):
-                outcomes[at] = outcome
-        return outcomes
-
     def _put(self, batch: Sequence[Entry]) -> list[Outcome]:
         records: list[Any] = [{"Data": data, "PartitionKey": key} for data, key in batch]
         try:
@@ -186,22 +167,17 @@ class KinesisChannel:
         return [entry_outcome(dict(entry)) for entry in response["Records"]]
 
     def _call_for_read(self, call: Callable[[], _Answer]) -> _Answer:
-        try:
-            return self._call_with_retries(call, TRANSIENT)
-        except Exception as error:
-            if code_of(error) == "ExpiredIteratorException":
-                raise ExpiredIteratorError from error
-            raise ChannelUnavailableError(f"{self.name}: {error}") from error
-
-    def _call_with_retries(self, call: Callable[[], _Answer], transient: Container[str]) -> _Answer:
-        for pause in islice(back_off(_FIRST_PAUSE, _LONGEST_PAUSE), self._attempts - 1):
+        pauses = islice(back_off(_FIRST_PAUSE, _LONGEST_PAUSE), self._attempts - 1)
+        while True:
             try:
                 return call()
             except Exception as error:
-                if code_of(error) not in transient:
-                    raise
+                if code_of(error) == "ExpiredIteratorException":
+                    raise ExpiredIteratorError from error
+                pause = next(pauses, None)
+                if pause is None or code_of(error) not in TRANSIENT:
+                    raise ChannelUnavailableError(f"{self.name}: {error}") from error
             self._clock.wait(pause)
-        return call()
 
 
 class ExpiredIteratorError(Exception):
