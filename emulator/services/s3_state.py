@@ -213,8 +213,10 @@ def _buckets() -> Iterator[Any]:
 
     backend: Any
     for _, _, backend in s3_backends.iter_backends():
-        yield from backend.buckets.values()
-        yield from backend.table_buckets.values()
+        for bucket in (*backend.buckets.values(), *backend.table_buckets.values()):
+            # A bucket without identity is that of a sandbox of this process that stores nothing.
+            if "kept_as" in vars(bucket):
+                yield bucket
 
 
 def _bucket_key(bucket: Any) -> bytes:

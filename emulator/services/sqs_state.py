@@ -61,8 +61,7 @@ class SqsState:
         received, seen = messages.mark_received, messages.change_visibility
 
         def add_message(queue: Any, message: Any) -> None:
-            if (before := vars(message).get("kept_in")) is not None:
-                touch(_NAME, (before, message))
+            _touch(message)
             _identify(queue)
             message.kept_in, message.kept_at = queue.kept_as, _places.next()
             touch(_NAME, (queue.kept_as, message))
@@ -82,11 +81,11 @@ class SqsState:
             _take_out(found)
 
         def mark_received(message: Any, *given: Any, **named: Any) -> None:
-            touch(_NAME, (message.kept_in, message))
+            _touch(message)
             received(message, *given, **named)
 
         def change_visibility(message: Any, *given: Any, **named: Any) -> None:
-            touch(_NAME, (message.kept_in, message))
+            _touch(message)
             seen(message, *given, **named)
 
         changed: Any = add_message
@@ -139,6 +138,8 @@ class SqsState:
         yield from _settings()
         for queue in _queues():
             for message in tuple(queue._messages):  # noqa: SLF001
+                if vars(message).get("kept_in") is None:
+                    continue
                 yield _encode(("message", queue.kept_as, message.id)), _message_value(message)
             for message_id, receipts in self._deleted[queue.kept_as].items():
                 yield _deleted_key(queue.kept_as, message_id), receipts
@@ -176,9 +177,15 @@ def _identify(queue: Any) -> None:
             queue.kept_as = new_uuid()
 
 
+def _touch(message: Any) -> None:
+    """Note that a message changes. One of a sandbox that stores nothing is in no stored queue."""
+    if (queue := vars(message).get("kept_in")) is not None:
+        touch(_NAME, (queue, message))
+
+
 def _take_out(messages: list[Any]) -> None:
     for message in messages:
-        touch(_NAME, (message.kept_in, message))
+        _touch(message)
         message.kept_in = None
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError
 
-from tests.emulator.services.conftest import Running, Start
+from tests.emulator.services.conftest import Running, Start, run
 
 MB = 1 << 20
 LONG = ("done", "later")
@@ -443,3 +443,16 @@ def test_order_and_identity_over_several_starts(start: Start) -> None:
         listed = s3.list_object_versions(Bucket="plain")["Versions"]
         assert sorted(each["Key"] for each in listed) == [*expected, "same", "same", "same"]
         assert s3.get_object(Bucket="plain", Key="same")["Body"].read() == b"2"
+
+
+def test_beside_a_sandbox_of_the_same_process_that_stores_nothing(start: Start) -> None:
+    """moto is one for both: what the other has put does not keep this one from storing its own."""
+    with run(None) as other:
+        other.client("s3").create_bucket(Bucket="others")
+        other.client("s3").put_object(Bucket="others", Key="k", Body=b"x")
+        with start() as running:
+            s3 = running.client("s3")
+            s3.create_bucket(Bucket="mine")
+            s3.put_object(Bucket="mine", Key="k", Body=b"mine")
+    with start() as running:
+        assert running.client("s3").get_object(Bucket="mine", Key="k")["Body"].read() == b"mine"
