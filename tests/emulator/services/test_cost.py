@@ -69,7 +69,7 @@ def test_a_write_costs_at_most_a_quarter_more_than_in_memory(
 
 
 def test_the_first_call_of_a_service_that_has_much_answers_soon(tmp_path: Path) -> None:
-    """10,000 objects and 100,000 items are read at the first call, and nothing of them at the start."""
+    """10,000 objects and 100,000 items, by the clock or, on a busy machine, by the time of its processor."""
     given = ("--data-dir", str(tmp_path))
     with sandbox_process(*given) as sandbox:
         make_table(client_of(sandbox.aws, "dynamodb"), "t")
