@@ -111,9 +111,13 @@ def _run(found: Iterable[Block], directory: Path) -> None:
             check=False,
         )
     finally:
-        if (directory / ".sandbox" / "running.json").exists():
+        for running in directory.rglob(".sandbox/running.json"):  # of a page that failed half way
             subprocess.run(
-                ["sandbox", "down"], cwd=directory, env=environment, capture_output=True, check=False
+                ["sandbox", "down"],
+                cwd=running.parents[1],
+                env=environment,
+                capture_output=True,
+                check=False,
             )
     assert ran.returncode == 0, f"{ran.stdout[-3000:]}\n{ran.stderr[-3000:]}"
     for block in wanted:
