@@ -65,12 +65,15 @@ async def _with_screens(control: str, sandbox: int, port: int, alone: float) -> 
         quiet = (process_time() - used) / (stopwatch() - begun), _shared(sandbox, ticks, begun)
         with _sending(port):
             await asyncio.sleep(_SETTLE_SECONDS)
+            before = (await app.client.status()).messages
             used, ticks, begun = process_time(), _ticks(sandbox), stopwatch()
             await asyncio.sleep(MEASURED_SECONDS)
+            came = ((await app.client.status()).messages - before) / (stopwatch() - begun)
             screens = (process_time() - used) / (stopwatch() - begun)
             both = _shared(sandbox, ticks, begun)
     what = f"{PER_SECOND:,} messages/s"
     return [
+        Row(f"{what}, came", US, round(came), "/s"),
         Row(f"{what}, the screens", US, round(screens * 100, 1), "% of a core"),
         Row(f"{what}, the sandbox behind them", US, round(both * 100, 1), "% of a core"),
         Row(f"{what}, a sandbox without screens", US, round(alone * 100, 1), "% of a core"),

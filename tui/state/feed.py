@@ -15,7 +15,7 @@ from tui.state.worker_messages import ConnectionLost, NewsArrived, Snapshot, Sna
 HEARTBEAT_SECONDS = 1.0
 """The time after which the state is fetched without news: the clock goes on, and reads make no event."""
 PAUSE_SECONDS = 0.05
-FLOOD_SECONDS = 0.25
+FLOOD_SECONDS = 0.5
 """The pause while more messages or events come than anybody can read."""
 _FLOOD = 250
 _WINDOW_SECONDS = 0.5

@@ -32,6 +32,8 @@ Row = TypeVar("Row")
 
 _TONES = ("error", "warning", "good", "dim", "accent", "primary")
 _STRIPS_KEPT = 300
+_INCOMPLETE_SECONDS = 0.25
+"""The pause before the rows are asked for that the sandbox has not indexed yet."""
 
 
 class RowList(ScrollView, Generic[Row], can_focus=True, inherit_bindings=False):
@@ -216,6 +218,7 @@ class RowList(ScrollView, Generic[Row], can_focus=True, inherit_bindings=False):
             page = await source(asked, -asked if self.following else size)
             self.post_message(self.PageArrived(generation, page))
             if not page.complete:
+                await asyncio.sleep(_INCOMPLETE_SECONDS)
                 self.look_again()
         for offset in self._pages.missing(*self._in_view(), self.total):
             self.post_message(self.PageArrived(generation, await source(offset, size)))
