@@ -69,7 +69,7 @@ def _explain_ours(error: BaseException) -> tuple[str, int] | None:
             return str(error), Exit.ENVIRONMENT
         case "rdss_sandbox.transports", "RefusedError":
             return str(error), _code_of_status(getattr(error, "status", 500))
-        case "emulator.settings.settings", "SettingsError":
+        case "emulator.settings.setting_errors", "SettingsError":
             return str(error), Exit.USAGE
     if isinstance(error, OSError) and error.errno is not None:
         return str(

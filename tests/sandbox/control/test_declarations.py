@@ -39,7 +39,7 @@ PASSED_ON = {("NoSuchKey", 404)}
 """Codes of S3 that no handler writes itself."""
 OF_EVERY_ENDPOINT = {("too_large", 413), ("not_found", 404)}
 NOT_ENDPOINTS = {"access", "audit", "chaos", "processing", "queues", "scenarios", "topics", "close", "url",
-                 "transport", "at", "place", "follow_clock", "follow_events"}  # fmt: skip
+                 "transport", "at", "place", "follow_clock", "follow_events", "follow_news"}  # fmt: skip
 
 
 @pytest.fixture(scope="module")
