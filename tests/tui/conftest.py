@@ -27,6 +27,15 @@ async def until(pilot: Pilot[Any], holds: Callable[[], Any]) -> None:
         await pilot.pause(0.02)
 
 
+async def see(pilot: Pilot[Any], *texts: str) -> None:
+    """Let the app run until all of the texts are on the screen."""
+    for text in texts:
+        try:
+            await until(pilot, lambda text=text: text in text_of(pilot))
+        except AssertionError:
+            raise AssertionError(f"{text!r} is not on the screen:\n{text_of(pilot)}") from None
+
+
 @asynccontextmanager
 async def opened(
     client: Any, *, size: tuple[int, int] = WIDE, preferences: Preferences | None = None

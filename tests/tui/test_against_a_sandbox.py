@@ -19,7 +19,7 @@ from schemas.envelope import serialise
 from schemas.error_codes import ErrorCode
 from schemas.samples import Samples
 from schemas.sequence import split
-from tests.tui.conftest import answer, notices, opened, text_of, until
+from tests.tui.conftest import answer, notices, opened, see, text_of, until
 from tui.dialogs.add_fault import AddFault
 from tui.dialogs.diff import Diff
 from tui.dialogs.edit import Edit
@@ -107,7 +107,7 @@ async def test_two_marked_messages_are_compared(sandbox: Client, url: str) -> No
         await until(pilot, lambda: rows.total == 2 and rows.current is not None)
         await pilot.press("d", "up", "d")
         await until(pilot, lambda: isinstance(pilot.app.screen, Diff))
-        assert "lines differ" in text_of(pilot)
+        await see(pilot, "lines differ")
 
 
 async def test_a_refused_message_is_explained_mended_and_redriven(sandbox: Client, url: str) -> None:
@@ -125,7 +125,7 @@ async def test_a_refused_message_is_explained_mended_and_redriven(sandbox: Clien
         await until(pilot, lambda: pilot.app.screen.query(MessageList).first().current is not None)
         await pilot.press("enter")
         await until(pilot, lambda: "/messageBody/objectUUID" in text_of(pilot))
-        assert "GENERR010: A UUID in the message is invalid." in text_of(pilot)
+        await see(pilot, "GENERR010: A UUID in the message is invalid.")
         await pilot.press("E")
         await until(pilot, lambda: isinstance(pilot.app.screen, Edit))
         await until(pilot, lambda: "✗ GENERR010" in text_of(pilot))

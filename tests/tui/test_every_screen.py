@@ -31,7 +31,7 @@ from schemas.envelope import serialise
 from schemas.error_codes import ErrorCode
 from schemas.samples import Samples
 from schemas.sequence import split
-from tests.tui.conftest import answer, notices, opened, text_of, until
+from tests.tui.conftest import answer, notices, opened, see, text_of, until
 from tui.dialogs.help import Help
 from tui.screens.run import RunScreen
 from tui.widgets.message_detail import MessageDetail
@@ -87,15 +87,6 @@ def rows(pilot: Pilot[Any], name: str) -> RowList[Any]:
     return pilot.app.screen.query_one(f"#{name}", RowList)
 
 
-async def shown(pilot: Pilot[Any], *texts: str) -> None:
-    """Wait until all of these stand on the screen; says which does not."""
-    for text in texts:
-        try:
-            await until(pilot, lambda text=text: text in text_of(pilot))
-        except AssertionError:
-            raise AssertionError(f"{text!r} is not on the screen:\n{text_of(pilot)}") from None
-
-
 async def test_streams_tells_what_nobody_reads(
     sandbox: Client, running: Embedded, kinesis: KinesisClient
 ) -> None:
@@ -135,7 +126,7 @@ async def test_streams_tells_what_happens_in_a_sentence(sandbox: Client, running
     sandbox.add_fault(NewFault("duplicate", channel="input"))
     send(sandbox)
     async with opened(AsyncClient(running.control), size=(120, 40)) as pilot:
-        await shown(pilot, "the fault duplicate struck", "2 messages", "9 Topics 0 Processing")
+        await see(pilot, "the fault duplicate struck", "2 messages", "9 Topics 0 Processing")
 
 
 async def test_a_life_line_says_what_a_fault_did(sandbox: Client, running: Embedded) -> None:
@@ -146,7 +137,7 @@ async def test_a_life_line_says_what_a_fault_did(sandbox: Client, running: Embed
     async with opened(AsyncClient(running.control), size=(120, 40)) as pilot:
         await until(pilot, lambda: pilot.app.screen.query_one(MessageList).current is not None)
         await pilot.press("l")
-        await shown(pilot, struck.fields["did"])
+        await see(pilot, struck.fields["did"])
 
 
 async def test_a_message_that_is_gone_says_so(sandbox: Client, running: Embedded) -> None:
@@ -157,7 +148,7 @@ async def test_a_message_that_is_gone_says_so(sandbox: Client, running: Embedded
     async with opened(AsyncClient(running.control)) as pilot:
         await until(pilot, lambda: pilot.app.screen.query_one(MessageList).current is not None)
         await pilot.press("enter")
-        await shown(pilot, "past its stream's retention")
+        await see(pilot, "past its stream's retention")
         await pilot.press("right_square_bracket")
         assert "not JSON" not in text_of(pilot)
 
@@ -169,9 +160,9 @@ async def test_sequences(sandbox: Client, running: Embedded) -> None:
         sandbox.send(NewMessage("input", data))
     async with opened(AsyncClient(running.control)) as pilot:
         await pilot.press("2")
-        await shown(pilot, "1 messages in several parts", "2/3", "missing 2")
+        await see(pilot, "1 messages in several parts", "2/3", "missing 2")
         sandbox.send(NewMessage("input", parts[1]))
-        await shown(pilot, "3/3", "complete", "objectUUID")
+        await see(pilot, "3/3", "complete", "objectUUID")
 
 
 @pytest.fixture
@@ -191,10 +182,10 @@ async def test_audit(audited: list[bytes], running: Embedded, place: str) -> Non
         await pilot.press("3")
         if place == "bucket":
             await pilot.press("b")
-        await shown(pilot, f"3 messages   from the {place} {held}", "copied to audit: 3", " error ")
+        await see(pilot, f"3 messages   from the {place} {held}", "copied to audit: 3", " error ")
         await pilot.press("slash")
         await answer(pilot, f"id:{wanted}")
-        await shown(pilot, "1 message   ", f"sandbox messages --audit {place} --filter id:{wanted}")
+        await see(pilot, "1 message   ", f"sandbox messages --audit {place} --filter id:{wanted}")
         await pilot.press("enter")
         detail = pilot.app.screen.query_one(MessageDetail)
         await until(pilot, lambda: detail.detail is not None)
@@ -210,13 +201,13 @@ async def test_audit_goes_on_while_messages_come(
     """What is copied and delivered later is listed later, in the stream and in the bucket."""
     async with opened(AsyncClient(running.control)) as pilot:
         await pilot.press("3")
-        await shown(pilot, "3 messages   from the stream audit")
+        await see(pilot, "3 messages   from the stream audit")
         await asyncio.to_thread(send, sandbox, "output", 2)
-        await shown(pilot, "5 messages   from the stream audit", "5 in ")
+        await see(pilot, "5 messages   from the stream audit", "5 in ")
         await pilot.press("b")
-        await shown(pilot, "5 messages   from the bucket rdss-audit")
+        await see(pilot, "5 messages   from the bucket rdss-audit")
         await asyncio.to_thread(send, sandbox, "output", 1)
-        await shown(pilot, "6 messages   from the bucket rdss-audit")
+        await see(pilot, "6 messages   from the bucket rdss-audit")
 
 
 async def test_audit_finds_what_was_dispatched_to_a_stream(audited: list[bytes], running: Embedded) -> None:
@@ -224,7 +215,7 @@ async def test_audit_finds_what_was_dispatched_to_a_stream(audited: list[bytes],
     async with opened(AsyncClient(running.control)) as pilot:
         await pilot.press("3", "slash")
         await answer(pilot, "key:output/*")
-        await shown(pilot, "1 message   ")
+        await see(pilot, "1 message   ")
         found = pilot.app.screen.query_one(MessageList).current
         assert found
         assert found.partition_key.startswith("output/")
@@ -240,7 +231,7 @@ async def test_audit_opens_an_object_of_its_bucket(audited: list[bytes], running
             await until(pilot, lambda: entries.total == 1 and entries.current is not None)
             await pilot.press("enter")
             await pilot.pause()
-        await shown(pilot, "NDJSON, 3 rows", '{"stream":"audit","shard_id"')
+        await see(pilot, "NDJSON, 3 rows", '{"stream":"audit","shard_id"')
 
 
 async def test_an_entry_of_the_audit_log_is_redriven(
@@ -250,9 +241,9 @@ async def test_an_entry_of_the_audit_log_is_redriven(
     async with opened(AsyncClient(running.control)) as pilot:
         await pilot.press("3", "b", "slash")
         await answer(pilot, "key:output/*")
-        await shown(pilot, "1 message   ")
+        await see(pilot, "1 message   ")
         await pilot.press("x")
-        await shown(pilot, "Send message #")
+        await see(pilot, "Send message #")
         await pilot.press("enter")
         await until(pilot, lambda: any("to output" in each for each in notices(pilot)))
     assert sandbox.messages(matching="stream:output").total == 2
@@ -265,9 +256,9 @@ async def test_errors(sandbox: Client, running: Embedded) -> None:
         sandbox.send(NewMessage(stream, decorate(data, code, "no luck", now=sandbox.clock().time)))
     async with opened(AsyncClient(running.control)) as pilot:
         await pilot.press("4")
-        await shown(pilot, "GENERR006", "GENERR001", "2 messages")
+        await see(pilot, "GENERR006", "GENERR001", "2 messages")
         await pilot.press("enter")
-        await shown(pilot, "no luck")
+        await see(pilot, "no luck")
 
 
 async def test_faults(sandbox: Client, running: Embedded) -> None:
@@ -275,10 +266,10 @@ async def test_faults(sandbox: Client, running: Embedded) -> None:
     sandbox.add_fault(NewFault("duplicate", channel="input", toxicity=0.5, limit=1))
     async with opened(AsyncClient(running.control)) as pilot:
         await pilot.press("5")
-        await shown(pilot, "● duplicate", "50%", "split", "real time")
+        await see(pilot, "● duplicate", "50%", "split", "real time")
         await pilot.press("plus")
         await answer(pilot, "6m")
-        await shown(pilot, "speed 1", "sandbox clock advance 6m")
+        await see(pilot, "speed 1", "sandbox clock advance 6m")
 
 
 async def test_buckets(audited: list[bytes], running: Embedded) -> None:
@@ -286,13 +277,13 @@ async def test_buckets(audited: list[bytes], running: Embedded) -> None:
     async with opened(AsyncClient(running.control)) as pilot:
         await pilot.press("6")
         entries = rows(pilot, "entries")
-        await shown(pilot, "rdss-audit", "rdss-error", "rdss-invalid")
+        await see(pilot, "rdss-audit", "rdss-error", "rdss-invalid")
         for wanted in ("rdss-audit/", "rdss-audit/date=", "/shardId-"):
             await pilot.press("enter")
-            await shown(pilot, wanted)
+            await see(pilot, wanted)
             await until(pilot, lambda: entries.current is not None)
         await pilot.press("enter")
-        await shown(pilot, "NDJSON, 3 rows", '{"stream":"audit","shard_id"')
+        await see(pilot, "NDJSON, 3 rows", '{"stream":"audit","shard_id"')
 
 
 async def test_scenarios(sandbox: Client, running: Embedded, tmp_path: Path) -> None:
@@ -303,12 +294,12 @@ async def test_scenarios(sandbox: Client, running: Embedded, tmp_path: Path) -> 
         await until(pilot, lambda: library.total > 10)
         names = [each.name for each in library._pages._held[0].values()]
         library.move_to(names.index("producer-retry"))
-        await shown(pilot, "producer-retry")
+        await see(pilot, "producer-retry")
         await pilot.press("enter")
         await until(pilot, lambda: isinstance(pilot.app.screen, RunScreen))
-        await shown(pilot, "producer-retry")
+        await see(pilot, "producer-retry")
         await pilot.press("right", "escape")
-        await shown(pilot, "pass")
+        await see(pilot, "pass")
 
 
 async def test_queues(sandbox: Client, running: Embedded) -> None:
@@ -327,7 +318,7 @@ async def test_queues(sandbox: Client, running: Embedded) -> None:
         assert waiting.elapsed() < deadline
     async with opened(AsyncClient(running.control)) as pilot:
         await pilot.press("8")
-        await shown(pilot, "error", held.id[-6:])
+        await see(pilot, "error", held.id[-6:])
 
 
 async def test_topics(sandbox: Client, running: Embedded) -> None:
@@ -337,9 +328,9 @@ async def test_topics(sandbox: Client, running: Embedded) -> None:
         await asyncio.to_thread(port.execute, Publish(topic="objects", data=data))
         async with opened(AsyncClient(running.control)) as pilot:
             await pilot.press("9")
-            await shown(pilot, "objects: 1 records", "objectTitle fish")
+            await see(pilot, "objects: 1 records", "objectTitle fish")
             await asyncio.to_thread(port.execute, SowDelete(topic="objects", filter="1=1"))
-            await shown(pilot, "deleted", "1 left the focus")
+            await see(pilot, "deleted", "1 left the focus")
 
 
 async def test_processing(sandbox: Client, running: Embedded) -> None:
@@ -348,9 +339,9 @@ async def test_processing(sandbox: Client, running: Embedded) -> None:
     number = sandbox.processing.receive(new).message.number
     async with opened(AsyncClient(running.control)) as pilot:
         await pilot.press("0")
-        await shown(pilot, f"{number} is OK, metadata.create", "preservation")
+        await see(pilot, f"{number} is OK, metadata.create", "preservation")
         await pilot.press("r")
-        await shown(pilot, "Process it again?")
+        await see(pilot, "Process it again?")
         await pilot.press("y")
         await until(pilot, lambda: any(f"message {number} is" in each for each in notices(pilot)))
 
@@ -360,7 +351,7 @@ async def test_help_lists_every_key(sandbox: Client, running: Embedded) -> None:
     async with opened(AsyncClient(running.control)) as pilot:
         await pilot.press("question_mark")
         await until(pilot, lambda: isinstance(pilot.app.screen, Help))
-        await shown(pilot, "Streams")
+        await see(pilot, "Streams")
 
 
 async def test_going_to_a_message_and_to_the_first(sandbox: Client, running: Embedded) -> None:

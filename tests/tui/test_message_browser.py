@@ -5,7 +5,7 @@ from __future__ import annotations
 from textual.events import MouseScrollUp
 
 from tests.tui.canned import Canned
-from tests.tui.conftest import answer, opened, text_of, until
+from tests.tui.conftest import answer, opened, see, text_of, until
 from tui.panes.message_browser import MessageBrowser
 from tui.widgets.message_detail import MessageDetail
 from tui.widgets.message_list import MessageList
@@ -155,7 +155,7 @@ async def test_enter_opens_the_message_and_escape_closes_it(canned: Canned) -> N
         detail = pilot.app.screen.query_one(MessageDetail)
         await pilot.press("enter")
         await until(pilot, lambda: detail.detail is not None and detail.detail.id == 500)
-        assert "GENERR006" in text_of(pilot)
+        await see(pilot, "GENERR006")
         await pilot.press("up")
         await until(pilot, lambda: detail.detail.id == 499)
         await pilot.press("escape")

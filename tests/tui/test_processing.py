@@ -10,7 +10,7 @@ from textual.pilot import Pilot
 
 from rdss_sandbox.client import RefusedError
 from tests.tui.canned_processing import CannedWithProcessing
-from tests.tui.conftest import NARROW, WIDE, answer, notices, opened, text_of, until
+from tests.tui.conftest import NARROW, WIDE, answer, notices, opened, see, text_of, until
 from tui.app import SandboxApp
 from tui.keys.preferences import Preferences
 from tui.widgets.row_list import RowList
@@ -30,10 +30,7 @@ async def test_the_newest_message_is_shown_with_its_life() -> None:
         await until(
             pilot, lambda: "12 is SKIPPED, metadata.create from CRM; may be: cancel" in text_of(pilot)
         )
-        shown = text_of(pilot)
-        assert "failed for now" in shown
-        assert "preservation OK" in shown
-        assert "500, down 60s" in shown
+        await see(pilot, "failed for now", "preservation OK", "500, down 60s")
         await pilot.press("down")
         await until(pilot, lambda: "11 is PROCESSING" in text_of(pilot))
 

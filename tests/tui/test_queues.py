@@ -13,7 +13,7 @@ from emulator.settings.settings import Settings
 from rdss_sandbox.client import AsyncClient
 from rdss_sandbox.shapes.queues import Claim
 from tests.tui.canned_queues import CannedWithQueues, message
-from tests.tui.conftest import NARROW, WIDE, notices, opened, text_of, until
+from tests.tui.conftest import NARROW, WIDE, notices, opened, see, text_of, until
 from tui.app import SandboxApp
 from tui.keys.preferences import Preferences
 from tui.text.queue_columns import remaining
@@ -32,11 +32,7 @@ async def test_the_first_queue_is_shown_with_its_claims_and_messages() -> None:
         await pilot.press(KEY)
         await until(pilot, lambda: rows(pilot, "messages").total == 12)
         assert (rows(pilot, "queues").total, rows(pilot, "claims").total) == (2, 2)
-        shown = text_of(pilot)
-        assert "error: 2 claims hold 4 messages" in shown
-        assert "anna" in shown
-        assert "4.8 min" in shown
-        assert "free" in shown
+        await see(pilot, "error: 2 claims hold 4 messages", "anna", "4.8 min", "free")
         rows(pilot, "messages").focus()
         await pilot.press("down")
         await until(pilot, lambda: '"errorCode": "GENERR005"' in text_of(pilot))
@@ -90,7 +86,7 @@ async def test_what_lands_in_the_error_queue_is_seen_and_held() -> None:
         async with opened(AsyncClient(emulator.control)) as pilot:
             await pilot.press(KEY)
             await until(pilot, lambda: rows(pilot, "messages").total == 1)
-            assert '{"n": 1}' in text_of(pilot)
+            await see(pilot, '{"n": 1}')
             at = next(each.at for each in components.queues.queues.overview() if each.at.name == "error")
             components.queues.claims.create(at, client="carla")
             await until(pilot, lambda: "carla" in text_of(pilot))

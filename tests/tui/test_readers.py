@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from tests.tui.canned import NOON, Canned, reader, shard, stream
-from tests.tui.conftest import NARROW, opened, text_of, until
+from tests.tui.conftest import NARROW, opened, see, text_of, until
 from tui.text.lag import behind
 from tui.widgets.reader_list import ReaderList
 from tui.widgets.stream_tree import StreamTree
@@ -53,7 +53,7 @@ async def test_readers_stand_beside_the_tree_those_furthest_behind_first(canned:
         assert waiting["input"] == 8
         assert waiting["output"] is None
         assert [line.reader.behind for line in readers._pages._held[0].values()] == [8, 2, 0, 120, 0]
-        assert "archivist" in text_of(pilot)
+        await see(pilot, "archivist")
 
 
 async def test_readers_take_the_trees_place_on_a_small_screen(canned: Canned) -> None:

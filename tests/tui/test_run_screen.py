@@ -14,7 +14,7 @@ from rdss_sandbox.client import AsyncClient
 from sandbox.control.scenarios import ScenarioResources
 from tests.tui.canned import Canned
 from tests.tui.canned_scenarios import TEACH, events
-from tests.tui.conftest import NARROW, WIDE, answer, opened, text_of, until
+from tests.tui.conftest import NARROW, WIDE, answer, opened, see, text_of, until
 from tui.keys.preferences import Preferences
 from tui.recording_app import RecordingApp
 from tui.screens.run import RunScreen
@@ -40,11 +40,13 @@ async def test_a_run_opens_at_its_beginning_with_what_it_teaches() -> None:
     """Title, seed and verdict, the first step in words, why it happens, the command that repeats it."""
     async with played() as (pilot, _):
         await until(pilot, lambda: "the stream input was made with 2 shards" in text_of(pilot))
-        shown = text_of(pilot)
-        assert "A bad day  ·  seed 7  ·  fail" in shown
-        assert "A missing answer says nothing" in shown
-        assert "sandbox scenario run bad --seed 7" in shown
-        assert "step 1 of" in shown
+        await see(
+            pilot,
+            "A bad day  ·  seed 7  ·  fail",
+            "A missing answer says nothing",
+            "sandbox scenario run bad --seed 7",
+            "step 1 of",
+        )
 
 
 async def test_steps_and_turns() -> None:

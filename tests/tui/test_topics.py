@@ -16,7 +16,7 @@ from emulator.topics.client import TopicPort
 from emulator.topics.engine.commands import Publish, SowDelete
 from rdss_sandbox.client import AsyncClient
 from tests.tui.canned_topics import CannedWithTopics
-from tests.tui.conftest import NARROW, WIDE, answer, notices, opened, text_of, until
+from tests.tui.conftest import NARROW, WIDE, answer, notices, opened, see, text_of, until
 from tui.app import SandboxApp
 from tui.keys.preferences import Preferences
 from tui.text.topic_columns import summary
@@ -36,10 +36,7 @@ async def test_the_records_of_the_objects_come_first() -> None:
         await pilot.press(KEY)
         await until(pilot, lambda: rows(pilot, "records").total == 12)
         assert rows(pilot, "topics").total == 3
-        shown = text_of(pilot)
-        assert "objects: 12 records" in shown
-        assert "objectTitle Fish of the Clyde, 0" in shown
-        assert '"objectKeywordArray"' in shown
+        await see(pilot, "objects: 12 records", "objectTitle Fish of the Clyde, 0", '"objectKeywordArray"')
 
 
 async def test_changes_come_newest_first_with_the_reason_why_a_record_left() -> None:
@@ -68,7 +65,7 @@ async def test_a_filter_narrows_records_and_changes() -> None:
         await answer(pilot, "/objectTitle LIKE 'Fish'")
         await until(pilot, lambda: rows(pilot, "records").total == 4)
         assert pilot.app.command == "sandbox topic subscribe objects --filter \"/objectTitle LIKE 'Fish'\""  # type: ignore[attr-defined]
-        assert "objects: 4 match /objectTitle LIKE 'Fish'" in text_of(pilot)
+        await see(pilot, "objects: 4 match /objectTitle LIKE 'Fish'")
         await pilot.press("escape")
         await until(pilot, lambda: rows(pilot, "records").total == 12)
 
@@ -109,7 +106,7 @@ async def test_against_a_real_sandbox() -> None:
             await until(pilot, lambda: "objectTitle fish" in text_of(pilot))
             await asyncio.to_thread(port.execute, SowDelete(topic="objects", filter="1=1"))
             await until(pilot, lambda: "2 changes, 1 left the focus" in text_of(pilot))
-            assert "deleted" in text_of(pilot)
+            await see(pilot, "deleted")
 
 
 @pytest.mark.parametrize(
