@@ -23,7 +23,7 @@ from emulator.http.guard import AccessPolicy, Guard
 from emulator.http.lazy_app import LazyApp
 from emulator.http.server import Server, serve
 from emulator.listeners.aws import access_policy
-from emulator.listeners.aws.interception import call_through
+from emulator.listeners.aws.interception import Interceptor, call_through
 from emulator.listeners.aws.kinesis_faults import KinesisFaults
 from emulator.listeners.control import control_app
 from emulator.listeners.control.access import AccessResources
@@ -58,7 +58,8 @@ class Embedded:
     """A whole emulator, which runs while its context lasts.
 
     ``aws``, ``control``, ``queues`` and ``topics`` are its URLs. Each function in ``more`` builds further
-    resources of the control API from the components, for what is built on top of the emulator.
+    resources of the control API from the components, for what is built on top of the emulator. The
+    ``interceptors`` stand in front of the faults on the AWS port, and see what the client sees.
     Entering raises ``DirectoryInUseError``, and OSError for a port or directory that cannot be used.
     """
 
@@ -69,11 +70,16 @@ class Embedded:
     components: Components
 
     def __init__(
-        self, settings: Settings, clock: Clock | None = None, more: Iterable[MakeResources] = ()
+        self,
+        settings: Settings,
+        clock: Clock | None = None,
+        more: Iterable[MakeResources] = (),
+        interceptors: Iterable[Interceptor] = (),
     ) -> None:
         self.settings = settings
         self._clock = clock
         self._more = tuple(more)
+        self._interceptors = tuple(interceptors)
         self._stack = AsyncExitStack()
         self._notes: list[str] = []
 
@@ -216,9 +222,8 @@ class Embedded:
 
     def _build_aws_app(self) -> App:
         components, infrastructure = self.components, self.components.infrastructure
-        interceptors = [
-            KinesisFaults(components.fault_engine, components.clock, infrastructure.stream_of_iterator)
-        ]
+        faults = KinesisFaults(components.fault_engine, components.clock, infrastructure.stream_of_iterator)
+        interceptors = [*self._interceptors, faults]
         self._put_record = partial(call_through, interceptors, infrastructure.backend, "PutRecord")
         return self._guard(
             infrastructure.app(interceptors, VERSION, components.access, self.reset), access_policy.AWS
@@ -262,13 +267,16 @@ class Embedded:
 
 @contextmanager
 def embedded(
-    settings: Settings, clock: Clock | None = None, more: Iterable[MakeResources] = ()
+    settings: Settings,
+    clock: Clock | None = None,
+    more: Iterable[MakeResources] = (),
+    interceptors: Iterable[Interceptor] = (),
 ) -> Iterator[Embedded]:
     """Run an emulator on its own thread while the context lasts, for callers without an event loop."""
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever, name="emulator", daemon=True)
     thread.start()
-    emulator = Embedded(settings, clock, more)
+    emulator = Embedded(settings, clock, more, interceptors)
 
     def run(work: Any) -> Any:
         return asyncio.run_coroutine_threadsafe(work, loop).result()

@@ -32,6 +32,9 @@ COMMANDS: dict[str, Row] = {
     "demo": Row(
         "sandbox.cli.demo:demo", "Send messages through faults and a reshard, and judge what arrived."
     ),
+    "certify": Row(
+        "sandbox.cli.certify:certify", "Certify a client: run it under seeded faults, and judge it."
+    ),
     "scenario": Row("sandbox.cli.scenario:scenario", "Play bad days by seed, and judge what comes of them."),
     "replay": Row("sandbox.cli.scenario:replay", "Play a run again, and say whether the same came of it."),
     "send": Row("sandbox.cli.send:send", "Send messages from files, or from standard input with -."),

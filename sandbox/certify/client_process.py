@@ -1,0 +1,135 @@
+"""The client's process: it is started, listened to, killed with all of its children, and started again."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import threading
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import IO, Final
+
+from emulator.rng import new_uuid
+from rdss_sandbox.watchdog import start_watchdog, stop_watchdog
+
+_LONGEST_LINE: Final = 1 << 20
+_LAST_LINES: Final = 20
+_LAST_CHARACTERS: Final = 500
+_END_SECONDS: Final = 10.0
+_DRAIN_SECONDS: Final = 2.0
+_MARK: Final = "SANDBOX_CERTIFY_RUN"
+
+
+class ClientNotStartedError(Exception):
+    """The command cannot be started; the text names it and says why."""
+
+
+class ClientProcess:
+    """One start of the command, in a process group of its own.
+
+    ``on_line`` gets each line of its standard output, on a thread of this object.
+    """
+
+    def __init__(
+        self,
+        command: Sequence[str],
+        environment: Mapping[str, str],
+        directory: Path,
+        on_line: Callable[[str], None],
+    ) -> None:
+        """Start the command. Raises ``ClientNotStartedError``."""
+        self._mark = new_uuid()
+        self._last: deque[str] = deque(maxlen=_LAST_LINES)
+        try:
+            self._process = subprocess.Popen(
+                command,
+                # A line that Python keeps in a buffer dies with the process, although it was told.
+                env={**environment, _MARK: self._mark, "PYTHONUNBUFFERED": "1"},
+                cwd=directory,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                start_new_session=True,
+            )
+        except (OSError, ValueError) as error:
+            raise ClientNotStartedError(f"{command[0]} cannot be started: {error}") from error
+        self._watchdog = start_watchdog(-self._process.pid)
+        assert self._process.stdout is not None
+        assert self._process.stderr is not None
+        self._readers = [
+            threading.Thread(target=_read_lines, args=each, daemon=True)
+            for each in ((self._process.stdout, on_line), (self._process.stderr, self._last.append))
+        ]
+        for reader in self._readers:
+            reader.start()
+
+    @property
+    def code(self) -> int | None:
+        """The exit code, negative for a signal; None while it runs."""
+        return self._process.poll()
+
+    def last_lines(self) -> tuple[str, ...]:
+        """The last lines that it wrote to standard error."""
+        return tuple(line[:_LAST_CHARACTERS] for line in tuple(self._last))
+
+    def kill(self) -> None:
+        """Kill it and all that it started, with SIGKILL."""
+        self.signal(signal.SIGKILL)
+        self._finish()
+
+    def end(self) -> bool:
+        """Ask it to end with SIGTERM; return False when it had to be killed after ten seconds."""
+        self.signal(signal.SIGTERM)
+        try:
+            self._process.wait(_END_SECONDS)
+        except subprocess.TimeoutExpired:
+            self.kill()
+            return False
+        self._finish()
+        return True
+
+    def finish(self) -> None:
+        """Clear up after it ended by itself: read the rest of its output, and kill what it left running."""
+        self._finish()
+
+    def signal(self, number: signal.Signals) -> None:
+        """Send a signal to it and to all that it started."""
+        try:
+            os.killpg(self._process.pid, number)
+        except ProcessLookupError:
+            return
+
+    def _finish(self) -> None:
+        for reader in self._readers:
+            reader.join(_DRAIN_SECONDS / 2)
+        self.signal(signal.SIGKILL)
+        for pid in _carrying(self._mark):
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except ProcessLookupError:
+                continue
+        self._process.wait()
+        for reader in self._readers:
+            reader.join(_DRAIN_SECONDS)
+        stop_watchdog(self._watchdog)
+
+
+def _read_lines(pipe: IO[bytes], on_line: Callable[[str], object]) -> None:
+    # A line is cut at a megabyte, so that a client that never ends one cannot fill this process.
+    while chunk := pipe.readline(_LONGEST_LINE):
+        on_line(chunk.decode(errors="replace").rstrip("\r\n"))
+
+
+def _carrying(mark: str) -> list[int]:
+    """The processes that inherited this mark, also those that left the process group (Linux only)."""
+    found = []
+    wanted = f"{_MARK}={mark}".encode()
+    for place in Path("/proc").glob("[0-9]*/environ"):
+        try:
+            if wanted in place.read_bytes().split(b"\0"):
+                found.append(int(place.parent.name))
+        except OSError:
+            continue
+    return found

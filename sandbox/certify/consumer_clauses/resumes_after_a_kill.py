@@ -1,0 +1,61 @@
+"""The consumer goes on where it was killed."""
+
+from __future__ import annotations
+
+from sandbox.certify.clause import Clause, Finding, Group, Judgement, Role, judged
+from sandbox.certify.history import History, Level
+
+_MOST_AGAIN = 1
+
+
+def judge(history: History) -> Judgement:
+    """After a SIGKILL nothing is lost that was there, and no more than the message in hand is told again."""
+    told = history.times_told()
+    findings, exposure = [], 0
+    for life in history.kills():
+        end = life.ended or 0.0
+        following = [each for each in history.lives if each.number > life.number]
+        if not following:
+            continue
+        exposure += 1
+        before = {each.message_id for each in history.told if each.life <= life.number}
+        again = {
+            each.message_id
+            for each in history.told
+            if each.life == life.number + 1 and each.message_id in before
+        }
+        lost = [
+            sent.message_id
+            for sent in history.sent
+            if sent.level is life.level and sent.message_id not in told
+        ]
+        if len(again) > _MOST_AGAIN:
+            findings.append(
+                Finding(
+                    f"after the kill at {end:.2f} s {len(again)} messages were told again",
+                    life.level,
+                    {"life": life.number, "again": sorted(again)[:5]},
+                )
+            )
+        if lost:
+            findings.append(
+                Finding(
+                    f"{len(lost)} messages of the stages with kills were never told",
+                    life.level,
+                    {"life": life.number, "messageIds": lost[:5]},
+                )
+            )
+    return judged(exposure, findings)
+
+
+CLAUSE = Clause(
+    id="resumes-after-a-kill",
+    role=Role.CONSUMER,
+    group=Group.DELIVERY,
+    level=Level.GOLD,
+    demand="After SIGKILL it goes on from its checkpoint: nothing is lost, one message told again at most.",
+    source="Amazon Kinesis Data Streams Developer Guide, Handle duplicate records",
+    exercise="The consumer is killed with records in hand, after telling, and while idle.",
+    needed=3,
+    judge=judge,
+)

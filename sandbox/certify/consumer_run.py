@@ -1,0 +1,294 @@
+"""A run of a consumer: its stages, one function each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Final
+
+from emulator.clock import Clock
+from rdss_sandbox.shapes.faults import NewFault
+from sandbox.certify.attempt import Attempt, ClientGivesUpError
+from sandbox.certify.exchange import Exchange, Read
+from sandbox.certify.history import Sent, SentBad, SentSequence
+from sandbox.certify.lab import ERROR, INPUT, INVALID, Lab
+from sandbox.certify.stages import Stage
+from sandbox.judging.arrivals import body_digest
+from schemas.envelope import serialise
+from schemas.error_codes import ErrorCode
+from schemas.peek import peek
+from schemas.samples import Samples
+from schemas.sequence import split_raw
+
+_START_SECONDS: Final = 60.0
+_FIRST_READS_SECONDS: Final = 5.0
+_IDLE_SECONDS: Final = 1.5
+_STRUCK: Final = 3
+_TIMES: Final = 3
+_AT_ONCE: Final = 5
+_IN_HAND_SECONDS: Final = 0.05
+_PART_BYTES: Final = 20_000
+BAD_CODES: Final = (
+    ErrorCode.GENERR001,
+    ErrorCode.GENERR002,
+    ErrorCode.GENERR004,
+    ErrorCode.GENERR007,
+    ErrorCode.GENERR010,
+)
+
+
+class ConsumerRun:
+    """Plays the stages against a consumer."""
+
+    def __init__(self, attempt: Attempt, lab: Lab) -> None:
+        self._attempt = attempt
+        self._lab = lab
+        self._samples = Samples(lab.seed, now=Clock().time())
+        self._given_up: set[str] = set()
+        self._expected: set[str] = set()
+
+    def play(self, stages: Sequence[Stage], progress: Callable[[str], None]) -> None:
+        """Play the stages. Raises ``ClientNotStartedError``."""
+        attempt = self._attempt
+        attempt.start()
+        try:
+            self._wait_until_reading()
+            for stage in stages:
+                progress(stage.name)
+                attempt.enter(stage)
+                _STAGES[stage.name](self, stage)
+                self._settle()
+                self._lab.end_faults()
+        except ClientGivesUpError:
+            return
+        finally:
+            attempt.end()
+
+    # Sending
+
+    def send(self, count: int, *, twice: int = 0) -> list[str]:
+        """Send valid messages, the first ``twice`` of them two times; return their ids."""
+        messages = [serialise(self._samples.message("MetadataCreate")) for _ in range(count)]
+        ids = self._expect(messages)
+        self._put([*messages, *messages[:twice]])
+        return ids
+
+    def send_to(self, shard: str, count: int) -> list[str]:
+        """Send valid messages whose ids all lie on one shard; return their ids."""
+        found: list[bytes] = []
+        while len(found) < count:
+            message = serialise(self._samples.message("MetadataCreate"))
+            if self._lab.shard_of(peek(message).message_id or "") == shard:
+                found.append(message)
+        ids = self._expect(found)
+        self._put(found)
+        return ids
+
+    def _put(self, messages: Iterable[bytes]) -> None:
+        # In several calls, so that a consumer sees more than one batch.
+        messages = list(messages)
+        for start in range(0, len(messages), _AT_ONCE):
+            self._lab.put(messages[start : start + _AT_ONCE])
+
+    def _expect(self, messages: Iterable[bytes]) -> list[str]:
+        lab = self._lab
+        ids = []
+        for message in messages:
+            message_id = peek(message).message_id or ""
+            sent = Sent(message_id, body_digest(message), lab.level, lab.now)
+            lab.note(lambda history, sent=sent: history.sent.append(sent))  # type: ignore[misc]
+            ids.append(message_id)
+        self._expected.update(ids)
+        return ids
+
+    # Waiting
+
+    def _wait_until_reading(self) -> None:
+        """Wait until the client has read each shard: what is sent from then on is there for it to read."""
+        shards = set(self._lab.open_shards())
+        self._attempt.wait(self._is_reading, _START_SECONDS)
+        self._attempt.wait(lambda: shards <= self._read_shards(), _FIRST_READS_SECONDS)
+
+    def _is_reading(self) -> bool:
+        return bool(self._read_shards())
+
+    def _read_shards(self) -> set[str]:
+        return {each.shard for each in self._lab.history.reads() if not each.error}
+
+    def _settle(self) -> None:
+        """Wait until all messages are told, or nothing more comes; those are not waited for again."""
+        if not self._attempt.wait(lambda: not self._missing()):
+            self._given_up |= self._missing()
+
+    def _missing(self) -> set[str]:
+        return self._expected - self._given_up - self._lab.history.times_told().keys()
+
+    # Stages
+
+    def duplicates(self, stage: Stage) -> None:
+        self._lab.strike(
+            NewFault("duplicate", channel=INPUT, direction="deliver", limit=_STRUCK, when={"every": 3})
+        )
+        self.send(stage.messages, twice=_STRUCK)
+
+    def delays(self, stage: Stage) -> None:
+        late = {"on": "record", "delay": "400ms"}
+        self._lab.strike(
+            NewFault(
+                "latency",
+                channel=INPUT,
+                direction="deliver",
+                attributes=late,
+                limit=_STRUCK,
+                when={"every": 2},
+            )
+        )
+        slow = {"on": "call", "delay": "300ms"}
+        self._lab.strike(
+            NewFault("latency", channel=INPUT, direction="deliver", attributes=slow, limit=_STRUCK)
+        )
+        self.send(stage.messages)
+
+    def restart(self, stage: Stage) -> None:
+        third = stage.messages // 3
+        self.send(third)
+        self._settle()
+        self._attempt.end()
+        self.send(third)
+        self._attempt.start()
+        self.send(third)
+
+    def throttling(self, stage: Stage) -> None:
+        self._strike_reads("throttle", stage)
+
+    def errors(self, stage: Stage) -> None:
+        self._lab.strike(
+            NewFault("disconnect", channel=INPUT, direction="deliver", limit=1, when={"first": 1})
+        )
+        self._strike_reads("error", stage)
+
+    def expired_iterators(self, stage: Stage) -> None:
+        self._strike_reads("expire_iterator", stage)
+
+    def _strike_reads(self, fault: str, stage: Stage) -> None:
+        """Let three reads fail, each at a message of its own, and again when the client asks again."""
+        self._lab.strike(
+            NewFault(fault, channel=INPUT, direction="deliver", limit=_STRUCK, when={"every": 3, "fails": 1})
+        )
+        for _ in range(2):
+            self.send(stage.messages // 2)
+            self._attempt.wait(lambda: not self._missing())
+
+    def split(self, stage: Stage) -> None:
+        shard = self._lab.open_shards()[0]
+        self._hold_up(self.send_to(shard, stage.messages // 2))
+        self._lab.split(shard)
+        for child in self._lab.open_shards()[-2:]:
+            self.send_to(child, stage.messages // 4)
+
+    def merge(self, stage: Stage) -> None:
+        pair = self._lab.neighbours()
+        for shard in pair:
+            self._hold_up(self.send_to(shard, stage.messages // 4))
+        self._lab.merge(pair)
+        self.send_to(self._lab.open_shards()[-1], stage.messages // 2)
+
+    def _hold_up(self, ids: Sequence[str]) -> None:
+        """Refuse the reads that would deliver these messages three times, while the children can be read."""
+        self._lab.strike(
+            NewFault(
+                "throttle",
+                channel=INPUT,
+                direction="deliver",
+                when={"match": {"messageId": ids[0]}, "fails": _TIMES},
+            )
+        )
+
+    def killed_with_records_in_hand(self, stage: Stage) -> None:
+        given: list[str] = []
+
+        def watch(exchange: Exchange) -> None:
+            if isinstance(exchange, Read):
+                given.extend(each.message_id or "" for each in exchange.records)
+
+        with self._lab.watching(watch):
+            ids = set(self.send(stage.messages))
+            self._attempt.wait(lambda: not ids.isdisjoint(given))
+        Clock().wait(_IN_HAND_SECONDS)
+        self._attempt.kill()
+        self._attempt.start()
+
+    def killed_after_telling(self, stage: Stage) -> None:
+        ids = set(self.send(stage.messages))
+        self._attempt.wait(lambda: not ids.isdisjoint(self._lab.history.times_told()))
+        self._attempt.kill()
+        self._attempt.start()
+
+    def killed_while_idle(self, stage: Stage) -> None:
+        self.send(stage.messages // 2)
+        self._settle()
+        Clock().wait(_IDLE_SECONDS)
+        self._attempt.kill()
+        self.send(stage.messages // 2)
+        self._attempt.start()
+
+    def sequences(self, stage: Stage) -> None:
+        lab = self._lab
+        for parts in range(2, 2 + stage.messages):
+            whole = serialise(self._samples.big_message(parts, limit=_PART_BYTES))
+            cut = split_raw(whole, limit=_PART_BYTES, new_id=lab.chance.draws("parts", str(parts)).uuid4)
+            ids = tuple(peek(part).message_id or "" for part in cut)
+            sent = SentSequence(ids, body_digest(whole), lab.now)
+            lab.note(lambda history, sent=sent: history.sequences.append(sent))  # type: ignore[misc]
+            # The last part comes first, since parts lie on different shards anyway.
+            lab.put(reversed(cut))
+        self._attempt.wait(lambda: all(self._is_told(each.message_ids) for each in lab.history.sequences))
+
+    def _is_told(self, ids: Iterable[str]) -> bool:
+        return not self._lab.history.times_told().keys().isdisjoint(ids)
+
+    def bad_messages(self, stage: Stage) -> None:
+        for code in BAD_CODES:
+            self._send_bad(self._samples.bad(code), code)
+            self.send(max(1, stage.messages // len(BAD_CODES)))
+        self._wait_for_rejects()
+
+    def expired_messages(self, stage: Stage) -> None:
+        for _ in range(stage.messages):
+            self._send_bad(self._samples.bad(ErrorCode.GENERR003), ErrorCode.GENERR003)
+        self.send(1)
+        self._wait_for_rejects()
+
+    def _send_bad(self, data: bytes, code: ErrorCode) -> None:
+        lab = self._lab
+        sent = SentBad(peek(data).message_id or "", code.value, code.queue.value, lab.now)
+        lab.note(lambda history: history.bad.append(sent))
+        lab.put([data])
+
+    def _wait_for_rejects(self) -> None:
+        """Wait until each bad message is in a queue, or was told by mistake, or nothing comes any more."""
+        lab, patience = self._lab, self._attempt.patience
+        wanted = {each.message_id for each in lab.history.bad}
+
+        def settled() -> bool:
+            queued = {peek(data).message_id for stream in (ERROR, INVALID) for data in lab.written(stream)}
+            return wanted <= queued | lab.history.times_told().keys()
+
+        self._attempt.wait(settled, patience)
+
+
+_STAGES: Final = {
+    "duplicates": ConsumerRun.duplicates,
+    "delays": ConsumerRun.delays,
+    "restart": ConsumerRun.restart,
+    "throttling": ConsumerRun.throttling,
+    "errors": ConsumerRun.errors,
+    "expired iterators": ConsumerRun.expired_iterators,
+    "split": ConsumerRun.split,
+    "merge": ConsumerRun.merge,
+    "killed with records in hand": ConsumerRun.killed_with_records_in_hand,
+    "killed after telling": ConsumerRun.killed_after_telling,
+    "killed while idle": ConsumerRun.killed_while_idle,
+    "sequences": ConsumerRun.sequences,
+    "bad messages": ConsumerRun.bad_messages,
+    "expired messages": ConsumerRun.expired_messages,
+}

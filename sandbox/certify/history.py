@@ -1,0 +1,163 @@
+"""The history of a run: everything that happened between the kit and the client, for the clauses to judge."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from enum import IntEnum
+
+import msgspec
+
+from sandbox.certify.exchange import Exchange, IteratorRequest, Put, Read
+from schemas.peek import peek
+
+
+class Level(IntEnum):
+    """How bad the days are: duplicates and restarts; resharding and refusals; deaths and the contract."""
+
+    BRONZE = 1
+    SILVER = 2
+    GOLD = 3
+
+
+class Sent(msgspec.Struct, frozen=True):
+    """A whole, valid message for the client. ``digest`` is the SHA-256 of its body's text."""
+
+    message_id: str
+    digest: str
+    level: Level
+    at: float
+
+
+class SentSequence(msgspec.Struct, frozen=True):
+    """A message that was cut into parts; ``digest`` is the SHA-256 of the whole body's text."""
+
+    message_ids: tuple[str, ...]
+    digest: str
+    at: float
+
+
+class SentBad(msgspec.Struct, frozen=True):
+    """A message to reject with a code; ``queue`` is the stream where it must end."""
+
+    message_id: str
+    code: str
+    queue: str
+    at: float
+
+
+class Told(msgspec.Struct, frozen=True):
+    """A line of the client's output: this message is processed, or the broker has it."""
+
+    message_id: str
+    at: float
+    life: int
+    digest: str | None = None
+
+
+class Life(msgspec.Struct):
+    """One start of the client. ``end`` is SIGTERM, SIGKILL, ``itself``, or ``hung`` (SIGTERM did nothing).
+
+    ``stage`` is the stage during which it ended, ``output`` its last lines on standard error.
+    """
+
+    number: int
+    began: float
+    ended: float | None = None
+    end: str = ""
+    code: int | None = None
+    stage: str = ""
+    level: Level = Level.BRONZE
+    output: tuple[str, ...] = ()
+
+
+class Injected(msgspec.Struct, frozen=True):
+    """What a fault did to a message, or to the call that carried it."""
+
+    at: float
+    type: str
+    message_id: str | None
+    level: Level
+
+
+class Reshard(msgspec.Struct, frozen=True):
+    """A split or a merge; ``unread`` counts the parents' records that the client had not been given."""
+
+    at: float
+    action: str
+    parents: tuple[str, ...]
+    children: tuple[str, ...]
+    unread: int
+    level: Level
+
+
+class Shard(msgspec.Struct, frozen=True):
+    """A shard at the end of the run, with its records as (sequence number, messageId)."""
+
+    id: str
+    parents: tuple[str, ...]
+    records: tuple[tuple[str, str | None], ...]
+
+
+class Stored(msgspec.Struct, frozen=True):
+    """A record that a stream holds at the end of the run."""
+
+    message_id: str | None
+    data: bytes
+
+
+@dataclass(slots=True)
+class History:
+    """A run as it happened. ``stream`` is the stream that the client reads, or writes."""
+
+    stream: str
+    began: float
+    sent: list[Sent] = field(default_factory=list)
+    sequences: list[SentSequence] = field(default_factory=list)
+    bad: list[SentBad] = field(default_factory=list)
+    told: list[Told] = field(default_factory=list)
+    exchanges: list[Exchange] = field(default_factory=list)
+    lives: list[Life] = field(default_factory=list)
+    injected: list[Injected] = field(default_factory=list)
+    reshards: list[Reshard] = field(default_factory=list)
+    shards: list[Shard] = field(default_factory=list)
+    stored: list[Stored] = field(default_factory=list)
+    errors: list[Stored] = field(default_factory=list)
+    invalid: list[Stored] = field(default_factory=list)
+    stages: list[tuple[float, str, Level]] = field(default_factory=list)
+
+    def reads(self) -> list[Read]:
+        """The reads of the stream, in order."""
+        return [each for each in self.exchanges if isinstance(each, Read) and each.stream == self.stream]
+
+    def iterator_requests(self) -> list[IteratorRequest]:
+        """The GetShardIterator calls for the stream, in order."""
+        return [
+            each
+            for each in self.exchanges
+            if isinstance(each, IteratorRequest) and each.stream == self.stream
+        ]
+
+    def puts(self) -> list[Put]:
+        """The calls that put records into the stream, in order."""
+        return [each for each in self.exchanges if isinstance(each, Put) and each.stream == self.stream]
+
+    def times_told(self) -> Counter[str]:
+        """How many times the client told of each message."""
+        return Counter(each.message_id for each in self.told)
+
+    def rejected(self) -> dict[str | None, list[tuple[str, str | None]]]:
+        """The queue and the errorCode of each message that the client rejected, by messageId."""
+        found: dict[str | None, list[tuple[str, str | None]]] = {}
+        for queue, stored in (("error", self.errors), ("invalid", self.invalid)):
+            for each in stored:
+                found.setdefault(each.message_id, []).append((queue, peek(each.data).error_code))
+        return found
+
+    def kills(self) -> list[Life]:
+        """The lives that the kit ended with SIGKILL."""
+        return [life for life in self.lives if life.end == "SIGKILL"]
+
+    def level_at(self, at: float) -> Level:
+        """The level of the stage at this time."""
+        return next((level for began, _, level in reversed(self.stages) if began <= at), Level.BRONZE)

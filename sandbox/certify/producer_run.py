@@ -1,0 +1,140 @@
+"""A run of a producer: one file of messages, whose stages lie one behind the other in it."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Final
+
+from emulator.clock import Clock
+from rdss_sandbox.shapes.faults import NewFault
+from sandbox.certify.attempt import Attempt, Moment
+from sandbox.certify.exchange import Exchange, Put
+from sandbox.certify.history import Sent, SentSequence
+from sandbox.certify.lab import INPUT, Lab
+from sandbox.certify.stages import Stage
+from sandbox.judging.arrivals import body_digest
+from schemas.envelope import serialise
+from schemas.peek import peek
+from schemas.samples import Samples
+
+FILE_NAME: Final = "messages.ndjson"
+_STRUCK: Final = 3
+_TIMES: Final = 3
+_BIG_PARTS: Final = 2
+
+
+class ProducerRun:
+    """Writes the file, puts the faults of all stages in force, and starts the producer until it is done."""
+
+    def __init__(self, attempt: Attempt, lab: Lab, file: Path) -> None:
+        self._attempt = attempt
+        self._lab = lab
+        self._file = file
+        self._samples = Samples(lab.seed, now=Clock().time())
+        self._stage_of: dict[str, Stage] = {}
+        self._done = False
+
+    def play(self, stages: Sequence[Stage], progress: Callable[[str], None]) -> None:
+        """Play the stages. Raises ``ClientNotStartedError``."""
+        self._write_file(stages)
+        attempt = self._attempt
+        attempt.enter(stages[0])
+        try:
+            with self._lab.watching(self._watch):
+                while not self._done:
+                    progress(f"start {len(self._lab.history.lives) + 1}")
+                    attempt.start()
+                    self._done = attempt.wait_for_end() == 0 or attempt.gave_up
+        finally:
+            attempt.end()
+
+    def _write_file(self, stages: Sequence[Stage]) -> None:
+        """Write each stage's messages to the file, and put the stage's faults in force for those alone."""
+        with self._file.open("wb") as file:
+            for stage in stages:
+                ids = [self._write_message(file.write, stage) for _ in range(stage.messages)]
+                _STAGES[stage.name](self, ids)
+
+    def _write_message(self, write: Callable[[bytes], int], stage: Stage) -> str:
+        lab = self._lab
+        large = stage.name == "sequences"
+        made = self._samples.big_message(_BIG_PARTS) if large else self._samples.message("MetadataCreate")
+        message = serialise(made)
+        message_id, digest = peek(message).message_id or "", body_digest(message)
+        if large:
+            whole = SentSequence((message_id,), digest, lab.now)
+            lab.note(lambda history: history.sequences.append(whole))
+        else:
+            sent = Sent(message_id, digest, stage.level, lab.now)
+            lab.note(lambda history: history.sent.append(sent))
+        self._stage_of[message_id] = stage
+        write(message + b"\n")
+        return message_id
+
+    # Stages
+
+    def delays(self, ids: Sequence[str]) -> None:
+        for message_id in ids[:_STRUCK]:
+            self._strike("latency", message_id, delay="200ms")
+
+    def restart(self, ids: Sequence[str]) -> None:
+        self._attempt.plan_death(signal.SIGTERM, Moment.TOLD, ids[len(ids) // 2])
+
+    def partial_failures(self, ids: Sequence[str]) -> None:
+        for message_id in ids[:: len(ids) // _STRUCK]:
+            self._strike("partial_failure", message_id)
+
+    def throttling(self, ids: Sequence[str]) -> None:
+        for message_id in ids[:: len(ids) // _STRUCK]:
+            self._strike("throttle", message_id, times=_TIMES)
+
+    def errors(self, ids: Sequence[str]) -> None:
+        self._strike("error", ids[0])
+        self._strike("error", ids[len(ids) // 3], written=True)
+        self._strike("disconnect", ids[2 * len(ids) // 3])
+        self._strike("disconnect", ids[-1], written=True)
+
+    def killed_before_the_answer(self, ids: Sequence[str]) -> None:
+        self._attempt.plan_death(signal.SIGKILL, Moment.PUT, ids[len(ids) // 2])
+
+    def killed_after_telling(self, ids: Sequence[str]) -> None:
+        self._attempt.plan_death(signal.SIGKILL, Moment.TOLD, ids[len(ids) // 2])
+
+    def sequences(self, ids: Sequence[str]) -> None:
+        """Large messages need no fault."""
+
+    def _strike(self, fault: str, message_id: str, *, times: int = 1, **attributes: object) -> None:
+        self._lab.strike(
+            NewFault(
+                fault,
+                name=f"{fault}-{message_id[:8]}",
+                channel=INPUT,
+                direction="publish",
+                attributes=dict(attributes),
+                when={"match": {"messageId": message_id}, "fails": times},
+            )
+        )
+
+    def _watch(self, exchange: Exchange) -> None:
+        """Begin the stage of the messages that are put, and kill the producer where that is planned."""
+        if not isinstance(exchange, Put):
+            return
+        ids = [entry.message_id or "" for entry in exchange.entries]
+        stage = next((found for each in ids if (found := self._stage_of.get(each))), None)
+        if stage is not None:
+            self._attempt.enter(stage)
+        self._attempt.strike_when(Moment.PUT, ids)
+
+
+_STAGES: Final = {
+    "delays": ProducerRun.delays,
+    "restart": ProducerRun.restart,
+    "partial failures": ProducerRun.partial_failures,
+    "throttling": ProducerRun.throttling,
+    "errors": ProducerRun.errors,
+    "killed before the answer": ProducerRun.killed_before_the_answer,
+    "killed after telling": ProducerRun.killed_after_telling,
+    "sequences": ProducerRun.sequences,
+}

@@ -1,0 +1,61 @@
+"""The stages of a run: what is done to a client, in which order, with how many messages."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import msgspec
+
+from sandbox.certify.clause import Group, Role
+from sandbox.certify.history import Level
+
+
+class Stage(msgspec.Struct, frozen=True):
+    """A stage; ``messages`` are sent in it, or are taken to be its part of a producer's file.
+
+    ``clause`` is the one that fails when the client ends by itself during the stage.
+    """
+
+    name: str
+    level: Level
+    group: Group
+    clause: str
+    messages: int
+
+
+CONSUMER: Final = (
+    Stage("duplicates", Level.BRONZE, Group.DELIVERY, "nothing-twice", 20),
+    Stage("delays", Level.BRONZE, Group.DELIVERY, "nothing-lost", 10),
+    Stage("restart", Level.BRONZE, Group.DELIVERY, "nothing-lost", 12),
+    Stage("throttling", Level.SILVER, Group.DELIVERY, "survives-throttling", 10),
+    Stage("errors", Level.SILVER, Group.DELIVERY, "survives-errors", 10),
+    Stage("expired iterators", Level.SILVER, Group.DELIVERY, "survives-expired-iterators", 10),
+    Stage("split", Level.SILVER, Group.DELIVERY, "every-shard-read", 20),
+    Stage("merge", Level.SILVER, Group.DELIVERY, "parents-before-children", 20),
+    Stage("killed with records in hand", Level.GOLD, Group.DELIVERY, "resumes-after-a-kill", 10),
+    Stage("killed after telling", Level.GOLD, Group.DELIVERY, "resumes-after-a-kill", 10),
+    Stage("killed while idle", Level.GOLD, Group.DELIVERY, "resumes-after-a-kill", 10),
+    Stage("sequences", Level.GOLD, Group.CONTRACT, "joins-sequences", 3),
+    Stage("bad messages", Level.GOLD, Group.CONTRACT, "rejects-with-the-right-code", 6),
+    Stage("expired messages", Level.GOLD, Group.CONTRACT, "refuses-expired", 3),
+)
+PRODUCER: Final = (
+    Stage("delays", Level.BRONZE, Group.DELIVERY, "nothing-lost", 20),
+    Stage("restart", Level.BRONZE, Group.DELIVERY, "nothing-lost", 20),
+    Stage("partial failures", Level.SILVER, Group.DELIVERY, "retries-failed-entries", 20),
+    Stage("throttling", Level.SILVER, Group.DELIVERY, "survives-throttling", 20),
+    Stage("errors", Level.SILVER, Group.DELIVERY, "survives-errors", 20),
+    Stage("killed before the answer", Level.GOLD, Group.DELIVERY, "resumes-after-a-kill", 20),
+    Stage("killed after telling", Level.GOLD, Group.DELIVERY, "resumes-after-a-kill", 20),
+    Stage("sequences", Level.GOLD, Group.CONTRACT, "splits-sequences-rightly", 2),
+)
+
+
+def stages(role: Role, level: Level, groups: frozenset[Group]) -> tuple[Stage, ...]:
+    """The stages up to a level, of these groups, in order.
+
+    The duplicates and delays of bronze are part of every run, so that a client is seen reading before
+    anything worse happens to it.
+    """
+    every = CONSUMER if role is Role.CONSUMER else PRODUCER
+    return tuple(each for each in every if each.level <= level and (each.group in groups or each is every[0]))

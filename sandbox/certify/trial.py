@@ -1,0 +1,103 @@
+"""A trial: a client is certified from its first start to its certificate."""
+
+from __future__ import annotations
+
+import shlex
+import tempfile
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from emulator.clock import stopwatch
+from sandbox.certify.attempt import Attempt, Client
+from sandbox.certify.certificate import KIT_VERSION, Certificate, count_verdicts, judge_clauses
+from sandbox.certify.clause import Group, Role
+from sandbox.certify.clauses import clauses
+from sandbox.certify.consumer_run import ConsumerRun
+from sandbox.certify.history import History, Level
+from sandbox.certify.lab import Lab
+from sandbox.certify.producer_run import FILE_NAME, ProducerRun
+from sandbox.certify.shrinking import shrink
+from sandbox.certify.stages import Stage, stages
+
+Progress: TypeAlias = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """What is certified, and how. ``subject`` are files whose digests are put on the certificate."""
+
+    role: Role
+    client: Client
+    seed: int
+    level: Level
+    groups: frozenset[Group]
+    subject: tuple[Path, ...] = ()
+    shrinking: bool = True
+
+    @property
+    def command(self) -> str:
+        """The command that repeats the trial."""
+        words = ["sandbox", "certify", self.role, "--seed", str(self.seed)]
+        words += ["--level", self.level.name.lower()]
+        if len(self.groups) == 1:
+            words += ["--group", *self.groups]
+        return shlex.join([*words, "--", *self.client.command])
+
+
+def certify(trial: Trial, progress: Progress) -> tuple[Certificate, History]:
+    """Run the client through every stage and judge it. Raises ``ClientNotStartedError``."""
+    began = stopwatch()
+    planned = stages(trial.role, trial.level, trial.groups)
+    history = play(trial, planned, progress)
+    wanted = clauses(trial.role, trial.level, trial.groups)
+    results, reached = judge_clauses(wanted, history, trial.command)
+    smallest = None
+    failed = [each.id for each in results if each.verdict == "fail"]
+    if failed and trial.shrinking:
+        clause = next(each for each in wanted if each.id == _most_telling(failed))
+        smallest = shrink(clause, planned, lambda fewer: play(trial, fewer, progress), progress)
+    return (
+        Certificate(
+            kit={"version": KIT_VERSION, "sandbox": version("rdss-sandbox"), "clauses": len(wanted)},
+            subject=_subject(trial),
+            role=trial.role,
+            seed=trial.seed,
+            level=reached,
+            clauses=results,
+            counts=count_verdicts(results),
+            seconds=round(stopwatch() - began, 1),
+            smallest=smallest,
+        ),
+        history,
+    )
+
+
+def play(trial: Trial, planned: Sequence[Stage], progress: Progress) -> History:
+    """Play stages against the client in a lab of its own, and return what happened."""
+    lab = Lab(trial.seed)
+    with tempfile.TemporaryDirectory(prefix="sandbox-certify-") as name, lab.running():
+        directory = Path(name)
+        state = directory / "state"
+        state.mkdir()
+        if trial.role is Role.CONSUMER:
+            ConsumerRun(Attempt(trial.client, lab, state), lab).play(planned, progress)
+        else:
+            file = directory / FILE_NAME
+            attempt = Attempt(trial.client, lab, state, {"SANDBOX_MESSAGES": str(file)})
+            ProducerRun(attempt, lab, file).play(planned, progress)
+        lab.settle_history()
+    return lab.history
+
+
+def _most_telling(failed: Sequence[str]) -> str:
+    """The clause to make small: loss follows from most other failures, so it comes last."""
+    return next((each for each in failed if each != "nothing-lost"), failed[0])
+
+
+def _subject(trial: Trial) -> dict[str, Any]:
+    digests = {str(path): sha256(path.read_bytes()).hexdigest() for path in trial.subject}
+    return {"command": list(trial.client.command), "files": digests}

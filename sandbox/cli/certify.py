@@ -1,0 +1,220 @@
+"""``sandbox certify``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from sandbox.cli.exit_codes import CommandFailedError, Exit
+from sandbox.cli.printing import json_option, print_json, print_table
+from sandbox.cli.waiting import duration
+
+if TYPE_CHECKING:
+    from sandbox.certify.certificate import Certificate
+    from sandbox.certify.told_lines import ReadLine
+    from sandbox.certify.trial import Trial
+
+_LEVELS = ("bronze", "silver", "gold")
+_GROUPS = ("delivery", "contract")
+_COLOURS = {"pass": "green", "fail": "bold red", "not exercised": "yellow"}
+_MOST_SHOWN = 3
+
+
+@click.group()
+def certify() -> None:
+    """Certify a client: run it as it is under seeded faults, and judge what the wire shows."""
+
+
+@certify.command("list")
+@json_option
+def list_(as_json: bool) -> None:
+    """List the clauses: what each demands, and how it is tried."""
+    from sandbox.certify.clauses import CLAUSES
+
+    rows = [
+        {
+            "id": each.id,
+            "role": each.role,
+            "group": each.group,
+            "level": each.level.name.lower(),
+            "demand": each.demand,
+            "exercise": each.exercise,
+            "source": each.source,
+            "needed": each.needed,
+        }
+        for each in CLAUSES
+    ]
+    if as_json:
+        print_json(rows)
+        return
+    print_table(
+        ("role", "clause", "level", "group", "demand", "how it is tried"),
+        [
+            (each["role"], each["id"], each["level"], each["group"], each["demand"], each["exercise"])
+            for each in rows
+        ],
+    )
+
+
+def _command(role: str, tells: str) -> click.Command:
+    """Make the command for a role; ``tells`` is the field of the line of JSON that the client prints."""
+
+    @click.command(role, context_settings={"ignore_unknown_options": True})
+    @click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED, metavar="-- COMMAND [ARG]...")
+    @click.option("--seed", type=int, metavar="N", help="The seed of everything random.  [default: drawn]")
+    @click.option("--group", type=click.Choice(_GROUPS), help="Only the clauses of this group.")
+    @click.option(
+        "--level", type=click.Choice(_LEVELS), default="gold", show_default=True, help="How bad the days get."
+    )
+    @click.option(
+        "--to",
+        type=click.Path(file_okay=False, path_type=Path),
+        metavar="DIR",
+        help="Write the certificate here: JSON, a page, JUnit XML, a badge, the events.",
+    )
+    @click.option(
+        "--subject",
+        multiple=True,
+        metavar="FILE",
+        type=click.Path(exists=True, dir_okay=False, path_type=Path),
+        help="Put this file's SHA-256 on the certificate.",
+    )
+    @click.option(
+        f"--{tells}",
+        "pattern",
+        metavar="REGEX",
+        help="Read messageIds from the client's own lines; the group id, or the first, is the id.",
+    )
+    @click.option(
+        "--patience",
+        default="8s",
+        show_default=True,
+        metavar="TIME",
+        callback=duration,
+        help="How long the client may be silent before what is missing is given up.",
+    )
+    @click.option("--no-shrink", is_flag=True, help="Do not make a failure small.")
+    @json_option
+    def run(
+        *,
+        command: tuple[str, ...],
+        seed: int | None,
+        group: str | None,
+        level: str,
+        to: Path | None,
+        subject: tuple[Path, ...],
+        pattern: str | None,
+        patience: float,
+        no_shrink: bool,
+        as_json: bool,
+    ) -> int:
+        from emulator.rng import new_seed
+        from sandbox.certify.attempt import Client
+        from sandbox.certify.clause import Group, Role
+        from sandbox.certify.history import Level
+        from sandbox.certify.trial import Trial
+
+        trial = Trial(
+            Role(role),
+            Client(command, _reading(tells, pattern), patience),
+            new_seed() if seed is None else seed,
+            Level[level.upper()],
+            frozenset({Group(group)} if group else Group),
+            subject,
+            shrinking=not no_shrink,
+        )
+        return _run(trial, to, as_json=as_json)
+
+    run.help = _HELP[role]
+    return run
+
+
+_HELP = {
+    "consumer": """Certify a consumer of a Kinesis stream.
+
+COMMAND is started as it is, with AWS_ENDPOINT_URL, SANDBOX_STREAM, SANDBOX_STATE_DIR and the like in its
+environment. It prints {"processed": "<messageId>"} for each message, before it writes its checkpoint, and
+runs until SIGTERM. Exit code 0: every clause passes; 1: one fails; 4: none fails, one was not exercised.
+""",
+    "producer": """Certify a producer for a Kinesis stream.
+
+COMMAND is started as it is, with AWS_ENDPOINT_URL, SANDBOX_STREAM, SANDBOX_STATE_DIR and the like in its
+environment. It sends the messages of the NDJSON file SANDBOX_MESSAGES, prints {"sent": "<messageId>"} for
+each that the broker has, and ends. Exit code 0: every clause passes; 1: one fails; 4: none fails, one was
+not exercised.
+""",
+}
+certify.add_command(_command("consumer", "processed"))
+certify.add_command(_command("producer", "sent"))
+
+
+def _reading(field: str, pattern: str | None) -> ReadLine:
+    import re
+
+    from sandbox.certify.told_lines import json_lines, matching_lines
+
+    if pattern is None:
+        return json_lines(field)
+    try:
+        return matching_lines(pattern)
+    except re.error as error:
+        raise CommandFailedError(
+            f"--{field} {pattern!r} is no regular expression: {error}", Exit.USAGE
+        ) from error
+
+
+def _run(trial: Trial, to: Path | None, *, as_json: bool) -> int:
+    from rich.console import Console
+
+    from sandbox.certify.client_process import ClientNotStartedError
+    from sandbox.certify.results_folder import write_results
+    from sandbox.certify.trial import certify as certify_client
+
+    talk = Console(stderr=True)
+    try:
+        with talk.status(f"seed {trial.seed}") as status:
+            certificate, history = certify_client(
+                trial, lambda doing: status.update(f"{doing} (seed {trial.seed})")
+            )
+    except ClientNotStartedError as error:
+        raise CommandFailedError(str(error), Exit.ENVIRONMENT) from error
+    if to is not None:
+        write_results(certificate, history, to)
+    if as_json:
+        print_json(certificate)
+    else:
+        _show(certificate, to)
+    if certificate.failed:
+        return Exit.FAIL
+    return Exit.INCONCLUSIVE if certificate.counts["not exercised"] else Exit.PASS
+
+
+def _show(certificate: Certificate, to: Path | None) -> None:
+    from rich.console import Console
+
+    console = Console(highlight=False, soft_wrap=True)
+    for each in certificate.clauses:
+        colour = _COLOURS[each.verdict]
+        console.print(f"[{colour}]{each.verdict:<14}[/]{each.id:<29}{each.exposure} of {each.needed}")
+        if each.reason:
+            console.print(f"    {each.reason}", markup=False)
+        for finding in each.evidence[:_MOST_SHOWN]:
+            console.print(f"    {finding.said}", markup=False)
+        if (left := len(each.evidence) - _MOST_SHOWN) > 0:
+            console.print(f"    and {left} more", markup=False)
+    if found := certificate.smallest:
+        console.print(
+            f"\nmade small: {found['clause']} fails {found['fails']} of {found['tries']} times with "
+            f"{len(found['stages'])} of {found['of']} stages ({', '.join(found['stages'])}) and "
+            f"{found['messages']} messages: {found['said']}",
+            markup=False,
+        )
+    console.print(
+        f"\nlevel {certificate.level or 'none'}, {certificate.seconds:g} s; seed {certificate.seed}"
+    )
+    if certificate.clauses:
+        console.print(f"repeat with: {certificate.clauses[0].replay}", markup=False)
+    if to is not None:
+        console.print(f"written to {to}", markup=False)
