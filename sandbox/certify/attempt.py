@@ -53,14 +53,14 @@ class Attempt:
         self._directory = directory
         self._more = dict(more or {})
         self._process: ClientProcess | None = None
-        self._stage = ""
+        self._stage: Stage | None = None
         self._early_ends = 0
         self._deaths: dict[tuple[Moment, str], signal.Signals] = {}
         self._struck = ""
 
     def enter(self, stage: Stage) -> None:
         """Begin a stage."""
-        self._stage = stage.name
+        self._stage = stage
         self.lab.begin_stage(stage.name, stage.level)
 
     def start(self) -> None:
@@ -70,7 +70,7 @@ class Attempt:
         lab.note(lambda history: history.lives.append(Life(number, lab.now)))
         self._process = ClientProcess(
             self._client.command,
-            {**_inherited(), **client_environment(lab.endpoint, self._directory), **self._more},
+            {**_inherited(), **client_environment(lab, self._directory), **self._more},
             Path.cwd(),
             lambda line: self._hear(line, number),
         )
@@ -170,7 +170,9 @@ class Attempt:
         process, life = self._process, self.lab.history.lives[-1]
         assert process is not None
         life.ended, life.end, life.code = self.lab.now, end, process.code
-        life.stage, life.level, life.output = self._stage, self.lab.level, process.last_lines()
+        life.level, life.output = self.lab.level, process.last_lines()
+        if self._stage is not None:
+            life.stage, life.clause = self._stage.name, self._stage.clause
         self._process = None
 
     def _hear(self, line: str, life: int) -> None:
@@ -186,14 +188,15 @@ def _inherited() -> dict[str, str]:
     return {name: value for name, value in os.environ.items() if not name.startswith("AWS_")}
 
 
-def client_environment(endpoint: str, state: Path) -> dict[str, str]:
+def client_environment(lab: Lab, state: Path) -> dict[str, str]:
     """The variables by which a client is told where everything is."""
     return {
-        "AWS_ENDPOINT_URL": endpoint,
+        "AWS_ENDPOINT_URL": lab.endpoint,
         "AWS_ACCESS_KEY_ID": "certify",
         "AWS_SECRET_ACCESS_KEY": "certify",
         "AWS_DEFAULT_REGION": "us-east-1",
         "AWS_REGION": "us-east-1",
+        "SANDBOX_CONTROL": lab.control,
         "SANDBOX_STREAM": streams.INPUT,
         "SANDBOX_OUTPUT_STREAM": streams.OUTPUT,
         "SANDBOX_ERROR_STREAM": streams.ERROR,

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from enum import StrEnum
 from typing import Any, Final
 
 import msgspec
 
-from sandbox.certify.clause import Clause, Finding, Judgement
+from sandbox.certify.clause import Clause, Finding, Judgement, Role
 from sandbox.certify.history import History, Level
 from sandbox.certify.shrinking import SmallestRun
 
@@ -86,9 +87,21 @@ def count_verdicts(results: Sequence[ClauseResult]) -> dict[str, int]:
 
 def _judge(clause: Clause, history: History) -> Judgement:
     try:
-        return clause.judge(history)
+        judgement = clause.judge(history)
+        return replace(judgement, findings=(*_early_ends(clause, history), *judgement.findings))
     except Exception as error:  # noqa: BLE001 -- one judge's failure must not hide the verdicts of the others
         return Judgement(0, (), f"judge-error: {error!r}")
+
+
+def _early_ends(clause: Clause, history: History) -> Iterator[Finding]:
+    """A finding for each time that the client ended by itself while this clause was under way."""
+    for life in history.lives:
+        done = clause.role is Role.PRODUCER and not life.code
+        if life.end == "itself" and life.clause == clause.id and not done:
+            said = (
+                f"the {clause.role} ended by itself with exit code {life.code} during the stage {life.stage}"
+            )
+            yield Finding(said, life.level, {"start": life.number + 1, "output": life.output[-3:]})
 
 
 def _holds(judgement: Judgement, clause: Clause, level: Level) -> bool:

@@ -58,9 +58,10 @@ class ClientProcess:
         self._watchdog = start_watchdog(-self._process.pid)
         assert self._process.stdout is not None
         assert self._process.stderr is not None
+        self._out, self._errors = self._process.stdout, self._process.stderr
         self._readers = [
             threading.Thread(target=_read_lines, args=each, daemon=True)
-            for each in ((self._process.stdout, on_line), (self._process.stderr, self._last.append))
+            for each in ((self._out, on_line), (self._errors, self._last.append))
         ]
         for reader in self._readers:
             reader.start()
@@ -113,6 +114,9 @@ class ClientProcess:
         self._process.wait()
         for reader in self._readers:
             reader.join(_DRAIN_SECONDS)
+        if not any(reader.is_alive() for reader in self._readers):
+            self._out.close()
+            self._errors.close()
         stop_watchdog(self._watchdog)
 
 

@@ -19,8 +19,7 @@ from schemas.peek import peek
 from schemas.samples import Samples
 from schemas.sequence import split_raw
 
-_START_SECONDS: Final = 60.0
-_FIRST_READS_SECONDS: Final = 5.0
+_START_PATIENCES: Final = 5
 _IDLE_SECONDS: Final = 1.5
 _STRUCK: Final = 3
 _TIMES: Final = 3
@@ -49,10 +48,11 @@ class ConsumerRun:
     def play(self, stages: Sequence[Stage], progress: Callable[[str], None]) -> None:
         """Play the stages. Raises ``ClientNotStartedError``."""
         attempt = self._attempt
+        attempt.enter(stages[0])
         attempt.start()
         try:
-            self._wait_until_reading()
-            for stage in stages:
+            # Of a client that reads nothing the first stage tells as much as all of them.
+            for stage in stages if self._wait_until_reading() else stages[:1]:
                 progress(stage.name)
                 attempt.enter(stage)
                 _STAGES[stage.name](self, stage)
@@ -102,14 +102,16 @@ class ConsumerRun:
 
     # Waiting
 
-    def _wait_until_reading(self) -> None:
-        """Wait until the client has read each shard: what is sent from then on is there for it to read."""
-        shards = set(self._lab.open_shards())
-        self._attempt.wait(self._is_reading, _START_SECONDS)
-        self._attempt.wait(lambda: shards <= self._read_shards(), _FIRST_READS_SECONDS)
+    def _wait_until_reading(self) -> bool:
+        """Wait until the client has read each shard, since what is sent before is not for one at LATEST.
 
-    def _is_reading(self) -> bool:
-        return bool(self._read_shards())
+        Returns False when it reads nothing.
+        """
+        attempt, shards = self._attempt, set(self._lab.open_shards())
+        if not attempt.wait(lambda: bool(self._read_shards()), _START_PATIENCES * attempt.patience):
+            return False
+        attempt.wait(lambda: shards <= self._read_shards(), attempt.patience)
+        return True
 
     def _read_shards(self) -> set[str]:
         return {each.shard for each in self._lab.history.reads() if not each.error}

@@ -58,7 +58,8 @@ class Told(msgspec.Struct, frozen=True):
 class Life(msgspec.Struct):
     """One start of the client. ``end`` is SIGTERM, SIGKILL, ``itself``, or ``hung`` (SIGTERM did nothing).
 
-    ``stage`` is the stage during which it ended, ``output`` its last lines on standard error.
+    ``stage`` is the stage during which it ended, ``clause`` the clause that was under way, and ``output`` its
+    last lines on standard error.
     """
 
     number: int
@@ -67,6 +68,7 @@ class Life(msgspec.Struct):
     end: str = ""
     code: int | None = None
     stage: str = ""
+    clause: str = ""
     level: Level = Level.BRONZE
     output: tuple[str, ...] = ()
 

@@ -64,6 +64,10 @@ class Lab:
         return self._emulator.aws
 
     @property
+    def control(self) -> str:
+        return self._emulator.control
+
+    @property
     def now(self) -> float:
         """Seconds since the run began."""
         return round(stopwatch() - self.history.began, 4)

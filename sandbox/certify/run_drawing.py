@@ -54,7 +54,8 @@ def _lanes(lanes: dict[str, int]) -> Iterator[str]:
 def _stages(history: History, across: _Across, height: int) -> Iterator[str]:
     for at, name, _ in history.stages:
         x = across(at)
-        yield f'<line class=mark x1="{x}" x2="{x}" y1="8" y2="{height - 8}"><title>{escape(name)}</title></line>'
+        title = f"<title>{escape(name)}</title>"
+        yield f'<line class=mark x1="{x}" x2="{x}" y1="8" y2="{height - 8}">{title}</line>'
 
 
 def _starts(history: History, across: _Across, end: float, y: int) -> Iterator[str]:

@@ -30,8 +30,9 @@ class SmallestRun(msgspec.Struct, frozen=True):
     def sentence(self) -> str:
         """The run in words."""
         return (
-            f"{self.clause} fails {self.fails} of {self.tries} times with {len(self.stages)} of {self.of} stages "
-            f"({', '.join(self.stages)}) and {self.messages} messages: {self.said}"
+            f"{self.clause} fails {self.fails} of {self.tries} times "
+            f"with {len(self.stages)} of {self.of} stages ({', '.join(self.stages)}) "
+            f"and {self.messages} messages: {self.said}"
         )
 
 

@@ -24,7 +24,7 @@ class Stage(msgspec.Struct, frozen=True):
 
 
 CONSUMER: Final = (
-    Stage("duplicates", Level.BRONZE, Group.DELIVERY, "nothing-twice", 20),
+    Stage("duplicates", Level.BRONZE, Group.DELIVERY, "nothing-lost", 20),
     Stage("delays", Level.BRONZE, Group.DELIVERY, "nothing-lost", 10),
     Stage("restart", Level.BRONZE, Group.DELIVERY, "nothing-lost", 12),
     Stage("throttling", Level.SILVER, Group.DELIVERY, "survives-throttling", 10),

@@ -28,7 +28,11 @@ Progress: TypeAlias = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """What is certified, and how. ``subject`` are files whose digests are put on the certificate."""
+    """What is certified, and how.
+
+    ``subject`` are files whose digests are put on the certificate, ``options`` further options of the command
+    that repeats the trial.
+    """
 
     role: Role
     client: Client
@@ -36,6 +40,7 @@ class Trial:
     level: Level
     groups: frozenset[Group]
     subject: tuple[Path, ...] = ()
+    options: tuple[str, ...] = ()
     shrinking: bool = True
 
     @property
@@ -45,6 +50,7 @@ class Trial:
         words += ["--level", self.level.name.lower()]
         if len(self.groups) == 1:
             words += ["--group", *self.groups]
+        words += self.options
         return shlex.join([*words, "--", *self.client.command])
 
 

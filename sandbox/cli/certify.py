@@ -20,6 +20,7 @@ _LEVELS = ("bronze", "silver", "gold")
 _GROUPS = ("delivery", "contract")
 _COLOURS = {"pass": "green", "fail": "bold red", "not exercised": "yellow"}
 _MOST_SHOWN = 3
+_PATIENCE_SECONDS = 8.0
 
 
 @click.group()
@@ -123,6 +124,7 @@ def _command(role: str, tells: str) -> click.Command:
             Level[level.upper()],
             frozenset({Group(group)} if group else Group),
             subject,
+            _further(tells, pattern, patience),
             shrinking=not no_shrink,
         )
         return _run(trial, to, as_json=as_json)
@@ -148,6 +150,12 @@ not exercised.
 }
 certify.add_command(_command("consumer", "processed"))
 certify.add_command(_command("producer", "sent"))
+
+
+def _further(field: str, pattern: str | None, patience: float) -> tuple[str, ...]:
+    """The options, besides those of every trial, that a repetition needs."""
+    words = [] if pattern is None else [f"--{field}", pattern]
+    return (*words, *([] if patience == _PATIENCE_SECONDS else ["--patience", f"{patience:g}s"]))
 
 
 def _reading(field: str, pattern: str | None) -> ReadLine:
@@ -205,12 +213,7 @@ def _show(certificate: Certificate, to: Path | None) -> None:
         if (left := len(each.evidence) - _MOST_SHOWN) > 0:
             console.print(f"    and {left} more", markup=False)
     if found := certificate.smallest:
-        console.print(
-            f"\nmade small: {found['clause']} fails {found['fails']} of {found['tries']} times with "
-            f"{len(found['stages'])} of {found['of']} stages ({', '.join(found['stages'])}) and "
-            f"{found['messages']} messages: {found['said']}",
-            markup=False,
-        )
+        console.print(f"\nmade small: {found.sentence}", markup=False)
     console.print(
         f"\nlevel {certificate.level or 'none'}, {certificate.seconds:g} s; seed {certificate.seed}"
     )

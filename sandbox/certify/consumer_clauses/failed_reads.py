@@ -1,18 +1,16 @@
-"""What the clauses on failed reads share: after a failure the same shard is read on, by the same process."""
+"""What the clauses on failed reads share: after a failure the same shard is read on."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 
 from sandbox.certify.clause import Finding, Judgement, judged
 from sandbox.certify.exchange import Read
 from sandbox.certify.history import History
 
 
-def judge_failed_reads(
-    history: History, stages: Collection[str], failed: Callable[[Read], bool]
-) -> Judgement:
-    """Judge how a consumer takes the reads that ``failed``: it must live, and get on in that shard."""
+def judge_failed_reads(history: History, failed: Callable[[Read], bool]) -> Judgement:
+    """Judge how a consumer takes the reads that ``failed``: it must get on in that shard."""
     reads = history.reads()
     findings, exposure = [], 0
     for at, read in enumerate(reads):
@@ -28,13 +26,4 @@ def judge_failed_reads(
                     {"shard": read.shard, "error": read.error, "at": read.at},
                 )
             )
-    findings += [
-        Finding(
-            f"the consumer ended by itself with exit code {life.code} during the stage {life.stage}",
-            life.level,
-            {"life": life.number, "code": life.code, "output": life.output[-3:]},
-        )
-        for life in history.lives
-        if life.end == "itself" and life.stage in stages
-    ]
     return judged(exposure, findings)

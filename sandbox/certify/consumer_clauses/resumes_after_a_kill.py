@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from sandbox.certify.clause import Clause, Finding, Group, Judgement, Role, judged
-from sandbox.certify.history import History, Level
+from sandbox.certify.history import History, Level, Life
 
 _MOST_AGAIN = 1
 
 
 def judge(history: History) -> Judgement:
     """After a SIGKILL nothing is lost that was there, and no more than the message in hand is told again."""
-    told = history.times_told()
     findings, exposure = [], 0
     for life in history.kills():
         end = life.ended or 0.0
@@ -24,11 +23,7 @@ def judge(history: History) -> Judgement:
             for each in history.told
             if each.life == life.number + 1 and each.message_id in before
         }
-        lost = [
-            sent.message_id
-            for sent in history.sent
-            if sent.level is life.level and sent.message_id not in told
-        ]
+        lost = _skipped(history, life)
         if len(again) > _MOST_AGAIN:
             findings.append(
                 Finding(
@@ -40,12 +35,24 @@ def judge(history: History) -> Judgement:
         if lost:
             findings.append(
                 Finding(
-                    f"{len(lost)} messages of the stages with kills were never told",
+                    f"{len(lost)} messages were skipped over the kill at {end:.2f} s",
                     life.level,
                     {"life": life.number, "messageIds": lost[:5]},
                 )
             )
     return judged(exposure, findings)
+
+
+def _skipped(history: History, life: Life) -> list[str]:
+    """The messages of the kill's level that were never told, in shards that a later life went on to read."""
+    read_later = {read.shard for read in history.reads() if read.life > life.number and not read.error}
+    there = {name for shard in history.shards if shard.id in read_later for _, name in shard.records}
+    told = history.times_told()
+    return [
+        sent.message_id
+        for sent in history.sent
+        if sent.level is life.level and sent.message_id in there and sent.message_id not in told
+    ]
 
 
 CLAUSE = Clause(

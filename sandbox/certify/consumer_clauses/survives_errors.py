@@ -10,7 +10,7 @@ _ERRORS = frozenset({"InternalFailure", "disconnect"})
 
 
 def judge(history: History) -> Judgement:
-    return judge_failed_reads(history, {"errors"}, lambda read: read.error in _ERRORS)
+    return judge_failed_reads(history, lambda read: read.error in _ERRORS)
 
 
 CLAUSE = Clause(

@@ -10,7 +10,7 @@ EXPIRED = "ExpiredIteratorException"
 
 
 def judge(history: History) -> Judgement:
-    lived = judge_failed_reads(history, {"expired iterators"}, lambda read: read.error == EXPIRED)
+    lived = judge_failed_reads(history, lambda read: read.error == EXPIRED)
     findings = list(lived.findings)
     reads = history.reads()
     for at, read in enumerate(reads):

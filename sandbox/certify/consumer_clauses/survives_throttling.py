@@ -10,7 +10,7 @@ THROTTLED = "ProvisionedThroughputExceededException"
 
 
 def judge(history: History) -> Judgement:
-    return judge_failed_reads(history, {"throttling"}, lambda read: read.error == THROTTLED)
+    return judge_failed_reads(history, lambda read: read.error == THROTTLED)
 
 
 CLAUSE = Clause(

@@ -1,14 +1,14 @@
-"""What the clauses on failed calls share: the producer lives, and what failed is put again."""
+"""What the clauses on failed calls share: what failed is put again."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 
 from sandbox.certify.clause import Finding, Judgement, judged
 from sandbox.certify.history import History
 
 
-def judge_failed_puts(history: History, stages: Collection[str], failed: Callable[[str], bool]) -> Judgement:
+def judge_failed_puts(history: History, failed: Callable[[str], bool]) -> Judgement:
     """Judge how a producer takes calls and entries that fail with a code for which ``failed`` holds."""
     struck = {
         entry.message_id: put.at
@@ -25,14 +25,5 @@ def judge_failed_puts(history: History, stages: Collection[str], failed: Callabl
         )
         for message_id, at in struck.items()
         if message_id not in stored
-    ]
-    findings += [
-        Finding(
-            f"the producer ended with exit code {life.code} during the stage {life.stage}",
-            life.level,
-            {"life": life.number, "code": life.code, "output": life.output[-3:]},
-        )
-        for life in history.lives
-        if life.end == "itself" and life.code and life.stage in stages
     ]
     return judged(len(struck), findings)

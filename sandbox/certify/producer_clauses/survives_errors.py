@@ -10,7 +10,7 @@ _ERRORS = frozenset({"InternalFailure", "disconnect"})
 
 
 def judge(history: History) -> Judgement:
-    return judge_failed_puts(history, {"errors"}, _ERRORS.__contains__)
+    return judge_failed_puts(history, _ERRORS.__contains__)
 
 
 CLAUSE = Clause(

@@ -10,7 +10,7 @@ THROTTLED = "ProvisionedThroughputExceededException"
 
 
 def judge(history: History) -> Judgement:
-    return judge_failed_puts(history, {"throttling"}, THROTTLED.__eq__)
+    return judge_failed_puts(history, THROTTLED.__eq__)
 
 
 CLAUSE = Clause(

@@ -18,7 +18,10 @@ while True:
     for shard, iterator in list(iterators.items()):
         answer = kinesis.get_records(ShardIterator=iterator)
         for record in answer["Records"]:
-            print(json.dumps({"processed": json.loads(record["Data"])["messageHeader"]["messageId"]}), flush=True)
+            print(
+                json.dumps({"processed": json.loads(record["Data"])["messageHeader"]["messageId"]}),
+                flush=True,
+            )
         if answer.get("NextShardIterator"):
             iterators[shard] = answer["NextShardIterator"]
         else:

@@ -9,14 +9,16 @@ import time
 from pathlib import Path
 
 import boto3
+from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 
 STREAM = os.environ["SANDBOX_STREAM"]
 STATE = Path(os.environ["SANDBOX_STATE_DIR"], "checkpoint.json")
-kinesis = boto3.client("kinesis")
+kinesis = boto3.client("kinesis", config=Config(retries={"total_max_attempts": 1}))
 state = json.loads(STATE.read_text()) if STATE.exists() else {"done": [], "after": {}, "ids": []}
 iterators: dict[str, str] = {}
-signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+stopping: list[int] = []
+signal.signal(signal.SIGTERM, lambda number, _: stopping.append(number))
 
 
 def keep() -> None:
@@ -65,6 +67,8 @@ def read(shard: str) -> None:
         process(record)
         state["after"][shard] = record["SequenceNumber"]
         keep()
+        if stopping:
+            sys.exit(0)
     if answer.get("NextShardIterator"):
         iterators[shard] = answer["NextShardIterator"]
     else:
@@ -83,7 +87,7 @@ def ready_shards() -> list[str]:
     return found
 
 
-while True:
+while not stopping:
     for each in ready_shards():
         read(each)
     time.sleep(0.25)

@@ -1,0 +1,232 @@
+"""The clauses and their table, the lines that clients print, and the files of a certificate."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+import msgspec
+import pytest
+
+from sandbox.certify.certificate import Certificate, ClauseVerdict, count_verdicts, judge_clauses
+from sandbox.certify.clause import Clause, Group, Role
+from sandbox.certify.clauses import CLAUSES, clauses
+from sandbox.certify.exchange import Delivery, Read
+from sandbox.certify.history import History, Level, Life, Sent, SentBad, SentSequence, Shard, Stored, Told
+from sandbox.certify.results_folder import write_results
+from sandbox.certify.stages import CONSUMER, PRODUCER
+from sandbox.certify.told_lines import json_lines, matching_lines
+from schemas.error_codes import ErrorCode
+from schemas.samples import Samples
+
+
+def _history(sent: int = 12) -> History:
+    """Twelve messages on one shard, each read and told once."""
+    history = History("input", 0.0)
+    ids = [f"m-{number}" for number in range(sent)]
+    history.sent = [Sent(each, f"digest of {each}", Level.BRONZE, 0.0) for each in ids]
+    history.told = [Told(each, 2.0, 0) for each in ids]
+    history.lives = [Life(0, 0.0, 3.0, "SIGTERM")]
+    history.stages = [(0.0, "duplicates", Level.BRONZE)]
+    stored = tuple((f"{at}", each) for at, each in enumerate(ids))
+    history.shards = [Shard("shardId-000000000000", (), stored)]
+    records = tuple(Delivery(*each) for each in stored)
+    history.exchanges = [Read(1.0, 0, "input", "shardId-000000000000", "a", records)]
+    return history
+
+
+def _judge(history: History, name: str, role: Role = Role.CONSUMER) -> tuple[ClauseVerdict, int, str | None]:
+    wanted = [each for each in clauses(role) if each.id == name]
+    (result,), _ = judge_clauses(wanted, history, "again")
+    return result.verdict, result.exposure, result.reason
+
+
+def test_nothing_is_lost_when_all_is_told() -> None:
+    """A message that was never told is lost, and the evidence says where it lies."""
+    history = _history()
+    assert _judge(history, "nothing-lost") == (ClauseVerdict.PASS, 12, None)
+    history.told.pop()
+    assert _judge(history, "nothing-lost") == (ClauseVerdict.FAIL, 12, None)
+
+
+def test_a_repeat_after_a_kill_is_excused_once() -> None:
+    """A consumer tells before its checkpoint: of the messages told again after a SIGKILL one is excused."""
+    history = _history()
+    history.lives = [Life(0, 0.0, 3.0, "SIGKILL"), Life(1, 3.0, 9.0, "SIGTERM")]
+    history.exchanges *= 2
+    history.told.append(Told("m-1", 4.0, 1))
+    assert _judge(history, "nothing-twice") == (ClauseVerdict.PASS, 12, None)
+    history.told.append(Told("m-2", 4.1, 1))
+    assert _judge(history, "nothing-twice") == (ClauseVerdict.FAIL, 12, None)
+
+
+def test_a_repeat_after_a_restart_is_not_excused() -> None:
+    """SIGTERM gives a consumer the time to write its checkpoint."""
+    history = _history()
+    history.lives.append(Life(1, 3.0, 9.0, "SIGTERM"))
+    history.exchanges *= 2
+    history.told.append(Told("m-1", 4.0, 1))
+    assert _judge(history, "nothing-twice")[0] is ClauseVerdict.FAIL
+
+
+def test_what_did_not_happen_is_no_pass() -> None:
+    """A clause whose stimulus did not reach the client is not exercised, and says why."""
+    assert _judge(_history(), "every-shard-read") == (ClauseVerdict.NOT_EXERCISED, 0, "stimulus-never-landed")
+    assert _judge(_history(), "bodies-unaltered") == (ClauseVerdict.NOT_EXERCISED, 0, "not-observable")
+    gone = _history()
+    gone.lives = [Life(0, 0.0, 1.0, "itself", 3)]
+    assert _judge(gone, "every-shard-read")[2] == "client-exited-early"
+
+
+def test_an_early_end_fails_the_clause_under_way() -> None:
+    """A consumer that ends by itself fails the clause that was tried, with its exit code and last lines."""
+    history = _history()
+    history.lives = [Life(0, 0.0, 1.0, "itself", 3, "duplicates", "nothing-lost", output=("no stream",))]
+    (result,), _ = judge_clauses(clauses(Role.CONSUMER)[:1], history, "again")
+    assert result.verdict is ClauseVerdict.FAIL
+    assert "exit code 3" in result.evidence[0].said
+    assert result.evidence[0].facts["output"] == ("no stream",)
+
+
+def test_a_judge_that_raises_spoils_no_other_verdict() -> None:
+    """A clause whose judge fails is not exercised, by a reason of its own."""
+
+    def broken(_history: History) -> None:
+        raise ZeroDivisionError
+
+    wrong = Clause("x", Role.CONSUMER, Group.DELIVERY, Level.BRONZE, "", "", "", 1, broken)  # type: ignore[arg-type]
+    results, reached = judge_clauses([wrong, *clauses(Role.CONSUMER, Level.BRONZE)], _history(), "again")
+    assert results[0].reason == "judge-error: ZeroDivisionError()"
+    assert results[1].verdict is ClauseVerdict.PASS
+    assert reached is None
+
+
+def test_a_breach_in_a_later_level_leaves_the_earlier_one() -> None:
+    """What is lost in the stages of silver does not take bronze away."""
+    wanted = [each for each in clauses(Role.CONSUMER) if each.id in {"nothing-lost", "every-shard-read"}]
+    history = _history()
+    history.sent.append(Sent("m-late", "digest", Level.SILVER, 5.0))
+    assert judge_clauses(wanted, history, "again")[1] == "bronze"
+
+
+@pytest.mark.parametrize(
+    ("told", "verdict"),
+    [(["p-2"], ClauseVerdict.PASS), ([], ClauseVerdict.FAIL), (["p-1", "p-2"], ClauseVerdict.FAIL)],
+)
+def test_a_sequence_is_told_once(told: list[str], verdict: ClauseVerdict) -> None:
+    """The parts of a sequence count as one message, by whichever of their ids it is told."""
+    history = _history()
+    history.sequences = [SentSequence(("p-1", "p-2"), "d", 0.0), SentSequence(("q-1", "q-2"), "d", 0.0)]
+    history.told += [Told(each, 3.0, 0) for each in (*told, "q-1")]
+    assert _judge(history, "joins-sequences")[0] is verdict
+
+
+@pytest.mark.parametrize("wrong", ["code", "queue", "nowhere", "processed", ""])
+def test_rejects_need_the_right_queue_and_code(wrong: str) -> None:
+    """A bad message must be in the queue of its code, with that code, and not be processed."""
+    history = _history()
+    data = {code: Samples(1).bad(code) for code in (ErrorCode.GENERR001,)}[ErrorCode.GENERR001]
+    name = msgspec.json.decode(data)["messageHeader"]["messageId"]
+    history.bad = [SentBad(name, "GENERR001", "invalid", 1.0)] * 5
+    code = b"GENERR002" if wrong == "code" else b"GENERR001"
+    stored = Stored(name, b'{"messageHeader":{"messageId":"%s","errorCode":"%s"}}' % (name.encode(), code))
+    (history.errors if wrong == "queue" else history.invalid).append(stored)
+    if wrong == "nowhere":
+        history.invalid.clear()
+    if wrong == "processed":
+        history.told.append(Told(name, 2.0, 0))
+    expected = ClauseVerdict.FAIL if wrong else ClauseVerdict.PASS
+    assert _judge(history, "rejects-with-the-right-code")[0] is expected
+
+
+def test_good_messages_behind_a_bad_one_are_processed() -> None:
+    """What comes behind a bad message must not wait for it."""
+    history = _history()
+    history.bad = [SentBad("bad", "GENERR001", "invalid", 0.0)]
+    assert _judge(history, "poison-stops-nothing")[0] is ClauseVerdict.PASS
+    history.told.pop()
+    assert _judge(history, "poison-stops-nothing")[0] is ClauseVerdict.FAIL
+
+
+def test_expired_messages_go_to_the_error_queue() -> None:
+    """GENERR003 is for the error queue."""
+    history = _history()
+    history.bad = [SentBad("old", "GENERR003", "error", 0.0)] * 2
+    assert _judge(history, "refuses-expired")[0] is ClauseVerdict.FAIL
+    history.errors.append(Stored("old", b'{"messageHeader":{"messageId":"old","errorCode":"GENERR003"}}'))
+    assert _judge(history, "refuses-expired")[0] is ClauseVerdict.PASS
+
+
+@pytest.mark.parametrize("role", Role)
+def test_each_clause_is_tried_by_a_stage_or_by_all(role: Role) -> None:
+    """The clauses that a stage names exist, and ids are used once for a role."""
+    names = [each.id for each in clauses(role)]
+    assert len(names) == len(set(names))
+    planned = CONSUMER if role is Role.CONSUMER else PRODUCER
+    assert {each.clause for each in planned} <= set(names)
+    assert all(each.demand.endswith(".") and each.exercise.endswith(".") for each in CLAUSES)
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ('{"processed": "m-1"}', "m-1"),
+        ('{"processed": "m-1", "sha256": "AB"}', "m-1"),
+        ('{"processed": 7}', None),
+        ('{"sent": "m-1"}', None),
+        ("[1]", None),
+        ("{", None),
+        ("processed m-1", None),
+        ("", None),
+    ],
+)
+def test_lines_of_json(line: str, told: str | None) -> None:
+    """Only an object with the field as text tells of a message."""
+    read = json_lines("processed")(line)
+    assert (read.message_id if read else None) == told
+
+
+@pytest.mark.parametrize("pattern", [r"done (?P<id>\S+)", r"done (\S+)", r"(?<=done )\S+"])
+def test_lines_of_a_log(pattern: str) -> None:
+    """The id is the group of that name, the first group, or the whole match."""
+    read = matching_lines(pattern)
+    found = read("12:00 INFO done m-1")
+    assert found is not None
+    assert found.message_id == "m-1"
+    assert read("12:00 INFO waiting") is None
+
+
+def test_a_wrong_pattern_is_refused() -> None:
+    """A pattern that is no regular expression raises at once."""
+    with pytest.raises(re.error):
+        matching_lines("(")
+
+
+def test_the_files_of_a_certificate(tmp_path: Path) -> None:
+    """JSON, page, JUnit, badge and events are written, and hold what was judged, escaped."""
+    history = _history()
+    history.told.pop()
+    results, reached = judge_clauses(clauses(Role.CONSUMER), history, "sandbox certify <again>")
+    certificate = Certificate(
+        {"version": 1, "sandbox": "0", "clauses": len(results)},
+        {"command": ["python", "<client>"], "files": {}},
+        "consumer",
+        7,
+        reached,
+        results,
+        count_verdicts(results),
+        1.5,
+    )
+    write_results(certificate, history, tmp_path / "out")
+    written = msgspec.json.decode((tmp_path / "out" / "certificate.json").read_bytes())
+    assert {each["id"] for each in written["clauses"] if each["verdict"] == "fail"} == set(certificate.failed)
+    page = (tmp_path / "out" / "certificate.html").read_text(encoding="utf-8")
+    assert "m-11 was read and never told" in page
+    assert "<client>" not in page
+    suite = ET.fromstring((tmp_path / "out" / "junit.xml").read_bytes())
+    assert int(suite.attrib["failures"]) == len(certificate.failed) > 0
+    assert len(suite.findall("testcase/skipped")) == int(suite.attrib["skipped"]) > 0
+    assert "not certified" in (tmp_path / "out" / "badge.svg").read_text(encoding="utf-8")
+    lines = (tmp_path / "out" / "events.ndjson").read_bytes().splitlines()
+    assert len(lines) == len(history.exchanges) + len(history.told) + len(history.lives)

@@ -1,0 +1,61 @@
+"""Clients of this folder, right ones and mutants, and short trials of them."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from sandbox.certify.attempt import Client
+from sandbox.certify.certificate import ClauseResult, judge_clauses
+from sandbox.certify.clause import Group, Role
+from sandbox.certify.clauses import clauses
+from sandbox.certify.history import Level
+from sandbox.certify.stages import stages
+from sandbox.certify.told_lines import json_lines
+from sandbox.certify.trial import Trial, play
+
+CLIENTS: Final = Path(__file__).parent / "clients"
+_FIELDS: Final = {Role.CONSUMER: "processed", Role.PRODUCER: "sent"}
+
+
+class Mutant(NamedTuple):
+    """A client that is one line away from a right one: where, what, and every clause that it fails.
+
+    ``stages`` are those that show it; the others would take time and tell the same.
+    """
+
+    clause: str
+    client: str
+    old: str
+    new: str
+    stages: tuple[str, ...]
+    fails: frozenset[str]
+
+
+def build_trial(role: Role, *command: str, patience: float = 8.0, seed: int = 1) -> Trial:
+    """A trial of a command with the delivery and contract groups, up to gold."""
+    client = Client(command, json_lines(_FIELDS[role]), patience)
+    return Trial(role, client, seed, Level.GOLD, frozenset(Group), shrinking=False)
+
+
+def try_stages(trial: Trial, names: tuple[str, ...]) -> dict[str, ClauseResult]:
+    """Play some stages, and judge all clauses; return the results by clause."""
+    every = stages(trial.role, trial.level, trial.groups)
+    history = play(trial, [each for each in every if each.name in names], lambda _doing: None)
+    results, _ = judge_clauses(clauses(trial.role), history, trial.command)
+    return {each.id: each for each in results}
+
+
+def write_mutant(mutant: Mutant, folder: Path) -> Path:
+    """Write the mutant's program; it must differ from the right one in exactly one place."""
+    text = (CLIENTS / mutant.client).read_text(encoding="utf-8")
+    assert text.count(mutant.old) == 1, f"{mutant.old!r} is {text.count(mutant.old)} times in {mutant.client}"
+    program = folder / mutant.client
+    program.write_text(text.replace(mutant.old, mutant.new), encoding="utf-8")
+    return program
+
+
+def python_trial(role: Role, program: Path, *, patience: float = 8.0) -> Trial:
+    """A trial of a Python program with this interpreter."""
+    return build_trial(role, sys.executable, str(program), patience=patience)
