@@ -18,7 +18,7 @@ from sandbox.certify.stages import Stage
 from sandbox.certify.told_lines import ReadLine
 
 _LOOK_SECONDS: Final = 0.05
-_MOST_EARLY_ENDS: Final = 4
+_MOST_EARLY_ENDS: Final = 8
 _SHORTEST_LIFE: Final = 0.5
 
 
@@ -94,7 +94,7 @@ class Attempt:
     def wait(self, until: Callable[[], bool], patience: float | None = None) -> bool:
         """Wait until the history is so, or nothing has come from the client for ``patience`` seconds.
 
-        A client that ended by itself is started again. Raises ``ClientGivesUpError`` the fifth time.
+        A client that ended by itself is started again. Raises ``ClientGivesUpError`` the ninth time.
         """
         patience = self.patience if patience is None else patience
         seen, silent_since = -1, stopwatch()
