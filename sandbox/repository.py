@@ -213,6 +213,8 @@ class Repository:
     ) -> ArrivalStatus:
         """Whether a message that arrived on ``channel`` is new, or known by its messageId or its bytes.
 
+        What this application sent is known by its messageId on the channel that it was sent to, and by its
+        bytes on every channel: a reject that comes back is not rejected once more.
         A rejected message is known only by its bytes, so that a repaired one with the same messageId is
         processed. A ``part``, given by sequence and position, is not a duplicate of another part of its
         sequence with the same messageId.
@@ -397,7 +399,7 @@ WHERE sequence_number != :end AND (
 """
 _KNOWN = """
 SELECT 'echo' FROM messages
-  WHERE (messageId = :id OR digest = :digest) AND status != 'RECEIVED' AND channel = :channel
+  WHERE (messageId = :id AND channel = :channel OR digest = :digest) AND status != 'RECEIVED'
 UNION ALL
 SELECT 'duplicate' FROM messages WHERE messageId = :id AND outcome IN ('waiting', 'processed')
   AND NOT (coalesce(total, 1) > 1 AND sequence IS :sequence AND position IS NOT :position)

@@ -406,6 +406,19 @@ def test_an_application_drops_what_it_sent_itself(site: Site, messages: Messages
     assert site.counted("echo") == 1
 
 
+def test_its_own_reject_that_comes_back_is_dropped(site: Site, messages: Messages) -> None:
+    """A queue whose messages lead back to the input does not make a receiver reject for ever."""
+    bad = messages.small()
+    del bad["messageHeader"]["generator"]
+    site.input.put(serialise(bad))
+    site.receive()
+    (reject,) = [delivery.data for tape in site.queues.values() for delivery in tape.deliveries]
+    site.input.put(reject)
+    site.receive()
+    assert sum(len(tape.deliveries) for tape in site.queues.values()) == 1
+    assert site.counted("echo") == 1
+
+
 def test_small_messages_of_this_test_are_valid(messages: Messages) -> None:
     """The messages that the other tests call good are so, and their parts give them back."""
     message = messages.small()
