@@ -112,7 +112,7 @@ def _upgrade_value(value: Any) -> Any:
 
 
 def _rename(name: str) -> str:
-    return _RENAMED.get(name, f"{name.removesuffix('Uuid')}UUID" if name.endswith("Uuid") else name)
+    return RENAMED.get(name, f"{name.removesuffix('Uuid')}UUID" if name.endswith("Uuid") else name)
 
 
 def _field(name: str, content: Any, holder: JSON) -> Any:
@@ -143,11 +143,12 @@ def _event_in_words(event: object) -> str:
 
 
 _REMOVED: Final = frozenset({"objectPreservationEvent"})
-_RENAMED: Final = {
+RENAMED: Final = {
     "objectKeywords": "objectKeyword",
     "collectionKeywords": "collectionKeyword",
     "fileTechnicalAttributes": "fileTechnicalAttribute",
 }
+"""The fields that lost their plural: the name in 3.x, and in 4.0.0."""
 
 
 @cache

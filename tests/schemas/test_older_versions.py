@@ -11,6 +11,8 @@ import pytest
 from schemas.catalogue import terms
 from schemas.envelope import serialise
 from schemas.older_versions import RELEASES, CannotUpgradeError, names_of_numbers, upgrade
+from schemas.sample_older_versions import UPGRADED_RELEASES, older_sample
+from schemas.samples import Samples
 from schemas.sequence import join, split
 from schemas.validation import judge
 
@@ -166,3 +168,18 @@ def test_every_name_is_one_of_4_0_0() -> None:
         if field != "preservationEventType":
             vocabulary = others.get(field, field[0].upper() + field[1:])
             assert set(names) - {None} <= set(terms(vocabulary)), field
+
+
+@pytest.mark.parametrize("version", UPGRADED_RELEASES)
+def test_samples_of_an_older_version_need_the_upgrade(version: str) -> None:
+    """Each is refused as it is, and valid once it is upgraded; the same seed gives the same ones."""
+    samples, again = Samples(7), Samples(7)
+    for _ in range(30):
+        old = older_sample(samples, version)
+        assert old == older_sample(again, version)
+        assert "tenantJiscID" not in old["messageHeader"]
+        assert isinstance(old["messageBody"]["objectResourceType"], int)
+        assert not judge(serialise(old)).valid
+        new = upgrade(serialise(old), version)
+        assert judge(new).violations == ()
+        assert json.loads(new)["messageBody"]["objectUUID"] == old["messageBody"]["objectUuid"]
