@@ -9,13 +9,14 @@ from emulator.clock import Clock
 from rdss_sandbox.shapes.faults import NewFault
 from sandbox.certify.attempt import Attempt, ClientGivesUpError
 from sandbox.certify.exchange import Exchange, Read
-from sandbox.certify.history import Sent, SentBad, SentSequence
-from sandbox.certify.lab import ERROR, INPUT, INVALID, Lab
+from sandbox.certify.history import Returned, Sent, SentBad, SentOlder, SentSequence
+from sandbox.certify.lab import ERROR, INPUT, INVALID, OUTPUT, Lab
 from sandbox.certify.stages import Stage
 from sandbox.judging.arrivals import body_digest
 from schemas.envelope import serialise
 from schemas.error_codes import ErrorCode
 from schemas.peek import peek
+from schemas.sample_older_versions import UPGRADED_RELEASES, older_sample
 from schemas.samples import Samples
 from schemas.sequence import split_raw
 
@@ -243,10 +244,13 @@ class ConsumerRun:
             lab.note(lambda history, sent=sent: history.sequences.append(sent))  # type: ignore[misc]
             # The last part comes first, since parts lie on different shards anyway.
             lab.put(reversed(cut))
-        self._attempt.wait(lambda: all(self._is_told(each.message_ids) for each in lab.history.sequences))
+        self._attempt.wait(lambda: all(self._is_done(each.message_ids) for each in lab.history.sequences))
 
-    def _is_told(self, ids: Iterable[str]) -> bool:
-        return not self._lab.history.times_told().keys().isdisjoint(ids)
+    def _is_done(self, parts: Iterable[str]) -> bool:
+        """Whether the client has been given all parts of a sequence, and has told of one of them."""
+        history = self._lab.history
+        given = {each.message_id for read in history.reads() for each in read.records}
+        return given.issuperset(parts) and not history.times_told().keys().isdisjoint(parts)
 
     def bad_messages(self, stage: Stage) -> None:
         for code in BAD_CODES:
@@ -259,6 +263,33 @@ class ConsumerRun:
             self._send_bad(self._samples.bad(ErrorCode.GENERR003), ErrorCode.GENERR003)
         self.send(1)
         self._wait_for_rejects()
+
+    def older_versions(self, stage: Stage) -> None:
+        lab = self._lab
+        for number in range(stage.messages):
+            version = UPGRADED_RELEASES[number % len(UPGRADED_RELEASES)]
+            data = serialise(older_sample(self._samples, version))
+            sent = SentOlder(peek(data).message_id or "", version, lab.now)
+            lab.note(lambda history, sent=sent: history.older.append(sent))  # type: ignore[misc]
+            self._expected.add(sent.message_id)
+            lab.put([data])
+
+    def its_own_messages(self, stage: Stage) -> None:
+        """Put what the client published on its input, as a router does, and good messages behind it."""
+        lab = self._lab
+        for _ in range(stage.messages // 2):
+            self._send_bad(self._samples.bad(ErrorCode.GENERR001), ErrorCode.GENERR001)
+        self.send(stage.messages // 2)
+        self._wait_for_rejects()
+        self._settle()
+        published = [(stream, data) for stream in (OUTPUT, ERROR, INVALID) for data in lab.written(stream)]
+        for stream, data in published:
+            if message_id := peek(data).message_id:
+                echo = Returned(message_id, stream, lab.now)
+                lab.note(lambda history, echo=echo: history.returned.append(echo))  # type: ignore[misc]
+                lab.put([data])
+        for shard in lab.open_shards():
+            self.send_to(shard, 1)
 
     def _send_bad(self, data: bytes, code: ErrorCode) -> None:
         lab = self._lab
@@ -293,4 +324,6 @@ _STAGES: Final = {
     "sequences": ConsumerRun.sequences,
     "bad messages": ConsumerRun.bad_messages,
     "expired messages": ConsumerRun.expired_messages,
+    "older versions": ConsumerRun.older_versions,
+    "its own messages": ConsumerRun.its_own_messages,
 }

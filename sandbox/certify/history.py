@@ -46,6 +46,22 @@ class SentBad(msgspec.Struct, frozen=True):
     at: float
 
 
+class SentOlder(msgspec.Struct, frozen=True):
+    """A message in the form of an older version of the specification, which a consumer can upgrade."""
+
+    message_id: str
+    version: str
+    at: float
+
+
+class Returned(msgspec.Struct, frozen=True):
+    """A message that the client put on ``stream``, as it was put on the client's input stream."""
+
+    message_id: str
+    stream: str
+    at: float
+
+
 class Told(msgspec.Struct, frozen=True):
     """A line of the client's output: this message is processed, or the broker has it."""
 
@@ -117,6 +133,8 @@ class History:
     sent: list[Sent] = field(default_factory=list)
     sequences: list[SentSequence] = field(default_factory=list)
     bad: list[SentBad] = field(default_factory=list)
+    older: list[SentOlder] = field(default_factory=list)
+    returned: list[Returned] = field(default_factory=list)
     told: list[Told] = field(default_factory=list)
     exchanges: list[Exchange] = field(default_factory=list)
     lives: list[Life] = field(default_factory=list)
@@ -143,6 +161,10 @@ class History:
     def puts(self) -> list[Put]:
         """The calls that put records into the stream, in order."""
         return [each for each in self.exchanges if isinstance(each, Put) and each.stream == self.stream]
+
+    def puts_elsewhere(self) -> list[Put]:
+        """The calls that put records into other streams, such as the error queue, in order."""
+        return [each for each in self.exchanges if isinstance(each, Put) and each.stream != self.stream]
 
     def times_told(self) -> Counter[str]:
         """How many times the client told of each message."""

@@ -38,6 +38,8 @@ CONSUMER: Final = (
     Stage("sequences", Level.GOLD, Group.CONTRACT, "joins-sequences", 3),
     Stage("bad messages", Level.GOLD, Group.CONTRACT, "rejects-with-the-right-code", 6),
     Stage("expired messages", Level.GOLD, Group.CONTRACT, "refuses-expired", 3),
+    Stage("older versions", Level.GOLD, Group.CONTRACT, "knows-older-versions", 6),
+    Stage("its own messages", Level.GOLD, Group.CONTRACT, "drops-its-own-echo", 4),
 )
 PRODUCER: Final = (
     Stage("delays", Level.BRONZE, Group.DELIVERY, "nothing-lost", 20),

@@ -7,8 +7,10 @@ from typing import Final
 from sandbox.certify.clause import Clause
 from sandbox.certify.consumer_clauses import (
     bodies_unaltered,
+    drops_its_own_echo,
     every_shard_read,
     joins_sequences,
+    knows_older_versions,
     nothing_lost,
     nothing_twice,
     parents_before_children,
@@ -39,5 +41,7 @@ CLAUSES: Final[tuple[Clause, ...]] = tuple(
         rejects_with_the_right_code,
         refuses_expired,
         poison_stops_nothing,
+        drops_its_own_echo,
+        knows_older_versions,
     )
 )

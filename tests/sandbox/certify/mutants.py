@@ -7,6 +7,7 @@ from typing import Final
 from tests.sandbox.certify.trials import Mutant
 
 _CONSUMER: Final = "right_consumer.py"
+_CONTRACT: Final = "contract_consumer.py"
 _PRODUCER: Final = "right_producer.py"
 _GATEWAY: Final = "gateway_producer.py"
 _HANDLER: Final = '        print(f"tried again: {error}", file=sys.stderr)\n        return\n'
@@ -91,6 +92,55 @@ CONSUMERS: Final = (
         "    time.sleep(0.01)\n",
         ("duplicates", "throttling", "errors", "expired iterators", "split"),
         frozenset({"reads-within-limits"}),
+    ),
+    Mutant(
+        "joins-sequences",
+        _CONTRACT,
+        "take_part(message) if (seen.total or 1) > 1 else message",
+        "message",
+        ("duplicates", "sequences"),
+        frozenset({"joins-sequences"}),
+    ),
+    Mutant(
+        "rejects-with-the-right-code",
+        _CONTRACT,
+        "QUEUES[code.queue.value]",
+        'QUEUES["error"]',
+        ("duplicates", "bad messages"),
+        frozenset({"rejects-with-the-right-code"}),
+    ),
+    Mutant(
+        "refuses-expired",
+        _CONTRACT,
+        "judge(message, now=time.time())",
+        "judge(message)",
+        ("duplicates", "expired messages"),
+        frozenset({"refuses-expired"}),
+    ),
+    Mutant(
+        "poison-stops-nothing",
+        _CONTRACT,
+        "        reject(data, code)\n",
+        "        reject(data, code)\n        stopping.append(1)\n",
+        ("duplicates", "bad messages"),
+        # A client that ends by itself fails the clause under way as well.
+        frozenset({"poison-stops-nothing", "rejects-with-the-right-code"}),
+    ),
+    Mutant(
+        "drops-its-own-echo",
+        _CONTRACT,
+        'if sha256(data).hexdigest() in state["sent"]:',
+        "if False:",
+        ("duplicates", "its own messages"),
+        frozenset({"drops-its-own-echo"}),
+    ),
+    Mutant(
+        "knows-older-versions",
+        _CONTRACT,
+        "return upgrade(data, version)",
+        "return data",
+        ("duplicates", "older versions"),
+        frozenset({"knows-older-versions"}),
     ),
 )
 PRODUCERS: Final = (

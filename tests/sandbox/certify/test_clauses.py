@@ -12,8 +12,20 @@ import pytest
 from sandbox.certify.certificate import Certificate, ClauseVerdict, count_verdicts, judge_clauses
 from sandbox.certify.clause import Clause, Group, Role
 from sandbox.certify.clauses import CLAUSES, clauses
-from sandbox.certify.exchange import Delivery, Read
-from sandbox.certify.history import History, Level, Life, Sent, SentBad, SentSequence, Shard, Stored, Told
+from sandbox.certify.exchange import Delivery, Put, PutEntry, Read
+from sandbox.certify.history import (
+    History,
+    Level,
+    Life,
+    Returned,
+    Sent,
+    SentBad,
+    SentOlder,
+    SentSequence,
+    Shard,
+    Stored,
+    Told,
+)
 from sandbox.certify.results_folder import write_results
 from sandbox.certify.stages import CONSUMER, PRODUCER
 from sandbox.certify.told_lines import json_lines, matching_lines
@@ -156,6 +168,36 @@ def test_expired_messages_go_to_the_error_queue() -> None:
     assert _judge(history, "refuses-expired")[0] is ClauseVerdict.FAIL
     history.errors.append(Stored("old", b'{"messageHeader":{"messageId":"old","errorCode":"GENERR003"}}'))
     assert _judge(history, "refuses-expired")[0] is ClauseVerdict.PASS
+
+
+def test_older_versions_are_processed() -> None:
+    """A message of an older version that is rejected, or nowhere, is a breach that names the version."""
+    history = _history()
+    history.older = [SentOlder(f"m-{at}", "3.0.1", 1.0) for at in range(3)]
+    assert _judge(history, "knows-older-versions") == (ClauseVerdict.PASS, 3, None)
+    history.told.pop(0)
+    assert _judge(history, "knows-older-versions")[0] is ClauseVerdict.FAIL
+
+
+def test_an_echo_is_neither_processed_nor_rejected() -> None:
+    """What the client published and got back counts from then on; who publishes nothing is not judged."""
+    history = _history()
+    assert _judge(history, "drops-its-own-echo") == (
+        ClauseVerdict.NOT_EXERCISED,
+        0,
+        "feature-never-used",
+    )
+    history.returned = [Returned("m-1", "output", 3.0), Returned("m-2", "invalid", 3.0)]
+    back = (Delivery("20", "m-1"), Delivery("21", "m-2"))
+    assert _judge(history, "drops-its-own-echo")[1:] == (0, "stimulus-never-landed")
+    history.exchanges.append(Read(4.0, 0, "input", "shardId-000000000000", "b", back))
+    assert _judge(history, "drops-its-own-echo") == (ClauseVerdict.PASS, 2, None)
+    again = Put(5.0, 5.0, 0, "invalid", (PutEntry("m-2", "digest", 10, "m-2"),))
+    history.exchanges.append(again)
+    assert _judge(history, "drops-its-own-echo")[0] is ClauseVerdict.FAIL
+    history.exchanges.pop()
+    history.told.append(Told("m-1", 5.0, 0))
+    assert _judge(history, "drops-its-own-echo")[0] is ClauseVerdict.FAIL
 
 
 @pytest.mark.parametrize("role", Role)

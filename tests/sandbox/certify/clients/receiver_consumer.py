@@ -1,0 +1,37 @@
+"""A consumer on the sandbox's own receiver: it joins, upgrades, rejects, and drops what it knows."""
+
+import json
+import os
+import signal
+from contextlib import closing
+from pathlib import Path
+
+from emulator.clock import Clock
+from sandbox.endpoint import Endpoint
+from sandbox.judging.arrivals import body_digest
+from sandbox.receiver.over_kinesis import receiver_over_kinesis
+from sandbox.repository import Repository
+from schemas.error_codes import Queue
+
+stopping: list[int] = []
+signal.signal(signal.SIGTERM, lambda number, _: stopping.append(number))
+clock = Clock()
+endpoint = Endpoint(os.environ["AWS_ENDPOINT_URL"], os.environ["AWS_REGION"])
+queues = {
+    Queue.ERROR: os.environ["SANDBOX_ERROR_STREAM"],
+    Queue.INVALID: os.environ["SANDBOX_INVALID_STREAM"],
+}
+
+
+def process(arrival, _store) -> None:
+    told = {"processed": arrival.header.message_id, "sha256": body_digest(arrival.data)}
+    print(json.dumps(told), flush=True)
+
+
+with (
+    closing(Repository(Path(os.environ["SANDBOX_STATE_DIR"], "repository.sqlite3"), clock)) as repository,
+    receiver_over_kinesis(
+        endpoint, os.environ["SANDBOX_STREAM"], repository, process, clock, queues=queues
+    ) as receiver,
+):
+    receiver.run(lambda: bool(stopping))
