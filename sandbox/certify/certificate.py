@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from enum import StrEnum
 from typing import Any, Final
@@ -15,6 +15,9 @@ from sandbox.certify.history import History, Level
 from sandbox.certify.shrinking import SmallestRun
 
 KIT_VERSION: Final = 1
+DESELECTED: Final = "deselected"
+NOT_IN_LEVEL: Final = "not-in-level"
+_NONE: Final[Mapping[str, str]] = {}
 
 
 class ClauseVerdict(StrEnum):
@@ -58,15 +61,34 @@ class Certificate(msgspec.Struct, frozen=True):
         """The ids of the clauses that fail."""
         return tuple(each.id for each in self.clauses if each.verdict is ClauseVerdict.FAIL)
 
+    @property
+    def left_out(self) -> tuple[ClauseResult, ...]:
+        """The clauses that the user did not select, by group or by level."""
+        return tuple(each for each in self.clauses if each.reason in {DESELECTED, NOT_IN_LEVEL})
+
+    @property
+    def missed(self) -> tuple[ClauseResult, ...]:
+        """The clauses that were selected and not exercised."""
+        return tuple(
+            each
+            for each in self.clauses
+            if each.verdict is ClauseVerdict.NOT_EXERCISED and each not in self.left_out
+        )
+
 
 def judge_clauses(
-    wanted: Iterable[Clause], history: History, replay: str
+    wanted: Iterable[Clause], history: History, replay: str, left_out: Mapping[str, str] = _NONE
 ) -> tuple[tuple[ClauseResult, ...], str | None]:
     """Judge every clause; return the results, and the name of the highest level reached.
 
     A clause whose judge raises is not exercised, for the reason ``judge-error``; the others are judged.
+    ``left_out`` gives the reason for each clause, by its id, that was not tried because the user said so. A
+    level to which such a clause belongs is not reached.
     """
-    judgements = [(clause, _judge(clause, history)) for clause in wanted]
+    judgements = [
+        (clause, Judgement(0, (), left_out[clause.id]) if clause.id in left_out else _judge(clause, history))
+        for clause in wanted
+    ]
     results = tuple(_result(clause, judgement, history, replay) for clause, judgement in judgements)
     reached = None
     for level in Level:

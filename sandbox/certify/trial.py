@@ -13,7 +13,14 @@ from typing import Any, TypeAlias
 
 from emulator.clock import stopwatch
 from sandbox.certify.attempt import Attempt, Client
-from sandbox.certify.certificate import KIT_VERSION, Certificate, count_verdicts, judge_clauses
+from sandbox.certify.certificate import (
+    DESELECTED,
+    KIT_VERSION,
+    NOT_IN_LEVEL,
+    Certificate,
+    count_verdicts,
+    judge_clauses,
+)
 from sandbox.certify.clause import Group, Role
 from sandbox.certify.clauses import clauses
 from sandbox.certify.consumer_run import ConsumerRun
@@ -60,7 +67,7 @@ def certify(trial: Trial, progress: Progress) -> tuple[Certificate, History]:
     planned = stages(trial.role, trial.level, trial.groups)
     history = play(trial, planned, progress)
     wanted = clauses(trial.role, trial.level, trial.groups)
-    results, reached = judge_clauses(wanted, history, trial.command)
+    results, reached = judge_clauses(clauses(trial.role), history, trial.command, _left_out(trial))
     smallest = None
     failed = [each.id for each in results if each.verdict == "fail"]
     if failed and trial.shrinking:
@@ -68,7 +75,7 @@ def certify(trial: Trial, progress: Progress) -> tuple[Certificate, History]:
         smallest = shrink(clause, planned, lambda fewer: play(trial, fewer, progress), progress)
     return (
         Certificate(
-            kit={"version": KIT_VERSION, "sandbox": version("rdss-sandbox"), "clauses": len(wanted)},
+            kit={"version": KIT_VERSION, "sandbox": version("rdss-sandbox"), "clauses": len(results)},
             subject=_subject(trial),
             role=trial.role,
             seed=trial.seed,
@@ -97,6 +104,15 @@ def play(trial: Trial, planned: Sequence[Stage], progress: Progress) -> History:
             ProducerRun(attempt, lab, file).play(planned, progress)
         lab.settle_history()
     return lab.history
+
+
+def _left_out(trial: Trial) -> dict[str, str]:
+    """Why each clause that the user did not select is not tried, by its id."""
+    return {
+        each.id: DESELECTED if each.group not in trial.groups else NOT_IN_LEVEL
+        for each in clauses(trial.role)
+        if each.group not in trial.groups or each.level > trial.level
+    }
 
 
 def _most_telling(failed: Sequence[str]) -> str:

@@ -114,15 +114,22 @@ def _command(role: str, tells: str) -> click.Command:
         from emulator.rng import new_seed
         from sandbox.certify.attempt import Client
         from sandbox.certify.clause import Group, Role
+        from sandbox.certify.clauses import clauses
         from sandbox.certify.history import Level
         from sandbox.certify.trial import Trial
 
+        groups = frozenset({Group(group)} if group else Group)
+        if not clauses(Role(role), Level[level.upper()], groups):
+            raise CommandFailedError(
+                f"no clause of the group {group} is in the level {level}; `sandbox certify list` has them",
+                Exit.USAGE,
+            )
         trial = Trial(
             Role(role),
             Client(command, _reading(tells, pattern), patience),
             new_seed() if seed is None else seed,
             Level[level.upper()],
-            frozenset({Group(group)} if group else Group),
+            groups,
             subject,
             _further(tells, pattern, patience),
             shrinking=not no_shrink,
@@ -196,14 +203,17 @@ def _run(trial: Trial, to: Path | None, *, as_json: bool) -> int:
         _show(certificate, to)
     if certificate.failed:
         return Exit.FAIL
-    return Exit.INCONCLUSIVE if certificate.counts["not exercised"] else Exit.PASS
+    return Exit.INCONCLUSIVE if certificate.missed else Exit.PASS
 
 
 def _show(certificate: Certificate, to: Path | None) -> None:
     from rich.console import Console
 
     console = Console(highlight=False, soft_wrap=True)
+    left_out = certificate.left_out
     for each in certificate.clauses:
+        if each in left_out:
+            continue
         colour = _COLOURS[each.verdict]
         console.print(f"[{colour}]{each.verdict:<14}[/]{each.id:<29}{each.exposure} of {each.needed}")
         if each.reason:
@@ -212,6 +222,9 @@ def _show(certificate: Certificate, to: Path | None) -> None:
             console.print(f"    {finding.said}", markup=False)
         if (left := len(each.evidence) - _MOST_SHOWN) > 0:
             console.print(f"    and {left} more", markup=False)
+    if left_out:
+        reasons = sorted({f"{each.reason}" for each in left_out})
+        console.print(f"not tried ({', '.join(reasons)}): {', '.join(each.id for each in left_out)}")
     if found := certificate.smallest:
         console.print(f"\nmade small: {found.sentence}", markup=False)
     console.print(

@@ -16,11 +16,11 @@ def judge(history: History) -> Judgement:
             continue
         reshard = made.get(shard.id)
         never = not any(read.shard == shard.id for read in history.reads())
-        origin = f", made by a {reshard.action} of {' and '.join(reshard.parents)}" if reshard else ""
+        origin = f", made by a {reshard.action} of {' and '.join(reshard.parents)}," if reshard else ""
         how = "was never read" if never else "was not read to its end"
         findings.append(
             Finding(
-                f"{shard.id}{origin}, {how}: {len(left)} of its {len(shard.records)} records "
+                f"{shard.id}{origin} {how}: {len(left)} of its {len(shard.records)} records "
                 "were not delivered",
                 reshard.level if reshard else Level.BRONZE,
                 {

@@ -18,10 +18,12 @@ def judge(history: History) -> Judgement:
     findings = []
     wanted = {sent.message_id: sent for sent in history.sent}
     for each in history.told:
+        if each.message_id not in wanted:
+            continue
         before = told[each.message_id]
         if before and before[-1].life == each.life - 1 and excused.get(each.life, 0):
             excused[each.life] -= 1
-        elif before and each.message_id in wanted:
+        elif before:
             findings.append(
                 Finding(
                     f"{each.message_id} was told {len(before) + 1} times, at {before[0].at:.2f} s "

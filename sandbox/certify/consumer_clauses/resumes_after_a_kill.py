@@ -11,13 +11,14 @@ _MOST_AGAIN = 1
 def judge(history: History) -> Judgement:
     """After a SIGKILL nothing is lost that was there, and no more than the message in hand is told again."""
     findings, exposure = [], 0
+    sent = {each.message_id for each in history.sent}
     for life in history.kills():
         end = life.ended or 0.0
         following = [each for each in history.lives if each.number > life.number]
         if not following:
             continue
         exposure += 1
-        before = {each.message_id for each in history.told if each.life <= life.number}
+        before = {each.message_id for each in history.told if each.life <= life.number} & sent
         again = {
             each.message_id
             for each in history.told

@@ -73,6 +73,18 @@ def test_a_repeat_after_a_kill_is_excused_once() -> None:
     assert _judge(history, "nothing-twice") == (ClauseVerdict.FAIL, 12, None)
 
 
+def test_what_was_never_sent_changes_no_verdict() -> None:
+    """A client may print ids that the kit does not know, as often as it likes, and excuses nothing by it."""
+    history = _history()
+    history.lives = [Life(0, 0.0, 3.0, "SIGKILL"), Life(1, 3.0, 9.0, "SIGTERM")]
+    history.exchanges *= 2
+    before = judge_clauses(clauses(Role.CONSUMER), history, "again")
+    history.told += [Told(each, 2.5 + life, life) for each in ("ready", "m", "n") for life in (0, 1)]
+    assert judge_clauses(clauses(Role.CONSUMER), history, "again") == before
+    history.told.append(Told("m-1", 4.0, 1))
+    assert _judge(history, "nothing-twice")[0] is ClauseVerdict.PASS
+
+
 def test_a_repeat_after_a_restart_is_not_excused() -> None:
     """SIGTERM gives a consumer the time to write its checkpoint."""
     history = _history()

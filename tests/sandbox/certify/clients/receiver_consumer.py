@@ -34,4 +34,4 @@ with (
         endpoint, os.environ["SANDBOX_STREAM"], repository, process, clock, queues=queues
     ) as receiver,
 ):
-    receiver.run(lambda: bool(stopping))
+    receiver.run(lambda: bool(stopping), wait=0.6)
