@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
 from typing import Any, Final
 
 import msgspec
 
-from sandbox.certify.clause import Clause, Finding, Judgement, Role
+from sandbox.certify.clause import Clause, Finding, Judgement, judge_clause
 from sandbox.certify.history import History, Level
 from sandbox.certify.shrinking import SmallestRun
 
@@ -86,7 +85,10 @@ def judge_clauses(
     level to which such a clause belongs is not reached.
     """
     judgements = [
-        (clause, Judgement(0, (), left_out[clause.id]) if clause.id in left_out else _judge(clause, history))
+        (
+            clause,
+            Judgement(0, (), left_out[clause.id]) if clause.id in left_out else judge_clause(clause, history),
+        )
         for clause in wanted
     ]
     results = tuple(_result(clause, judgement, history, replay) for clause, judgement in judgements)
@@ -105,25 +107,6 @@ def count_verdicts(results: Sequence[ClauseResult]) -> dict[str, int]:
     """How many clauses have each verdict."""
     found = Counter(each.verdict for each in results)
     return {verdict.value: found[verdict] for verdict in ClauseVerdict}
-
-
-def _judge(clause: Clause, history: History) -> Judgement:
-    try:
-        judgement = clause.judge(history)
-        return replace(judgement, findings=(*_early_ends(clause, history), *judgement.findings))
-    except Exception as error:  # noqa: BLE001 -- one judge's failure must not hide the verdicts of the others
-        return Judgement(0, (), f"judge-error: {error!r}")
-
-
-def _early_ends(clause: Clause, history: History) -> Iterator[Finding]:
-    """A finding for each time that the client ended by itself while this clause was under way."""
-    for life in history.lives:
-        done = clause.role is Role.PRODUCER and not life.code
-        if life.end == "itself" and life.clause == clause.id and not done:
-            said = (
-                f"the {clause.role} ended by itself with exit code {life.code} during the stage {life.stage}"
-            )
-            yield Finding(said, life.level, {"start": life.number + 1, "output": life.output[-3:]})
 
 
 def _holds(judgement: Judgement, clause: Clause, level: Level) -> bool:

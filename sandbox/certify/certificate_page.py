@@ -77,6 +77,7 @@ def _clause(result: ClauseResult) -> str:
 
 def _smallest(certificate: Certificate) -> str:
     found = certificate.smallest
-    return (
-        f"<section><h2>The failure made small</h2><p>{escape(found.sentence)}</p></section>" if found else ""
-    )
+    if found is None:
+        return ""
+    said = f"<p>{escape(found.sentence)}</p><code>{escape(found.replay)}</code>"
+    return f"<section><h2>The failure made small</h2>{said}</section>"

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any, Final
 
@@ -66,3 +66,26 @@ class Clause:
 def judged(exposure: int, findings: Iterable[Finding], reason: str = "stimulus-never-landed") -> Judgement:
     """Build a judgement that keeps the first findings only."""
     return Judgement(exposure, tuple(findings)[:_MOST_FINDINGS], reason)
+
+
+def judge_clause(clause: Clause, history: History) -> Judgement:
+    """Judge a run by a clause, the times included that the client ended by itself while it was under way.
+
+    A judge that raises gives the reason ``judge-error``.
+    """
+    try:
+        judgement = clause.judge(history)
+        return replace(judgement, findings=(*_early_ends(clause, history), *judgement.findings))
+    except Exception as error:  # noqa: BLE001 -- one judge's failure must not hide the verdicts of the others
+        return Judgement(0, (), f"judge-error: {error!r}")
+
+
+def _early_ends(clause: Clause, history: History) -> Iterator[Finding]:
+    """A finding for each time that the client ended by itself while this clause was under way."""
+    for life in history.lives:
+        done = clause.role is Role.PRODUCER and not life.code
+        if life.end == "itself" and life.clause == clause.id and not done:
+            said = (
+                f"the {clause.role} ended by itself with exit code {life.code} during the stage {life.stage}"
+            )
+            yield Finding(said, life.level, {"start": life.number + 1, "output": life.output[-3:]})

@@ -23,7 +23,7 @@ from schemas.sequence import split_raw
 _START_PATIENCES: Final = 5
 _IDLE_SECONDS: Final = 1.5
 _STRUCK: Final = 3
-_TIMES: Final = 3
+_REFUSALS: Final = 2
 _AT_ONCE: Final = 5
 _IN_HAND_SECONDS: Final = 0.05
 _PART_BYTES: Final = 20_000
@@ -73,16 +73,22 @@ class ConsumerRun:
         self._put([*messages, *messages[:twice]])
         return ids
 
-    def send_to(self, shard: str, count: int) -> list[str]:
-        """Send valid messages whose ids all lie on one shard; return their ids."""
+    def send_to(self, shard: str, count: int, *, held_up: bool = False) -> None:
+        """Send valid messages whose ids all lie on one shard.
+
+        When ``held_up``, the reads that would deliver them are refused twice, as often as an SDK that is left
+        as it comes tries again; meanwhile the shard's children can be read.
+        """
         found: list[bytes] = []
         while len(found) < count:
             message = serialise(self._samples.message("MetadataCreate"))
             if self._lab.shard_of(peek(message).message_id or "") == shard:
                 found.append(message)
         ids = self._expect(found)
+        if held_up:
+            when = {"match": {"messageId": ids[0]}, "fails": _REFUSALS}
+            self._lab.strike(NewFault("throttle", channel=INPUT, direction="deliver", when=when))
         self._put(found)
-        return ids
 
     def _put(self, messages: Iterable[bytes]) -> None:
         # In several calls, so that a consumer sees more than one batch.
@@ -183,7 +189,7 @@ class ConsumerRun:
 
     def split(self, stage: Stage) -> None:
         shard = self._lab.open_shards()[0]
-        self._hold_up(self.send_to(shard, stage.messages // 2))
+        self.send_to(shard, stage.messages // 2, held_up=True)
         self._lab.split(shard)
         for child in self._lab.open_shards()[-2:]:
             self.send_to(child, stage.messages // 4)
@@ -191,20 +197,9 @@ class ConsumerRun:
     def merge(self, stage: Stage) -> None:
         pair = self._lab.neighbours()
         for shard in pair:
-            self._hold_up(self.send_to(shard, stage.messages // 4))
+            self.send_to(shard, stage.messages // 4, held_up=True)
         self._lab.merge(pair)
         self.send_to(self._lab.open_shards()[-1], stage.messages // 2)
-
-    def _hold_up(self, ids: Sequence[str]) -> None:
-        """Refuse the reads that would deliver these messages three times, while the children can be read."""
-        self._lab.strike(
-            NewFault(
-                "throttle",
-                channel=INPUT,
-                direction="deliver",
-                when={"match": {"messageId": ids[0]}, "fails": _TIMES},
-            )
-        )
 
     def killed_with_records_in_hand(self, stage: Stage) -> None:
         given: list[str] = []

@@ -83,11 +83,11 @@ class ProducerRun:
         self._attempt.plan_death(signal.SIGTERM, Moment.TOLD, ids[len(ids) // 2])
 
     def partial_failures(self, ids: Sequence[str]) -> None:
-        for message_id in ids[:: len(ids) // _STRUCK]:
+        for message_id in ids[:: max(1, len(ids) // _STRUCK)]:
             self._strike("partial_failure", message_id)
 
     def throttling(self, ids: Sequence[str]) -> None:
-        for message_id in ids[:: len(ids) // _STRUCK]:
+        for message_id in ids[:: max(1, len(ids) // _STRUCK)]:
             self._strike("throttle", message_id, times=_TIMES)
 
     def errors(self, ids: Sequence[str]) -> None:

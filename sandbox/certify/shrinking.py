@@ -7,7 +7,7 @@ from typing import Final
 
 import msgspec
 
-from sandbox.certify.clause import Clause, Finding
+from sandbox.certify.clause import Clause, Finding, judge_clause
 from sandbox.certify.history import History
 from sandbox.certify.stages import Stage
 
@@ -16,7 +16,10 @@ _FEWEST_MESSAGES: Final = 4
 
 
 class SmallestRun(msgspec.Struct, frozen=True):
-    """The shortest run that still fails a clause: its stages, of how many, and how often it fails."""
+    """The shortest run that still fails a clause: its stages, of how many, and how often it fails.
+
+    ``replay`` is the command that repeats it.
+    """
 
     clause: str
     stages: tuple[str, ...]
@@ -25,6 +28,7 @@ class SmallestRun(msgspec.Struct, frozen=True):
     tries: int
     fails: int
     said: str
+    replay: str
 
     @property
     def sentence(self) -> str:
@@ -40,11 +44,13 @@ def shrink(
     clause: Clause,
     planned: Sequence[Stage],
     play: Callable[[Sequence[Stage]], History],
+    replay: Callable[[Sequence[Stage]], str],
     progress: Callable[[str], None],
 ) -> SmallestRun:
     """Find the shortest run that still fails a clause, and say how often it does.
 
     A stage is tried alone first, since nearly every failure needs one only; then its messages are halved.
+    ``play`` plays stages, and ``replay`` gives the command that plays them.
     """
     best, finding = tuple(planned), None
     for stage in sorted(planned, key=lambda each: each.clause != clause.id):
@@ -71,9 +77,10 @@ def shrink(
         _TRIES,
         fails,
         finding.said if finding else "it did not fail again",
+        replay(best),
     )
 
 
 def _finding(clause: Clause, history: History) -> Finding | None:
-    findings = clause.judge(history).findings
+    findings = judge_clause(clause, history).findings
     return findings[0] if findings else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 import msgspec
@@ -61,3 +62,21 @@ def stages(role: Role, level: Level, groups: frozenset[Group]) -> tuple[Stage, .
     """
     every = CONSUMER if role is Role.CONSUMER else PRODUCER
     return tuple(each for each in every if each.level <= level and (each.group in groups or each is every[0]))
+
+
+def narrow(planned: Sequence[Stage], wanted: Sequence[str]) -> tuple[Stage, ...]:
+    """Keep the stages that are named, in their order; ``NAME:COUNT`` also sets the number of messages.
+
+    Raises ``ValueError`` for a stage that is not planned, and for a count that is no number from 1 on.
+    """
+    known = {each.name: each for each in planned}
+    found = {}
+    for each in wanted:
+        name, colon, count = each.partition(":")
+        if name not in known:
+            raise ValueError(f"there is no stage {name!r} here; there are {', '.join(known)}")
+        if colon and not (count.isascii() and count.isdigit() and int(count)):
+            raise ValueError(f"{each!r}: the number of messages is a whole number from 1 on")
+        stage = known[name]
+        found[name] = msgspec.structs.replace(stage, messages=int(count)) if colon else stage
+    return tuple(found[name] for name in known if name in found)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 import tempfile
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from importlib.metadata import version
 from pathlib import Path
@@ -28,7 +28,7 @@ from sandbox.certify.history import History, Level
 from sandbox.certify.lab import Lab
 from sandbox.certify.producer_run import FILE_NAME, ProducerRun
 from sandbox.certify.shrinking import shrink
-from sandbox.certify.stages import Stage, stages
+from sandbox.certify.stages import Stage, narrow, stages
 
 Progress: TypeAlias = Callable[[str], None]
 
@@ -38,7 +38,7 @@ class Trial:
     """What is certified, and how.
 
     ``subject`` are files whose digests are put on the certificate, ``options`` further options of the command
-    that repeats the trial.
+    that repeats the trial. ``only`` names the stages to play, as ``stages.narrow`` takes them; none are all.
     """
 
     role: Role
@@ -49,6 +49,13 @@ class Trial:
     subject: tuple[Path, ...] = ()
     options: tuple[str, ...] = ()
     shrinking: bool = True
+    only: tuple[str, ...] = ()
+
+    @property
+    def planned(self) -> tuple[Stage, ...]:
+        """The stages to play. Raises ``ValueError`` for one in ``only`` that is not there."""
+        every = stages(self.role, self.level, self.groups)
+        return narrow(every, self.only) if self.only else every
 
     @property
     def command(self) -> str:
@@ -57,6 +64,8 @@ class Trial:
         words += ["--level", self.level.name.lower()]
         if len(self.groups) == 1:
             words += ["--group", *self.groups]
+        for name in self.only:
+            words += ["--stage", name]
         words += self.options
         return shlex.join([*words, "--", *self.client.command])
 
@@ -64,7 +73,7 @@ class Trial:
 def certify(trial: Trial, progress: Progress) -> tuple[Certificate, History]:
     """Run the client through every stage and judge it. Raises ``ClientNotStartedError``."""
     began = stopwatch()
-    planned = stages(trial.role, trial.level, trial.groups)
+    planned = trial.planned
     history = play(trial, planned, progress)
     wanted = clauses(trial.role, trial.level, trial.groups)
     results, reached = judge_clauses(clauses(trial.role), history, trial.command, _left_out(trial))
@@ -72,7 +81,13 @@ def certify(trial: Trial, progress: Progress) -> tuple[Certificate, History]:
     failed = [each.id for each in results if each.verdict == "fail"]
     if failed and trial.shrinking:
         clause = next(each for each in wanted if each.id == _most_telling(failed))
-        smallest = shrink(clause, planned, lambda fewer: play(trial, fewer, progress), progress)
+        smallest = shrink(
+            clause,
+            planned,
+            lambda fewer: play(trial, fewer, progress),
+            lambda fewer: _repeat(trial, fewer),
+            progress,
+        )
     return (
         Certificate(
             kit={"version": KIT_VERSION, "sandbox": version("rdss-sandbox"), "clauses": len(results)},
@@ -104,6 +119,11 @@ def play(trial: Trial, planned: Sequence[Stage], progress: Progress) -> History:
             ProducerRun(attempt, lab, file).play(planned, progress)
         lab.settle_history()
     return lab.history
+
+
+def _repeat(trial: Trial, played: Sequence[Stage]) -> str:
+    """The command that plays these stages alone."""
+    return replace(trial, only=tuple(f"{each.name}:{each.messages}" for each in played)).command
 
 
 def _left_out(trial: Trial) -> dict[str, str]:

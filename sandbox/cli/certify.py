@@ -96,6 +96,13 @@ def _command(role: str, tells: str) -> click.Command:
         callback=duration,
         help="How long the client may be silent before what is missing is given up.",
     )
+    @click.option(
+        "--stage",
+        "only",
+        multiple=True,
+        metavar="NAME[:N]",
+        help="Play only this stage, with N messages; what a failure was made small to.",
+    )
     @click.option("--no-shrink", is_flag=True, help="Do not make a failure small.")
     @json_option
     def run(
@@ -108,6 +115,7 @@ def _command(role: str, tells: str) -> click.Command:
         subject: tuple[Path, ...],
         pattern: str | None,
         patience: float,
+        only: tuple[str, ...],
         no_shrink: bool,
         as_json: bool,
     ) -> int:
@@ -133,7 +141,12 @@ def _command(role: str, tells: str) -> click.Command:
             subject,
             _further(tells, pattern, patience),
             shrinking=not no_shrink,
+            only=only,
         )
+        try:
+            trial.planned  # noqa: B018 -- a stage that is not there is told before anything starts
+        except ValueError as error:
+            raise CommandFailedError(f"--stage: {error}", Exit.USAGE) from error
         return _run(trial, to, as_json=as_json)
 
     run.help = _HELP[role]
@@ -227,6 +240,7 @@ def _show(certificate: Certificate, to: Path | None) -> None:
         console.print(f"not tried ({', '.join(reasons)}): {', '.join(each.id for each in left_out)}")
     if found := certificate.smallest:
         console.print(f"\nmade small: {found.sentence}", markup=False)
+        console.print(f"repeat that with: {found.replay}", markup=False)
     console.print(
         f"\nlevel {certificate.level or 'none'}, {certificate.seconds:g} s; seed {certificate.seed}"
     )

@@ -32,6 +32,8 @@ def judge(history: History) -> Judgement:
             )
         )
     held = {shard.id for shard in history.shards if shard.records}
+    # What was never read at all says most.
+    findings.sort(key=lambda finding: "never" not in finding.said)
     return judged(len(held & made.keys()), findings)
 
 

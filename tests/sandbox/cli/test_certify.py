@@ -51,6 +51,8 @@ def test_the_list_tells_of_every_clause(sandbox: Callable[..., Ran]) -> None:
         (("--processed", "("), "no regular expression"),
         (("--subject", "nowhere.py"), "nowhere.py"),
         (("--patience", "soon"), "soon"),
+        (("--stage", "flood"), "there is no stage 'flood' here"),
+        (("--stage", "split:0"), "a whole number from 1 on"),
         (("--seed", "x"), "x"),
     ],
 )
