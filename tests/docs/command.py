@@ -74,7 +74,8 @@ def _until_quiet(command: list[str], *, silent: bool) -> int:
                 said = True
                 os.write(1, data)
         process.send_signal(signal.SIGINT)
-        rest, _ = process.communicate(timeout=_SECONDS)
+        # Spark ends with its batch, which takes as long as the machine is slow.
+        rest, _ = process.communicate(timeout=4 * _SECONDS)
         sys.stdout.write(rest.decode())
         code = process.returncode
     if not said and not silent:
