@@ -32,6 +32,8 @@ NOT_RUN = {
     "profiles.md": ["a Docker engine; tests/compose runs the stack"],
 }
 SLOW = {
+    "README.md": ["a client under every fault of silver"],
+    "certify.md": ["a client under every fault"] * 4,
     "kinesis-source.md": ["Spark", "Spark"],
     "pipeline.md": ["Spark"],
     "scenarios.md": ["every scenario"],
@@ -139,12 +141,20 @@ def _step(block: Block, directory: Path, ports: dict[str, str]) -> str:
         how = "-m pytest -q -p no:cacheprovider -p no:randomly" if "def test_" in text else ""
         return f"{begin}{sys.executable} {how} {path.name}\n"
     if block.language == "console":
-        return begin + given + "\n" + "".join(_recorded(*each) for each in enumerate(_typed(block, ports)))
+        return (
+            begin
+            + given
+            + "\n"
+            + "".join(
+                _recorded(f"output.{block.line}.{number}", command)
+                for number, command in enumerate(_typed(block, ports))
+            )
+        )
     return f"{begin}{given}\n{text}\n{then}\n"
 
 
-def _recorded(number: int, command: str) -> str:
-    return f"{{ {command}\n}} > output.{number} 2>&1\ncat output.{number}\n"
+def _recorded(file: str, command: str) -> str:
+    return f"{{ {command}\n}} > {file} 2>&1\ncat {file}\n"
 
 
 def _typed(block: Block, ports: dict[str, str]) -> list[str]:
@@ -155,7 +165,8 @@ def _compare(block: Block, directory: Path, ports: dict[str, str]) -> None:
     """Every line that the block shows came, in that order; what differs each time is not compared."""
     shown = re.split(r"^\$ .*\n", _at(ports, block.text), flags=re.MULTILINE)[1:]
     for number, lines in enumerate(shown):
-        came = iter([_plain(line) for line in (directory / f"output.{number}").read_text().splitlines()])
+        output = (directory / f"output.{block.line}.{number}").read_text()
+        came = iter([_plain(line) for line in output.splitlines()])
         for line in filter(None, map(_plain, lines.splitlines())):
             assert line in came, f"{block.where}: {line!r} did not come"
 

@@ -9,6 +9,7 @@ from sandbox.certify.history import History, Level, Shard
 def judge(history: History) -> Judgement:
     made = {child: reshard for reshard in history.reshards for child in reshard.children}
     given = {(read.shard, each.sequence_number) for read in history.reads() for each in read.records}
+    levels = {sent.message_id: sent.level for sent in history.sent}
     findings = []
     for shard in history.shards:
         left = _tail(shard, given)
@@ -22,7 +23,7 @@ def judge(history: History) -> Judgement:
             Finding(
                 f"{shard.id}{origin} {how}: {len(left)} of its {len(shard.records)} records "
                 "were not delivered",
-                reshard.level if reshard else Level.BRONZE,
+                min(levels.get(each or "", Level.GOLD) for each in left),
                 {
                     "shard": shard.id,
                     "unread": len(left),

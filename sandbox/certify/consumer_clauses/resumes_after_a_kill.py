@@ -24,7 +24,7 @@ def judge(history: History) -> Judgement:
             for each in history.told
             if each.life == life.number + 1 and each.message_id in before
         }
-        lost = _skipped(history, life)
+        lost = _skipped(history, life, following[0].began)
         if len(again) > _MOST_AGAIN:
             findings.append(
                 Finding(
@@ -44,15 +44,21 @@ def judge(history: History) -> Judgement:
     return judged(exposure, findings)
 
 
-def _skipped(history: History, life: Life) -> list[str]:
-    """The messages of the kill's level that were never told, in shards that a later life went on to read."""
+def _skipped(history: History, life: Life, began: float) -> list[str]:
+    """The messages of the kill's level that were never told, in shards that a later life went on to read.
+
+    What was sent after the next life ``began`` was not skipped over the kill.
+    """
     read_later = {read.shard for read in history.reads() if read.life > life.number and not read.error}
     there = {name for shard in history.shards if shard.id in read_later for _, name in shard.records}
     told = history.times_told()
     return [
         sent.message_id
         for sent in history.sent
-        if sent.level is life.level and sent.message_id in there and sent.message_id not in told
+        if sent.level is life.level
+        and sent.at <= began
+        and sent.message_id in there
+        and sent.message_id not in told
     ]
 
 

@@ -26,6 +26,7 @@ from sandbox.certify.history import (
     Stored,
     Told,
 )
+from sandbox.certify.page import renewed
 from sandbox.certify.results_folder import write_results
 from sandbox.certify.stages import CONSUMER, PRODUCER
 from sandbox.certify.told_lines import json_lines, matching_lines
@@ -83,6 +84,26 @@ def test_what_was_never_sent_changes_no_verdict() -> None:
     assert judge_clauses(clauses(Role.CONSUMER), history, "again") == before
     history.told.append(Told("m-1", 4.0, 1))
     assert _judge(history, "nothing-twice")[0] is ClauseVerdict.PASS
+
+
+def test_what_is_lost_later_is_not_the_kills() -> None:
+    """A message that was sent after the next start, and lost, was not skipped over the kill."""
+    history = _history()
+    history.lives = [Life(0, 0.0, 3.0, "SIGKILL"), Life(1, 3.1, 9.0, "SIGTERM")]
+    history.exchanges.append(Read(4.0, 1, "input", "shardId-000000000000", "b", ()))
+    history.told.pop()
+    history.sent[-1] = msgspec.structs.replace(history.sent[-1], at=5.0)
+    (later,) = _findings(history, "resumes-after-a-kill") or ("none",)
+    history.sent[-1] = msgspec.structs.replace(history.sent[-1], at=3.05)
+    assert (later, *_findings(history, "resumes-after-a-kill")) == (
+        "none",
+        "1 messages were skipped over the kill at 3.00 s",
+    )
+
+
+def _findings(history: History, name: str) -> tuple[str, ...]:
+    (clause,) = [each for each in clauses(Role.CONSUMER) if each.id == name]
+    return tuple(finding.said for finding in clause.judge(history).findings)
 
 
 def test_a_repeat_after_a_restart_is_not_excused() -> None:
@@ -210,6 +231,15 @@ def test_an_echo_is_neither_processed_nor_rejected() -> None:
     history.exchanges.pop()
     history.told.append(Told("m-1", 5.0, 0))
     assert _judge(history, "drops-its-own-echo")[0] is ClauseVerdict.FAIL
+
+
+def test_the_page_is_up_to_date() -> None:
+    """docs/certify.md has the clauses as they are.
+
+    python -m sandbox.certify.page docs/certify.md renews it.
+    """
+    page = (Path(__file__).parents[3] / "docs" / "certify.md").read_text(encoding="utf-8")
+    assert renewed(page) == page
 
 
 @pytest.mark.parametrize("role", Role)
