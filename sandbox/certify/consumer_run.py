@@ -23,6 +23,7 @@ from schemas.sequence import split_raw
 _START_PATIENCES: Final = 5
 _IDLE_SECONDS: Final = 1.5
 _STRUCK: Final = 3
+_THIRD: Final = 3
 _REFUSALS: Final = 2
 _AT_ONCE: Final = 5
 _IN_HAND_SECONDS: Final = 0.05
@@ -66,10 +67,24 @@ class ConsumerRun:
 
     # Sending
 
-    def send(self, count: int, *, twice: int = 0) -> list[str]:
-        """Send valid messages, the first ``twice`` of them two times; return their ids."""
+    def send(self, count: int, *, twice: int = 0, fault: str = "") -> list[str]:
+        """Send valid messages, the first ``twice`` of them two times; return their ids.
+
+        A ``fault`` strikes the first delivery of every third: which ones does not depend on the order
+        in which the client reads its shards.
+        """
         messages = [serialise(self._samples.message("MetadataCreate")) for _ in range(count)]
         ids = self._expect(messages)
+        for message_id in ids[::_THIRD] if fault else ():
+            self._lab.strike(
+                NewFault(
+                    fault,
+                    name=f"{fault}-{message_id}",
+                    channel=INPUT,
+                    direction="deliver",
+                    when={"match": {"messageId": message_id}, "fails": 1},
+                )
+            )
         self._put([*messages, *messages[:twice]])
         return ids
 
@@ -179,12 +194,9 @@ class ConsumerRun:
         self._strike_reads("expire_iterator", stage)
 
     def _strike_reads(self, fault: str, stage: Stage) -> None:
-        """Let three reads fail, each at a message of its own, and again when the client asks again."""
-        self._lab.strike(
-            NewFault(fault, channel=INPUT, direction="deliver", limit=_STRUCK, when={"every": 3, "fails": 1})
-        )
+        """Let reads fail, each at a message of its own, and again when the client asks again."""
         for _ in range(2):
-            self.send(stage.messages // 2)
+            self.send(stage.messages // 2, fault=fault)
             self._attempt.wait(lambda: not self._missing())
 
     def split(self, stage: Stage) -> None:
