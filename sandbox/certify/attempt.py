@@ -7,11 +7,12 @@ import signal
 from collections.abc import Callable, Iterable, Mapping
 from enum import Enum
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, Self
 
 from emulator.clock import Clock, stopwatch
+from emulator.rng import new_uuid
 from sandbox.certify import lab as streams
-from sandbox.certify.client_process import ClientProcess
+from sandbox.certify.client_process import ClientProcess, kill_marked
 from sandbox.certify.history import Life, Told
 from sandbox.certify.lab import Lab
 from sandbox.certify.stages import Stage
@@ -42,7 +43,10 @@ class ClientGivesUpError(Exception):
 
 
 class Attempt:
-    """Starts, kills and listens to one client. ``directory`` holds its state, which outlives its restarts."""
+    """Starts, kills and listens to one client while its context lasts.
+
+    ``directory`` holds the client's state, which outlives its restarts.
+    """
 
     def __init__(
         self, client: Client, lab: Lab, directory: Path, more: Mapping[str, str] | None = None
@@ -57,6 +61,14 @@ class Attempt:
         self._early_ends = 0
         self._deaths: dict[tuple[Moment, str], signal.Signals] = {}
         self._struck = ""
+        self._mark = new_uuid()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Leave no process behind, not even one that an interruption kept from being known here."""
+        kill_marked(self._mark)
 
     def enter(self, stage: Stage) -> None:
         """Begin a stage."""
@@ -73,6 +85,7 @@ class Attempt:
             {**_inherited(), **client_environment(lab, self._directory), **self._more},
             Path.cwd(),
             lambda line: self._hear(line, number),
+            self._mark,
         )
 
     def kill(self) -> None:

@@ -38,9 +38,13 @@ class ClientProcess:
         environment: Mapping[str, str],
         directory: Path,
         on_line: Callable[[str], None],
+        mark: str | None = None,
     ) -> None:
-        """Start the command. Raises ``ClientNotStartedError``."""
-        self._mark = new_uuid()
+        """Start the command. Raises ``ClientNotStartedError``.
+
+        The processes that it starts carry ``mark``, by default one of their own; see ``kill_marked``.
+        """
+        self._mark = mark or new_uuid()
         self._last: deque[str] = deque(maxlen=_LAST_LINES)
         try:
             self._process = subprocess.Popen(
@@ -106,11 +110,7 @@ class ClientProcess:
         for reader in self._readers:
             reader.join(_DRAIN_SECONDS / 2)
         self.signal(signal.SIGKILL)
-        for pid in _carrying(self._mark):
-            try:
-                os.kill(pid, signal.SIGKILL)
-            except ProcessLookupError:
-                continue
+        kill_marked(self._mark)
         self._process.wait()
         for reader in self._readers:
             reader.join(_DRAIN_SECONDS)
@@ -124,6 +124,15 @@ def _read_lines(pipe: IO[bytes], on_line: Callable[[str], object]) -> None:
     # A line is cut at a megabyte, so that a client that never ends one cannot fill this process.
     while chunk := pipe.readline(_LONGEST_LINE):
         on_line(chunk.decode(errors="replace").rstrip("\r\n"))
+
+
+def kill_marked(mark: str) -> None:
+    """Kill every process that carries a mark, wherever it went (Linux only)."""
+    for pid in _carrying(mark):
+        try:
+            os.kill(pid, signal.SIGKILL)
+        except ProcessLookupError:
+            continue
 
 
 def _carrying(mark: str) -> list[int]:

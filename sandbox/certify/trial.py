@@ -112,11 +112,12 @@ def play(trial: Trial, planned: Sequence[Stage], progress: Progress) -> History:
         state = directory / "state"
         state.mkdir()
         if trial.role is Role.CONSUMER:
-            ConsumerRun(Attempt(trial.client, lab, state), lab).play(planned, progress)
+            with Attempt(trial.client, lab, state) as attempt:
+                ConsumerRun(attempt, lab).play(planned, progress)
         else:
             file = directory / FILE_NAME
-            attempt = Attempt(trial.client, lab, state, {"SANDBOX_MESSAGES": str(file)})
-            ProducerRun(attempt, lab, file).play(planned, progress)
+            with Attempt(trial.client, lab, state, {"SANDBOX_MESSAGES": str(file)}) as attempt:
+                ProducerRun(attempt, lab, file).play(planned, progress)
         lab.settle_history()
     return lab.history
 

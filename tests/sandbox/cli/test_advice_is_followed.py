@@ -28,6 +28,7 @@ TYPED = {
     "clock speed": ["clock speed 1"],
     "doctor": ["doctor"],
     "fault add": ["fault add duplicate --toxicity 0.5", "fault add --help", "fault add latency --help"],
+    "certify list": ["certify list"],
     "fault list": ["fault list"],
     "fault remove": ["fault add corrupt", "fault remove corrupt"],
     "message sample": ["message sample --count 10"],
