@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
+from textual.css.query import NoMatches
 from textual.pilot import Pilot
 from textual.widgets import Input
 
@@ -22,9 +23,16 @@ NARROW = (80, 24)
 async def until(pilot: Pilot[Any], holds: Callable[[], Any]) -> None:
     """Let the app run until ``holds()``; fails when it does not within a minute."""
     began = stopwatch()
-    while not holds():
+    while not _holds(holds):
         assert stopwatch() - began < 60, f"it did not come about within a minute: {holds}"
         await pilot.pause(0.02)
+
+
+def _holds(holds: Callable[[], Any]) -> bool:
+    try:
+        return bool(holds())
+    except NoMatches:  # the screen is there, and its widgets are not yet
+        return False
 
 
 async def see(pilot: Pilot[Any], *texts: str) -> None:
