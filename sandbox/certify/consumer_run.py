@@ -22,7 +22,7 @@ from schemas.sequence import split_raw
 
 _START_PATIENCES: Final = 5
 _IDLE_SECONDS: Final = 1.5
-_STRUCK: Final = 3
+_SENT_AGAIN: Final = 3
 _THIRD: Final = 3
 _REFUSALS: Final = 2
 _AT_ONCE: Final = 5
@@ -67,11 +67,11 @@ class ConsumerRun:
 
     # Sending
 
-    def send(self, count: int, *, twice: int = 0, fault: str = "") -> list[str]:
+    def send(self, count: int, *, twice: int = 0, fault: str = "", **attributes: str) -> list[str]:
         """Send valid messages, the first ``twice`` of them two times; return their ids.
 
-        A ``fault`` strikes the first delivery of every third: which ones does not depend on the order
-        in which the client reads its shards.
+        A ``fault`` with these attributes strikes the first delivery of every third: which ones does not
+        depend on the order in which the client reads its shards.
         """
         messages = [serialise(self._samples.message("MetadataCreate")) for _ in range(count)]
         ids = self._expect(messages)
@@ -82,6 +82,7 @@ class ConsumerRun:
                     name=f"{fault}-{message_id}",
                     channel=INPUT,
                     direction="deliver",
+                    attributes=attributes,
                     when={"match": {"messageId": message_id}, "fails": 1},
                 )
             )
@@ -149,28 +150,12 @@ class ConsumerRun:
     # Stages
 
     def duplicates(self, stage: Stage) -> None:
-        self._lab.strike(
-            NewFault("duplicate", channel=INPUT, direction="deliver", limit=_STRUCK, when={"every": 3})
-        )
-        self.send(stage.messages, twice=_STRUCK)
+        self.send(stage.messages, twice=_SENT_AGAIN, fault="duplicate")
 
     def delays(self, stage: Stage) -> None:
-        late = {"on": "record", "delay": "400ms"}
-        self._lab.strike(
-            NewFault(
-                "latency",
-                channel=INPUT,
-                direction="deliver",
-                attributes=late,
-                limit=_STRUCK,
-                when={"every": 2},
-            )
-        )
-        slow = {"on": "call", "delay": "300ms"}
-        self._lab.strike(
-            NewFault("latency", channel=INPUT, direction="deliver", attributes=slow, limit=_STRUCK)
-        )
-        self.send(stage.messages)
+        half = stage.messages // 2
+        self.send(half, fault="latency", on="record", delay="400ms")
+        self.send(half, fault="latency", on="call", delay="300ms")
 
     def restart(self, stage: Stage) -> None:
         third = stage.messages // 3
@@ -185,9 +170,7 @@ class ConsumerRun:
         self._strike_reads("throttle", stage)
 
     def errors(self, stage: Stage) -> None:
-        self._lab.strike(
-            NewFault("disconnect", channel=INPUT, direction="deliver", limit=1, when={"first": 1})
-        )
+        self.send(1, fault="disconnect")
         self._strike_reads("error", stage)
 
     def expired_iterators(self, stage: Stage) -> None:

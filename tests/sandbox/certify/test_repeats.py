@@ -25,7 +25,8 @@ _BOUND_SECONDS = 90.0
 @pytest.mark.parametrize(
     ("role", "program", "only"),
     [
-        (Role.CONSUMER, "right_consumer.py", ("throttling:6", "expired iterators:6")),
+        (Role.CONSUMER, "right_consumer.py", ("throttling:6", "expired iterators:6", "errors:6")),
+        (Role.CONSUMER, "naive_consumer.py", ("duplicates:6", "delays:6")),
         (Role.CONSUMER, "naive_consumer.py", ("throttling:6",)),
         (Role.PRODUCER, "right_producer.py", ("delays:6", "partial failures:6")),
     ],
