@@ -6,6 +6,7 @@ every stream. Only the ``ShardSource`` knows how records are fetched.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -61,6 +62,7 @@ class ShardReader:
     checkpoints: Checkpoints
     _shards: dict[str, _Progress] = field(default_factory=dict)
     _turn: int = 0
+    _polled: float = -math.inf
 
     def read(self, limit: int) -> list[Delivery]:
         """Read up to ``limit`` records, from the shards in turn. The list is empty when there are none."""
@@ -74,11 +76,19 @@ class ShardReader:
         return found
 
     def read_within(self, wait: float, limit: int, clock: Clock, poll: float) -> list[Delivery]:
-        """Read as ``read``, and while there is nothing again every ``poll`` seconds, for ``wait`` in all."""
+        """Read as ``read``, and while there is nothing again every ``poll`` seconds, for ``wait`` in all.
+
+        A call that waits also keeps ``poll`` seconds from the last read of one that waited for nothing:
+        Kinesis allows five reads a second of a shard, across calls too.
+        """
         deadline = clock.elapsed() + wait
+        if wait > 0 and (early := self._polled + poll - clock.elapsed()) > 0:
+            clock.wait(min(early, wait))
         while not (found := self.read(limit)):
             left = deadline - clock.elapsed()
             if left <= 0:
+                if wait > 0:
+                    self._polled = clock.elapsed()
                 break
             clock.wait(min(poll, left))
         return found

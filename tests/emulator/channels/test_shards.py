@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 from hypothesis import example, given, settings
@@ -9,6 +10,7 @@ from hypothesis import strategies as st
 
 from emulator.channels import Delivery, MemoryCheckpoints
 from emulator.channels.memory import DEFAULT_SCOPE, MemoryChannel
+from emulator.channels.shards import Fetched, ShardListing, ShardReader
 from emulator.clock import Clock
 from emulator.events import Events
 from emulator.kinesis import Engine
@@ -120,3 +122,26 @@ def test_everything_comes_in_order_and_nothing_that_was_committed_comes_again(
         assert numbers == sorted(numbers)
     assert session.channel.count_uncommitted() <= session.sent
     session.engine.close()
+
+
+def test_reads_that_wait_keep_their_distance_across_calls() -> None:
+    """Kinesis allows five reads a second of a shard, and a receiver reads call after call."""
+    clock = Clock(frozen_at=NOON, autojump=True)
+    times: list[float] = []
+
+    class Source:
+        def shards(self) -> list[ShardListing]:
+            return [ShardListing("shardId-000000000000", ())]
+
+        def fetch(self, _shard: str, _after: str | None, _limit: int) -> Fetched:
+            times.append(clock.elapsed())
+            return Fetched([], drained=False)
+
+    reader = ShardReader(Source(), MemoryCheckpoints())
+    for _ in range(5):
+        reader.read_within(0.6, 10, clock, 0.2)
+    assert len(times) > 10
+    assert all(later - earlier > 0.199 for earlier, later in pairwise(times))
+    before = clock.elapsed()
+    reader.read_within(0.0, 10, clock, 0.2)
+    assert clock.elapsed() == before
