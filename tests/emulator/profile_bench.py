@@ -96,9 +96,11 @@ class ProfileBench:
         self._did: list[str] = []
         assert self._sandbox.idle is not None
         self._sandbox.idle.write_text(str(self._process.pid))
-        yield "idle"
-        self._process.kill()
-        self._process.wait()
+        try:
+            yield "idle"
+        finally:
+            self._process.kill()
+            self._process.wait()
 
     def struck(self, count: int) -> list[str]:
         """What was done to the target so far, as its state shows it."""

@@ -198,23 +198,24 @@ class UpstreamStreams:
         return {name: value for name, value in answer.items() if name != "ResponseMetadata"}
 
     def _wait_until_active(self, request: dict[str, Any], *, gone: bool) -> None:
-        """Wait until a stream is ACTIVE, or ``gone``. Raises KinesisError after two minutes."""
+        """Wait until a stream is ACTIVE, or gone. Raises KinesisError after two minutes.
+
+        A stream that somebody deletes meanwhile is ``ResourceNotFoundException``, unless ``gone``.
+        """
         named = {name: value for name, value in request.items() if name in {"StreamName", "StreamARN"}}
         deadline = stopwatch() + _ACTIVE_SECONDS
-        while self._get_status(named) != (None if gone else "ACTIVE"):
+        while True:
+            try:
+                status = self._ask("DescribeStreamSummary", named)["StreamDescriptionSummary"]["StreamStatus"]
+            except KinesisError as error:
+                if not gone or error.code != "ResourceNotFoundException":
+                    raise
+                return
+            if status == "ACTIVE" and not gone:
+                return
             if stopwatch() > deadline:
                 raise KinesisError("LimitExceededException", f"{named} takes too long to change", 503)
             self._clock.wait(_ASK_AGAIN_SECONDS)
-
-    def _get_status(self, named: dict[str, Any]) -> str | None:
-        try:
-            summary = self._ask("DescribeStreamSummary", named)["StreamDescriptionSummary"]
-        except KinesisError as error:
-            if error.code != "ResourceNotFoundException":
-                raise
-            return None
-        status: str = summary["StreamStatus"]
-        return status
 
     def _list_names(self) -> list[str]:
         names: list[str] = []

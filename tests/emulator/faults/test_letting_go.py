@@ -157,6 +157,35 @@ def test_a_process_that_stands_still_goes_on(
         process.kill()
 
 
+def test_what_lasts_ends_while_a_reshard_takes_its_time() -> None:
+    """An upstream that is slow to split a stream keeps no process paused, and no fault from being removed."""
+    clock = Clock(frozen_at=1_700_000_000.0)
+    asked, answered, resumed = threading.Event(), threading.Event(), threading.Event()
+
+    def ask_slow_upstream(_operation: str, _request: dict[str, Any]) -> dict[str, Any]:
+        asked.set()
+        answered.wait(DEADLINE)
+        return {"Shards": []}
+
+    class Target:
+        name = "app"
+        pause = kill = staticmethod(lambda: None)
+        resume = staticmethod(resumed.set)
+
+    fault_engine = FaultEngine(Chance(1), clock, Events(clock), control=ask_slow_upstream)
+    fault_engine.add_target("app", Target())
+    fault_engine.add(NewFault("reshard", channel="input"))
+    assert asked.wait(DEADLINE)
+    fault_engine.add(NewFault("pause", attributes={"target": "app"}, when={"first": 1}))
+    for act in met(fault_engine).actions:
+        act()
+    clock.advance(60)
+    assert resumed.wait(DEADLINE)
+    fault_engine.clear()
+    answered.set()
+    fault_engine.close()
+
+
 @pytest.mark.parametrize("how", ["removed", "reset"])
 def test_requests_that_wait_are_answered(how: str) -> None:
     """A put over the AWS port, and one through the control API, when the fault goes."""

@@ -13,8 +13,9 @@ from botocore.exceptions import ClientError, ConnectionClosedError
 from emulator.assembly.embedded import Embedded, embedded
 from emulator.assembly.own_infrastructure import UpstreamFailedError
 from emulator.clock import Clock
+from emulator.relay.aws.upstream_streams import UpstreamStreams
 from emulator.settings.settings import Settings
-from rdss_sandbox.client import Client
+from rdss_sandbox.client import Client, RefusedError
 from rdss_sandbox.shapes.faults import NewFault
 from rdss_sandbox.shapes.topology import AuditTap, Topology
 from tests.emulator.relay.conftest import LoopThread
@@ -176,6 +177,27 @@ def test_the_control_api_reshards_the_upstream(engine_url: str, client: Callable
             (1, 0, True),
         ]
         assert len(client("kinesis", engine_url).list_shards(StreamName="error")["Shards"]) == 3
+
+
+def test_a_stream_that_is_deleted_while_it_changes_is_waited_for_no_longer(
+    engine_url: str, client: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It would never be ACTIVE again: whoever asked for the split is told that it is gone."""
+    from rdss_sandbox.shapes.streams import Reshard
+
+    upstream = client("kinesis", engine_url)
+    with relaying(engine_url) as running, Client(running.control) as control:
+        ask = UpstreamStreams._ask
+
+        def delete_after_split(asked: UpstreamStreams, operation: str, request: dict[str, Any]) -> Any:
+            answer = ask(asked, operation, request)
+            if operation == "SplitShard":
+                upstream.delete_stream(StreamName="error")
+            return answer
+
+        monkeypatch.setattr(UpstreamStreams, "_ask", delete_after_split)
+        with pytest.raises(RefusedError, match="error"):
+            control.reshard("error", Reshard("split"))
 
 
 @pytest.mark.parametrize(("owned", "left"), [(True, []), (False, [PIECE])])
