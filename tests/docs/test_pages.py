@@ -172,9 +172,11 @@ def _compare(block: Block, directory: Path, ports: dict[str, str]) -> None:
 
 
 def _plain(line: str) -> str:
-    """A line without what is another each time: identifiers, times, numbers of a process."""
+    """A line without what is another each time: identifiers, times, how far a judged client had read."""
     line = re.sub(r"[0-9a-f]{8}-[0-9a-f-]{27}", "UUID", line.strip())
     line = re.sub(r"\d{4}-\d\d-\d\dT[\d:.]+Z", "TIME", line)
+    line = re.sub(r"^((?:pass|fail) +[a-z-]+ +)\d+( of \d+)$", r"\1SOME\2", line)
+    line = re.sub(r"never read: \d+ of its \d+", "never read: SOME of its SOME", line)
     return re.sub(r"\s+", " ", line.strip("│ "))
 
 
