@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from emulator.buckets.objects import Bodies
 from emulator.buckets.objects.in_moto import keep_bodies
@@ -114,7 +114,9 @@ class Buckets:
             return self._client
 
     def _make(self) -> None:
-        backend = _moto_s3(self._home.account)
+        from moto.s3.models import s3_backends
+
+        backend = s3_backends[self._home.account]["aws"]
         for name in self._wanted:
             if name not in backend.buckets:
                 backend.create_bucket(name, self._home.region)
@@ -124,9 +126,3 @@ def _forget_all() -> None:
     from moto.moto_api._internal.models import moto_api_backend
 
     moto_api_backend.reset()
-
-
-def _moto_s3(account: str) -> Any:
-    from moto.s3.models import s3_backends
-
-    return s3_backends[account]["aws"]

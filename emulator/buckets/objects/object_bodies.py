@@ -79,7 +79,10 @@ class Bodies:
         while True:
             stored = self._volumes.read(place)
             try:
-                return self._whole(place, stored)
+                if stored.files:
+                    assert self._payloads is not None
+                    return render(decompress(stored.raw), self._payloads.read)
+                return stored.raw if len(stored.raw) == place.size else decompress(stored.raw)
             except DamagedLogError as error:
                 # If the place was changed meanwhile, the payload file that it referred to may be gone, and
                 # its new form can be read. Otherwise the data is damaged.
@@ -102,12 +105,6 @@ class Bodies:
         if self._sharing is not None:
             self._sharing.close()
         self._volumes.close()
-
-    def _whole(self, place: Place, stored: Stored) -> bytes:
-        if stored.files:
-            assert self._payloads is not None
-            return render(decompress(stored.raw), self._payloads.read)
-        return stored.raw if len(stored.raw) == place.size else decompress(stored.raw)
 
 
 class Piece(Protocol):
