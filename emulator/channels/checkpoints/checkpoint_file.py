@@ -29,7 +29,11 @@ class CheckpointFile:
         self._log: Log | None = None
         self.torn_bytes = 0
         if path is not None:
-            self._known, self.torn_bytes = _load(path)
+            log = Log(path)
+            entries = (_decode(payload) for _, payload in log.entries())
+            self._known = {(stream, shard): sequence_number for stream, shard, sequence_number in entries}
+            self.torn_bytes = log.torn_bytes
+            log.close()
             try:
                 self._log = self._build_log(path)
             except OSError:
@@ -96,11 +100,3 @@ class _StreamCheckpoints:
 
     def put(self, shard: str, sequence_number: str) -> None:
         self._file.put(self._stream, shard, sequence_number)
-
-
-def _load(path: Path) -> tuple[dict[tuple[str, str], str], int]:
-    log = Log(path)
-    entries = (_decode(payload) for _, payload in log.entries())
-    known = {(stream, shard): sequence_number for stream, shard, sequence_number in entries}
-    log.close()
-    return known, log.torn_bytes
