@@ -119,7 +119,10 @@ class Exchange:
         self._head_sent = True
         self._write(head, self._framed(body, more))
         if not more:
-            self._finish()
+            self.done = True
+            self._body.clear()
+            self._wake()
+            self._protocol.ended(keep_alive=self._keep_alive)
         await self._protocol.writable()
 
     def _head(self, length: int, more: bool) -> bytes:
@@ -159,12 +162,6 @@ class Exchange:
             transport.write(head + body)
         else:
             transport.writelines((head, body))
-
-    def _finish(self) -> None:
-        self.done = True
-        self._body.clear()
-        self._wake()
-        self._protocol.ended(keep_alive=self._keep_alive)
 
     async def fail(self, status: int = 500, why: str = "Internal Server Error") -> None:
         if self._disconnected:

@@ -52,7 +52,11 @@ class Conduct:
                 return None
             return "too many frames without data"
         if kind in (Kind.HEADERS, Kind.CONTINUATION):
-            return self._headers(kind, flags, length)
+            self._header_bytes = length + (self._header_bytes if kind == Kind.CONTINUATION else 0)
+            self.in_headers = not flags & _END_HEADERS
+            if self._header_bytes > self._head_bytes:
+                return f"the headers of a request have {self._head_bytes} bytes at most"
+            return None
         if (kind == Kind.SETTINGS and flags & _ACK) or kind in (Kind.GOAWAY, Kind.PUSH_PROMISE):
             return None
         allowance, why = self._by_kind.get(kind, (self._empty, "too many frames of unknown types"))  # type: ignore[call-overload]
@@ -61,10 +65,3 @@ class Conduct:
     def cancelled(self) -> str | None:
         """Count a request that we cancelled for what the client sent. Returns what ``objection`` returns."""
         return None if self._resets.spend() else "requests are cancelled too often"
-
-    def _headers(self, kind: int, flags: int, length: int) -> str | None:
-        self._header_bytes = length + (self._header_bytes if kind == Kind.CONTINUATION else 0)
-        self.in_headers = not flags & _END_HEADERS
-        if self._header_bytes > self._head_bytes:
-            return f"the headers of a request have {self._head_bytes} bytes at most"
-        return None

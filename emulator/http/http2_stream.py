@@ -117,7 +117,11 @@ class Stream:
         finally:
             self._protocol.unsent -= len(body)
         if not more and not self._disconnected:
-            self._finish()
+            self.done = True
+            self._body.clear()
+            self._acknowledge()
+            self._wake()
+            self._protocol.ended(self._id, body_read=not self._more_body)
 
     def _send_head(self, message: Message) -> None:
         headers: list[tuple[bytes, bytes]] = [(b":status", b"%d" % message["status"])]
@@ -152,13 +156,6 @@ class Stream:
         """Let the client send as many bytes as were taken or dropped."""
         unacknowledged, self._unacknowledged = self._unacknowledged, 0
         self._protocol.consumed(self._id, unacknowledged)
-
-    def _finish(self) -> None:
-        self.done = True
-        self._body.clear()
-        self._acknowledge()
-        self._wake()
-        self._protocol.ended(self._id, body_read=not self._more_body)
 
     async def fail(self, status: int = 500, why: str = "Internal Server Error") -> None:
         if self._disconnected:
