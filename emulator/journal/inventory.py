@@ -126,10 +126,6 @@ class Inventory:
     def _names(self) -> Iterator[str]:
         return (f"{folder}/{log}".lstrip("/") for folder, logs in self._known.items() for log in sorted(logs))
 
-    def _holds(self, name: str) -> bool:
-        folder, _, log = name.rpartition("/")
-        return log in self._known.get(folder, ())
-
     def _name(self, path: Path) -> str:
         """The name in the list. A packed segment has the name that it had before."""
         if path.suffix == _PACKED:
@@ -147,7 +143,8 @@ class Inventory:
         return (Loss(NAME, self._lost_itself), *losses) if self._lost_itself else losses
 
     def _append(self, descriptor: int, end: int, name: str) -> int:
-        payload = _encode((self._holds(name), name))
+        folder, _, log = name.rpartition("/")
+        payload = _encode((log in self._known.get(folder, ()), name))
         return frames.write_all(descriptor, [frames.header(payload), payload], end)
 
     def _read(self) -> tuple[list[tuple[bool, str]], str]:
