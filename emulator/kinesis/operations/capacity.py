@@ -7,7 +7,6 @@ from typing import Any
 from emulator.kinesis.errors import invalid_argument
 from emulator.kinesis.operations.account import commitment
 from emulator.kinesis.scope import Scope
-from emulator.kinesis.stream import Stream
 from emulator.kinesis.stream_registry import Registry, changed
 
 
@@ -45,8 +44,11 @@ def update_stream_record_distribution_strategy(
 ) -> dict[str, Any]:
     stream = registry.find_active(request, scope)
     strategy = request["RecordDistributionStrategy"]
-    if strategy == "AUTO":
-        _require_on_demand(stream, "RecordDistributionStrategy AUTO")
+    if strategy == "AUTO" and stream.state.mode != "ON_DEMAND":
+        raise invalid_argument(
+            "RecordDistributionStrategy AUTO is supported only for streams in the ON_DEMAND mode; stream "
+            f"{stream.name} under account {stream.account} is in the {stream.state.mode} mode."
+        )
     registry.save(changed(stream.state, distribution=strategy))
     return {}
 
@@ -59,12 +61,4 @@ def require_warm_throughput(registry: Registry, mode: str, scope: Scope) -> None
         raise invalid_argument(
             "WarmThroughputMiBps needs MinimumThroughputBillingCommitment to be enabled for the account: "
             "call UpdateAccountSettings first."
-        )
-
-
-def _require_on_demand(stream: Stream, what: str) -> None:
-    if stream.state.mode != "ON_DEMAND":
-        raise invalid_argument(
-            f"{what} is supported only for streams in the ON_DEMAND mode; stream {stream.name} under account "
-            f"{stream.account} is in the {stream.state.mode} mode."
         )

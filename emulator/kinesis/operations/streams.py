@@ -69,7 +69,13 @@ def delete_stream(registry: Registry, request: dict[str, Any], scope: Scope) -> 
     registry.subscriptions.end(stream.arn)
     registry.touch(stream, stream.shards.values())
     if registry.transition:
-        _begin_deletion(registry, stream)
+        now = registry.clock.time()
+        # A stream that was never ACTIVE shows no shards while it is deleted.
+        fields: dict[str, Any] = {"shards": []} if stream.status(now) == "CREATING" else {}
+        until = now + registry.transition
+        registry.save(
+            changed(stream.state, busy="DELETING", busy_until=until, coming=None, consumers=[], **fields)
+        )
     else:
         registry.forget(stream)
     registry.events.emit("stream.deleted", stream=stream.name)
@@ -122,16 +128,6 @@ def list_streams(registry: Registry, request: dict[str, Any], scope: Scope) -> d
     if answer["HasMoreStreams"]:
         answer["NextToken"] = page[-1].name
     return answer
-
-
-def _begin_deletion(registry: Registry, stream: Stream) -> None:
-    """Make the stream DELETING for the time of a transition. One that was never ACTIVE shows no shards."""
-    now = registry.clock.time()
-    fields: dict[str, Any] = {"shards": []} if stream.status(now) == "CREATING" else {}
-    until = now + registry.transition
-    registry.save(
-        changed(stream.state, busy="DELETING", busy_until=until, coming=None, consumers=[], **fields)
-    )
 
 
 def _shard_count(request: dict[str, Any], mode: str) -> int:
