@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -63,19 +63,19 @@ class AwsApp:
             await self._kinesis(scope, receive, send, headers)
         elif scope["path"] in AWS_HEALTH_PATHS and caller is None:
             await whole_body(receive)
+            state = "running" if self._moto and self._moto.started else "available"
+            services = {"kinesis": "running"} | dict.fromkeys(_MOTO_SERVICES, state)
             await answer(
-                send, 200, [(b"content-type", b"application/json")], msgspec.json.encode(self._health())
+                send,
+                200,
+                [(b"content-type", b"application/json")],
+                msgspec.json.encode({"services": services, "edition": "community", "version": self._version}),
             )
         elif is_moto_api(scope["path"]):
             await answer_moto_api(scope, receive, send, self._reset)
         else:
             self._moto = self._moto or self._new_moto()
             await self._moto(scope, receive, send, caller, headers)
-
-    def _health(self) -> dict[str, Any]:
-        state = "running" if self._moto and self._moto.started else "available"
-        services = {"kinesis": "running"} | dict.fromkeys(_MOTO_SERVICES, state)
-        return {"services": services, "edition": "community", "version": self._version}
 
 
 def _moto_services(

@@ -52,14 +52,21 @@ class MotoCalls:
             if self not in _running:
                 _running.append(self)
             self._modules = len(sys.modules)
-        _stand_in()
+        # The modules of moto that are loaded call through this sandbox from now on.
+        requests = sys.modules.get("requests")
+        for name, module in tuple(sys.modules.items()):
+            calls = name.startswith("moto.") and not name.startswith(_LEFT_ALONE)
+            if calls and requests is not None and vars(module).get("requests") is requests:
+                vars(module)["requests"] = _telling if name == _SNS else _asking
 
     def close(self) -> None:
         """Stop calling. The last one to close restores moto's modules."""
         if self in _running:
             _running.remove(self)
         if not _running:
-            _give_back()
+            for name, module in tuple(sys.modules.items()):
+                if name.startswith("moto.") and vars(module).get("requests") in (_asking, _telling):
+                    vars(module)["requests"] = sys.modules["requests"]
         if self._client is not None:
             self._client.close()
 
@@ -178,17 +185,3 @@ def _check(url: str) -> None:
     """
     for each in tuple(_running):
         each.destinations.check(url)
-
-
-def _stand_in() -> None:
-    requests = sys.modules.get("requests")
-    for name, module in tuple(sys.modules.items()):
-        calls = name.startswith("moto.") and not name.startswith(_LEFT_ALONE)
-        if calls and requests is not None and vars(module).get("requests") is requests:
-            vars(module)["requests"] = _telling if name == _SNS else _asking
-
-
-def _give_back() -> None:
-    for name, module in tuple(sys.modules.items()):
-        if name.startswith("moto.") and vars(module).get("requests") in (_asking, _telling):
-            vars(module)["requests"] = sys.modules["requests"]

@@ -17,7 +17,7 @@ import msgspec
 from emulator.kinesis import blobs
 from emulator.kinesis.errors import KinesisError
 from emulator.listeners.aws.error_bodies import CBOR_1_1, JSON_1_1
-from emulator.listeners.aws.service_model import Shape, kinesis_model
+from emulator.listeners.aws.service_model import kinesis_model
 
 _Convert: TypeAlias = Callable[[Any], Any]
 
@@ -109,7 +109,12 @@ def _read(value: Any, shape_name: str, blob: _Convert) -> Any:
     shape = kinesis_model().shapes[shape_name]
     match shape.kind:
         case "structure":
-            return _read_structure(value, shape, blob)
+            given = _typed(value, dict, "structure")
+            return {
+                name: _read(given[name], member, blob)
+                for name, member in shape.members.items()
+                if given.get(name) is not None
+            }
         case "list":
             return [
                 _read(item, shape.member, blob) for item in _typed(value, list, "list") if item is not None
@@ -121,15 +126,6 @@ def _read(value: Any, shape_name: str, blob: _Convert) -> Any:
             return blob(value)
         case kind:
             return _read_scalar(value, kind)
-
-
-def _read_structure(value: Any, shape: Shape, blob: _Convert) -> dict[str, Any]:
-    given = _typed(value, dict, "structure")
-    return {
-        name: _read(given[name], member, blob)
-        for name, member in shape.members.items()
-        if given.get(name) is not None
-    }
 
 
 def _typed(value: Any, kind: type, word: str) -> Any:

@@ -9,7 +9,7 @@ from http import HTTPStatus
 from typing import NamedTuple
 
 from emulator.http.asgi import Headers
-from emulator.listeners.aws.request_ids import S3Ids, s3_ids
+from emulator.listeners.aws.request_ids import s3_ids
 
 _IDS = re.compile(rb"\s*<(RequestId|HostId)>[^<]*</\1>")
 _OWN_HEADERS = (b"x-amzn-requestid", b"x-amz-request-id", b"x-amz-id-2")
@@ -38,11 +38,7 @@ def with_ids(reply: Reply) -> Reply:
     headers = [header for header in reply.headers if header[0] not in _OWN_HEADERS] + ids.headers
     if reply.status < HTTPStatus.BAD_REQUEST or b"</Error>" not in reply.body:
         return reply._replace(headers=headers)
-    body = _body_with_ids(reply.body, ids)
-    return Reply(reply.status, [header for header in headers if header[0] != b"content-length"], body)
-
-
-def _body_with_ids(body: bytes, ids: S3Ids) -> bytes:
     elements = b"<RequestId>%b</RequestId><HostId>%b</HostId></Error>" % ids
-    before, _, after = _IDS.sub(b"", body).rpartition(b"</Error>")
-    return before + elements + after
+    before, _, after = _IDS.sub(b"", reply.body).rpartition(b"</Error>")
+    headers = [header for header in headers if header[0] != b"content-length"]
+    return Reply(reply.status, headers, before + elements + after)
