@@ -137,7 +137,9 @@ class MessageIndex:
         condition = compile_filter(filter_text)
         with self._lock:
             if condition.everything:
-                return self._page_of_all(offset, after, limit)
+                first = after if after is not None else _resolve_offset(offset or 0, self.last)
+                rows = self._rows(range(first + 1, min(first + limit, self.last) + 1))
+                return MessagePage(rows, self.last, self.last)
             ids = self._find_matches(condition)
             start = bisect_right(ids, after) if after is not None else _resolve_offset(offset or 0, len(ids))
             return MessagePage(self._rows(ids[start : start + limit]), len(ids), self.last)
@@ -331,11 +333,6 @@ class MessageIndex:
             self._db.executemany(_INSERT, [[_make_storable(value) for value in row] for row in rows])
 
     # -- answering
-
-    def _page_of_all(self, offset: int | None, after: int | None, limit: int) -> MessagePage:
-        first = after if after is not None else _resolve_offset(offset or 0, self.last)
-        rows = self._rows(range(first + 1, min(first + limit, self.last) + 1))
-        return MessagePage(rows, self.last, self.last)
 
     def _find_matches(self, condition: Condition) -> array[int]:
         """The ids that match. Only rows that are new since the last call are compared."""
