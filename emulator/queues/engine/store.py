@@ -14,7 +14,7 @@ from emulator.queues.engine.address import Address
 from emulator.queues.engine.changes import Change, Entry, Posted, QueueGone, QueueSet, SecretSet
 from emulator.queues.engine.errors import QueueNotThereError, SourceUnavailableError
 from emulator.queues.engine.journal import FileJournal, Journal, NoJournal
-from emulator.queues.engine.queue import Passed, Queue
+from emulator.queues.engine.queue import Queue
 from emulator.queues.engine.queue_state import State
 from emulator.queues.engine.queued_message import Message
 from emulator.queues.engine.view_source import Arrival, Source, message_id
@@ -158,7 +158,12 @@ class Store:
     def pass_time(self, queue: Queue, now: float) -> None:
         """Expire what is due in the queue, and emit the events of it."""
         if passed := queue.pass_time(now):
-            self._emit_passed(queue.at, passed)
+            for claim, messages in passed.claims:
+                ids = [message.id for message in messages]
+                self.emit("claim_expired", queue.at, claim=claim.id, client=claim.client, messages=ids)
+            if passed.messages:
+                self.emit("message_expired", queue.at, messages=[message.id for message in passed.messages])
+                self.report_gone(queue.at, passed.messages)
 
     def end_expired(self) -> float | None:
         """Expire what is due in every queue, and return when something may expire next."""
@@ -178,14 +183,6 @@ class Store:
     def close(self) -> None:
         with self.lock:
             self._journal.close()
-
-    def _emit_passed(self, at: Address, passed: Passed) -> None:
-        for claim, messages in passed.claims:
-            ids = [message.id for message in messages]
-            self.emit("claim_expired", at, claim=claim.id, client=claim.client, messages=ids)
-        if passed.messages:
-            self.emit("message_expired", at, messages=[message.id for message in passed.messages])
-            self.report_gone(at, passed.messages)
 
 
 def _build_message(number: int, id_: str, arrival: Arrival) -> Message:

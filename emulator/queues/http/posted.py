@@ -39,7 +39,12 @@ def read_document(call: Call) -> list[NewMessage]:
     except (msgspec.DecodeError, RecursionError):
         items = []
     if not items:
-        _refuse_document(call)
+        document = call.json()
+        if isinstance(document, dict | list) and "messages" not in document:
+            raise bad_request("No messages were found in the request body.")
+        if not isinstance(document, dict):
+            raise bad_body("Document type not supported.")
+        _refuse_array(document["messages"])
     return [
         NewMessage(
             _require_body(item),
@@ -60,15 +65,6 @@ def read_array(call: Call) -> list[NewMessage]:
     if not items:
         _refuse_array(call.json())
     return [NewMessage(_require_body(item), checked_integer(item.ttl, "ttl"), 0) for item in items]
-
-
-def _refuse_document(call: Call) -> None:
-    document = call.json()
-    if isinstance(document, dict | list) and "messages" not in document:
-        raise bad_request("No messages were found in the request body.")
-    if not isinstance(document, dict):
-        raise bad_body("Document type not supported.")
-    _refuse_array(document["messages"])
 
 
 def _refuse_array(messages: Any) -> None:
