@@ -298,7 +298,8 @@ class Deliveries:
             if failed.failure.code != THROTTLED:
                 self._fail(failed.failure)
             if not self._link.closed:
-                self._send_get_empty()
+                self._getting.popleft()
+                self._link.send_method_to_client(commands.Basic.GetEmpty())
             return
         if self._link.closed:
             return
@@ -314,10 +315,6 @@ class Deliveries:
             self._hand_over(due[0])
         else:
             self._link.to_client(command)
-
-    def _send_get_empty(self) -> None:
-        self._getting.popleft()
-        self._link.send_method_to_client(commands.Basic.GetEmpty())
 
 
 def _expect_settlements(arrived: Arrived, times: int) -> None:

@@ -121,11 +121,15 @@ class Session:
         from_client = peer is self.client
         for command in received:
             if self._closing_client:
-                self._finish_close(command)
+                if command.method == Method.CONNECTION_CLOSE_OK:
+                    self.client.close()
             elif command.channel == 0:
                 self._on_connection(peer, command)
             elif command.method == Method.CHANNEL_OPEN and from_client:
-                self._open(command)
+                self._channels[command.channel] = AmqpChannel(
+                    self._context, command.channel, self._forward_close_if_idle, self._tap
+                )
+                self.broker.send(command.frames)
             elif channel := self._channels.get(command.channel):
                 (channel.from_client if from_client else channel.from_broker)(command)
             else:
@@ -139,13 +143,12 @@ class Session:
         elif not self._closing_client:
             self.client.close()
         if self.client.gone and (self.broker.gone or self.broker.transport is None):
-            self._end()
-
-    def _open(self, command: Command) -> None:
-        self._channels[command.channel] = AmqpChannel(
-            self._context, command.channel, self._forward_close_if_idle, self._tap
-        )
-        self.broker.send(command.frames)
+            self._drop_channels()
+            for task in tuple(self._tasks):
+                task.cancel()
+            if self._keeping_alive is not None:
+                self._keeping_alive.cancel()
+            self._ended(self)
 
     def _on_connection(self, peer: Peer, command: Command) -> None:
         if command.method == Method.START_OK:
@@ -251,10 +254,6 @@ class Session:
             self.broker.send([HEARTBEAT])
             self._keep_alive()
 
-    def _finish_close(self, command: Command) -> None:
-        if command.method == Method.CONNECTION_CLOSE_OK:
-            self.client.close()
-
     def _on_task_done(self, task: asyncio.Task[None]) -> None:
         self._tasks.discard(task)
         if not task.cancelled() and (error := task.exception()) is not None:
@@ -266,11 +265,3 @@ class Session:
         for channel in self._channels.values():
             channel.drop()
         self._channels.clear()
-
-    def _end(self) -> None:
-        self._drop_channels()
-        for task in tuple(self._tasks):
-            task.cancel()
-        if self._keeping_alive is not None:
-            self._keeping_alive.cancel()
-        self._ended(self)

@@ -44,7 +44,11 @@ class UpstreamBuckets:
             self._wanted += [name for name in wanted if name not in self._wanted]
             missing = tuple(name for name in wanted if name not in there)
             for name in missing:
-                self._create(name)
+                if self._region == "us-east-1":
+                    self._client.create_bucket(Bucket=name)
+                else:
+                    where: Any = {"LocationConstraint": self._region}
+                    self._client.create_bucket(Bucket=name, CreateBucketConfiguration=where)
         return missing
 
     def empty(self) -> None:
@@ -64,10 +68,3 @@ class UpstreamBuckets:
 
     def close(self) -> None:
         self._client.close()
-
-    def _create(self, name: str) -> None:
-        if self._region == "us-east-1":
-            self._client.create_bucket(Bucket=name)
-        else:
-            where: Any = {"LocationConstraint": self._region}
-            self._client.create_bucket(Bucket=name, CreateBucketConfiguration=where)

@@ -233,7 +233,11 @@ class _Connection(asyncio.Protocol):
     async def piece(self) -> bytes:
         while not self._pieces:
             if self.ended:
-                self._finish()
+                if self._reusable and self.usable:
+                    self._transport.resume_reading()
+                    self._return(self)
+                else:
+                    self.abandon()
                 return b""
             self._transport.resume_reading()
             await self._wait_for_more()
@@ -270,14 +274,6 @@ class _Connection(asyncio.Protocol):
     def _wake(self) -> None:
         if self._woken and not self._woken.done():
             self._woken.set_result(None)
-
-    def _finish(self) -> None:
-        """Return the connection for the next request, when the answer has been read completely."""
-        if self._reusable and self.usable:
-            self._transport.resume_reading()
-            self._return(self)
-        else:
-            self.abandon()
 
 
 def _chunk(body: bytes) -> bytes:

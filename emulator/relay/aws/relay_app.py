@@ -86,7 +86,10 @@ class RelayApp:
     async def __call__(self, scope: HttpScope, receive: Receive, send: Send) -> None:
         request = _parse_request(scope)
         if request.caller is None and not request.operation and scope["path"] in AWS_HEALTH_PATHS:
-            await self._health(receive, send)
+            await whole_body(receive)
+            services = dict.fromkeys(("kinesis", "s3", "dynamodb", "sqs", "sns", "sts", "ssm"), "running")
+            said = {"services": services, "edition": "relay", "version": self._version}
+            await answer(send, 200, [(b"content-type", b"application/json")], msgspec.json.encode(said))
             return
         if is_moto_api(scope["path"]) and not request.operation:
             await answer_moto_api(scope, receive, send, self._reset)
@@ -141,12 +144,6 @@ class RelayApp:
             return
         await send({"type": "http.response.start", "status": reply.status, "headers": headers})
         await _stream(reply, receive, send)
-
-    async def _health(self, receive: Receive, send: Send) -> None:
-        await whole_body(receive)
-        services = dict.fromkeys(("kinesis", "s3", "dynamodb", "sqs", "sns", "sts", "ssm"), "running")
-        said = {"services": services, "edition": "relay", "version": self._version}
-        await answer(send, 200, [(b"content-type", b"application/json")], msgspec.json.encode(said))
 
 
 def _parse_request(scope: HttpScope) -> _Request:
