@@ -47,7 +47,13 @@ class Subscriptions:
         elif test is None:
             self._always[subscription] = None
         elif subscription.equalities:
-            self._file(subscription, test)
+            # It is found by the equality that it shares with the fewest others.
+            equality = min(subscription.equalities, key=self._crowd)
+            self._equality[subscription] = equality
+            index = self._by_value.get(equality.path)
+            if index is None:
+                index = self._by_value[equality.path] = ValueIndex(equality.path)
+            index.add(equality, subscription, test)
         else:
             self._tried[subscription] = test
 
@@ -84,15 +90,6 @@ class Subscriptions:
                 if test is None or test(data):
                     found.append(one)
         return found
-
-    def _file(self, subscription: Subscription, test: Test) -> None:
-        """Index it by the equality that it shares with the fewest others."""
-        equality = min(subscription.equalities, key=self._crowd)
-        self._equality[subscription] = equality
-        index = self._by_value.get(equality.path)
-        if index is None:
-            index = self._by_value[equality.path] = ValueIndex(equality.path)
-        index.add(equality, subscription, test)
 
     def _crowd(self, equality: Equality) -> int:
         index = self._by_value.get(equality.path)

@@ -231,19 +231,16 @@ class Replication:
         topic = registry.find_published(entry.topic)
         author = Author(entry.user_id, entry.publisher, entry.seq, arrived)
         if entry.kind == "published":
-            self._publish(user, topic, entry, author)
+            given = topic.store is not None and topic.store.key_fields is None
+            command = Publish(entry.topic, entry.data, correlation_id=entry.correlation_id)
+            command.sow_key = entry.key if given else ""
+            update, record = build_update(self._registry, topic, command, user)
+            update.expires = None if topic.expiration is None else entry.expires
+            commit(self._registry, topic, update, record, author)
         else:
             self._withdraw(user, topic, entry, author)
         if entry.publisher and entry.seq is not None:
             registry.sequences[entry.publisher] = entry.seq
-
-    def _publish(self, user: str, topic: LiveTopic, entry: Entry, author: Author) -> None:
-        given = topic.store is not None and topic.store.key_fields is None
-        command = Publish(entry.topic, entry.data, correlation_id=entry.correlation_id)
-        command.sow_key = entry.key if given else ""
-        update, record = build_update(self._registry, topic, command, user)
-        update.expires = None if topic.expiration is None else entry.expires
-        commit(self._registry, topic, update, record, author)
 
     def _withdraw(self, user: str, topic: LiveTopic, entry: Entry, author: Author) -> None:
         registry = self._registry

@@ -84,7 +84,10 @@ class TopicFaults:
         changed = asyncio.Event()
 
         def hand_over(due: Due[Sent]) -> None:
-            ready.append(_restore(due))
+            unchanged = due.data == bytes(due.record.data)
+            ready.append(
+                due.record if unchanged else msgspec.structs.replace(due.record, data=msgspec.Raw(due.data))
+            )
             changed.set()
 
         def fail(failure: Failure) -> None:
@@ -139,11 +142,6 @@ async def _something(outbox: Outbox, pushed: PushedDeliveries[Sent], changed: as
     finally:
         for wait in waits:
             wait.cancel()
-
-
-def _restore(due: Due[Sent]) -> Sent:
-    unchanged = due.data == bytes(due.record.data)
-    return due.record if unchanged else msgspec.structs.replace(due.record, data=msgspec.Raw(due.data))
 
 
 def _ended(failure: Failure) -> Exception:

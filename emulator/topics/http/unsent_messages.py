@@ -37,8 +37,9 @@ class Outbox:
             slow = self._bytes > MOST_BYTES
         if slow:
             self.close("slow")
-        else:
-            self._wake()
+        elif not self._woken and not self._loop.is_closed():
+            self._woken = True
+            self._loop.call_soon_threadsafe(self._more.set)
 
     def close(self, reason: str) -> None:
         """Close the outbox and wake its reader; the first reason counts."""
@@ -70,11 +71,6 @@ class Outbox:
     def _end(self) -> None:
         self._more.set()
         self.over.set()
-
-    def _wake(self) -> None:
-        if not self._woken and not self._loop.is_closed():
-            self._woken = True
-            self._loop.call_soon_threadsafe(self._more.set)
 
 
 def _size(message: Message) -> int:

@@ -23,15 +23,13 @@ class Users:
     def identify(self, headers: Mapping[str, str], query: Mapping[str, str]) -> str:
         """Return the user's name. Raises ApiError for an unknown token and for a reserved name."""
         if self._configured:
-            return self._find_by_token(headers.get("authorization", ""))
+            given = headers.get("authorization", "").encode()
+            for user in self._configured:
+                if hmac.compare_digest(given, f"Bearer {user.token}".encode()):
+                    return user.name
+            why = "topics ask for a user's token here: authorization: Bearer <token>"
+            raise ApiError(HTTPStatus.UNAUTHORIZED, "token_needed", why)
         name = headers.get("x-user-id") or query.get("user_id") or _ANYBODY
         if name == OURS:
             raise ApiError(HTTPStatus.FORBIDDEN, "reserved_user", f"the user {name!r} is the sandbox itself")
         return name
-
-    def _find_by_token(self, given: str) -> str:
-        for user in self._configured:
-            if hmac.compare_digest(given.encode(), f"Bearer {user.token}".encode()):
-                return user.name
-        why = "topics ask for a user's token here: authorization: Bearer <token>"
-        raise ApiError(HTTPStatus.UNAUTHORIZED, "token_needed", why)
