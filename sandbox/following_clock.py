@@ -74,16 +74,11 @@ class FollowingClock(Clock):
                 if connected:
                     self._apply(reading)
                 else:
-                    self._apply_first(reading)
+                    # The connection may be to a restarted sandbox. If that is ahead of this clock, the
+                    # difference has elapsed during the interruption.
+                    self._lead = self.elapsed() + max(0.0, reading.time - self.time()) - reading.elapsed
+                    self._apply(reading)
                     connected = True
-
-    def _apply_first(self, reading: ClockReading) -> None:
-        """Apply the first reading of a connection, which may be to a restarted sandbox.
-
-        If it is ahead of this clock, the difference has elapsed during the interruption.
-        """
-        self._lead = self.elapsed() + max(0.0, reading.time - self.time()) - reading.elapsed
-        self._apply(reading)
 
     def _apply(self, reading: ClockReading) -> None:
         same = reading.real and abs(self._machine.time() - reading.time) < _SAME_SECONDS
