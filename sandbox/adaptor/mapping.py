@@ -69,7 +69,12 @@ def read_mapping(path: Path) -> Mapping:
 
 def as_mapping(written: Any, name: str) -> Mapping:
     """Build a mapping from its decoded file; ``name`` is its name in errors. Raises ``MappingError``."""
-    _check(written, name)
+    from jsonschema import Draft202012Validator
+    from jsonschema.exceptions import best_match
+
+    error = best_match(Draft202012Validator(mapping_schema()).iter_errors(written))
+    if error is not None:
+        raise MappingError(f"{name}: {error.json_path}: {error.message}")
     source = written["source"]
     place = ItemSource(
         source["changes"],
@@ -95,15 +100,6 @@ def _parse(path: Path, text: str) -> Any:
         return load(text)
     except yaml.YAMLError as error:
         raise ValueError(str(error)) from error
-
-
-def _check(written: Any, name: str) -> None:
-    from jsonschema import Draft202012Validator
-    from jsonschema.exceptions import best_match
-
-    error = best_match(Draft202012Validator(mapping_schema()).iter_errors(written))
-    if error is not None:
-        raise MappingError(f"{name}: {error.json_path}: {error.message}")
 
 
 @cache
