@@ -9,7 +9,7 @@ import click
 from sandbox.cli.exit_codes import CommandFailedError, Exit
 
 if TYPE_CHECKING:
-    from sandbox.profiles.running import Running
+    pass
 
 
 @click.command()
@@ -24,7 +24,11 @@ def down(as_json: bool) -> None:
     was_alive = found.alive
     if was_alive or found.stack is not None:
         try:
-            _stop(found)
+            if found.stack is None:
+                from sandbox.profiles.in_process import stop
+            else:
+                from sandbox.profiles.compose import stop
+            stop(found)
         except in_process.CannotStopError as error:
             raise CommandFailedError(str(error), Exit.ENVIRONMENT) from error
     running.remove(found.pid)
@@ -34,11 +38,3 @@ def down(as_json: bool) -> None:
     else:
         said = "stopped" if was_alive else "was gone already"
         click.echo(f"sandbox: {found.who} {said}; its data is in {found.data_dir}", err=True)
-
-
-def _stop(found: Running) -> None:
-    if found.stack is None:
-        from sandbox.profiles.in_process import stop
-    else:
-        from sandbox.profiles.compose import stop
-    stop(found)

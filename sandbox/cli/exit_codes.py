@@ -44,18 +44,14 @@ def explain(error: BaseException) -> tuple[str, int]:
         case click.exceptions.NoArgsIsHelpError():
             return error.format_message(), Exit.USAGE
         case click.UsageError():
-            return _usage(error), Exit.USAGE
+            line = error.format_message().rstrip(".")
+            path = error.ctx.command_path if error.ctx else "sandbox"
+            return f"{line}{' See' if line.endswith('?') else '; see'} {path} --help", Exit.USAGE
         case click.ClickException():
             return error.format_message(), Exit.ENVIRONMENT
         case click.Abort() | KeyboardInterrupt():
             return "stopped", 130
     return _explain_ours(error) or _unexpected(error)
-
-
-def _usage(error: click.UsageError) -> str:
-    line = error.format_message().rstrip(".")
-    path = error.ctx.command_path if error.ctx else "sandbox"
-    return f"{line} See {path} --help" if line.endswith("?") else f"{line}; see {path} --help"
 
 
 def _explain_ours(error: BaseException) -> tuple[str, int] | None:

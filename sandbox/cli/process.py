@@ -10,7 +10,7 @@ from sandbox.cli.connection import connect, control_option
 from sandbox.cli.printing import json_option, print_json, print_table
 
 if TYPE_CHECKING:
-    from rdss_sandbox.shapes.processing import AsyncMessage, AsyncMessageDetail, OutsideCall, OutsideSystem
+    from rdss_sandbox.shapes.processing import AsyncMessage, AsyncMessageDetail, OutsideCall
 
 _TITLES = ("number", "received", "state", "service", "operation", "source", "correlation", "failed", "why")
 
@@ -155,7 +155,10 @@ def systems(name: str | None, answers: tuple[str, ...], control: str | None, as_
     if as_json:
         print_json({"systems": found})
     else:
-        print_table(("system", "called", "answers next"), (_system(each) for each in found))
+        print_table(
+            ("system", "called", "answers next"),
+            ((each.name, each.received, ", ".join(each.script) or "ok") for each in found),
+        )
 
 
 def _row(message: AsyncMessage) -> tuple[object, ...]:
@@ -172,10 +175,6 @@ def _row(message: AsyncMessage) -> tuple[object, ...]:
         message.failed,
         message.description,
     )
-
-
-def _system(system: OutsideSystem) -> tuple[object, ...]:
-    return system.name, system.received, ", ".join(system.script) or "ok"
 
 
 def _again(call: OutsideCall) -> str | None:

@@ -10,7 +10,7 @@ from sandbox.cli.connection import connect, control_option
 from sandbox.cli.printing import json_option, print_json, print_table
 
 if TYPE_CHECKING:
-    from rdss_sandbox.shapes.streams import Reshard, StreamDetail
+    from rdss_sandbox.shapes.streams import Reshard
 
 
 @click.group()
@@ -62,12 +62,14 @@ def _do(control: str | None, stream: str, change: Reshard, as_json: bool) -> Non
     if as_json:
         print_json(found)
     else:
-        _print_shards(found)
-
-
-def _print_shards(found: StreamDetail) -> None:
-    rows = (
-        (s.id, "open" if s.open else "closed", " ".join(s.parents) or None, s.records, s.starting_hash_key)
-        for s in found.shards
-    )
-    print_table(("shard", "state", "parents", "records", "from hash key"), rows)
+        rows = (
+            (
+                s.id,
+                "open" if s.open else "closed",
+                " ".join(s.parents) or None,
+                s.records,
+                s.starting_hash_key,
+            )
+            for s in found.shards
+        )
+        print_table(("shard", "state", "parents", "records", "from hash key"), rows)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -12,8 +12,6 @@ from sandbox.cli.exit_codes import CommandFailedError, Exit
 from sandbox.cli.printing import json_option, print_json, print_table
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from emulator.faults.fault import Kind
     from sandbox.scenarios.outcome import Run
     from sandbox.scenarios.scenario import Scenario
@@ -124,7 +122,10 @@ def run(
         print_json({"seed": seed, "scenarios": [each.summary() for each in done]})
     else:
         _show(done, seed)
-    return _exit_code(each.judgement.verdict for each in done)
+    verdicts = {each.judgement.verdict for each in done}
+    if "fail" in verdicts:
+        return Exit.FAIL
+    return Exit.INCONCLUSIVE if "inconclusive" in verdicts else Exit.PASS
 
 
 @click.command()
@@ -221,23 +222,14 @@ def _show(done: list[Run], seed: int) -> None:
         verdict = each.judgement.verdict.value
         mark = f"[{_COLOURS[verdict]}]{verdict:<12}[/]"
         console.print(f"{mark} {each.scenario.name:<28} {each.folder}/")
-        _show_what_does_not_hold(each, console)
+        if each.judgement.note:
+            console.print(f"    {each.judgement.note}", markup=False)
+        for line in each.judgement.lines:
+            if not line.holds:
+                console.print(
+                    f"    {line.claim} is {line.observed}; it must be {line.expected}", markup=False
+                )
     console.print(f"\nseed {seed}; sandbox replay FOLDER plays one of them again")
-
-
-def _show_what_does_not_hold(run: Run, console: Console) -> None:
-    if run.judgement.note:
-        console.print(f"    {run.judgement.note}", markup=False)
-    for line in run.judgement.lines:
-        if not line.holds:
-            console.print(f"    {line.claim} is {line.observed}; it must be {line.expected}", markup=False)
-
-
-def _exit_code(verdicts: Iterable[str]) -> int:
-    found = set(verdicts)
-    if "fail" in found:
-        return Exit.FAIL
-    return Exit.INCONCLUSIVE if "inconclusive" in found else Exit.PASS
 
 
 def _find(wanted: str) -> Scenario:

@@ -40,21 +40,17 @@ def tui(serve: bool, port: int, host: str, folder: Path | None, control: str | N
     Press ? for every key, q to leave. It needs a terminal; --serve needs none.
     """
     if folder is not None:
-        return _show(folder, serve=serve)
+        if serve:
+            raise CommandFailedError("--run is for the terminal; --serve shows a running sandbox", Exit.USAGE)
+        from tui.__main__ import run_recorded
+
+        return run_recorded(folder)
     url, token = reach(control)
     if serve:
         return _serve(url, token, host, port)
     from tui.__main__ import run
 
     return run(url, token)
-
-
-def _show(folder: Path, *, serve: bool) -> int:
-    if serve:
-        raise CommandFailedError("--run is for the terminal; --serve shows a running sandbox", Exit.USAGE)
-    from tui.__main__ import run_recorded
-
-    return run_recorded(folder)
 
 
 def _serve(url: str, token: str | None, host: str, port: int) -> int:
