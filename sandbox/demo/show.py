@@ -12,7 +12,7 @@ from rich.table import Table
 
 from sandbox.demo import run
 from sandbox.demo.demo_verdict import Result
-from sandbox.judging.verdict import Verdict, VerdictLine
+from sandbox.judging.verdict import Verdict
 
 _MARKS = {True: "[green]holds[/]", False: "[bold red]fails[/]", None: "[yellow]not shown[/]"}
 _VERDICTS = {
@@ -45,7 +45,7 @@ def show(result: Result, folder: Path, console: Console) -> None:
     table.add_column("must be", justify="right")
     table.add_column("")
     for line in result.lines:
-        table.add_row(line.claim, line.observed, line.expected, _mark(line))
+        table.add_row(line.claim, line.observed, line.expected, _MARKS[line.holds])
     console.print(table)
     console.print(f"\n{_VERDICTS[result.verdict]}\n")
     for what, where in _places(folder):
@@ -53,10 +53,6 @@ def show(result: Result, folder: Path, console: Console) -> None:
     console.print()
     for command, what in _next(result.seed, folder):
         console.print(f"  {command:<{_widest(folder, result.seed)}}  {what}", soft_wrap=True, highlight=False)
-
-
-def _mark(line: VerdictLine) -> str:
-    return _MARKS[line.holds]
 
 
 def _places(folder: Path) -> list[tuple[str, Path]]:
