@@ -40,7 +40,9 @@ class Authority:
             .not_valid_after(now + life)
             .add_extension(x509.SubjectAlternativeName([_general_name(host)]), critical=False)
             .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
-            .add_extension(_authority_key_identifier(self.key), critical=False)
+            .add_extension(
+                x509.AuthorityKeyIdentifier.from_issuer_public_key(self.key.public_key()), critical=False
+            )
             .sign(self.key, hashes.SHA256())
         )
         unprotected = serialization.NoEncryption()
@@ -84,10 +86,6 @@ def _build_unsigned(
         .serial_number(x509.random_serial_number())
         .add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
     )
-
-
-def _authority_key_identifier(key: ec.EllipticCurvePrivateKey) -> x509.AuthorityKeyIdentifier:
-    return x509.AuthorityKeyIdentifier.from_issuer_public_key(key.public_key())
 
 
 def _new_key() -> ec.EllipticCurvePrivateKey:
