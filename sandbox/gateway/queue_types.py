@@ -82,7 +82,10 @@ class MockQueues:
 
     def channel(self, name: str, checkpoints: Checkpoints | None = None) -> MemoryChannel:
         if not any(view.name == name for view in self.engine.streams(DEFAULT_SCOPE)):
-            self._create(name)
+            try:
+                self.engine.call("CreateStream", {"StreamName": name, "ShardCount": 2}, DEFAULT_SCOPE)
+            except KinesisError as error:
+                raise ChannelUnavailableError(f"{name}: {error}") from error
         return MemoryChannel(self.engine, name, clock=self._clock, checkpoints=checkpoints)
 
     def shards(self, name: str) -> Shards:
@@ -90,12 +93,6 @@ class MockQueues:
 
     def close(self) -> None:
         self.engine.close()
-
-    def _create(self, name: str) -> None:
-        try:
-            self.engine.call("CreateStream", {"StreamName": name, "ShardCount": 2}, DEFAULT_SCOPE)
-        except KinesisError as error:
-            raise ChannelUnavailableError(f"{name}: {error}") from error
 
 
 class _QueueAsShard:
