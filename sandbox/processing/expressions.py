@@ -121,7 +121,11 @@ def check_template(template: Any, roots: Roots, *, within_list: bool = False) ->
     ``within_list`` means that ``$`` is a list element, which may have any name.
     """
     if isinstance(template, str) and template.startswith("$"):
-        _check_path(template, roots, within_list=within_list)
+        first, *steps = template.split(".")
+        if first not in {"$", "$$"} or not all(steps):
+            raise BadExpressionError(f"{template!r} is no path; one is written like $.body.customer")
+        if first == "$$" or not within_list:
+            _check_names(f"{first}.", ".", steps, roots, template)
     elif isinstance(template, list):
         for each in template:
             check_template(each, roots, within_list=within_list)
@@ -130,14 +134,6 @@ def check_template(template: Any, roots: Roots, *, within_list: bool = False) ->
             _check_operation(template, roots, within_list=within_list)
         else:
             check_template(list(template.values()), roots, within_list=within_list)
-
-
-def _check_path(path: str, roots: Roots, *, within_list: bool) -> None:
-    first, *steps = path.split(".")
-    if first not in {"$", "$$"} or not all(steps):
-        raise BadExpressionError(f"{path!r} is no path; one is written like $.body.customer")
-    if first == "$$" or not within_list:
-        _check_names(f"{first}.", ".", steps, roots, path)
 
 
 def _check_names(begin: str, between: str, names: list[str], roots: Roots, written: str) -> None:

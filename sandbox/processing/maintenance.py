@@ -43,7 +43,8 @@ class Maintenance:
         now = self._store.clock.time()
         due = self._store.rows(_DUE, now, msgspec.json.encode(endpoints).decode(), _BATCH)
         for number, step in due:
-            message = self._claim(number, step)
+            lease, owner = self._store.clock.time() + self._parameters.lease, self._store.owner
+            message = self._store.change(number, Cause.QUEUED, held=step, owner=owner, lease=lease, due=None)
             if message is None:
                 lost += 1
                 if lost > _MAX_LOST_CLAIMS:
@@ -62,10 +63,6 @@ class Maintenance:
             for number, step, failed in stuck:
                 freed += self._free(number, step, failed)
         return freed
-
-    def _claim(self, number: int, step: int) -> Message | None:
-        lease, owner = self._store.clock.time() + self._parameters.lease, self._store.owner
-        return self._store.change(number, Cause.QUEUED, held=step, owner=owner, lease=lease, due=None)
 
     def _postpone_unless_its_turn(self, message: Message) -> bool:
         """Return True when no earlier message is open; else postpone this one, or fail it after too long."""

@@ -254,17 +254,13 @@ class Processing:
         self._hold(children)
         try:
             self.confirmations.send_noted()
-            self._process_children(children)
+            for number, step in children.items():
+                lease = self.clock.time() + self.parameters.lease
+                queued = self.store.change(number, Cause.QUEUED, held=step, owner=self.owner, lease=lease)
+                if queued is not None:
+                    self._process(queued.number, queued.step)
         finally:
             self._release(children)
-
-    def _process_children(self, children: Mapping[int, int]) -> None:
-        """Process the children one after another."""
-        for number, step in children.items():
-            lease = self.clock.time() + self.parameters.lease
-            queued = self.store.change(number, Cause.QUEUED, held=step, owner=self.owner, lease=lease)
-            if queued is not None:
-                self._process(queued.number, queued.step)
 
     def _hold(self, steps: Mapping[int, int]) -> None:
         """Renew the leases of these messages, each at its step, from now on."""

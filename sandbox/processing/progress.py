@@ -32,7 +32,11 @@ class Progress:
                 return moved
             self._confirmations.note(moved)
             if moved.parent is not None and moved.binding is Binding.HARD:
-                self._settle_after_child(moved, moved.parent)
+                if moved.state in {State.FAILED, State.CANCEL}:
+                    if self._store.message(moved.parent).state is State.WAITING:
+                        self._fail(moved.parent, moved)
+                else:
+                    self.settle_parent(moved.parent)
             return moved
 
     def settle_parent(self, number: int) -> None:
@@ -47,23 +51,15 @@ class Progress:
             elif not self._store.messages(
                 f"{_HARD_CHILD} AND state NOT IN ('OK', 'SKIPPED') LIMIT 1", number
             ):
-                self._succeed(number)
-
-    def _settle_after_child(self, child: Message, parent: int) -> None:
-        if child.state in {State.FAILED, State.CANCEL}:
-            if self._store.message(parent).state is State.WAITING:
-                self._fail(parent, child)
-        else:
-            self.settle_parent(parent)
+                children = self._store.messages(f"{_HARD_CHILD} AND business_errors IS NOT NULL", number)
+                errors = [error for child in children for error in child.business_errors]
+                before = self._store.message(number).business_errors
+                joined = msgspec.json.encode([*before, *errors]).decode()
+                self.move(
+                    number, Cause.CHILDREN_DONE, business_errors=joined, error_code=None, description=None
+                )
 
     def _fail(self, parent: int, child: Message) -> None:
         ended = "was cancelled" if child.state is State.CANCEL else f"failed: {child.description}"
         why = f"child {child.correlation} {ended}"
         self.move(parent, Cause.CHILD_FAILED, why=why, error_code=child.error_code, description=why)
-
-    def _succeed(self, parent: int) -> None:
-        children = self._store.messages(f"{_HARD_CHILD} AND business_errors IS NOT NULL", parent)
-        errors = [error for child in children for error in child.business_errors]
-        before = self._store.message(parent).business_errors
-        joined = msgspec.json.encode([*before, *errors]).decode()
-        self.move(parent, Cause.CHILDREN_DONE, business_errors=joined, error_code=None, description=None)

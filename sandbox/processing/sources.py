@@ -65,19 +65,18 @@ class Sources:
     def _build_callback(self, way: ConfirmBy) -> ConfirmationCallback:
         match way:
             case ByHttp():
-                return self._build_http(way)
+                from emulator.http.outgoing import checked_client
+
+                client = self._stack.enter_context(checked_client(self._components.destinations, way.timeout))
+                return HttpConfirmation(
+                    way.url, client, method=way.method, headers=way.headers, body=way.body
+                )
             case ByRdss():
                 return self._build_rdss(way)
             case ByTopic():
                 return TopicConfirmation(lambda data: self._publish(way.topic, data), body=way.body)
             case _:
                 return lambda _: None
-
-    def _build_http(self, way: ByHttp) -> HttpConfirmation:
-        from emulator.http.outgoing import checked_client
-
-        client = self._stack.enter_context(checked_client(self._components.destinations, way.timeout))
-        return HttpConfirmation(way.url, client, method=way.method, headers=way.headers, body=way.body)
 
     def _build_rdss(self, way: ByRdss) -> RdssConfirmation:
         components = self._components
