@@ -57,7 +57,12 @@ def run(settings: Settings, ready: Callable[[Running], None]) -> None:
 
     Raises CannotStartError.
     """
-    _check(settings)
+    if not FILE.exists():
+        raise CannotStartError(f"{FILE} is not there: the compose profile runs from a checkout")
+    ports = {"aws": settings.aws_port, "control": settings.control_port, "amqp": settings.amqp_port}
+    for finding in docker_engine.findings(os.environ, ports):
+        if finding.stops:
+            raise CannotStartError(f"{finding.found}; {finding.remedy}")
     name = os.environ.get("SANDBOX_COMPOSE_NAME") or NAME
     state = Path(STATE_DIRECTORY).resolve()
     private_files.make_directory(state)
@@ -100,16 +105,6 @@ def logs(name: str, service: str | None, tail: int, *, follow: bool) -> Iterator
                     if follow and service
                     else (container.logs(tail=tail),)
                 )
-
-
-def _check(settings: Settings) -> None:
-    """Raise CannotStartError with the first obstacle and its remedy."""
-    if not FILE.exists():
-        raise CannotStartError(f"{FILE} is not there: the compose profile runs from a checkout")
-    ports = {"aws": settings.aws_port, "control": settings.control_port, "amqp": settings.amqp_port}
-    for finding in docker_engine.findings(os.environ, ports):
-        if finding.stops:
-            raise CannotStartError(f"{finding.found}; {finding.remedy}")
 
 
 def _bring_up(settings: Settings, name: str, state: Path, tries: int = _TRIES) -> dict[str, str]:

@@ -84,7 +84,10 @@ def _engine(environment: Mapping[str, str]) -> Iterator[Finding]:
             info = client.info()
             yield Finding("engine", f"Docker Engine {info.get('ServerVersion', '?')} answers")
             yield _memory(int(info.get("MemTotal", 0)))
-            for image in _images(environment):
+            for image in (
+                environment.get("LOCALSTACK_IMAGE") or FREE_IMAGE,
+                environment.get("RABBITMQ_IMAGE") or RABBITMQ_IMAGE,
+            ):
                 try:
                     client.images.get(image)
                     yield Finding("image", f"{image} is here")
@@ -106,13 +109,6 @@ def _memory(total: int) -> Finding:
         return Finding("memory", found)
     remedy = f"the stack wants {_NEEDED_BYTES / 1e9:.0f} GB: give the engine more, or use sandbox up"
     return Finding("memory", found, remedy)
-
-
-def _images(environment: Mapping[str, str]) -> tuple[str, str]:
-    return (
-        environment.get("LOCALSTACK_IMAGE") or FREE_IMAGE,
-        environment.get("RABBITMQ_IMAGE") or RABBITMQ_IMAGE,
-    )
 
 
 def _token(environment: Mapping[str, str]) -> Finding:

@@ -137,7 +137,10 @@ def _wait_until_ready(process: subprocess.Popen[bytes], url: str, log: Path) -> 
     deadline = clock.elapsed() + _READY_SECONDS
     while not _answers(url):
         if process.poll() is not None or clock.elapsed() > deadline:
-            raise CannotStartError(f"LocalStack did not start: {_last_line(log)}; see {log}")
+            said = log.read_text(errors="replace").strip().splitlines()
+            raise CannotStartError(
+                f"LocalStack did not start: {said[-1] if said else 'it said nothing'}; see {log}"
+            )
         clock.wait(_LOOK_SECONDS)
 
 
@@ -190,11 +193,6 @@ def _run(command: Sequence[str], home: Path) -> None:
             f"LocalStack cannot be installed: {said[-1] if said else command[-1]}; "
             "it needs Python 3.13 or newer on PATH, and the package registries"
         )
-
-
-def _last_line(log: Path) -> str:
-    said = log.read_text(errors="replace").strip().splitlines()
-    return said[-1] if said else "it said nothing"
 
 
 def _say(line: str) -> None:

@@ -63,7 +63,12 @@ class Running(msgspec.Struct, frozen=True):
     def alive(self) -> bool:
         """Whether the process still runs, or the control API of the containers still listens."""
         if self.pid is None:
-            return _listens(self.control)
+            parts = urlsplit(self.control)
+            try:
+                with socket.create_connection((parts.hostname or "", parts.port or 80), _CONNECT_SECONDS):
+                    return True
+            except OSError:
+                return False
         try:
             os.kill(self.pid, 0)
         except ProcessLookupError:
@@ -105,12 +110,3 @@ def remove(pid: int | None, directory: Path | None = None) -> None:
     written = read(directory)
     if written is not None and written.pid == pid:
         place(directory).unlink(missing_ok=True)
-
-
-def _listens(url: str) -> bool:
-    parts = urlsplit(url)
-    try:
-        with socket.create_connection((parts.hostname or "", parts.port or 80), _CONNECT_SECONDS):
-            return True
-    except OSError:
-        return False
