@@ -35,7 +35,7 @@ LATE_SECONDS = 60.0
 """A message that arrives more than this after ``publishedTimestamp`` is marked late."""
 
 
-_FORMAT = 3
+_FORMAT = 4
 _FILTERS_KEPT = 8
 _MOST_PARAMETERS = 10_000
 _TABLES = """

@@ -56,7 +56,7 @@ class Catalogue:
         return name, Scope(account if slash else self.home.account, region)
 
     def shards(self) -> Iterator[ShardKey]:
-        """Every shard to index. Its first sequence number is the generation of its stream."""
+        """Every shard to index."""
         return (key for key, *_ in self._list_indexed())
 
     def count_waiting(self, read_up_to: Mapping[ShardKey, str | None]) -> int:
@@ -69,7 +69,8 @@ class Catalogue:
     def shards_of(self, label: str) -> Iterator[ShardKey]:
         """The shards of one stream, also of one in ``copies``; none when there is no such stream."""
         listed = self.find(label)
-        return _shard_keys(listed) if listed else iter(())
+        if listed is not None:
+            yield from (ShardKey(label, shard.id, listed.view.generation) for shard in listed.view.shards)
 
     def read(self, shard: ShardKey, after: str | None, limit: int) -> list[Record]:
         """Up to ``limit`` records of a shard after a sequence number, or none when the shard is gone."""
@@ -92,12 +93,11 @@ class Catalogue:
         for label, _, view in self.list_streams():
             if label not in self._copies:
                 for shard in view.shards:
-                    key = ShardKey(label, shard.id, shard.starting_sequence_number)
-                    yield key, self._streams, view.name, shard
+                    yield ShardKey(label, shard.id, view.generation), self._streams, view.name, shard
         for view in self._amqp.streams(self.home):
             name = view.name.removeprefix(AMQP_PREFIX)
             for shard in view.shards:
-                yield ShardKey(name, shard.id, shard.starting_sequence_number), self._amqp, view.name, shard
+                yield ShardKey(name, shard.id, view.generation), self._amqp, view.name, shard
 
     def _locate(self, shard: ShardKey) -> tuple[StreamService, str, Scope]:
         if is_amqp(shard.shard):
@@ -109,7 +109,3 @@ class Catalogue:
             return name
         same_account = scope.account == self.home.account
         return f"{name}@{scope.region}" if same_account else f"{name}@{scope.account}/{scope.region}"
-
-
-def _shard_keys(listed: ListedStream) -> Iterator[ShardKey]:
-    return (ShardKey(listed.label, shard.id, shard.starting_sequence_number) for shard in listed.view.shards)

@@ -16,7 +16,7 @@ MOST_BYTES = 2_000_000
 
 @dataclass(frozen=True, slots=True)
 class ShardKey:
-    """A shard to read. ``generation`` changes when the stream is deleted and created again."""
+    """A shard to read. ``generation`` is the one of its stream, see ``StreamView``."""
 
     stream: str
     shard: str
