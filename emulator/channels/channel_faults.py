@@ -35,9 +35,8 @@ class ChannelFaults:
     ) -> None:
         self.cut = cut
         self._channel = channel
-        self._point: FaultPoint | None = None
-        if fault_engine is not None:
-            self._point = FaultPoint(fault_engine, clock, kind, OnThread(clock))
+        self._point = FaultPoint(fault_engine, clock, kind, OnThread(clock)) if fault_engine else None
+        if self._point is not None:
             self._point.note_channel(channel)
 
     def publish(self, entries: Sequence[Entry], put: Put) -> list[Outcome]:
@@ -51,7 +50,9 @@ class ChannelFaults:
         messages = [Message(data, key) for data, key in entries]
         call = self._point.plan_publish(self._channel, messages, single=len(messages) == 1)
         try:
-            outcomes = run_blocking(self._point.publish(call, put_items, _is_taken))
+            outcomes = run_blocking(
+                self._point.publish(call, put_items, lambda outcome: isinstance(outcome, Receipt))
+            )
         except CallFailedError as failed:
             if failed.failure.kind == "cut":
                 self.cut()
@@ -67,7 +68,10 @@ class ChannelFaults:
         """Begin to hold the deliveries of one shard; None while no fault may strike them."""
         if self._point is None or self._channel not in self._point.deliveries:
             return None
-        return HeldDeliveries(self._point, Form(lambda _: self._channel, _message))
+        form: Form[Delivery] = Form(
+            lambda _: self._channel, lambda each: Message(each.data, each.key, each.arrived)
+        )
+        return HeldDeliveries(self._point, form)
 
 
 @dataclass(slots=True)
@@ -122,11 +126,3 @@ class FaultedReads:
     def clear(self) -> None:
         """Forget what is held. It will be fetched again."""
         self._shards.clear()
-
-
-def _is_taken(outcome: Outcome) -> bool:
-    return isinstance(outcome, Receipt)
-
-
-def _message(delivery: Delivery) -> Message:
-    return Message(delivery.data, delivery.key, delivery.arrived)

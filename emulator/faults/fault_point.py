@@ -105,6 +105,19 @@ class FaultPoint:
             raise CallFailedError(call.failure)
         return [outcomes[item] for item in call.items]
 
+    async def publish_one(self, call: Call, put: Callable[[Item, int], object]) -> Failure | None:
+        """Carry out the plan of a publish of one message with ``put(item, turn)``; return why it failed."""
+
+        async def put_items(items: Sequence[Item], turn: int) -> list[None]:
+            put(items[0], turn)
+            return [None]
+
+        try:
+            (failure,) = await self.publish(call, put_items)
+        except CallFailedError as failed:
+            return failed.failure
+        return failure
+
     async def wait(self, call: Call) -> None:
         """Wait for the delay of a call, from when it was planned. It ends when its fault is removed."""
         while (left := call.began + (delay := call.delay) - self.clock.elapsed()) > 0:
