@@ -11,7 +11,7 @@ from emulator.http.asgi import ClientGoneError, Receive, Send
 from emulator.topics.engine.outgoing_messages import Message, PublishMessage
 from emulator.topics.http.command_requests import Subscription, raise_for_failure
 from emulator.topics.http.conversation import Conversation
-from emulator.topics.http.faults import DeliveryFailedError
+from emulator.topics.http.faulted_deliveries import DeliveryFailedError
 
 _SILENCE_SECONDS: Final = 10.0
 _encode: Final = msgspec.json.Encoder().encode

@@ -10,7 +10,7 @@ import msgspec
 
 from emulator.http.asgi import ClientGoneError, Receive, Send
 from emulator.topics.http.conversation import BadCommandError, Conversation, read_command
-from emulator.topics.http.faults import DeliveryFailedError
+from emulator.topics.http.faulted_deliveries import DeliveryFailedError
 
 LAST_SEQ: Final = b"x-topics-seq"
 _CLOSES: Final = {
