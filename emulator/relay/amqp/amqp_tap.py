@@ -6,14 +6,12 @@ import asyncio
 from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final, cast
-
-from pamqp.header import ContentHeader
+from typing import Any, Final
 
 from emulator.events import Events
 from emulator.kinesis import KinesisError
 from emulator.kinesis.batches import Entry
-from emulator.relay.amqp.frames import Command, NotAmqpError, decode_frame
+from emulator.relay.amqp.frames import Command, read_headers
 from emulator.streams.amqp_log import LARGEST, AmqpLog
 from schemas.peek import peek
 
@@ -116,11 +114,7 @@ class Tap:
 
 def _last_death(command: Command) -> dict[str, Any] | None:
     """The latest entry of ``x-death``, which is the first; None without one."""
-    try:
-        headers = cast("ContentHeader", decode_frame(command.frames[1])).properties.headers or {}
-    except NotAmqpError:
-        return None
-    deaths: Any = headers.get("x-death")
+    deaths: Any = read_headers(command).get("x-death")
     return deaths[0] if isinstance(deaths, list) and deaths and isinstance(deaths[0], dict) else None
 
 

@@ -1,13 +1,28 @@
-"""Messages from the broker that faults hold back from a consumer, or from the gets of a queue."""
+"""What the broker delivers on one channel, as the faults in force let it through to the client."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from typing import Generic, TypeAlias, TypeVar
 
-from emulator.faults.held_deliveries import HeldDeliveries, PushedDeliveries
-from emulator.relay.amqp.acknowledgements import BrokerDelivery, PrefetchWindow
-from emulator.relay.amqp.frames import Command
+from emulator.faults.delayed_deliveries import Due
+from emulator.faults.fault import Failure
+from emulator.faults.faulted_message import Message
+from emulator.faults.held_deliveries import Form, HeldDeliveries, PushedDeliveries
+from emulator.relay.amqp.acknowledgements import Acknowledgements, BrokerDelivery, PrefetchWindow
+from emulator.relay.amqp.amqp_tap import Tap
+from emulator.relay.amqp.channel_link import ChannelLink
+from emulator.relay.amqp.frames import (
+    ARGUMENTS,
+    Command,
+    Method,
+    read_delivery_tag,
+    read_partition_key,
+    read_short_string,
+    replace_body,
+    replace_tag,
+)
+from emulator.relay.amqp.refusals import refusal
 
 _Waiting = TypeVar("_Waiting")
 
@@ -33,3 +48,75 @@ class Reader(Generic[_Waiting]):
 
 Consumer: TypeAlias = Reader[PushedDeliveries[Arrived]]
 Gets: TypeAlias = Reader[HeldDeliveries[Arrived]]
+
+
+class FaultedDeliveries:
+    """The messages that wait for the readers of one channel, and their way to the client."""
+
+    def __init__(self, link: ChannelLink, acks: Acknowledgements, tap: Tap) -> None:
+        self._link = link
+        self._acks = acks
+        self._tap = tap
+        self._faults = link.context.faults
+        self._form = Form(lambda arrived: arrived.queue, self._message, one_by_one=True, planned=_expect)
+
+    def new_consumer(self, queue: str, window: PrefetchWindow, *, no_ack: bool) -> Consumer:
+        waiting = PushedDeliveries(
+            self._faults,
+            self._form,
+            self._link.context.loop,
+            hand_over=self.hand_over,
+            fail=self.fail,
+            room=lambda: window.room and not self._link.closed,
+        )
+        return Reader(queue, waiting, no_ack, window)
+
+    def new_gets(self, queue: str) -> Gets:
+        return Reader(queue, HeldDeliveries(self._faults, self._form))
+
+    def arrive(self, command: Command, reader: Consumer | Gets, tag_at: int) -> Arrived | None:
+        """Deliver a message at once, and return None, if no fault may strike it and none waits before it."""
+        tag = read_delivery_tag(command.frames[0], tag_at)
+        self._tap.report_delivery(reader.queue, command)
+        handed = None if reader.no_ack else self._acks.add_broker_delivery(tag, reader.window)
+        if len(reader.waiting) or not reader.window.room or reader.queue in self._faults.deliveries:
+            self._link.count_held(command.size)
+            return Arrived(command, handed, reader.queue)
+        client_tag = self._acks.assign_tag(handed)
+        if client_tag != tag:
+            command.frames[0] = replace_tag(command.frames[0], tag_at, client_tag, redelivered=False)
+        self._link.to_client(command)
+        return None
+
+    def hand_over(self, due: Due[Arrived]) -> None:
+        """Send a message that is due to the client."""
+        command = due.record.command
+        at = ARGUMENTS
+        if command.method != Method.GET_OK:
+            _, at = read_short_string(command.frames[0], ARGUMENTS)
+        client_tag = self._acks.assign_tag(due.record.handed)
+        frames = [replace_tag(command.frames[0], at, client_tag, redelivered=due.again), *command.frames[1:]]
+        if due.data != command.body:
+            frames = replace_body(frames, due.data, self._link.context.frame_max)
+        if not due.again:
+            self._link.count_held(-command.size)
+        self._link.to_client(Command(command.channel, command.method, frames))
+
+    def drop(self, reader: Consumer | Gets) -> list[BrokerDelivery]:
+        """Give up what waits for a reader, and return what must be settled of it."""
+        dropped = reader.waiting.drop()
+        self._link.count_held(-sum(each.record.command.size for each in dropped if not each.again))
+        return [each.record.handed for each in dropped if each.record.handed is not None]
+
+    def fail(self, failure: Failure) -> None:
+        """Close the channel or the connection, since a fault fails a read."""
+        self._link.refuse(refusal(failure, confirming=False), None)
+
+    def _message(self, arrived: Arrived) -> Message:
+        key = read_partition_key(arrived.command)
+        return Message(arrived.command.body, key, self._link.context.clock.time())
+
+
+def _expect(arrived: Arrived, times: int) -> None:
+    if arrived.handed is not None:
+        arrived.handed.left = times

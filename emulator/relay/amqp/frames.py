@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from struct import Struct
-from typing import Final, cast
+from typing import Any, Final, cast
 
 from pamqp.base import Frame
 from pamqp.exceptions import UnmarshalingException
 from pamqp.frame import marshal, unmarshal
+from pamqp.header import ContentHeader
 
 from emulator.http.body_memory import ARRIVING, NO_ROOM
 from emulator.http.limits import SLICE_BYTES
@@ -26,6 +27,9 @@ _SIZE: Final = Struct(">Q")
 _TAG: Final = Struct(">Q")
 _END: Final = 0xCE
 _TYPES: Final = (1, 2, 3, 8)
+_KEY_HEADER: Final = "partition-key"
+ARGUMENTS: Final = 11
+"""The offset of the arguments in the frame of a method."""
 _SIZE_AT: Final = 11
 """The offset of the body size in a header frame."""
 
@@ -194,6 +198,20 @@ def decode_frame(frame: bytes) -> Frame:
         return cast("Frame", unmarshal(frame)[2])
     except (UnmarshalingException, ValueError, LookupError) as error:
         raise NotAmqpError(str(error)) from error
+
+
+def read_headers(command: Command) -> dict[str, Any]:
+    """Read the headers of a command's content; none when they are missing or not readable."""
+    try:
+        header = cast("ContentHeader", decode_frame(command.frames[1]))
+    except NotAmqpError:
+        return {}
+    return header.properties.headers or {}
+
+
+def read_partition_key(command: Command) -> str:
+    """Read the partition key in the headers of a command's content; empty when there is none."""
+    return str(read_headers(command).get(_KEY_HEADER, ""))
 
 
 def replace_body(frames: Sequence[bytes], data: bytes, frame_max: int) -> list[bytes]:

@@ -4,23 +4,28 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Final, NamedTuple
 
 from pamqp import commands
 
 from emulator.faults.fault import Call, Item
-from emulator.faults.fault_point import CallFailedError
 from emulator.faults.faulted_message import Message
 from emulator.relay.amqp.amqp_tap import Tap
 from emulator.relay.amqp.channel_link import ChannelLink
 from emulator.relay.amqp.confirms import Confirms
-from emulator.relay.amqp.delivering import read_partition_key
-from emulator.relay.amqp.frames import Command, Method, read_delivery_tag, read_short_string, replace_body
+from emulator.relay.amqp.frames import (
+    ARGUMENTS,
+    Command,
+    Method,
+    read_delivery_tag,
+    read_partition_key,
+    read_short_string,
+    replace_body,
+)
 from emulator.relay.amqp.refusals import Answer, Refusal, refusal
 
 _TICKET_BYTES: Final = 2
-_ARGUMENTS: Final = 11
 _MANDATORY: Final = 1
 
 
@@ -33,7 +38,7 @@ class PublishTarget:
     __slots__ = ("bits_at", "channel", "exchange", "routing_key")
 
     def __init__(self, frame: bytes) -> None:
-        self.exchange, at = read_short_string(frame, _ARGUMENTS + _TICKET_BYTES)
+        self.exchange, at = read_short_string(frame, ARGUMENTS + _TICKET_BYTES)
         self.routing_key, self.bits_at = read_short_string(frame, at)
         self.channel = self.exchange or self.routing_key
 
@@ -133,15 +138,9 @@ class Publishes:
                 call = await self._faults.wait_while_throttled(call, lambda: self._plan(command))
             finally:
                 self._link.context.peers.unblock()
-
-        async def put(items: Sequence[Item], turn: int) -> list[None]:
-            self._put(command, items[0], call, turn)
-            return [None]
-
-        try:
-            (failure,) = await self._faults.publish(call, put)
-        except CallFailedError as failed:
-            failure = failed.failure
+        failure = await self._faults.publish_one(
+            call, lambda item, turn: self._put(command, item, call, turn)
+        )
         if failure is None:
             return
         if not failure.written and self._confirms is not None:
@@ -200,11 +199,8 @@ class Publishes:
 
     def _answered(self, command: Command) -> None:
         frame = command.frames[0]
-        tag, multiple, acked = (
-            read_delivery_tag(frame, _ARGUMENTS),
-            bool(frame[_ARGUMENTS + 8] & 1),
-            command.method == Method.ACK,
-        )
+        tag, multiple = read_delivery_tag(frame, ARGUMENTS), bool(frame[ARGUMENTS + 8] & 1)
+        acked = command.method == Method.ACK
         if self._confirms is None:
             self._link.to_client(command)
             return
