@@ -305,7 +305,7 @@ def _fault_engine(
         clock,
         events,
         control=lambda operation, request: streams.call(operation, request, home),
-        streams=lambda: [view.name for view in streams.streams(home)],
+        streams=lambda: streams.names(home),
         served=served,
         targets=find_containers(settings.containers) | named,
     )

@@ -187,6 +187,11 @@ class Engine:
                 forget_expired(self._registry, stream)
             return [view(self._registry, stream) for stream in streams]
 
+    def names(self, scope: Scope) -> list[str]:
+        """The names of the streams of an account in a region."""
+        with self._registry.lock:
+            return [stream.name for stream in self._registry.settle_all(scope)]
+
     def scopes(self) -> list[Scope]:
         """Every account and region that has a stream."""
         with self._registry.lock:

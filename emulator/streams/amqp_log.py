@@ -62,7 +62,7 @@ class AmqpLog:
             self._stack.enter_context(own.subscribed(partial(_forward_damage, events)))
         self._engine = Engine(directory, clock, own)
         self._home = home
-        self._known = {view.name for view in self._engine.streams(home)}
+        self._known = set(self._engine.names(home))
 
     def record(self, channel: str, messages: Sequence[Entry]) -> None:
         """Record messages with their routing keys. Raises KinesisError."""
@@ -101,6 +101,10 @@ class AmqpLog:
 
     def scopes(self) -> list[Scope]:
         return [self._home] if self._known else []
+
+    def names(self, scope: Scope) -> list[str]:
+        names = self._engine.names(self._home) if scope == self._home else []
+        return [stream_of_channel(_decode_name(name)) for name in names]
 
     def streams(self, scope: Scope) -> list[StreamView]:
         views = self._engine.streams(self._home) if scope == self._home else []

@@ -17,6 +17,9 @@ class StreamService(Protocol):
     def scopes(self) -> list[Scope]:
         """Every account and region with a stream."""
 
+    def names(self, scope: Scope, /) -> list[str]:
+        """The names of the streams of an account and region, without what is in them."""
+
     def streams(self, scope: Scope, /) -> list[StreamView]:
         """Every stream of an account and region, by name."""
 

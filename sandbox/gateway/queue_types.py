@@ -81,7 +81,7 @@ class MockQueues:
         self.engine = Engine(None, clock, Events(clock))
 
     def channel(self, name: str, checkpoints: Checkpoints | None = None) -> MemoryChannel:
-        if not any(view.name == name for view in self.engine.streams(DEFAULT_SCOPE)):
+        if name not in self.engine.names(DEFAULT_SCOPE):
             try:
                 self.engine.call("CreateStream", {"StreamName": name, "ShardCount": 2}, DEFAULT_SCOPE)
             except KinesisError as error:

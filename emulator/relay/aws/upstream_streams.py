@@ -90,6 +90,9 @@ class UpstreamStreams:
     def scopes(self) -> list[Scope]:
         return [self._home]
 
+    def names(self, scope: Scope) -> list[str]:
+        return [view.name for view in self.streams(scope)]
+
     def streams(self, _scope: Scope) -> list[StreamView]:
         """Every stream and its shards, some seconds old at most. The counts are of the records read."""
         with self._listing:
