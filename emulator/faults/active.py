@@ -6,9 +6,8 @@ from collections import OrderedDict
 from typing import Any, Final, NamedTuple
 
 from emulator.faults.attributes import read_attributes
-from emulator.faults.fault import Direction, FaultType, Phase
+from emulator.faults.fault import Direction, FaultType, Hold, Kind, Phase
 from emulator.faults.faulted_message import Message
-from emulator.faults.holding import Hold
 from emulator.faults.when import read_when
 from emulator.rng import Chance, Draws
 from rdss_sandbox.shapes.faults import Fault
@@ -99,9 +98,13 @@ class ActiveFault:
     def channel(self) -> str:
         return self._record.channel
 
-    @property
-    def enabled(self) -> bool:
-        return self._record.enabled
+    def strikes_on(self, kind: Kind, direction: Direction) -> bool:
+        """Whether it may strike there. A publish sets off the control faults that are not timed."""
+        if not self._record.enabled or kind not in self.type.kinds:
+            return False
+        if self.direction is Direction.CONTROL:
+            return direction is Direction.PUBLISH and not self.timed
+        return self.direction is direction
 
     def can_strike(self, now: float) -> bool:
         """Whether it may strike, now or later: it is enabled, below its limit, and its time is not over."""

@@ -41,7 +41,7 @@ from emulator.faults.fault_index import FaultIndex
 from emulator.faults.faulted_message import Message
 from emulator.faults.injection import Handlers, Injection, build_injection, strike
 from emulator.faults.registry import TYPES, known_type
-from emulator.faults.rules import check_record, select_faults
+from emulator.faults.rules import check_record
 from emulator.faults.targets import find_target
 from emulator.faults.timers import Timers
 from emulator.rng import Chance
@@ -244,8 +244,13 @@ class FaultEngine:
         self._clock.nudge()
 
     def _update_indexes(self) -> None:
-        for (direction, kind), index in self._indexes.items():
-            index.replace(select_faults(self._faults.values(), direction, kind))
+        in_order = sorted(self._faults.values(), key=lambda fault: (fault.type.phase, fault.name))
+        striking = [
+            [fault for fault in in_order if fault.strikes_on(kind, direction)]
+            for direction, kind in self._indexes
+        ]
+        for index, faults in zip(self._indexes.values(), striking, strict=True):
+            index.replace(faults)
 
     def _activate(self, record: Fault, type_: FaultType, before: ActiveFault | None = None) -> ActiveFault:
         check_record(record, type_, self._channels)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum, StrEnum
 from typing import Any, Final, Literal, NamedTuple, Protocol, TypeAlias
 
 from emulator.faults.faulted_message import Message
-from emulator.faults.holding import Hold, Moment, latest
 from emulator.rng import Draws
 
 
@@ -22,6 +21,30 @@ LONGEST_TEXT: Final = 1_000
 """Characters."""
 THROTTLED: Final = "ProvisionedThroughputExceededException"
 """The code of a failure for lack of throughput."""
+
+
+class Hold:
+    """Shared by everything that one fault delays, which ends with the fault.
+
+    ``ended`` once the fault is removed or switched off.
+    """
+
+    __slots__ = ("ended",)
+
+    def __init__(self) -> None:
+        self.ended = False
+
+
+class Moment(NamedTuple):
+    """A delay in seconds, or a moment in seconds since the epoch, that counts until ``hold`` has ended."""
+
+    hold: Hold
+    seconds: float
+
+
+def latest(moments: Iterable[Moment]) -> float:
+    """The greatest ``seconds`` among the moments whose hold has not ended; 0 when there are none."""
+    return max((seconds for hold, seconds in moments if not hold.ended), default=0.0)
 
 
 class Direction(StrEnum):

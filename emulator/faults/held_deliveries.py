@@ -9,10 +9,9 @@ from math import inf
 from typing import Any, Final, Generic, NamedTuple, Protocol, TypeVar
 
 from emulator.faults.delayed_deliveries import DelayedDeliveries, Due
-from emulator.faults.fault import Call, Failure
+from emulator.faults.fault import Call, Failure, Hold, Moment
 from emulator.faults.fault_point import CallFailedError, FaultPoint
 from emulator.faults.faulted_message import Message
-from emulator.faults.holding import Hold, Moment
 
 _Record = TypeVar("_Record")
 _EVERYTHING: Final = 1 << 30

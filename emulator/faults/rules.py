@@ -1,12 +1,11 @@
-"""The rules of a fault: whether it is valid, and where it strikes."""
+"""The rules of a fault: whether it is valid, and which channels it means."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from fnmatch import fnmatchcase
 
-from emulator.faults.active import ActiveFault
-from emulator.faults.fault import LONGEST_TEXT, Direction, FaultRefusedError, FaultType, Kind
+from emulator.faults.fault import LONGEST_TEXT, FaultRefusedError, FaultType, Kind
 from rdss_sandbox.shapes.faults import Fault
 
 
@@ -25,26 +24,9 @@ def check_record(fault: Fault, type_: FaultType, channels: Iterable[tuple[str, K
     _check_kind(fault, type_, channels)
 
 
-def select_faults(faults: Iterable[ActiveFault], direction: Direction, kind: Kind) -> list[ActiveFault]:
-    """Select the faults that may strike in ``direction`` on channels of a kind, sorted by phase."""
-    found = [
-        fault
-        for fault in faults
-        if fault.enabled and kind in fault.type.kinds and _strikes_in(fault, direction)
-    ]
-    return sorted(found, key=lambda fault: (fault.type.phase, fault.name))
-
-
 def matches_channel(wanted: str, name: str, kind: Kind) -> bool:
     """Whether the glob ``wanted`` matches the channel's ``name`` or its ``kind:name``."""
     return fnmatchcase(name, wanted) or fnmatchcase(f"{kind}:{name}", wanted)
-
-
-def _strikes_in(fault: ActiveFault, direction: Direction) -> bool:
-    """Whether the fault strikes in ``direction``. A publish sets off control faults that are not timed."""
-    if fault.direction is Direction.CONTROL:
-        return direction is Direction.PUBLISH and not fault.timed
-    return fault.direction is direction
 
 
 def _check_kind(fault: Fault, type_: FaultType, channels: Iterable[tuple[str, Kind]]) -> None:

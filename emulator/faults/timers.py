@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from emulator.clock import Clock
 from emulator.events import Events
-from emulator.faults.holding import Hold
+from emulator.faults.fault import Hold
 from emulator.scheduler import Scheduler, Task
 
 

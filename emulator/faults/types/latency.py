@@ -6,8 +6,7 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from emulator.faults.fault import Attribute, Direction, Done, FaultRefusedError, FaultType, Hit, Phase
-from emulator.faults.holding import Moment
+from emulator.faults.fault import Attribute, Direction, Done, FaultRefusedError, FaultType, Hit, Moment, Phase
 from emulator.rng import Draws
 
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from emulator.faults.fault import Attribute, Direction, Done, FaultType, Hit, Phase
-from emulator.faults.holding import Moment
+from emulator.faults.fault import Attribute, Direction, Done, FaultType, Hit, Moment, Phase
 
 
 def inject(hit: Hit) -> Done:

@@ -20,9 +20,8 @@ from emulator.clock import Clock
 from emulator.events import Events
 from emulator.faults.delayed_deliveries import DelayedDeliveries
 from emulator.faults.engine import FaultEngine
-from emulator.faults.fault import Item, Kind
+from emulator.faults.fault import Hold, Item, Kind, Moment
 from emulator.faults.faulted_message import Message
-from emulator.faults.holding import Hold, Moment
 from emulator.faults.registry import TYPES
 from emulator.faults.targets import Process
 from emulator.faults.types.latency import draw_seconds
