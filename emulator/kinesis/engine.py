@@ -21,7 +21,7 @@ from emulator.kinesis.sequence_numbers import number, position
 from emulator.kinesis.shard_subscriptions import Subscription
 from emulator.kinesis.stored_records import StoredRecord, stored
 from emulator.kinesis.stream_registry import Registry
-from emulator.kinesis.views import StreamView, forget_expired, view
+from emulator.kinesis.views import StreamView, view
 from rdss_sandbox.shapes.readers import Reader as ReaderView
 from rdss_sandbox.shapes.streams import Shard as ShardView
 
@@ -184,7 +184,7 @@ class Engine:
         with self._registry.lock:
             streams = self._registry.settle_all(scope)
             for stream in streams:
-                forget_expired(self._registry, stream)
+                self._registry.forget_expired(stream)
             return [view(self._registry, stream) for stream in streams]
 
     def names(self, scope: Scope) -> list[str]:

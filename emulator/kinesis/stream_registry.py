@@ -224,12 +224,23 @@ class Registry:
         """Raise LimitExceededException when ``more`` open shards are too many for the account."""
         self.limits.new_shards(scope, sum(len(stream.open_shards) for stream in self.settle_all(scope)), more)
 
-    def expire_shards(self, stream: Stream) -> None:
-        """Forget the shards that were closed before the trim horizon: all their records are gone."""
+    def expire_shards(self, stream: Stream) -> int:
+        """Forget the shards that were closed before the trim horizon, since all their records are gone.
+
+        Returns the horizon, in ms since the epoch.
+        """
         horizon = stream.advance_horizon(self.now_ms())
         kept = [shard for shard in stream.state.shards if shard.closed is None or shard.closed >= horizon]
         if len(kept) < len(stream.state.shards):
             self.save(changed(stream.state, shards=kept))
+        return horizon
+
+    def forget_expired(self, stream: Stream) -> None:
+        """Forget the shards and the records of a stream that are past its trim horizon."""
+        horizon = self.expire_shards(stream)
+        for shard in stream.shards.values():
+            if not shard.unused:
+                shard.records.trim(horizon)
 
     def sync(self, shards: Iterable[Shard]) -> None:
         """With ``fsync``, return when the records of ``shards`` are on disk. Raises InternalFailure."""

@@ -23,17 +23,8 @@ class StreamView(NamedTuple):
     generation: str
 
 
-def forget_expired(registry: Registry, stream: Stream) -> None:
-    """Forget the shards and the records of a stream that are past its trim horizon."""
-    registry.expire_shards(stream)
-    horizon = stream.advance_horizon(registry.now_ms())
-    for shard in stream.shards.values():
-        if not shard.unused:
-            shard.records.trim(horizon)
-
-
 def view(registry: Registry, stream: Stream) -> StreamView:
-    """The stream's present state. Callers call ``forget_expired`` first."""
+    """The stream's present state. Callers call ``Registry.forget_expired`` first."""
     shards = [_shard_view(stream, shard) for shard in stream.shards.values()]
     if any(shard.passed is not None for shard in stream.shards.values()):
         shards = [
