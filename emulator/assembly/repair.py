@@ -49,13 +49,14 @@ def repair(directory: Path, *, dry_run: bool = False) -> list[Repair]:
     """
     with hold_lock(directory), TemporaryDirectory() as folder, closing(Payloads(directory)) as payloads:
         salvaged = SalvagedPayloads(payloads, Path(folder))
-        done = [_repaired(path, directory, dry_run, salvaged) for path in _files(directory)]
+        repairs = _Repairs(directory, dry_run, salvaged)
+        done = [repairs.repair(path) for path in _list_files(directory)]
         # Last: until nothing refers to them any more, a repair that is cut off can be done again.
-        done += [_payloads(number, directory, dry_run, salvaged) for number in salvaged.damage]
+        done += [repairs.remove_payloads(number) for number in salvaged.damage]
         return [found for found in done if found is not None]
 
 
-def _files(directory: Path) -> list[Path]:
+def _list_files(directory: Path) -> list[Path]:
     files = (
         path
         for path in sorted(directory.rglob("*"))
@@ -64,91 +65,137 @@ def _files(directory: Path) -> list[Path]:
     return [path for path in files if path.relative_to(directory).parts[0] not in _NOT_OURS]
 
 
-def _repaired(path: Path, directory: Path, dry_run: bool, salvaged: SalvagedPayloads) -> Repair | None:
-    if path.suffix == ".log":
-        return _log(path, directory, dry_run)
-    if path.suffix == ".packed":
-        return _packed(path, directory, dry_run, salvaged)
-    if path.suffix == ".db":
-        return _database(path, directory, dry_run)
-    if path.suffix == ".json":
-        return _document(path, directory, dry_run)
-    if path.name == "checkpoint":
-        return _checkpoint(path, directory, dry_run)
-    return None
+class _Repairs:
+    """The repairs of one directory. Each method returns None when the file needs none."""
 
+    def __init__(self, directory: Path, dry_run: bool, salvaged: SalvagedPayloads) -> None:
+        self._directory = directory
+        self._dry_run = dry_run
+        self._salvaged = salvaged
 
-def _log(path: Path, directory: Path, dry_run: bool) -> Repair | None:
-    found = salvage(path)
-    if found is None:
+    def repair(self, path: Path) -> Repair | None:
+        """Repair a file by its kind. Files of other kinds are left alone."""
+        if path.suffix == ".log":
+            return self._repair_log(path)
+        if path.suffix == ".packed":
+            return self._repair_packed(path)
+        if path.suffix == ".db":
+            return self._repair_database(path)
+        if path.suffix == ".json":
+            return self._remove_document(path)
+        if path.name == "checkpoint":
+            return self._repair_checkpoint(path)
         return None
-    first = found.damage[0]
-    aside = None
-    if not dry_run:
-        whole = path.with_suffix(".repaired")
-        write_kept(path, found.kept, whole)
-        aside = put_aside(path, directory)
-        put_in_place(whole, path)
-        if _is_segment(path):
-            _renumber(path, found)
-    return Repair(
-        str(path),
-        first.start,
-        first.reason,
-        kept=found.lines,
-        lost_bytes=sum(each.end - each.start for each in found.damage),
-        put_aside=str(aside) if aside else None,
-    )
 
+    def remove_payloads(self, number: int) -> Repair:
+        """Put a damaged payload file aside. What can be read of it is in the segments that referred to it."""
+        path, damage = self._salvaged.payloads.path_of(number), self._salvaged.damage[number]
+        size = path.stat().st_size
+        lost = sum(each.end - each.start for each in blocks(path).damage if each.end < size)
+        aside = self._put_aside(path)
+        return Repair(str(path), damage.position, damage.reason, lost_bytes=lost, put_aside=aside)
 
-def _packed(path: Path, directory: Path, dry_run: bool, salvaged: SalvagedPayloads) -> Repair | None:
-    """A compressed segment becomes one that is not, of what can be read.
+    def _put_aside(self, path: Path) -> str | None:
+        return None if self._dry_run else str(put_aside(path, self._directory))
 
-    So does a whole one that refers to a damaged file, since that is put aside.
-    """
-    whole, kept_part, log = (path.with_suffix(suffix) for suffix in (".unpacked", ".repaired", ".log"))
-    damage = None if log.exists() else _damage(path, salvaged)
-    if damage is None:
+    def _repair_log(self, path: Path) -> Repair | None:
+        found = salvage(path)
+        if found is None:
+            return None
+        first, aside = found.damage[0], None
+        if not self._dry_run:
+            whole = path.with_suffix(".repaired")
+            write_kept(path, found.kept, whole)
+            aside = self._put_aside(path)
+            put_in_place(whole, path)
+            if _is_segment(path):
+                _renumber(path, found)
+        lost = sum(each.end - each.start for each in found.damage)
+        return Repair(
+            str(path), first.start, first.reason, kept=found.lines, lost_bytes=lost, put_aside=aside
+        )
+
+    def _repair_packed(self, path: Path) -> Repair | None:
+        """Replace a compressed segment by an uncompressed one of what can be read.
+
+        An undamaged one that refers to a damaged payload file is replaced too, since that is put aside.
+        """
+        whole, kept_part, log = (path.with_suffix(suffix) for suffix in (".unpacked", ".repaired", ".log"))
+        damage = None if log.exists() else self._find_damage(path)
+        if damage is None:
+            return None
+        aside = None
+        try:
+            unpack(path, whole, self._salvaged.read)
+            found = blocks(whole)
+            if not self._dry_run:
+                write_kept(whole, found.kept, kept_part)
+                aside = self._put_aside(path)
+                put_in_place(kept_part, log)
+        finally:
+            whole.unlink(missing_ok=True)
+        here = damage.path == path
+        return Repair(
+            str(path),
+            damage.position if here else 0,
+            damage.reason if here else f"of {damage.path}, to which it refers: {damage.reason}",
+            kept=found.lines,
+            lost_bytes=sum(each.end - each.start for each in found.damage),
+            put_aside=aside,
+        )
+
+    def _find_damage(self, path: Path) -> DamagedLogError | None:
+        """Find the damage of a compressed segment, or of a payload file to which it refers."""
+        damage = packed_damage(path, self._salvaged.payloads)
+        if damage is not None:
+            return damage
+        files = PackedStorage.open(path)[0].files
+        return next((self._salvaged.damage[file] for file in files if file in self._salvaged.damage), None)
+
+    def _repair_checkpoint(self, path: Path) -> Repair | None:
+        """Put a damaged checkpoint of topics aside: the topics are then built from their log.
+
+        If the log's first segments are gone, an empty checkpoint says where the log begins.
+        """
+        from emulator.topics.engine.checkpoints import read_checkpoint, write_empty_checkpoint
+
+        if read_checkpoint(path) is not None:
+            return None
+        size = path.stat().st_size
+        aside = self._put_aside(path)
+        first = min((int(each.stem) for each in path.parent.glob("*.log") if _is_segment(each)), default=1)
+        if not self._dry_run and first > 1:
+            write_empty_checkpoint(path, first)
+        return Repair(str(path), 0, "it does not match its checksum", lost_bytes=size, put_aside=aside)
+
+    def _remove_document(self, path: Path) -> Repair | None:
+        try:
+            json.loads(path.read_bytes())
+        except ValueError as error:
+            position, size = getattr(error, "pos", 0), path.stat().st_size
+            reason = f"it is no JSON ({error})"
+            return Repair(str(path), position, reason, lost_bytes=size, put_aside=self._put_aside(path))
         return None
-    aside = None
-    try:
-        unpack(path, whole, salvaged.read)
-        found = blocks(whole)
-        if not dry_run:
-            write_kept(whole, found.kept, kept_part)
-            aside = put_aside(path, directory)
-            put_in_place(kept_part, log)
-    finally:
-        whole.unlink(missing_ok=True)
-    here = damage.path == path
-    return Repair(
-        str(path),
-        damage.position if here else 0,
-        damage.reason if here else f"of {damage.path}, to which it refers: {damage.reason}",
-        kept=found.lines,
-        lost_bytes=sum(each.end - each.start for each in found.damage),
-        put_aside=str(aside) if aside else None,
-    )
 
-
-def _damage(path: Path, salvaged: SalvagedPayloads) -> DamagedLogError | None:
-    """What is wrong with a compressed segment or any payload file to which it refers."""
-    damage = packed_damage(path, salvaged.payloads)
-    if damage is not None:
-        return damage
-    files = PackedStorage.open(path)[0].files
-    return next((salvaged.damage[file] for file in files if file in salvaged.damage), None)
-
-
-def _payloads(number: int, directory: Path, dry_run: bool, salvaged: SalvagedPayloads) -> Repair:
-    """What can be read of a payload file is in the segments that referred to it."""
-    path, damage = salvaged.payloads.path_of(number), salvaged.damage[number]
-    size = path.stat().st_size
-    lost = sum(each.end - each.start for each in blocks(path).damage if each.end < size)
-    aside = None if dry_run else put_aside(path, directory)
-    return Repair(
-        str(path), damage.position, damage.reason, lost_bytes=lost, put_aside=str(aside) if aside else None
-    )
+    def _repair_database(self, path: Path) -> Repair | None:
+        trouble = _check_database(path)
+        if not trouble:
+            return None
+        kept, aside = 0, None
+        if not self._dry_run:
+            copy = path.with_suffix(".repaired")
+            copy.unlink(missing_ok=True)
+            # The message index is built from the streams, so its rows are not worth a copy.
+            kept = 0 if path.name == _INDEX else _copy_database(path, copy)
+            aside = self._put_aside(path)
+            for suffix in ("-wal", "-shm"):
+                beside = path.with_name(path.name + suffix)
+                if beside.exists():
+                    shutil.move(beside, f"{aside}{suffix}")
+            if kept:
+                put_in_place(copy, path)
+            copy.unlink(missing_ok=True)
+        return Repair(str(path), 0, trouble, kept=kept, put_aside=aside)
 
 
 def _is_segment(path: Path) -> bool:
@@ -156,65 +203,18 @@ def _is_segment(path: Path) -> bool:
 
 
 def _renumber(path: Path, found: Salvage) -> None:
-    """Have nobody give the numbers again that lost lines had, nor take the index of the file as it was."""
+    """Remove the index of the damaged file, and see that the numbers of lost lines are not used again."""
     path.with_suffix(".index").unlink(missing_ok=True)
     kept_to = found.kept[-1].end if found.kept else 0
     if found.damage[-1].start >= kept_to and path == max(path.parent.glob("*.log")):
         skip_lost_numbers(path.parent, max(found.next, int(path.stem)))
 
 
-def _checkpoint(path: Path, directory: Path, dry_run: bool) -> Repair | None:
-    """Topics are made from their log; where the log no longer begins at its beginning, from what it has."""
-    from emulator.topics.engine.checkpoints import read_checkpoint, write_empty_checkpoint
-
-    if read_checkpoint(path) is not None:
-        return None
-    aside = None if dry_run else put_aside(path, directory)
-    first = min((int(each.stem) for each in path.parent.glob("*.log") if _is_segment(each)), default=1)
-    if not dry_run and first > 1:
-        write_empty_checkpoint(path, first)
-    size = (aside or path).stat().st_size
-    reason = "it does not match its checksum"
-    return Repair(str(path), 0, reason, lost_bytes=size, put_aside=str(aside) if aside else None)
-
-
-def _document(path: Path, directory: Path, dry_run: bool) -> Repair | None:
-    try:
-        json.loads(path.read_bytes())
-    except ValueError as error:
-        position = getattr(error, "pos", 0)
-        size = path.stat().st_size
-        aside = None if dry_run else put_aside(path, directory)
-        reason = f"it is no JSON ({error})"
-        return Repair(str(path), position, reason, lost_bytes=size, put_aside=str(aside) if aside else None)
-    return None
-
-
-def _database(path: Path, directory: Path, dry_run: bool) -> Repair | None:
-    trouble = _trouble(path)
-    if not trouble:
-        return None
-    kept, aside = 0, None
-    if not dry_run:
-        copy = path.with_suffix(".repaired")
-        copy.unlink(missing_ok=True)
-        # The index of messages is made from the streams; a copy of it would be worth less.
-        kept = 0 if path.name == _INDEX else _copied(path, copy)
-        aside = put_aside(path, directory)
-        for suffix in ("-wal", "-shm"):
-            beside = path.with_name(path.name + suffix)
-            if beside.exists():
-                shutil.move(beside, aside.with_name(aside.name + suffix))
-        if kept:
-            put_in_place(copy, path)
-        copy.unlink(missing_ok=True)
-    return Repair(str(path), 0, trouble, kept=kept, put_aside=str(aside) if aside else None)
-
-
-def _trouble(path: Path) -> str:
-    """What SQLite says of it; "" when it is well. Looked at is a copy: SQLite tidies up what it opens."""
+def _check_database(path: Path) -> str:
+    """Return what SQLite finds wrong with a database; "" when it is sound."""
     with TemporaryDirectory() as folder:
-        copy = _copy(path, Path(folder))
+        # A copy is checked, because SQLite changes the files of a database that it opens.
+        copy = _copy_files(path, Path(folder))
         try:
             with closing(sqlite3.connect(copy)) as db:
                 said = str(db.execute("PRAGMA integrity_check(1)").fetchone()[0])
@@ -223,8 +223,8 @@ def _trouble(path: Path) -> str:
     return "" if said == "ok" else " ".join(said.split())
 
 
-def _copy(path: Path, folder: Path) -> Path:
-    """A copy of a database, with what of it is not yet in its file."""
+def _copy_files(path: Path, folder: Path) -> Path:
+    """Copy a database and its write-ahead log into a folder, and return the copy."""
     for suffix in ("", "-wal"):
         beside = path.with_name(path.name + suffix)
         if beside.exists():
@@ -232,33 +232,33 @@ def _copy(path: Path, folder: Path) -> Path:
     return folder / path.name
 
 
-def _copied(path: Path, copy: Path) -> int:
-    """Copy every row that can be read; how many those are."""
+def _copy_database(path: Path, copy: Path) -> int:
+    """Copy the tables with every row that can be read, and return the number of rows."""
     kept = 0
     with (
         TemporaryDirectory() as folder,
-        closing(sqlite3.connect(_copy(path, Path(folder)))) as old,
+        closing(sqlite3.connect(_copy_files(path, Path(folder)))) as old,
         closing(sqlite3.connect(copy)) as new,
     ):
         with suppress(sqlite3.DatabaseError):
             version = old.execute("PRAGMA user_version").fetchone()[0]
             new.execute(f"PRAGMA user_version = {int(version)}")
         later: list[str] = []
-        for kind, name, sql in _schema(old):
+        for kind, name, sql in _read_schema(old):
             if kind != "table":
                 later.append(sql)
             elif not name.startswith("sqlite_"):
                 new.execute(sql)
                 kept += _copy_rows(old, new, name)
         for sql in later:
-            # An index over rows that are no longer there may not be possible.
+            # An index that needs the lost rows cannot be made.
             with suppress(sqlite3.DatabaseError):
                 new.execute(sql)
         new.commit()
     return kept
 
 
-def _schema(db: sqlite3.Connection) -> list[tuple[str, str, str]]:
+def _read_schema(db: sqlite3.Connection) -> list[tuple[str, str, str]]:
     try:
         return db.execute("SELECT type, name, sql FROM sqlite_master WHERE sql IS NOT NULL").fetchall()
     except sqlite3.DatabaseError:
@@ -266,16 +266,16 @@ def _schema(db: sqlite3.Connection) -> list[tuple[str, str, str]]:
 
 
 def _copy_rows(old: sqlite3.Connection, new: sqlite3.Connection, table: str) -> int:
-    """From the first row on until one cannot be read, and from the last row back."""
+    """Copy from the first row until one cannot be read, then from the last row back; return how many."""
     quoted = '"' + table.replace('"', '""') + '"'
     before = new.total_changes
     for order in ("", " ORDER BY rowid DESC"):
-        for row in _rows(old, f"SELECT * FROM {quoted}{order}"):  # noqa: S608 -- a table's own name
+        for row in _read_rows(old, f"SELECT * FROM {quoted}{order}"):  # noqa: S608 -- a table's own name
             marks = ", ".join("?" * len(row))
             new.execute(f"INSERT OR IGNORE INTO {quoted} VALUES ({marks})", row)  # noqa: S608 -- as above
     return new.total_changes - before
 
 
-def _rows(db: sqlite3.Connection, query: str) -> Iterator[tuple[object, ...]]:
+def _read_rows(db: sqlite3.Connection, query: str) -> Iterator[tuple[object, ...]]:
     with suppress(sqlite3.DatabaseError):
         yield from db.execute(query)
