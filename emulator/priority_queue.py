@@ -12,7 +12,7 @@ Item = TypeVar("Item")
 class PriorityQueue(Generic[Item]):
     """Items with ranks, lowest first. Items of one rank leave in the order in which they were added.
 
-    It has no clock, no thread and no lock: whoever keeps it asks what is due.
+    It has no clock, no thread and no lock. Its owner asks what is due.
     """
 
     __slots__ = ("_added", "_heap")
@@ -50,7 +50,7 @@ class PriorityQueue(Generic[Item]):
         return taken
 
     def remove(self, item: Item) -> None:
-        """Remove an item wherever it is, in a time that grows with the queue."""
+        """Remove an item at any place. The time grows with the length of the queue."""
         self._heap = [entry for entry in self._heap if entry[2] is not item]
         heapq.heapify(self._heap)
 

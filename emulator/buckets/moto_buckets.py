@@ -23,7 +23,7 @@ OWN_AGENT: Final = "rdss-sandbox-archives"
 
 
 class Buckets:
-    """The buckets that shall exist. They are made at S3's first request, for which moto is imported.
+    """The wanted buckets. They are made at S3's first request, for which moto is imported.
 
     The bodies of the archives' objects are on disk in ``directory``, by default where temporary files are.
     Objects are dated by ``clock``. ``forget`` removes what is stored of all of moto's services.
@@ -47,7 +47,7 @@ class Buckets:
         self.token: str | None = None
 
     def want(self, names: Iterable[str]) -> tuple[str, ...]:
-        """Add buckets to those that shall exist, and return the new ones."""
+        """Add buckets to the wanted ones, and return those that are new."""
         with self._lock:
             new = tuple(name for name in dict.fromkeys(names) if name not in self._wanted)
             self._wanted.extend(new)

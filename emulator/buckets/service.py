@@ -18,7 +18,7 @@ class BucketService(Protocol):
     def started(self) -> bool: ...
 
     def want(self, names: Iterable[str], /) -> tuple[str, ...]:
-        """Add buckets to those that shall exist, and return the new ones."""
+        """Add buckets to the wanted ones, and return those that are new."""
 
     def empty(self) -> None: ...
 

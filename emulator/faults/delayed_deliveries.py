@@ -27,7 +27,7 @@ class DelayedDeliveries(Generic[_Record]):
     """The records of one shard that one reader has not been given yet.
 
     Records leave in the order of their ranks. A hidden record keeps back those behind it,
-    because a shard keeps its order. A record that others shall overtake waits until they
+    because a shard keeps its order. A record that others must overtake waits until they
     have arrived, or until its patience ends. What a removed fault held is due at once.
     """
 
@@ -67,7 +67,7 @@ class DelayedDeliveries(Generic[_Record]):
         rank, entry = self._entries.lowest, self._entries.first
         assert rank is not None
         assert entry is not None
-        # Its rank is beyond the records that have come: those that shall overtake it are still missing.
+        # Its rank is beyond the records that have come: those that must overtake it are still missing.
         waits = int(rank) > self._came
         item = entry[0]
         return max(item.visible_at, item.patient_until if waits else 0.0)

@@ -56,7 +56,7 @@ class UnknownFaultError(LookupError):
 
 
 MOST_FAULTS: Final = 200
-"""In force at a time; each is asked about each message."""
+"""In force at a time. Each message meets every one of them."""
 
 
 class FaultEngine:

@@ -34,7 +34,7 @@ class Scheduler(Protocol):
 class Form(NamedTuple, Generic[_Record]):
     """What the faults see of an adaptor's records: the channel and the message of each.
 
-    ``one_by_one`` says that records come singly. ``planned`` is told how many deliveries each will make.
+    ``one_by_one`` says that records come singly. ``planned`` gets how many deliveries each will make.
     """
 
     channel: Callable[[_Record], str]
@@ -111,7 +111,7 @@ class HeldDeliveries(Generic[_Record]):
 
 
 class PushedDeliveries(Generic[_Record]):
-    """The messages for one reader to whom they are handed over when they are due.
+    """The messages for one reader, handed over when they are due.
 
     ``hand_over`` takes a delivery while there is ``room``. ``fail`` ends the reader, since a fault fails its
     read. A throttled message is met again later, and meanwhile keeps back those behind it. A delayed read

@@ -292,7 +292,7 @@ class Http1Protocol(asyncio.Protocol):
     def _scope(self) -> HttpScope:
         raw_path, _, query = self._url.partition(b"?")
         if not raw_path.startswith(b"/") and b"://" in raw_path:
-            # RFC 9112 section 3.2.2: the target says whom the request is for, whatever Host says.
+            # RFC 9112 section 3.2.2: the host in the target counts, and that in Host does not.
             host, _, rest = raw_path.partition(b"://")[2].partition(b"/")
             raw_path = b"/" + rest
             self._headers = [*(each for each in self._headers if each[0] != b"host"), (b"host", host)]

@@ -8,10 +8,7 @@ from emulator.destinations import Destinations, ForbiddenError, SocketAddress
 
 
 def checked_client(destinations: Destinations, timeout: float | httpx.Timeout) -> httpx.Client:
-    """A client that waits so long for an answer, and raises ``httpx.ConnectError`` for what is forbidden.
-
-    It raises ``httpx.ConnectError`` for a forbidden destination.
-    """
+    """Build a client with this timeout. It raises ``httpx.ConnectError`` for a forbidden destination."""
     return httpx.Client(transport=_Checked(destinations), timeout=timeout, trust_env=False)
 
 

@@ -118,7 +118,7 @@ class _Sniffer(asyncio.Protocol):
             protocol = Http2Protocol(self._connections)
         else:
             protocol = Http1Protocol(self._connections)
-        # ``set_protocol`` does not call the new protocol, so it is told here what it missed.
+        # ``set_protocol`` does not call the new protocol, so what it missed is passed on here.
         self._transport.set_protocol(protocol)
         protocol.connection_made(self._transport)
         protocol.data_received(self._read)

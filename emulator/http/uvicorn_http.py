@@ -163,7 +163,7 @@ class HttpProtocol(HttpToolsProtocol):
         self._in_head = False
         self._unproductive = 0
         if not self.url.startswith(b"/") and b"://" in self.url:
-            # RFC 9112 section 3.2.2: the target says whom the request is for, whatever Host says.
+            # RFC 9112 section 3.2.2: the host in the target counts, and that in Host does not.
             host, _, rest = self.url.partition(b"://")[2].partition(b"/")
             self.url = b"/" + rest
             self.headers[:] = [*(each for each in self.headers if each[0] != b"host"), (b"host", host)]

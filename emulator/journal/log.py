@@ -64,7 +64,7 @@ class Log:
             undo.pop_all()
         log.path, log._fsync = path, fsync
         log._update_inventory()
-        # It has taken its place: whoever was told of an error now would go on with the log that is gone.
+        # The new log is in place. After an error here, the caller would use the old one, which is gone.
         with suppress(OSError):
             sync_folders(path, levels=1)
         return log

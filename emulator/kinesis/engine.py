@@ -239,7 +239,7 @@ class Engine:
                     if written:
                         self._packing.wake()
         # Without the lock: while one call waits for the disk, others write, and their flushes are shared.
-        # Readers are told only after the flush, so that they see nothing that a power cut can undo.
+        # Readers are woken only after the flush, so that they see nothing that a power cut can undo.
         registry.sync(written)
         for stream, shard in touched:
             for callback in tuple(self._on_records):

@@ -36,7 +36,7 @@ class Readers:
         self._hold(iterator, Reader(iterator.created))
 
     def go_on(self, used: ShardIterator, following: ShardIterator | None, records: int) -> None:
-        """Follow a reader: GetRecords used up ``used`` and returned ``following`` and so many ``records``.
+        """Follow a reader: GetRecords used ``used``, and returned ``following`` and this many ``records``.
 
         ``following`` is None at the end of a shard: the reader is forgotten.
         """

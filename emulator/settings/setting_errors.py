@@ -1,4 +1,4 @@
-"""What is said of a setting that cannot be used: where it stands, what is wrong, and what would do."""
+"""The texts for settings that cannot be used: their place, what is wrong, and what is allowed."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def describe_error(
 
 
 def describe_unknown_key(name: str, keys: tuple[str, ...]) -> str:
-    """What is said of a key that nobody knows."""
+    """Describe an unknown key, with the known one that is like it."""
     from difflib import get_close_matches
 
     close = get_close_matches(name, keys, 1)

@@ -102,7 +102,7 @@ class TopicService:
     def look(self) -> None:
         """Tell of what was not written whole or is damaged, by opening the logs if one does not end well.
 
-        What is damaged is not repaired: whoever opens the topics is answered with it.
+        Damage is not repaired: opening the topics then raises DamagedLogError.
         """
         if self._directory is None or _end_well(self._directory):
             return
@@ -113,7 +113,7 @@ class TopicService:
         except DamagedLogError as error:
             self._events.emit("journal.damaged", file=str(error.path), why=str(error))
         except BadDefinitionError:
-            # Nothing of it is the log's: whoever opens the topics is told.
+            # The log itself cannot be read. Opening the topics will raise the error.
             return
         finally:
             self.close()

@@ -13,7 +13,7 @@ def reset(control: str | None) -> None:
     """Remove every message, object and fault, set the clock to real time, and create the streams again.
 
     Queues, topics and asynchronous messages are emptied too. What an application or adaptor of the command
-    line keeps is its own: it begins anew with the new streams the next time it is started.
+    line keeps is its own: it starts over with the new streams the next time it is started.
     """
     with connect(control) as client:
         found = client.reset()

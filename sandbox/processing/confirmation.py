@@ -33,7 +33,7 @@ _MAX_REDIRECTS: Final = 5
 
 
 class Confirmation(msgspec.Struct, frozen=True):
-    """The end of a message, as its source system is told it.
+    """The end of a message, as its source system gets it.
 
     ``result`` is OK, SKIPPED, FAILED or CANCEL. ``additional_info`` gives the reason and the business errors.
     ``time`` is in seconds since the epoch. ``body`` is the message as it arrived. ``step`` tells two ends of
@@ -75,7 +75,7 @@ class ConfirmationCallback(Protocol):
 
 
 class LogConfirmation:
-    """Writes a line to the log; no source system is told."""
+    """Writes a line to the log; no source system is notified."""
 
     def __call__(self, confirmation: Confirmation, /) -> None:
         info = f": {confirmation.additional_info}" if confirmation.additional_info else ""

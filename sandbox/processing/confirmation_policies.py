@@ -1,4 +1,4 @@
-"""How source systems are told of the ends of their messages, as the integration file declares it."""
+"""How source systems are notified of the ends of their messages, as the integration file declares it."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ FRAMEWORK_FIELDS: Final = {
 
 
 class ConfirmationPolicy(msgspec.Struct, frozen=True, kw_only=True):
-    """Which ends a source is told, how many retries there are, and the seconds between them.
+    """The ends that a source is notified of, how many retries there are, and the seconds between them.
 
     None takes the value of the parameters.
     """

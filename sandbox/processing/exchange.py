@@ -117,7 +117,7 @@ class Exchange:
     ) -> bytes | None:
         """Call as ``call`` does, but collect a business error instead of raising it, and return None.
 
-        The source is told the collected errors at the end. The call counts as made.
+        The source gets the collected errors at the end. The call counts as made.
         """
         name = self._calls.build_name(self.message, target, kind, key, operation)
         try:
@@ -128,7 +128,7 @@ class Exchange:
             return None
 
     def business_error(self, error: BusinessError | str) -> None:
-        """Collect a business error; the source is told it when the message ends."""
+        """Collect a business error; the source gets it when the message ends."""
         self.business_errors.append(str(error))
 
     def funnel(self, value: str, component: str) -> None:

@@ -1,4 +1,4 @@
-"""The integration of a sandbox: its routes, the systems they call, and how source systems are told."""
+"""The integration of a sandbox: its routes, the systems they call, and how source systems are notified."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class DeclaredRoute(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Integration(msgspec.Struct, frozen=True):
-    """Systems by name, routes, parameters, and by source system (or ``*``) how it is told.
+    """Systems by name, routes, parameters, and by source system (or ``*``) how it is notified.
 
     ``origins`` gives by source system the file and line of its declaration.
     """

@@ -166,7 +166,7 @@ class Processing:
             (self.confirmations.period, self.confirmations.send_due),
             (self.parameters.lease / _RENEWALS_PER_LEASE, self.maintain_leases),
         ):
-            # Each has a thread of its own: leases are renewed while a slow source is told of an end.
+            # Each has a thread of its own: leases are renewed while a slow source is notified of an end.
             scheduler = Scheduler(self.clock, "processing", self._emit_failure)
             self._maintained.append((scheduler, scheduler.every(period, work)))
         self._threads = [

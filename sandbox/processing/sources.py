@@ -80,7 +80,7 @@ class Sources:
 
     def _build_rdss(self, way: ByRdss) -> RdssConfirmation:
         components = self._components
-        # Slow to import, and only who is told by a message needs it.
+        # Slow to import, and needed only for sources that are notified by a message.
         from sandbox.gateway import Machine
 
         channel = MemoryChannel(

@@ -84,7 +84,7 @@ class Keep(_Step, frozen=True, tag="keep"):
 
 
 class Remember(_Step, frozen=True, tag="remember"):
-    """Collect a business error and continue; the source is told it at the end."""
+    """Collect a business error and continue; the source gets it at the end."""
 
     why: Template
 

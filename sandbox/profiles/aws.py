@@ -14,6 +14,7 @@ def run(settings: Settings, ready: Callable[[Running], None]) -> None:
     """Relay until SIGINT or SIGTERM; ``ready`` is called when it answers. Raises CannotStartError."""
     if not settings.loopback:
         raise CannotStartError(
-            f"whoever reaches {settings.host} could use your AWS credentials: this profile stays on 127.0.0.1"
+            f"any program that reaches {settings.host} could use your AWS credentials: "
+            "this profile stays on 127.0.0.1"
         )
     serve(replace(settings, upstream_owned=False), ready)

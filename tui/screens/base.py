@@ -20,7 +20,7 @@ from tui.widgets.row_list import RowList
 
 _PAUSE_SECONDS = 0.05
 _SHARE = 9
-"""The pause after a fetch, in lengths of the fetch: whoever is slow is asked less often."""
+"""The pause after a fetch, in lengths of the fetch, so that a slow sandbox is asked less often."""
 
 
 class MainScreen(Screen[None]):

@@ -138,7 +138,7 @@ class KeptBodies:
                 self._unsynced.discard(file)
 
     def settle(self) -> None:
-        """Drop what was released, and empty files of which little is needed. No log may refer to it."""
+        """Drop what was released and empty the files that are hardly needed. No log may refer to it."""
         with self._lock:
             idle = set[_File]()
             while self._released and not self._closed:

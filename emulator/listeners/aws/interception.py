@@ -47,7 +47,7 @@ class Interceptor(Protocol):
     def watches(self, operation: str) -> Container[str] | None:
         """The streams whose calls of an operation it has to see; None when it has to see no call.
 
-        This is asked for every call, before its body is read.
+        This runs for every call, before its body is read.
         """
 
     def wants(self, operation: str, stream: str | None, iterator: str | None = None) -> bool:

@@ -34,7 +34,7 @@ from emulator.relay.aws.traffic_watch import Traffic
 
 _SIGNED_CHUNKS = b"STREAMING-AWS4-HMAC-SHA256-PAYLOAD"
 _DROPPED_FROM_ANSWERS = frozenset({b"connection", b"keep-alive", b"transfer-encoding"})
-_MISSING_TOKEN = "requests are signed anew with your credentials, so they must be signed to begin with"  # noqa: S105 -- says what is missing
+_MISSING_TOKEN = "requests are signed again with your credentials, so they must be signed to begin with"  # noqa: S105 -- says what is missing
 
 
 class _Request(NamedTuple):

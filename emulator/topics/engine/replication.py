@@ -78,7 +78,7 @@ class Replication:
         self._links: dict[str, Link] = {}
         self._peers: dict[str, str] = {}
         if directory is not None and self._identity_path(directory).exists():
-            # What is wrong with it is told now, and not at some shipment.
+            # A wrong setting is reported now, not at the first shipment.
             _ = self.identity
         self.point(downstreams)
 

@@ -1,1 +1,1 @@
-"""What can be asked of queues, a file for each kind of thing that is asked about."""
+"""The operations of the queue engine, a file for each subject."""
