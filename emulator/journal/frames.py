@@ -69,7 +69,6 @@ class Frame(NamedTuple):
 
 
 def header(payload: bytes, *, lines: int = 1, size: int = 0, ordinal: int = 0, arrival: int = 0) -> bytes:
-    """The header for ``payload``."""
     fields = _FIELDS.pack(len(payload), crc32(payload), lines, size, ordinal, arrival)
     return fields + _CHECK.pack(crc32(fields))
 

@@ -26,7 +26,6 @@ class Position(NamedTuple):
 
     @property
     def stream(self) -> int:
-        """The number of the stream."""
         return int(self.prefix[18:])
 
 

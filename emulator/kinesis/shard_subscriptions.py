@@ -156,7 +156,6 @@ class Subscriptions:
         return fresh
 
     def running(self, consumer_arn: str) -> list[Subscription]:
-        """The running subscriptions of a consumer."""
         found = (sub for (arn, _), sub in self._running.items() if arn == consumer_arn)
         return [sub for sub in found if sub.ended is None]
 

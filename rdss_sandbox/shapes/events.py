@@ -35,7 +35,6 @@ class News(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def events_of(page: EventPage) -> list[Event]:
-    """The events of a page."""
     return [event_of(flat) for flat in page.events]
 
 

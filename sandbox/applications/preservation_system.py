@@ -68,7 +68,6 @@ class PreservationSystem:
         write_entry(store, arrival, uuid, did, self._clock.time())
 
     def package_path(self, package_uuid: str) -> Path:
-        """The path of a package."""
         return self._packages / f"{package_uuid}.zip"
 
     def _preserve(self, store: sqlite3.Connection, arrival: Arrival, object_uuid: str, body: JSON) -> str:

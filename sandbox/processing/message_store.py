@@ -139,7 +139,6 @@ class Store:
             self.events.emit("processing.changed", **fields)
 
     def rows(self, query: str, *values: Any) -> list[tuple[Any, ...]]:
-        """The rows of a query."""
         with self._lock:
             return self._connection.execute(query, values).fetchall()
 

@@ -15,7 +15,6 @@ class Route(Protocol):
 
 
 def start_endpoint(service: str, operation: str) -> str:
-    """The start URI of a route."""
     return f"direct:{service}_{operation}_out_route"
 
 

@@ -164,7 +164,6 @@ class Drawing:
 
 
 def draw(found: Timeline) -> Drawing:
-    """The timeline as SVG."""
     lanes = [*found.faults, *found.lanes]
     heights = {lane: _TOP + LANE * (at + 0.5) for at, lane in enumerate(lanes)}
     pace = min(max(_WIDTH / max(found.slots, 1), _NARROWEST), _WIDEST)

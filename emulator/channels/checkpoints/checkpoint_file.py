@@ -41,7 +41,6 @@ class CheckpointFile:
                 self._log = Log(path)
 
     def of(self, stream: str) -> Checkpoints:
-        """The checkpoints of one stream."""
         return _StreamCheckpoints(self, stream)
 
     def get(self, stream: str, shard: str) -> str | None:
@@ -65,7 +64,6 @@ class CheckpointFile:
         return is_another
 
     def forget(self, stream: str) -> None:
-        """Forget every checkpoint of one stream."""
         self._known = {place: number for place, number in self._known.items() if place[0] != stream}
         self._rewrite()
 

@@ -50,7 +50,6 @@ class StreamResources:
 
 
 def summarise_streams(catalogue: Catalogue) -> tuple[Stream, ...]:
-    """Summarise every stream."""
     return tuple(Stream(**_summarise(listed)) for listed in catalogue.list_streams())
 
 

@@ -76,7 +76,6 @@ class FileJournal:
                 self._needed = self._log.end
 
     def close(self) -> None:
-        """Close the file."""
         self._log.close()
 
     def _rewrite(self, changes: Iterable[Change], now: float) -> None:

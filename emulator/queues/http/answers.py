@@ -49,7 +49,6 @@ def answer_json(document: Any) -> Answer:
 
 
 def answer_location(status: int, path: str, body: bytes = b"") -> Answer:
-    """Answer with a Location."""
     return Answer(status, body, ((b"location", path.encode()),))
 
 

@@ -44,7 +44,6 @@ class Call:
 
     @property
     def queue_path(self) -> str:
-        """The path of the queue."""
         return f"/{self.version}/queues/{self.names[0]}"
 
     def header(self, name: bytes) -> str | None:

@@ -188,7 +188,6 @@ class CommandReader:
 
 
 def encode_method(method: Frame, channel: int) -> bytes:
-    """Encode a method as a frame."""
     return marshal(method, channel)
 
 

@@ -58,7 +58,6 @@ class Subscriptions:
             self._tried[subscription] = test
 
     def remove(self, subscription: Subscription) -> None:
-        """Remove a subscription."""
         if subscription not in self._all:
             return
         test = self._all.pop(subscription)

@@ -30,7 +30,6 @@ def read_order(orderby: str) -> list[Term]:
 
 
 def sort_records(records: list[Record], terms: list[Term]) -> list[Record]:
-    """Sort ``records`` by ``terms``."""
     for term in reversed(terms):
         records = sorted(records, key=lambda record: _rank(term, record.data), reverse=term.descending)
     return records

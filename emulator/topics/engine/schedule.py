@@ -24,7 +24,6 @@ class Schedule:
         self.sooner: Action = lambda: None
 
     def put(self, seconds: float, action: Action) -> None:
-        """Schedule ``action`` in ``seconds``."""
         when = self._clock.elapsed() + seconds
         self._waiting.add(when, action)
         if when < self.due:

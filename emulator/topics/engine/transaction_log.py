@@ -166,7 +166,6 @@ class TransactionLog:
 
 
 def build_entry(update: Update) -> Entry:
-    """Build the log entry of an update."""
     return Entry(
         "published",
         update.topic,
