@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, MutableMapping
+import asyncio
+from collections.abc import Awaitable, Callable, Coroutine, MutableMapping
 from typing import Any, TypeAlias
 
 from emulator.http.body_memory import ARRIVING, NO_ROOM
@@ -59,6 +60,27 @@ async def whole_body(receive: Receive, most: int = 1 << 26) -> bytes:
             message = await receive()
     finally:
         ARRIVING.give_back(length)
+
+
+async def wait_for_disconnect(receive: Receive) -> None:
+    """Return when the client has left. What it sends until then is dropped."""
+    while (await receive())["type"] != "http.disconnect":
+        pass
+
+
+async def run_until_first(*works: Coroutine[Any, Any, object]) -> list[object]:
+    """Run coroutines until the first one ends, then cancel the others.
+
+    Returns for each its result or its exception, which for the others is CancelledError.
+    """
+    tasks = [asyncio.ensure_future(work) for work in works]
+    try:
+        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for task in tasks:
+            task.cancel()
+        ends: list[object] = await asyncio.gather(*tasks, return_exceptions=True)
+    return ends
 
 
 async def answer(send: Send, status: int, headers: Headers, body: bytes) -> None:

@@ -18,6 +18,8 @@ from emulator.http.asgi import (
     Receive,
     Send,
     answer,
+    run_until_first,
+    wait_for_disconnect,
     whole_body,
 )
 from emulator.listeners.aws.access_policy import AWS_HEALTH_PATHS
@@ -219,16 +221,9 @@ async def _remaining_body(receive: Receive) -> AsyncIterator[bytes]:
 
 async def _stream(reply: Reply, receive: Receive, send: Send) -> None:
     """Relay the body as it comes, until it ends or the client leaves."""
-    sending = asyncio.ensure_future(_send_pieces(reply, send))
-    gone = asyncio.ensure_future(_wait_for_disconnect(receive))
-    try:
-        await asyncio.wait((sending, gone), return_when=asyncio.FIRST_COMPLETED)
-        if not sending.done():
-            reply.abandon()
-    finally:
-        gone.cancel()
-        sending.cancel()
-        outcome, _ = await asyncio.gather(sending, gone, return_exceptions=True)
+    outcome, _ = await run_until_first(_send_pieces(reply, send), wait_for_disconnect(receive))
+    if isinstance(outcome, asyncio.CancelledError):
+        reply.abandon()
     if isinstance(outcome, Exception):
         raise ClientGoneError from outcome
 
@@ -237,11 +232,6 @@ async def _send_pieces(reply: Reply, send: Send) -> None:
     async for piece in reply.pieces():
         await send({"type": "http.response.body", "body": piece, "more_body": True})
     await send({"type": "http.response.body", "body": b"", "more_body": False})
-
-
-async def _wait_for_disconnect(receive: Receive) -> None:
-    while (await receive())["type"] != "http.disconnect":
-        pass
 
 
 def _replay(body: bytes, receive: Receive) -> Receive:

@@ -7,7 +7,7 @@ from typing import Final
 
 import msgspec
 
-from emulator.http.asgi import ClientGoneError, Receive, Send
+from emulator.http.asgi import ClientGoneError, Receive, Send, run_until_first, wait_for_disconnect
 from emulator.topics.engine.outgoing_messages import Message, PublishMessage
 from emulator.topics.http.command_requests import Subscription, raise_for_failure
 from emulator.topics.http.conversation import Conversation
@@ -23,17 +23,12 @@ async def follow(conversation: Conversation, command: Subscription, receive: Rec
     raise_for_failure(conversation.outbox.waiting())
     headers = [(b"content-type", b"text/event-stream"), (b"cache-control", b"no-store")]
     await send({"type": "http.response.start", "status": 200, "headers": headers})
-    tasks = [
-        asyncio.ensure_future(work)
-        for work in (_write(conversation, send), _until_left(receive), conversation.outbox.over.wait())
-    ]
-    tasks.append(asyncio.ensure_future(_keep_alive(send)))
-    try:
-        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-    finally:
-        for task in tasks:
-            task.cancel()
-        ends = await asyncio.gather(*tasks, return_exceptions=True)
+    ends = await run_until_first(
+        _write(conversation, send),
+        wait_for_disconnect(receive),
+        conversation.outbox.over.wait(),
+        _keep_alive(send),
+    )
     for error in ends:
         if isinstance(error, Exception) and not isinstance(error, DeliveryFailedError):
             raise error
@@ -46,11 +41,6 @@ async def _write(conversation: Conversation, send: Send) -> None:
     async for messages in conversation.sent():
         body = b"".join(map(_event, messages))
         await send({"type": "http.response.body", "body": body, "more_body": True})
-
-
-async def _until_left(receive: Receive) -> None:
-    while (await receive())["type"] != "http.disconnect":
-        pass
 
 
 async def _keep_alive(send: Send) -> None:

@@ -8,7 +8,7 @@ from typing import Final
 
 import msgspec
 
-from emulator.http.asgi import ClientGoneError, Receive, Send
+from emulator.http.asgi import ClientGoneError, Receive, Send, run_until_first
 from emulator.topics.http.conversation import BadCommandError, Conversation, read_command
 from emulator.topics.http.faulted_deliveries import DeliveryFailedError
 
@@ -33,15 +33,9 @@ async def converse(conversation: Conversation, receive: Receive, send: Send) -> 
     seq = conversation.last_seq
     headers = [] if seq is None else [(LAST_SEQ, b"%d" % seq)]
     await send({"type": "websocket.accept", "headers": headers})
-    reading = asyncio.ensure_future(_read(conversation, receive))
-    writing = asyncio.ensure_future(_write(conversation, send))
-    giving_up = asyncio.ensure_future(conversation.outbox.over.wait())
-    try:
-        await asyncio.wait({reading, writing, giving_up}, return_when=asyncio.FIRST_COMPLETED)
-    finally:
-        for task in (reading, writing, giving_up):
-            task.cancel()
-        ends = await asyncio.gather(reading, writing, return_exceptions=True)
+    ends = await run_until_first(
+        _read(conversation, receive), _write(conversation, send), conversation.outbox.over.wait()
+    )
     await _leave(conversation, ends, send)
 
 
