@@ -14,7 +14,6 @@ The other ports are those of ``asgi_server``.
 from __future__ import annotations
 
 import asyncio
-import errno
 from collections.abc import Callable
 from typing import cast
 
@@ -24,6 +23,7 @@ from emulator.http.connections import Connections, FailureHandler
 from emulator.http.http1 import Http1Protocol
 from emulator.http.limits import USUAL, Limits
 from emulator.http.timeouts import Awaited, Waiting
+from emulator.machine.ports import explain_bind_error
 
 _HTTP2_PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 
@@ -76,18 +76,9 @@ async def listen(
     try:
         listening = await loop.create_server(make_protocol, host, port, backlog=512)
     except OSError as error:
-        raise OSError(error.errno, _explain(error, host, port)) from error
+        another = " or choose another (0 picks a free one)"
+        raise explain_bind_error(error, host, port, another) from error
     return Server(listening, connections, host)
-
-
-def _explain(error: OSError, host: str, port: int) -> str:
-    if error.errno == errno.EADDRINUSE:
-        return (
-            f"port {port} on {host} is in use; stop what listens there or choose another (0 picks a free one)"
-        )
-    if error.errno == errno.EACCES:
-        return f"port {port} on {host} needs privileges; choose one above 1023"
-    return f"cannot listen on {host}:{port}: {error.strerror or error}"
 
 
 class _Sniffer(asyncio.Protocol):

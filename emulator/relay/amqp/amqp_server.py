@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import errno
 import socket
 import ssl
 from functools import partial
@@ -15,6 +14,7 @@ from emulator.events import Events
 from emulator.faults.engine import FaultEngine
 from emulator.http.limits import USUAL
 from emulator.http.turns import Turns
+from emulator.machine.ports import explain_bind_error
 from emulator.relay.amqp.amqp_tap import Tap
 from emulator.relay.amqp.entry import Entry
 from emulator.relay.amqp.relayed_connection import Session
@@ -154,7 +154,8 @@ def bind_socket(host: str, port: int) -> socket.socket:
     try:
         return socket.create_server((host, port), family=family, backlog=512)
     except OSError as error:
-        raise OSError(error.errno, _explain(error, host, port)) from error
+        another = ", or --amqp-port 0 picks a free one"
+        raise explain_bind_error(error, host, port, another) from error
 
 
 def client_url(upstream_url: str, listening: socket.socket, password: str | None = None) -> str:
@@ -166,11 +167,3 @@ def client_url(upstream_url: str, listening: socket.socket, password: str | None
     if password is not None:
         credentials, at = f"{credentials.partition(':')[0] or 'guest'}:{quote(password, safe='')}", "@"
     return urlunsplit(("amqp", f"{credentials}{at}{reachable}:{port}", parts.path, "", ""))
-
-
-def _explain(error: OSError, host: str, port: int) -> str:
-    if error.errno == errno.EADDRINUSE:
-        return f"port {port} on {host} is in use; stop what listens there, or --amqp-port 0 picks a free one"
-    if error.errno == errno.EACCES:
-        return f"port {port} on {host} needs privileges; choose one above 1023"
-    return f"cannot listen on {host}:{port}: {error.strerror or error}"
