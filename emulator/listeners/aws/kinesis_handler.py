@@ -6,7 +6,6 @@ Bad input gets AWS's error, never a 500.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
 from contextlib import aclosing
 from traceback import format_exception
@@ -21,6 +20,8 @@ from emulator.http.asgi import (
     Receive,
     Send,
     answer,
+    run_until_first,
+    wait_for_disconnect,
     whole_body,
 )
 from emulator.kinesis.errors import KinesisError, NotFastError
@@ -221,14 +222,7 @@ async def _send_events(subscription: _Subscription, receive: Receive, send: Send
     """Send the events as they come, until they end or the client leaves."""
     headers = [*kinesis_ids(), (b"content-type", eventstream.CONTENT_TYPE)]
     await send({"type": "http.response.start", "status": 200, "headers": headers})
-    sending = asyncio.ensure_future(_send_frames(subscription, send))
-    gone = asyncio.ensure_future(receive())
-    try:
-        await asyncio.wait((sending, gone), return_when=asyncio.FIRST_COMPLETED)
-    finally:
-        sending.cancel()
-        gone.cancel()
-        outcome, _ = await asyncio.gather(sending, gone, return_exceptions=True)
+    outcome, _ = await run_until_first(_send_frames(subscription, send), wait_for_disconnect(receive))
     if isinstance(outcome, Exception):
         raise outcome
 
