@@ -53,7 +53,8 @@ class Resharding:
         wanted = hash_keys.uniform(target)
         # Both lists are in the order of the hash keys and change together: a search among 10,000 shards for
         # each of 10,000 new ones would hold up everybody for a minute.
-        shards = self._open_shards()
+        still_open = (shard for shard in self._shards.values() if shard.closed is None)
+        shards = sorted(still_open, key=lambda shard: int(shard.starting_hash_key))
         starts = [int(shard.starting_hash_key) for shard in shards]
         for start, _ in wanted[1:]:
             at = bisect_right(starts, start) - 1
@@ -69,10 +70,6 @@ class Resharding:
         """The stream's state with the drafted shards and with ``fields`` replaced."""
         shards = list(self._shards.values())
         return msgspec.structs.replace(self._stream.state, shards=shards, next_shard=self._next, **fields)
-
-    def _open_shards(self) -> list[ShardState]:
-        still_open = (shard for shard in self._shards.values() if shard.closed is None)
-        return sorted(still_open, key=lambda shard: int(shard.starting_hash_key))
 
     def _open(
         self, start: int, end: int, epoch: int, began: int, *, parent: str, adjacent_parent: str | None = None
