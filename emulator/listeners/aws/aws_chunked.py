@@ -56,7 +56,11 @@ class Unframing:
         end = self._held.find(b"\r\n")
         if end < 0:
             return False
-        length = _length(bytes(self._held[:end]))
+        head = bytes(self._held[:end])
+        size = head.partition(b";")[0]
+        if not _HEX.fullmatch(size):
+            raise ChunkError(f"a chunk begins with {head[:40]!r}, not with its length")
+        length = int(size, 16)
         del self._held[: end + 2]
         self.ended = length == 0
         self._left = 0 if self.ended else length + 2
@@ -70,10 +74,3 @@ async def unframed(pieces: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
         if data := unframing.data(piece):
             yield data
     unframing.end()
-
-
-def _length(head: bytes) -> int:
-    size = head.partition(b";")[0]
-    if not _HEX.fullmatch(size):
-        raise ChunkError(f"a chunk begins with {head[:40]!r}, not with its length")
-    return int(size, 16)
