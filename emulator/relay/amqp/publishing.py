@@ -91,7 +91,10 @@ class Publishes:
     def take(self, command: Command) -> None:
         """Handle the client's next command at once, unless it or one before it must wait."""
         target = PublishTarget(command.frames[0]) if command.method == Method.PUBLISH else None
-        wanted = target is not None and self._report_and_check(target)
+        wanted = False
+        if target is not None:
+            self._faults.note_channel(target.channel)
+            wanted = target.channel in self._faults.publishes
         if not wanted and not self._held_commands:
             if target is not None:
                 self._forward(command, target)
@@ -102,10 +105,6 @@ class Publishes:
         self._hold(command.size)
         if self._working is None:
             self._working = self._link.context.spawn(self._work())
-
-    def _report_and_check(self, target: PublishTarget) -> bool:
-        self._faults.note_channel(target.channel)
-        return target.channel in self._faults.publishes
 
     def _plan(self, command: Command) -> Call:
         target = PublishTarget(command.frames[0])
@@ -145,7 +144,13 @@ class Publishes:
             return
         if not failure.written and self._confirms is not None:
             self._confirms.note_refused()
-        self._refuse(command, refusal(failure, confirming=self._confirms is not None))
+        refused = refusal(failure, confirming=self._confirms is not None)
+        if refused.answer is Answer.RETURN:
+            self._return(command, refused)
+        elif refused.answer is Answer.NACK:
+            self._confirm(acked=False)
+        else:
+            self._link.refuse(refused, command.method)
 
     def _put(self, command: Command, item: Item, call: Call, turn: int) -> None:
         frames = command.frames
@@ -167,14 +172,6 @@ class Publishes:
         if self._confirms is not None:
             self._confirms.note_forwarded()
         self._pass(command, target or PublishTarget(command.frames[0]))
-
-    def _refuse(self, command: Command, refused: Refusal) -> None:
-        if refused.answer is Answer.RETURN:
-            self._return(command, refused)
-        elif refused.answer is Answer.NACK:
-            self._confirm(acked=False)
-        else:
-            self._link.refuse(refused, command.method)
 
     def _return(self, command: Command, refused: Refusal) -> None:
         """Return an unroutable message if it is mandatory, and ack it, as a broker does."""
