@@ -59,16 +59,14 @@ class Downloads:
                 if not _wrong(file.checksums, digests(target)):
                     return target
                 target.unlink()
-            return self._download(file, Partial(target))
+            partial = Partial(target)
+            self._fetch_with_retries(file, partial)
+            if wrong := _wrong(file.checksums, partial.digests()):
+                partial.drop()
+                raise DownloadError(ErrorCode.APPERRMET004, f"file {file.uuid} ({file.location}): {wrong}")
+            return partial.finish()
         except OSError as error:
             raise DownloadError(ErrorCode.GENERR006, f"{file.location}: {error}") from error
-
-    def _download(self, file: RemoteFile, partial: Partial) -> Path:
-        self._fetch_with_retries(file, partial)
-        if wrong := _wrong(file.checksums, partial.digests()):
-            partial.drop()
-            raise DownloadError(ErrorCode.APPERRMET004, f"file {file.uuid} ({file.location}): {wrong}")
-        return partial.finish()
 
     def _fetch_with_retries(self, file: RemoteFile, partial: Partial) -> None:
         fruitless = 0
