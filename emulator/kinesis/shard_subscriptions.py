@@ -6,15 +6,13 @@ import threading
 from collections.abc import Callable
 from typing import Any, Literal
 
-import msgspec
-
 from emulator.clock import Clock
 from emulator.journal import DamagedLogError
 from emulator.kinesis import sequence_numbers
 from emulator.kinesis.errors import in_use, internal_failure
 from emulator.kinesis.reads import Fetched, child_shards, fetch
 from emulator.kinesis.starting_positions import starting_ordinal
-from emulator.kinesis.stored_records import array, read_lines, shape
+from emulator.kinesis.stored_records import read_lines, shape
 from emulator.kinesis.stream import Shard, Stream
 
 LIFETIME_SECONDS = 300.0
@@ -54,13 +52,6 @@ class Subscription:
         """
         found = self._next(empty=empty)
         return None if found is None else {"Records": [shape(r) for r in read_lines(found[0])]} | found[1]
-
-    def next_batch_json(self, *, empty: bool = False) -> bytes | None:
-        """``next_batch`` as JSON. Records are not decoded."""
-        found = self._next(empty=empty)
-        if found is None:
-            return None
-        return array(b'{"Records":[', found[0], b"]," + msgspec.json.encode(found[1])[1:])
 
     @property
     def ordinal(self) -> int:

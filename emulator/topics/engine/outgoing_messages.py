@@ -5,7 +5,6 @@ An empty header is left out of the encoded message. Times are ISO 8601.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Literal, TypeAlias
 
 import msgspec
@@ -112,12 +111,3 @@ class Ack(_Message, tag="ack"):
 
 
 Message: TypeAlias = PublishMessage | SowMessage | OofMessage | GroupBegin | GroupEnd | Ack
-
-
-Subscribed: TypeAlias = PublishMessage | OofMessage
-
-
-def split_by_subscription(message: Subscribed) -> Iterator[tuple[str, Subscribed]]:
-    """Yield each subscription id of a message, with a copy of the message for that id alone."""
-    for sub_id in message.sids.split(","):
-        yield sub_id, msgspec.structs.replace(message, sids=sub_id)

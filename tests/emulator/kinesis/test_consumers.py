@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -107,21 +105,6 @@ def test_a_subscription_to_an_empty_shard_can_be_continued(api: Api) -> None:
     again = subscribe(api, arn, "AFTER_SEQUENCE_NUMBER", SequenceNumber=number)
 
     assert data(again.next_batch()) == [b"first"]
-
-
-def test_the_json_of_a_batch_says_the_same(api: Api) -> None:
-    """For a listener that sends it as it is."""
-    api.create()
-    arn = register(api)
-    other = register(api, "d")
-    api.put(b"one")
-    batch = subscribe(api, arn).next_batch()
-
-    found = json.loads(subscribe(api, other).next_batch_json() or b"")
-
-    for record in found["Records"]:
-        record["Data"] = base64.b64decode(record["Data"])
-    assert found == batch
 
 
 def test_at_the_end_of_a_shard_the_children_are_named(api: Api) -> None:

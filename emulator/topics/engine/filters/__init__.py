@@ -7,8 +7,8 @@ types. A compiled filter never raises, for any record.
 """
 
 from emulator.topics.engine.filters.filter import Filter, compile_filter
-from emulator.topics.engine.filters.indexing import Equality, index_keys
+from emulator.topics.engine.filters.indexing import Equality
 from emulator.topics.engine.filters.parsing import FilterError
 from emulator.topics.engine.filters.paths import Path, read_path, reader
 
-__all__ = ["Equality", "Filter", "FilterError", "Path", "compile_filter", "index_keys", "read_path", "reader"]
+__all__ = ["Equality", "Filter", "FilterError", "Path", "compile_filter", "read_path", "reader"]

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from emulator.topics.engine.filters import syntax as s
-from emulator.topics.engine.filters.paths import Path, reader
+from emulator.topics.engine.filters.paths import Path
 from emulator.topics.engine.filters.values import Number, elements, number_in
 
 Key: TypeAlias = tuple[str, str | Number]
@@ -27,11 +27,6 @@ class Equality:
     @property
     def keys(self) -> tuple[Key, ...]:
         return literal_keys(self.value)
-
-
-def index_keys(path: Path, record: Any) -> Iterator[Key]:
-    """The keys of the value of ``record`` at ``path``."""
-    return value_keys(reader(path)(record))
 
 
 def literal_keys(value: str | Number | None) -> tuple[Key, ...]:
