@@ -6,7 +6,7 @@ from functools import cached_property
 from http import HTTPStatus
 from typing import TYPE_CHECKING
 
-from emulator.listeners.control.routing import ApiError, handles
+from emulator.listeners.control.routing import handles, translate_errors
 from emulator.topics.service import TopicService
 from rdss_sandbox.api.topics import Topics
 from rdss_sandbox.shapes.topics import (
@@ -40,21 +40,17 @@ class TopicResources:
             self._service.catch_up()
         from emulator.topics.record_pages import find_page
 
-        try:
+        with translate_errors((ValueError, HTTPStatus.BAD_REQUEST, "bad_topic_query")):
             return find_page(
                 self._service.open(), topic, matching, orderby=orderby, offset=offset, limit=limit
             )
-        except ValueError as error:
-            raise _refused(error) from error
 
     @handles(Topics.changes)
     def changes(self, topic: str, *, matching: str, after: int, limit: int) -> TopicChangePage:
         if topic == OBJECTS:
             self._service.catch_up()
-        try:
+        with translate_errors((ValueError, HTTPStatus.BAD_REQUEST, "bad_topic_query")):
             return self._watch.changes(topic, matching, after, limit)
-        except ValueError as error:
-            raise _refused(error) from error
 
     @handles(Topics.access)
     def access(self) -> Access:
@@ -62,10 +58,8 @@ class TopicResources:
 
     @handles(Topics.entitle)
     def entitle(self, access: Access) -> Access:
-        try:
+        with translate_errors((ValueError, HTTPStatus.BAD_REQUEST, "bad_entitlement")):
             self._service.entitle(access)
-        except ValueError as error:
-            raise ApiError(HTTPStatus.BAD_REQUEST, "bad_entitlement", str(error)) from error
         return self._service.access
 
     @handles(Topics.downstreams)
@@ -74,10 +68,8 @@ class TopicResources:
 
     @handles(Topics.point)
     def point(self, downstreams: DownstreamList) -> TopicLinkList:
-        try:
+        with translate_errors((ValueError, HTTPStatus.BAD_REQUEST, "bad_downstream")):
             self._service.point(downstreams.downstreams)
-        except ValueError as error:
-            raise ApiError(HTTPStatus.BAD_REQUEST, "bad_downstream", str(error)) from error
         return TopicLinkList(tuple(self._service.open().replication.links()))
 
     @cached_property
@@ -85,7 +77,3 @@ class TopicResources:
         from emulator.topics.watch import TopicWatch
 
         return TopicWatch(self._service)
-
-
-def _refused(error: ValueError) -> ApiError:
-    return ApiError(HTTPStatus.BAD_REQUEST, "bad_topic_query", str(error))

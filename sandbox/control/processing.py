@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 import msgspec
 
 from emulator.assembly.components import Components
-from emulator.listeners.control.routing import ApiError, handles
+from emulator.listeners.control.routing import ApiError, handles, translate_errors
 from emulator.rng import new_uuid
 from rdss_sandbox.api import processing as api
 from rdss_sandbox.shapes.processing import (
@@ -167,7 +167,7 @@ class ProcessingResources:
             "correlation": new.correlation or new_uuid(),
             "timestamp": self._components.clock.time() if new.timestamp is None else new.timestamp,
         }
-        with _translate_errors():
+        with _translate_processing_errors():
             receipt = self._ensure_running().processing.receive(NewMessage(**given))
         if receipt.number is None:
             raise ApiError(HTTPStatus.BAD_REQUEST, receipt.code or "refused", receipt.additional_info or "")
@@ -180,7 +180,7 @@ class ProcessingResources:
     @handles(api.Processing.restart)
     def restart(self, number: int, how: Restart) -> AsyncMessageDetail:
         administration = self._ensure_running().administration
-        with _translate_errors():
+        with _translate_processing_errors():
             if how.kind == "partial":
                 administration.restart_partly(number)
             else:
@@ -189,13 +189,13 @@ class ProcessingResources:
 
     @handles(api.Processing.cancel)
     def cancel(self, number: int) -> AsyncMessageDetail:
-        with _translate_errors():
+        with _translate_processing_errors():
             self._ensure_running().administration.cancel(number)
         return self._detail(number)
 
     @handles(api.Processing.answer)
     def answer(self, number: int, answer: Answer) -> AsyncMessageDetail:
-        with _translate_errors():
+        with _translate_processing_errors():
             self._ensure_running().processing.answer(number, answer.answer.encode())
         return self._detail(number)
 
@@ -210,19 +210,17 @@ class ProcessingResources:
             known = ", ".join(outside.systems) or "none"
             message = f"no outside system is named {system!r}; there are: {known}"
             raise ApiError(HTTPStatus.NOT_FOUND, "no_such_system", message)
-        try:
+        with translate_errors((ValueError, HTTPStatus.BAD_REQUEST, "bad_script")):
             outside.systems[system].script(script.answers)
-        except ValueError as error:
-            raise ApiError(HTTPStatus.BAD_REQUEST, "bad_script", str(error)) from error
         return _list_systems(outside)
 
     def _detail(self, number: int) -> AsyncMessageDetail:
-        with _translate_errors():
+        with _translate_processing_errors():
             return _to_detail(self._ensure_running().administration.show(number))
 
 
 @contextmanager
-def _translate_errors() -> Iterator[None]:
+def _translate_processing_errors() -> Iterator[None]:
     """Translate the errors of processing to those of the control API."""
     from sandbox.processing.transitions import IllegalTransitionError
 

@@ -6,7 +6,7 @@ from http import HTTPStatus
 
 from emulator.events import Events
 from emulator.listeners.aws.stream_access import BadPermissionError, StreamAccess, UnknownPermissionError
-from emulator.listeners.control.routing import ApiError, handles
+from emulator.listeners.control.routing import handles, translate_errors
 from rdss_sandbox.api.access import Access
 from rdss_sandbox.shapes.access import KeyPermission, KeyPermissions, StreamPermission
 
@@ -25,10 +25,8 @@ class AccessResources:
     @handles(Access.permit)
     def permit(self, access_key: str, permission: StreamPermission) -> KeyPermission:
         wanted = KeyPermission(access_key, permission.streams, permission.operations)
-        try:
+        with translate_errors((BadPermissionError, HTTPStatus.BAD_REQUEST, "bad_permission")):
             permitted = self._access.permit(wanted)
-        except BadPermissionError as error:
-            raise ApiError(HTTPStatus.BAD_REQUEST, "bad_permission", str(error)) from error
         self._events.emit(
             "access.permitted",
             access_key=permitted.access_key,
@@ -39,9 +37,7 @@ class AccessResources:
 
     @handles(Access.forget)
     def forget(self, access_key: str) -> KeyPermission:
-        try:
+        with translate_errors((UnknownPermissionError, HTTPStatus.NOT_FOUND, "no_such_permission")):
             forgotten = self._access.forget(access_key)
-        except UnknownPermissionError as error:
-            raise ApiError(HTTPStatus.NOT_FOUND, "no_such_permission", error.args[0]) from error
         self._events.emit("access.forgotten", access_key=forgotten.access_key)
         return forgotten

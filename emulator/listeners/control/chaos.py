@@ -9,7 +9,7 @@ from typing import Final
 
 from emulator.faults.engine import FaultEngine
 from emulator.faults.fault import Direction, FaultRefusedError
-from emulator.listeners.control.routing import ApiError, handles
+from emulator.listeners.control.routing import ApiError, handles, translate_errors
 from rdss_sandbox.api.faults import Chaos
 from rdss_sandbox.shapes.chaos import ChaosEffects, ChaosRule, ChaosRules
 from rdss_sandbox.shapes.faults import NewFault
@@ -80,11 +80,9 @@ class ChaosResources:
         for fault in self._fault_engine.list():
             if fault.name.startswith(_OURS):
                 self._fault_engine.remove(fault.name)
-        try:
+        with translate_errors((FaultRefusedError, HTTPStatus.BAD_REQUEST, "bad_rule")):
             for new in wanted:
                 self._fault_engine.add(new)
-        except FaultRefusedError as error:
-            raise ApiError(HTTPStatus.BAD_REQUEST, "bad_rule", str(error)) from error
         self._rules, self._effects = rules, effects
         return rules
 

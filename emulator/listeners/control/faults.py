@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from http import HTTPStatus
-from typing import Final, TypeVar
+from typing import Final
 
 from emulator.faults.engine import FaultEngine, UnknownFaultError
 from emulator.faults.fault import Attribute, FaultRefusedError
 from emulator.faults.fault import FaultType as Type
 from emulator.faults.registry import TYPES
-from emulator.listeners.control.routing import ApiError, handles
+from emulator.listeners.control.routing import handles, translate_errors
 from rdss_sandbox.api.faults import Faults
 from rdss_sandbox.shapes.faults import (
     Fault,
@@ -22,7 +21,10 @@ from rdss_sandbox.shapes.faults import (
     NewFault,
 )
 
-T = TypeVar("T")
+_ERRORS: Final = (
+    (UnknownFaultError, HTTPStatus.NOT_FOUND, "no_such_fault"),
+    (FaultRefusedError, HTTPStatus.BAD_REQUEST, "bad_fault"),
+)
 
 
 def _list_attributes(type_: Type) -> str:
@@ -55,19 +57,23 @@ class FaultResources:
 
     @handles(Faults.add_fault)
     def add(self, fault: NewFault) -> Fault:
-        return _translate_errors(lambda: self._fault_engine.add(fault))
+        with translate_errors(*_ERRORS):
+            return self._fault_engine.add(fault)
 
     @handles(Faults.fault)
     def get(self, name: str) -> Fault:
-        return _translate_errors(lambda: self._fault_engine.get(name))
+        with translate_errors(*_ERRORS):
+            return self._fault_engine.get(name)
 
     @handles(Faults.change_fault)
     def change(self, name: str, change: FaultChange) -> Fault:
-        return _translate_errors(lambda: self._fault_engine.change(name, change))
+        with translate_errors(*_ERRORS):
+            return self._fault_engine.change(name, change)
 
     @handles(Faults.remove_fault)
     def remove(self, name: str) -> Fault:
-        return _translate_errors(lambda: self._fault_engine.remove(name))
+        with translate_errors(*_ERRORS):
+            return self._fault_engine.remove(name)
 
 
 def describe_type(type_: Type) -> FaultType:
@@ -93,13 +99,3 @@ def _describe_attribute(attribute: Attribute) -> FaultAttribute:
         attribute.most if attribute.bounded else None,
         attribute.longest if attribute.type == "text" else None,
     )
-
-
-def _translate_errors(do: Callable[[], T]) -> T:
-    """Return what ``do`` returns, and raise its errors as ApiError."""
-    try:
-        return do()
-    except UnknownFaultError as error:
-        raise ApiError(HTTPStatus.NOT_FOUND, "no_such_fault", error.args[0]) from error
-    except FaultRefusedError as error:
-        raise ApiError(HTTPStatus.BAD_REQUEST, "bad_fault", str(error)) from error

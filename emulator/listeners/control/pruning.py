@@ -5,7 +5,7 @@ from __future__ import annotations
 from http import HTTPStatus
 
 from emulator.archive.pruning import NoSuchBucketError, Pruning
-from emulator.listeners.control.routing import ApiError, handles
+from emulator.listeners.control.routing import ApiError, handles, translate_errors
 from rdss_sandbox.api.sandbox_state import SandboxState
 from rdss_sandbox.shapes.pruning import Prune, Pruned
 
@@ -20,7 +20,5 @@ class PruneResources:
     def prune(self, wanted: Prune) -> Pruned:
         if wanted.older_than is None and wanted.keep_bytes is None:
             raise ApiError(HTTPStatus.BAD_REQUEST, "nothing_to_prune", "give older_than, keep_bytes, or both")
-        try:
+        with translate_errors((NoSuchBucketError, HTTPStatus.NOT_FOUND, "NoSuchBucket")):
             return self._pruning.prune(wanted)
-        except NoSuchBucketError as error:
-            raise ApiError(HTTPStatus.NOT_FOUND, "NoSuchBucket", str(error)) from error

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import inspect
 import sqlite3
-from collections.abc import Callable, Collection, Coroutine, Iterable
+from collections.abc import Callable, Collection, Coroutine, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from http import HTTPStatus
@@ -39,6 +40,18 @@ class ApiError(Exception):
         super().__init__(message)
         self.status = status
         self.code = code
+
+
+@contextmanager
+def translate_errors(*kinds: tuple[type[Exception], HTTPStatus, str]) -> Iterator[None]:
+    """Raise errors of these kinds as ApiError, each with its status and code; the first that fits counts."""
+    try:
+        yield
+    except tuple(kind for kind, *_ in kinds) as error:
+        status, code = next((status, code) for kind, status, code in kinds if isinstance(error, kind))
+        # A KeyError shows its text in quotation marks.
+        why = str(error.args[0]) if isinstance(error, KeyError) else str(error)
+        raise ApiError(status, code, why) from error
 
 
 def handles(
