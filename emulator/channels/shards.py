@@ -78,8 +78,8 @@ class ShardReader:
     def read_within(self, wait: float, limit: int, clock: Clock, poll: float) -> list[Delivery]:
         """Read as ``read``, and while there is nothing again every ``poll`` seconds, for ``wait`` in all.
 
-        A call that waits also keeps ``poll`` seconds from the last read of one that waited for nothing:
-        Kinesis allows five reads a second of a shard, across calls too.
+        A call that waits also keeps ``poll`` seconds from the last read of one that got less than it may
+        have: Kinesis allows five reads a second of a shard, across calls too.
         """
         deadline = clock.elapsed() + wait
         if wait > 0 and (early := self._polled + poll - clock.elapsed()) > 0:
@@ -87,10 +87,10 @@ class ShardReader:
         while not (found := self.read(limit)):
             left = deadline - clock.elapsed()
             if left <= 0:
-                if wait > 0:
-                    self._polled = clock.elapsed()
                 break
             clock.wait(min(poll, left))
+        if wait > 0 and len(found) < limit:
+            self._polled = clock.elapsed()
         return found
 
     def _read_each(self, shards: list[str], limit: int) -> list[Delivery]:

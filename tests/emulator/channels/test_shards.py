@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import Any
 
+import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
@@ -124,8 +125,12 @@ def test_everything_comes_in_order_and_nothing_that_was_committed_comes_again(
     session.engine.close()
 
 
-def test_reads_that_wait_keep_their_distance_across_calls() -> None:
-    """Kinesis allows five reads a second of a shard, and a receiver reads call after call."""
+@pytest.mark.parametrize(("records", "calls"), [(0, 5), (3, 15)], ids=["nothing", "a few"])
+def test_reads_that_wait_keep_their_distance_across_calls(records: int, calls: int) -> None:
+    """Kinesis allows five reads a second of a shard, and a receiver reads call after call.
+
+    A read that gets less than it may have has come to the end, so that the next one need not come at once.
+    """
     clock = Clock(frozen_at=NOON, autojump=True)
     times: list[float] = []
 
@@ -133,12 +138,13 @@ def test_reads_that_wait_keep_their_distance_across_calls() -> None:
         def shards(self) -> list[ShardListing]:
             return [ShardListing("shardId-000000000000", ())]
 
-        def fetch(self, _shard: str, _after: str | None, _limit: int) -> Fetched:
+        def fetch(self, shard: str, _after: str | None, _limit: int) -> Fetched:
             times.append(clock.elapsed())
-            return Fetched([], drained=False)
+            delivery = Delivery(b"", "key", shard, str(len(times)), clock.time())
+            return Fetched([delivery] * records, drained=False)
 
     reader = ShardReader(Source(), MemoryCheckpoints())
-    for _ in range(5):
+    for _ in range(calls):
         reader.read_within(0.6, 10, clock, 0.2)
     assert len(times) > 10
     assert all(later - earlier > 0.199 for earlier, later in pairwise(times))
