@@ -8,9 +8,11 @@ import subprocess
 import threading
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import IO, Final
 
+from emulator.clock import Clock
 from emulator.rng import new_uuid
 from rdss_sandbox.watchdog import start_watchdog, stop_watchdog
 
@@ -19,6 +21,8 @@ _LAST_LINES: Final = 20
 _LAST_CHARACTERS: Final = 500
 _END_SECONDS: Final = 10.0
 _DRAIN_SECONDS: Final = 2.0
+_SWEEPS: Final = 2
+_SWEEP_SECONDS: Final = 0.01
 _MARK: Final = "SANDBOX_CERTIFY_RUN"
 
 
@@ -127,12 +131,17 @@ def _read_lines(pipe: IO[bytes], on_line: Callable[[str], object]) -> None:
 
 
 def kill_marked(mark: str) -> None:
-    """Kill every process that carries a mark, wherever it went (Linux only)."""
-    for pid in _carrying(mark):
-        try:
-            os.kill(pid, signal.SIGKILL)
-        except ProcessLookupError:
-            continue
+    """Kill every process that carries a mark, wherever it went, and wait until it is gone (Linux only)."""
+    clock, sweeps_without = Clock(), 0
+    until = clock.elapsed() + _DRAIN_SECONDS
+    # One sweep can miss a process that is just being started, whose environment cannot be read yet.
+    while sweeps_without < _SWEEPS and clock.elapsed() < until:
+        found = _carrying(mark)
+        sweeps_without = 0 if found else sweeps_without + 1
+        for pid in found:
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        clock.wait(_SWEEP_SECONDS)
 
 
 def _carrying(mark: str) -> list[int]:
