@@ -4,23 +4,26 @@ from __future__ import annotations
 
 import os
 import signal
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from enum import Enum
 from pathlib import Path
 from typing import Final, NamedTuple, Self
 
-from emulator.clock import Clock, stopwatch
+from emulator.clock import Clock
 from emulator.rng import new_uuid
 from sandbox.certify import lab as streams
 from sandbox.certify.client_process import ClientProcess, kill_marked
 from sandbox.certify.history import Life, Told
 from sandbox.certify.lab import Lab
+from sandbox.certify.silence import Silence
 from sandbox.certify.stages import Stage
 from sandbox.certify.told_lines import ReadLine
 
 _LOOK_SECONDS: Final = 0.05
 _MOST_EARLY_ENDS: Final = 8
 _SHORTEST_LIFE: Final = 0.5
+_MOST_TOLD: Final = 100
 
 
 class Moment(Enum):
@@ -31,7 +34,7 @@ class Moment(Enum):
 
 
 class Client(NamedTuple):
-    """What is tried: the command, how its output is read, and how long it may be silent, in seconds."""
+    """What is tried: the command, how its output is read, and its patience in seconds (see ``Silence``)."""
 
     command: tuple[str, ...]
     read_line: ReadLine
@@ -52,15 +55,16 @@ class Attempt:
         self, client: Client, lab: Lab, directory: Path, more: Mapping[str, str] | None = None
     ) -> None:
         self.lab = lab
-        self.patience = client.patience
+        self._silence = Silence(lab.history, client.patience)
         self._client = client
         self._directory = directory
         self._more = dict(more or {})
         self._process: ClientProcess | None = None
         self._stage: Stage | None = None
         self._early_ends = 0
+        self._tellings: Counter[str] = Counter()
         self._deaths: dict[tuple[Moment, str], signal.Signals] = {}
-        self._struck = ""
+        self._struck: signal.Signals | None = None
         self._mark = new_uuid()
 
     def __enter__(self) -> Self:
@@ -90,9 +94,16 @@ class Attempt:
 
     def kill(self) -> None:
         """End the client with SIGKILL, wherever it is."""
-        if self._process is not None and self._process.code is None:
-            self._process.kill()
+        if self._process is None:
+            return
+        if self._process.code is not None:
+            self._note_early_end()
+            return
+        self._process.kill()
+        if self._process.code == -signal.SIGKILL:
             self._close_life("SIGKILL")
+        else:
+            self._note_early_end()
 
     def end(self) -> None:
         """End the client with SIGTERM."""
@@ -104,22 +115,22 @@ class Attempt:
         orderly = self._process.end()
         self._close_life("SIGTERM" if orderly else "hung")
 
-    def wait(self, until: Callable[[], bool], patience: float | None = None) -> bool:
-        """Wait until the history is so, or nothing has come from the client for ``patience`` seconds.
+    def wait(self, until: Callable[[], bool]) -> bool:
+        """Wait until the history is so; return False when the client is silent before that.
 
         A client that ended by itself is started again. Raises ``ClientGivesUpError`` the ninth time.
         """
-        patience = self.patience if patience is None else patience
-        seen, silent_since = -1, stopwatch()
+        self._silence.begin()
         while not self.lab.wait(_LOOK_SECONDS, until):
             if self._process is None or self._process.code is not None:
                 self.revive()
-            told = len(self.lab.history.told)
-            if told != seen:
-                seen, silent_since = told, stopwatch()
-            if stopwatch() - silent_since > patience:
+            if self._silence.lasts():
                 return False
         return True
+
+    def wait_for_rest(self) -> None:
+        """Wait until the client has asked for more wherever it got something: it has nothing in hand."""
+        self.wait(self._silence.rests)
 
     def revive(self) -> None:
         """Start the client again when it ended by itself. Raises ``ClientGivesUpError``."""
@@ -141,30 +152,34 @@ class Attempt:
         for message_id in ids:
             number = self._deaths.pop((moment, message_id), None)
             if number is not None and self._process is not None:
-                self._struck = number.name
+                self._struck = number
                 self._process.signal(number)
+
+    def plans_death(self, moment: Moment, ids: Iterable[str]) -> bool:
+        """Whether a signal is planned for this moment of one of these messages."""
+        return any((moment, message_id) in self._deaths for message_id in ids)
 
     def wait_for_end(self) -> int | None:
         """Wait until the client ends; return its exit code, None for a death that was planned.
 
-        One that does nothing for the time of its patience is ended.
+        One that is silent is ended.
         """
-        assert self._process is not None
-        seen, silent_since = -1, stopwatch()
-        while not self.lab.wait(_LOOK_SECONDS, lambda: self._process.code is not None):  # type: ignore[union-attr]
-            done = len(self.lab.history.told) + len(self.lab.history.exchanges)
-            if done != seen:
-                seen, silent_since = done, stopwatch()
-            if stopwatch() - silent_since > self.patience:
+        process = self._process
+        assert process is not None
+        self._silence.begin()
+        while not self.lab.wait(_LOOK_SECONDS, lambda: process.code is not None):
+            if self._silence.lasts(reads=False) and process.code is None:
                 self._early_ends += 1
                 self.end()
                 return None
-        planned, self._struck = self._struck, ""
-        self._process.finish()
-        code = self._process.code
-        self._close_life(planned or "itself")
-        if planned:
+        planned, self._struck = self._struck, None
+        process.finish()
+        code = process.code
+        # A signal that came too late, to a process that had ended, is no death that was planned.
+        if planned is not None and (planned is not signal.SIGKILL or code == -planned):
+            self._close_life(planned.name)
             return None
+        self._close_life("itself")
         self._early_ends += code != 0
         return code
 
@@ -190,10 +205,14 @@ class Attempt:
 
     def _hear(self, line: str, life: int) -> None:
         told = self._client.read_line(line)
-        if told is not None:
-            lab = self.lab
+        lab = self.lab
+        # What a client tells without end must not fill this process.
+        if told is not None and told.message_id in lab.known and self._tellings[told.message_id] < _MOST_TOLD:
+            self._tellings[told.message_id] += 1
             lab.note(lambda history: history.told.append(Told(told.message_id, lab.now, life, told.digest)))
-            self.strike_when(Moment.TOLD, (told.message_id,))
+            if self.plans_death(Moment.TOLD, (told.message_id,)):
+                self.strike_when(Moment.TOLD, (told.message_id,))
+                lab.gate.open()
 
 
 def _inherited() -> dict[str, str]:

@@ -20,8 +20,6 @@ from schemas.sample_older_versions import UPGRADED_RELEASES, older_sample
 from schemas.samples import Samples
 from schemas.sequence import split_raw
 
-_START_PATIENCES: Final = 5
-_IDLE_SECONDS: Final = 1.5
 _SENT_AGAIN: Final = 3
 _THIRD: Final = 3
 _REFUSALS: Final = 2
@@ -45,6 +43,7 @@ class ConsumerRun:
         self._lab = lab
         self._samples = Samples(lab.seed, now=Clock().time())
         self._given_up: set[str] = set()
+        self._not_delivered: set[tuple[str, str]] = set()
         self._expected: set[str] = set()
 
     def play(self, stages: Sequence[Stage], progress: Callable[[str], None]) -> None:
@@ -60,6 +59,7 @@ class ConsumerRun:
                 _STAGES[stage.name](self, stage)
                 self._settle()
                 self._lab.end_faults()
+            attempt.wait_for_rest()
         except ClientGivesUpError:
             return
         finally:
@@ -131,18 +131,20 @@ class ConsumerRun:
         Returns False when it reads nothing.
         """
         attempt, shards = self._attempt, set(self._lab.open_shards())
-        if not attempt.wait(lambda: bool(self._read_shards()), _START_PATIENCES * attempt.patience):
-            return False
-        attempt.wait(lambda: shards <= self._read_shards(), attempt.patience)
-        return True
+        return attempt.wait(lambda: shards <= self._read_shards()) or bool(self._read_shards())
 
     def _read_shards(self) -> set[str]:
         return {each.shard for each in self._lab.history.reads() if not each.error}
 
     def _settle(self) -> None:
-        """Wait until all messages are told, or nothing more comes; those are not waited for again."""
-        if not self._attempt.wait(lambda: not self._missing()):
+        """Wait until every record is delivered and every message told, or the client is silent.
+
+        What is missing then is not waited for again.
+        """
+        lab = self._lab
+        if not self._attempt.wait(lambda: not self._missing() and lab.undelivered() <= self._not_delivered):
             self._given_up |= self._missing()
+            self._not_delivered |= lab.undelivered()
 
     def _missing(self) -> set[str]:
         return self._expected - self._given_up - self._lab.history.times_told().keys()
@@ -161,6 +163,8 @@ class ConsumerRun:
         third = stage.messages // 3
         self.send(third)
         self._settle()
+        # With nothing in hand, so that it does not depend on the machine what SIGTERM meets.
+        self._attempt.wait_for_rest()
         self._attempt.end()
         self.send(third)
         self._attempt.start()
@@ -179,22 +183,25 @@ class ConsumerRun:
     def _strike_reads(self, fault: str, stage: Stage) -> None:
         """Let reads fail, each at a message of its own, and again when the client asks again."""
         for _ in range(2):
-            self.send(stage.messages // 2, fault=fault)
+            with self._lab.holding(self._lab.open_shards()[:1]):
+                self.send(stage.messages // 2, fault=fault)
             self._attempt.wait(lambda: not self._missing())
 
     def split(self, stage: Stage) -> None:
         shard = self._lab.open_shards()[0]
-        self.send_to(shard, stage.messages // 2, held_up=True)
-        self._lab.split(shard)
-        for child in self._lab.open_shards()[-2:]:
-            self.send_to(child, stage.messages // 4)
+        with self._lab.holding([shard]):
+            self.send_to(shard, stage.messages // 2, held_up=True)
+            self._lab.split(shard)
+            for child in self._lab.open_shards()[-2:]:
+                self.send_to(child, stage.messages // 4)
 
     def merge(self, stage: Stage) -> None:
         pair = self._lab.neighbours()
-        for shard in pair:
-            self.send_to(shard, stage.messages // 4, held_up=True)
-        self._lab.merge(pair)
-        self.send_to(self._lab.open_shards()[-1], stage.messages // 2)
+        with self._lab.holding(pair):
+            for shard in pair:
+                self.send_to(shard, stage.messages // 4, held_up=True)
+            self._lab.merge(pair)
+            self.send_to(self._lab.open_shards()[-1], stage.messages // 2)
 
     def killed_with_records_in_hand(self, stage: Stage) -> None:
         given: list[str] = []
@@ -219,7 +226,7 @@ class ConsumerRun:
     def killed_while_idle(self, stage: Stage) -> None:
         self.send(stage.messages // 2)
         self._settle()
-        Clock().wait(_IDLE_SECONDS)
+        self._attempt.wait_for_rest()
         self._attempt.kill()
         self.send(stage.messages // 2)
         self._attempt.start()
@@ -289,14 +296,14 @@ class ConsumerRun:
 
     def _wait_for_rejects(self) -> None:
         """Wait until each bad message is in a queue, or was told by mistake, or nothing comes any more."""
-        lab, patience = self._lab, self._attempt.patience
+        lab = self._lab
         wanted = {each.message_id for each in lab.history.bad}
 
         def settled() -> bool:
             queued = {peek(data).message_id for stream in (ERROR, INVALID) for data in lab.written(stream)}
             return wanted <= queued | lab.history.times_told().keys()
 
-        self._attempt.wait(settled, patience)
+        self._attempt.wait(settled)
 
 
 _STAGES: Final = {

@@ -20,6 +20,7 @@ from rdss_sandbox.shapes.events import Event
 from rdss_sandbox.shapes.faults import NewFault
 from rdss_sandbox.shapes.topology import Topology
 from sandbox.certify.exchange import Exchange, Read
+from sandbox.certify.gate import Gate
 from sandbox.certify.history import History, Injected, Level, Reshard, Shard, Stored
 from sandbox.certify.recorder import Recorder
 from schemas.peek import peek
@@ -28,12 +29,14 @@ INPUT, OUTPUT, ERROR, INVALID = "input", "output", "error", "invalid"
 _TOPOLOGY: Final = Topology(streams={INPUT: 2, OUTPUT: 1, ERROR: 1, INVALID: 1})
 _AT_ONCE: Final = 500
 _MOST_RECORDS: Final = 10_000
+_HOLD_SECONDS: Final = 2.0
 
 
 class Lab:
     """A sandbox of its own, and the history of what happens in it.
 
-    ``life`` is the number of the client's present start, and ``level`` that of the present stage.
+    ``life`` is the number of the client's present start, ``level`` that of the present stage, and ``known``
+    are the ids of the messages that the client can get or send.
     """
 
     def __init__(self, seed: int) -> None:
@@ -42,9 +45,12 @@ class Lab:
         self.history = History(INPUT, stopwatch())
         self.life = 0
         self.level = Level.BRONZE
+        self.known: set[str] = set()
         self._changed = threading.Condition()
         self._watching: list[Callable[[Exchange], None]] = []
-        self._given: dict[str, set[str]] = {}
+        self.gate = Gate(lambda: self.note(_change_nothing))
+        self._put: set[tuple[str, str]] = set()
+        self._given: set[tuple[str, str]] = set()
         self._emulator: Embedded
 
     @contextmanager
@@ -53,7 +59,7 @@ class Lab:
         settings = Settings(
             data_dir=None, aws_port=0, control_port=0, seed=self.seed, topology=_TOPOLOGY, amqp="off"
         )
-        recorder = Recorder(self._note, lambda: self.life, self.history.began)
+        recorder = Recorder(self._note, lambda: self.life, self.history.began, self.gate)
         with embedded(settings, interceptors=[recorder]) as emulator:
             self._emulator = emulator
             with emulator.components.events.subscribed(self._note_event):
@@ -92,6 +98,19 @@ class Lab:
         finally:
             self._watching.remove(watcher)
 
+    @contextmanager
+    def holding(self, shards: Sequence[str]) -> Iterator[None]:
+        """Hold up the reads of some shards of the input while the context lasts, from the next one on.
+
+        A client that reads none of them is not waited for longer than two seconds.
+        """
+        self.gate.close(shards)
+        try:
+            self.wait(_HOLD_SECONDS, lambda: self.gate.holds(shards))
+            yield
+        finally:
+            self.gate.open()
+
     def begin_stage(self, name: str, level: Level) -> None:
         self.level = level
         self.note(lambda history: history.stages.append((self.now, name, level)))
@@ -111,8 +130,15 @@ class Lab:
     def put(self, messages: Iterable[bytes]) -> None:
         """Put records into the input stream past the recorder; each message's id is its partition key."""
         records = [{"Data": each, "PartitionKey": peek(each).message_id or "unreadable"} for each in messages]
+        self.known.update(str(each["PartitionKey"]) for each in records)
         for start in range(0, len(records), _AT_ONCE):
-            self._call("PutRecords", {"StreamName": INPUT, "Records": records[start : start + _AT_ONCE]})
+            request = {"StreamName": INPUT, "Records": records[start : start + _AT_ONCE]}
+            answers = self._call("PutRecords", request)["Records"]
+            self._put.update((each["ShardId"], each["SequenceNumber"]) for each in answers)
+
+    def undelivered(self) -> set[tuple[str, str]]:
+        """The (shard, sequence number) of each record of the input that the client was not given."""
+        return self._put - self._given
 
     def open_shards(self) -> list[str]:
         """The ids of the input's open shards."""
@@ -168,7 +194,7 @@ class Lab:
     ) -> None:
         before = {each.id for each in self._shards()}
         unread = sum(
-            record.sequence_number not in self._given.get(parent, ())
+            (parent, record.sequence_number) not in self._given
             for parent in parents
             for record in self._read(INPUT, parent)
         )
@@ -178,8 +204,8 @@ class Lab:
         done = Reshard(self.now, action, parents, children, unread, self.level)
         self.note(lambda history: history.reshards.append(done))
 
-    def _call(self, operation: str, request: dict[str, Any]) -> None:
-        self._emulator.components.streams.call(operation, request, self._emulator.components.home)
+    def _call(self, operation: str, request: dict[str, Any]) -> dict[str, Any]:
+        return self._emulator.components.streams.call(operation, request, self._emulator.components.home)
 
     def _shards(self, stream: str = INPUT) -> list[ShardView]:
         components = self._emulator.components
@@ -194,8 +220,7 @@ class Lab:
 
     def _note(self, exchange: Exchange) -> None:
         if isinstance(exchange, Read) and exchange.stream == INPUT:
-            given = self._given.setdefault(exchange.shard, set())
-            given.update(each.sequence_number for each in exchange.records)
+            self._given.update((exchange.shard, each.sequence_number) for each in exchange.records)
         self.note(lambda history: history.exchanges.append(exchange))
         for watcher in tuple(self._watching):
             watcher(exchange)
@@ -204,6 +229,10 @@ class Lab:
         if event.kind == "fault.injected":
             found = Injected(self.now, event.fields["type"], event.fields["message_id"], self.level)
             self.note(lambda history: history.injected.append(found))
+
+
+def _change_nothing(_history: History) -> None:
+    """The change of who only wakes those that wait."""
 
 
 def encode_history(history: History) -> Iterator[bytes]:

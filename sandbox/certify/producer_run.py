@@ -11,6 +11,7 @@ from emulator.clock import Clock
 from rdss_sandbox.shapes.faults import NewFault
 from sandbox.certify.attempt import Attempt, Moment
 from sandbox.certify.exchange import Exchange, Put
+from sandbox.certify.gate import PUTS
 from sandbox.certify.history import Sent, SentSequence
 from sandbox.certify.lab import INPUT, Lab
 from sandbox.certify.stages import Stage
@@ -34,6 +35,7 @@ class ProducerRun:
         self._file = file
         self._samples = Samples(lab.seed, now=Clock().time())
         self._stage_of: dict[str, Stage] = {}
+        self._faulty: set[str] = set()
         self._done = False
 
     def play(self, stages: Sequence[Stage], progress: Callable[[str], None]) -> None:
@@ -63,6 +65,7 @@ class ProducerRun:
         made = self._samples.big_message(_BIG_PARTS) if large else self._samples.message("MetadataCreate")
         message = serialise(made)
         message_id, digest = peek(message).message_id or "", body_digest(message)
+        lab.known.add(message_id)
         if large:
             whole = SentSequence((message_id,), digest, lab.now)
             lab.note(lambda history: history.sequences.append(whole))
@@ -106,6 +109,7 @@ class ProducerRun:
         """Large messages need no fault."""
 
     def _strike(self, fault: str, message_id: str, *, times: int = 1, **attributes: object) -> None:
+        self._faulty.add(message_id)
         self._lab.strike(
             NewFault(
                 fault,
@@ -118,13 +122,21 @@ class ProducerRun:
         )
 
     def _watch(self, exchange: Exchange) -> None:
-        """Begin the stage of the messages that are put, and kill the producer where that is planned."""
+        """Begin the stage of the messages that are put, and kill the producer where that is planned.
+
+        A call can have messages of two stages: where it failed, the stage is that of the message that did it.
+        """
         if not isinstance(exchange, Put):
             return
         ids = [entry.message_id or "" for entry in exchange.entries]
-        stage = next((found for each in ids if (found := self._stage_of.get(each))), None)
-        if stage is not None:
-            self._attempt.enter(stage)
+        refused = [entry.message_id or "" for entry in exchange.entries if entry.error]
+        if exchange.error:
+            refused = [each for each in ids if each in self._faulty]
+        if found := [stage for each in refused or ids if (stage := self._stage_of.get(each))]:
+            self._attempt.enter(found[-1])
+        if self._attempt.plans_death(Moment.TOLD, ids):
+            # The call after this one waits until the producer has told, and is dead.
+            self._lab.gate.close((PUTS,))
         self._attempt.strike_when(Moment.PUT, ids)
 
 

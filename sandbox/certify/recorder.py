@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Callable, Container, Iterable
 from hashlib import sha256
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from emulator.clock import stopwatch
 from emulator.http.asgi import ClientGoneError
@@ -12,11 +12,14 @@ from emulator.kinesis import KinesisError, Scope
 from emulator.kinesis.scope import consumer_of
 from emulator.listeners.aws.interception import EventStream, Proceed, Request, Response, stream_named
 from sandbox.certify.exchange import Delivery, Exchange, IteratorRequest, Put, PutEntry, Read
+from sandbox.certify.gate import PUTS, Gate
 from schemas.peek import peek
 
 _WATCHED: Final = frozenset({"GetRecords", "GetShardIterator", "PutRecord", "PutRecords", "SubscribeToShard"})
+_PUTS: Final = frozenset({"PutRecord", "PutRecords"})
 _SHORT: Final = 12
 DISCONNECT: Final = "disconnect"
+_UNANSWERED: Final = "unanswered"
 
 
 class _EveryStream:
@@ -29,17 +32,29 @@ class _EveryStream:
 _EVERY_STREAM: Final = _EveryStream()
 
 
+class _Call(NamedTuple):
+    """A call of a start of the client, and when it passed the gate."""
+
+    operation: str
+    request: Request
+    life: int
+    asked: float
+
+
 class Recorder:
     """Hands every exchange to ``note`` as soon as its answer is settled, before the client has it.
 
     Times are in seconds since ``began``, a reading of the stopwatch. ``life`` tells which start of the client
-    is calling.
+    is calling; a call belongs to the start during which it came. The calls wait at the gate first.
     """
 
-    def __init__(self, note: Callable[[Exchange], None], life: Callable[[], int], began: float) -> None:
+    def __init__(
+        self, note: Callable[[Exchange], None], life: Callable[[], int], began: float, gate: Gate
+    ) -> None:
         self._note = note
         self._life = life
         self._began = began
+        self._gate = gate
         self._places: dict[str, tuple[str, str]] = {}
 
     def watches(self, operation: str) -> Container[str] | None:
@@ -49,9 +64,12 @@ class Recorder:
         return operation in _WATCHED
 
     async def __call__(self, operation: str, request: Request, _scope: Scope, proceed: Proceed) -> Response:
-        asked, response, error = self._now(), None, ""
+        life = self._life()
+        await self._gate.pass_through(self._place(operation, request))
+        call, response, error = _Call(operation, request, life, self._now()), None, _UNANSWERED
         try:
             response = await proceed(request)
+            error = ""
         except KinesisError as refused:
             error = refused.code
             raise
@@ -59,47 +77,50 @@ class Recorder:
             error = DISCONNECT
             raise
         finally:
-            self._write_down(operation, request, response or {}, error, asked)
+            self._write_down(call, response or {}, error)
         if operation == "SubscribeToShard":
-            return {**response, "EventStream": self._follow(request, response["EventStream"])}
+            return {**response, "EventStream": self._follow(request, response["EventStream"], life)}
         return response
+
+    def _place(self, operation: str, request: Request) -> str:
+        """The place at the gate where a call has to wait."""
+        if operation == "GetRecords":
+            return self._places.get(request["ShardIterator"], ("", ""))[1]
+        return PUTS if operation in _PUTS else ""
 
     def _now(self) -> float:
         return round(stopwatch() - self._began, 4)
 
-    def _write_down(
-        self, operation: str, request: Request, response: Response, error: str, asked: float
-    ) -> None:
-        if operation == "GetShardIterator":
-            self._note(self._iterator_request(request, response, error))
-        elif operation == "GetRecords":
-            self._note(self._read(request, response, error))
-        elif operation == "SubscribeToShard":
+    def _write_down(self, call: _Call, response: Response, error: str) -> None:
+        if call.operation == "GetShardIterator":
+            self._note(self._iterator_request(call, response, error))
+        elif call.operation == "GetRecords":
+            self._note(self._read(call, response, error))
+        elif call.operation == "SubscribeToShard":
             if error:
-                stream = _subscribed(request)
-                self._note(
-                    Read(self._now(), self._life(), stream, request["ShardId"], pushed=True, error=error)
-                )
+                stream, shard = _subscribed(call.request), call.request["ShardId"]
+                self._note(Read(self._now(), call.life, stream, shard, pushed=True, error=error))
         else:
-            self._note(self._put(operation, request, response, error, asked))
+            self._note(self._put(call, response, error))
 
-    def _iterator_request(self, request: Request, response: Response, error: str) -> IteratorRequest:
+    def _iterator_request(self, call: _Call, response: Response, error: str) -> IteratorRequest:
+        request = call.request
         stream, shard = stream_named(request) or "", request["ShardId"]
         if token := response.get("ShardIterator"):
             self._places[token] = (stream, shard)
         after = request.get("StartingSequenceNumber")
         start = request["ShardIteratorType"]
-        return IteratorRequest(self._now(), self._life(), stream, shard, start, after, error)
+        return IteratorRequest(self._now(), call.life, stream, shard, start, after, error)
 
-    def _read(self, request: Request, response: Response, error: str) -> Read:
-        token = request["ShardIterator"]
+    def _read(self, call: _Call, response: Response, error: str) -> Read:
+        token = call.request["ShardIterator"]
         stream, shard = self._places.get(token, ("", ""))
         following = response.get("NextShardIterator")
         if following:
             self._places[following] = (stream, shard)
         return Read(
             self._now(),
-            self._life(),
+            call.life,
             stream,
             shard,
             sha256(token.encode()).hexdigest()[:_SHORT],
@@ -108,15 +129,15 @@ class Recorder:
             error=error,
         )
 
-    def _put(self, operation: str, request: Request, response: Response, error: str, asked: float) -> Put:
-        batch = operation == "PutRecords"
-        entries = request["Records"] if batch else [request]
+    def _put(self, call: _Call, response: Response, error: str) -> Put:
+        batch = call.operation == "PutRecords"
+        entries = call.request["Records"] if batch else [call.request]
         answers = response.get("Records") or [{}] * len(entries)
         return Put(
-            asked,
+            call.asked,
             self._now(),
-            self._life(),
-            stream_named(request) or "",
+            call.life,
+            stream_named(call.request) or "",
             tuple(
                 _entry(entry, answer.get("ErrorCode", ""))
                 for entry, answer in zip(entries, answers, strict=False)
@@ -126,24 +147,13 @@ class Recorder:
         )
 
     async def _follow(
-        self, request: Request, events: EventStream
+        self, request: Request, events: EventStream, life: int
     ) -> AsyncGenerator[tuple[str, dict[str, Any]], None]:
         stream, shard = _subscribed(request), request["ShardId"]
         async for kind, event in events:
             ended = bool(event.get("ChildShards"))
             records = _deliveries(event.get("Records", ()))
-            if records or ended:
-                self._note(
-                    Read(
-                        self._now(),
-                        self._life(),
-                        stream,
-                        shard,
-                        records=records,
-                        ended=ended,
-                        pushed=True,
-                    )
-                )
+            self._note(Read(self._now(), life, stream, shard, records=records, ended=ended, pushed=True))
             yield kind, event
 
 

@@ -94,7 +94,7 @@ def _command(role: str, tells: str) -> click.Command:
         show_default=True,
         metavar="TIME",
         callback=duration,
-        help="How long the client may be silent before what is missing is given up.",
+        help="How long the client may ask and get nothing new before what is missing is given up.",
     )
     @click.option(
         "--stage",

@@ -2,37 +2,20 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-
 from sandbox.certify.clause import Clause, Finding, Group, Judgement, Role, judged
-from sandbox.certify.history import History, Level, Told
+from sandbox.certify.consumer_clauses.repeats import definite_repeats
+from sandbox.certify.history import History, Level
 
 
 def judge(history: History) -> Judgement:
-    """A message told once more by the next life after a SIGKILL is excused, one for each kill.
-
-    The consumer tells before it writes its checkpoint, so that one repeat is indefinite.
-    """
-    excused = {life.number + 1: 1 for life in history.kills()}
-    told: dict[str, list[Told]] = defaultdict(list)
-    findings = []
-    wanted = {sent.message_id: sent for sent in history.sent}
-    for each in history.told:
-        if each.message_id not in wanted:
-            continue
-        before = told[each.message_id]
-        if before and before[-1].life == each.life - 1 and excused.get(each.life, 0):
-            excused[each.life] -= 1
-        elif before:
-            findings.append(
-                Finding(
-                    f"{each.message_id} was told {len(before) + 1} times, at {before[0].at:.2f} s "
-                    f"and {each.at:.2f} s",
-                    history.level_at(each.at),
-                    {"messageId": each.message_id, "times": len(before) + 1, "life": each.life},
-                )
-            )
-        before.append(each)
+    findings = [
+        Finding(
+            f"{told.message_id} was told {times} times, at {first.at:.2f} s and {told.at:.2f} s",
+            history.level_at(told.at),
+            {"messageId": told.message_id, "times": times, "life": told.life},
+        )
+        for told, first, _, times in definite_repeats(history)
+    ]
     return judged(_repeats(history), findings)
 
 

@@ -3,32 +3,31 @@
 from __future__ import annotations
 
 from sandbox.certify.clause import Clause, Finding, Group, Judgement, Role, judged
+from sandbox.certify.consumer_clauses.repeats import definite_repeats
 from sandbox.certify.history import History, Level, Life
-
-_MOST_AGAIN = 1
 
 
 def judge(history: History) -> Judgement:
     """After a SIGKILL nothing is lost that was there, and no more than the message in hand is told again."""
     findings, exposure = [], 0
-    sent = {each.message_id for each in history.sent}
+    repeats = definite_repeats(history)
     for life in history.kills():
         end = life.ended or 0.0
         following = [each for each in history.lives if each.number > life.number]
         if not following:
             continue
         exposure += 1
-        before = {each.message_id for each in history.told if each.life <= life.number} & sent
         again = {
-            each.message_id
-            for each in history.told
-            if each.life == life.number + 1 and each.message_id in before
+            told.message_id
+            for told, _, last, _ in repeats
+            if last.life == life.number and told.life != last.life
         }
         lost = _skipped(history, life, following[0].began)
-        if len(again) > _MOST_AGAIN:
+        if again:
             findings.append(
                 Finding(
-                    f"after the kill at {end:.2f} s {len(again)} messages were told again",
+                    f"after the kill at {end:.2f} s {len(again)} messages were told again, besides the one "
+                    "in hand",
                     life.level,
                     {"life": life.number, "again": sorted(again)[:5]},
                 )

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
+from itertools import pairwise
+from statistics import median
+
 from sandbox.certify.clause import Clause, Finding, Group, Judgement, Role, judged
 from sandbox.certify.history import History, Level
 from sandbox.certify.producer_clauses.backs_off import pauses_after_throttling
@@ -13,21 +17,39 @@ _LATE_SECONDS = 0.3
 
 
 def judge(history: History) -> Judgement:
-    """The n-th pause is 200 ms times two to the n; a loaded machine may make it longer."""
-    findings, exposure = [], 0
+    """The n-th pause is 200 ms times two to the n.
+
+    A loaded machine makes some pauses longer, and none shorter. So each may be too short, and only the
+    shortest of all n-th pauses too long: by more than the producer usually takes from call to call.
+    """
+    by_number: dict[int, list[float]] = defaultdict(list)
     for pauses in pauses_after_throttling(history):
         for number, pause in enumerate(pauses):
-            exposure += 1
-            wanted = _FIRST_SECONDS * 2**number
-            if not wanted * _EARLY <= pause <= wanted * _LATE + _LATE_SECONDS:
-                findings.append(
-                    Finding(
-                        f"pause {number + 1} took {pause * 1000:.0f} ms, not {wanted * 1000:.0f} ms",
-                        Level.GOLD,
-                        {"pause": number + 1, "seconds": round(pause, 3)},
-                    )
-                )
-    return judged(exposure, findings)
+            by_number[number].append(pause)
+    usual, findings = _usual_gap(history), []
+    for number, pauses in by_number.items():
+        wanted = _FIRST_SECONDS * 2**number
+        late = min(pauses) > wanted * _LATE + _LATE_SECONDS + usual
+        findings += [
+            Finding(
+                f"pause {number + 1} took {pause * 1000:.0f} ms, not {wanted * 1000:.0f} ms",
+                Level.GOLD,
+                {"pause": number + 1, "seconds": round(pause, 3)},
+            )
+            for pause in pauses
+            if late or pause < wanted * _EARLY
+        ]
+    return judged(sum(map(len, by_number.values())), findings)
+
+
+def _usual_gap(history: History) -> float:
+    """The median time in seconds from the answer to a call that went well to the next call of that start."""
+    gaps = [
+        after.asked - before.at
+        for before, after in pairwise(history.puts())
+        if before.life == after.life and not before.error and not any(each.error for each in before.entries)
+    ]
+    return median(gaps) if gaps else 0.0
 
 
 CLAUSE = Clause(

@@ -166,8 +166,7 @@ PRODUCERS: Final = (
         "                failed.append((name, line))\n",
         '                failed.append((name, line)) if "Internal" in answer["ErrorCode"] else sys.exit(1)\n',
         ("delays", "throttling"),
-        # Nine deaths are too many: what is left is lost.
-        frozenset({"survives-throttling", "retries-failed-entries", "nothing-lost"}),
+        frozenset({"survives-throttling"}),
     ),
     Mutant(
         "survives-errors",

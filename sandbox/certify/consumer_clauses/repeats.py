@@ -1,0 +1,39 @@
+"""What the clauses on repeats share: which messages a consumer told again, and which repeats are excused."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import NamedTuple
+
+from sandbox.certify.history import History, Told
+
+
+class Repeat(NamedTuple):
+    """A message that was told again, for the ``times``-th time; ``last`` is the telling before."""
+
+    told: Told
+    first: Told
+    last: Told
+    times: int
+
+
+def definite_repeats(history: History) -> list[Repeat]:
+    """The repeats that no kill excuses, in order.
+
+    A consumer tells before it writes its checkpoint. A start that was ended with SIGKILL leaves one message
+    indefinite, which a later start may tell once more, whichever start comes to it.
+    """
+    excused = {life.number for life in history.lives if life.end in {"SIGKILL", "hung"}}
+    known = {sent.message_id for sent in history.sent}
+    before: dict[str, list[Told]] = defaultdict(list)
+    found = []
+    for each in history.told:
+        earlier = before[each.message_id]
+        if earlier and each.message_id in known:
+            last = earlier[-1]
+            if last.life in excused and last.life != each.life:
+                excused.remove(last.life)
+            else:
+                found.append(Repeat(each, earlier[0], last, len(earlier) + 1))
+        earlier.append(each)
+    return found

@@ -1,0 +1,103 @@
+"""Silence: whether anything more is to be expected of a client, judged by what it asks for.
+
+    starts -> first request -> news, news, news -> asks and gets nothing, again and again -> silent
+    (five patiences)           (told, delivered)   (three times, and one patience)
+
+A slow machine makes a client ask later. It does not make it silent.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Final
+
+from emulator.clock import stopwatch
+from sandbox.certify.exchange import Exchange, Put, Read
+from sandbox.certify.history import History
+
+_FRUITLESS_READS: Final = 3
+_START_PATIENCES: Final = 5
+_MOST_TRIES: Final = 20
+
+
+class Silence:
+    """Follows a client through a history.
+
+    News is a message delivered, told or put, and the end of a shard; of the same message the first twenty
+    times only, so that a client that repeats itself without end becomes silent.
+    """
+
+    def __init__(self, history: History, patience: float) -> None:
+        self._history = history
+        self._patience = patience
+        self._told = self._exchanges = 0
+        self._times: Counter[tuple[str, str | None]] = Counter()
+        self._life = -1
+        self._asked = False
+        self._news_at = self._request_at = self._wait_began = stopwatch()
+        self._fruitless: Counter[str] = Counter()
+        self._in_hand: set[str] = set()
+
+    def begin(self) -> None:
+        """Begin to wait: what came before is no longer waited for."""
+        self._follow()
+        self._wait_began = stopwatch()
+        self._fruitless.clear()
+
+    def lasts(self, *, reads: bool = True) -> bool:
+        """Whether nothing more is to be expected of the client.
+
+        One that has made a request since its start, and ``reads``, is silent when nothing new has come from
+        it for the time of its patience, in which it has asked and got nothing three times. One that makes no
+        request has five times as long, since it may still be starting, or at work.
+        """
+        self._follow()
+        now = stopwatch()
+        if now - max(self._news_at, self._wait_began) <= self._patience:
+            return False
+        if self._asked and (not reads or max(self._fruitless.values(), default=0) >= _FRUITLESS_READS):
+            return True
+        return now - max(self._request_at, self._news_at) > _START_PATIENCES * self._patience
+
+    def rests(self) -> bool:
+        """Whether the client has asked for more in each shard of which it got something since its start."""
+        self._follow()
+        return self._asked and not self._in_hand
+
+    def _follow(self) -> None:
+        history = self._history
+        if history.lives and history.lives[-1].number != self._life:
+            self._life = history.lives[-1].number
+            self._asked = False
+            self._news_at = self._request_at = stopwatch()
+            self._fruitless.clear()
+            self._in_hand.clear()
+        exchanges, told = history.exchanges[self._exchanges :], history.told[self._told :]
+        self._exchanges += len(exchanges)
+        self._told += len(told)
+        for exchange in exchanges:
+            if exchange.life == self._life:
+                self._asked, self._request_at = True, stopwatch()
+                self._take(exchange)
+        for each in told:
+            self._count("told", each.message_id)
+
+    def _take(self, exchange: Exchange) -> None:
+        if isinstance(exchange, Put):
+            for entry in exchange.entries:
+                self._count("put", entry.message_id)
+        elif isinstance(exchange, Read):
+            self._in_hand.discard(exchange.shard)
+            if exchange.records and not exchange.ended:
+                self._in_hand.add(exchange.shard)
+            self._fruitless[exchange.shard] += 1
+            for each in exchange.records:
+                self._count("delivered", each.message_id)
+            if exchange.ended:
+                self._count("ended", exchange.shard)
+
+    def _count(self, what: str, message_id: str | None) -> None:
+        self._times[what, message_id] += 1
+        if self._times[what, message_id] <= _MOST_TRIES:
+            self._news_at = stopwatch()
+            self._fruitless.clear()
