@@ -3,25 +3,30 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Final
 
 from sandbox.certify.clause import Clause, Role
 from sandbox.certify.clauses import clauses
 
-_BEGIN: Final = "<!-- clauses -->\n"
+_BEGIN: Final = "<!-- clauses -->"
 _END: Final = "<!-- end -->"
 
 
 def renewed(page: str) -> str:
-    """Generate the tables between the marks of the page again. Raises ValueError when a mark is missing."""
-    before, begin, rest = page.partition(_BEGIN)
+    """Generate the tables of the clauses again. Raises ValueError when a mark is missing."""
+    return renew_part(page, _BEGIN, (line for role in Role for line in _table(role)))
+
+
+def renew_part(page: str, mark: str, lines: Iterable[str]) -> str:
+    """Put lines between a mark of the page and the end mark behind it. Raises ValueError without them."""
+    before, begin, rest = page.partition(f"{mark}\n")
     _, end, after = rest.partition(_END)
     if not end:
-        raise ValueError(f"the page has no place between {_BEGIN.strip()!r} and {_END!r}")
-    tables = "\n".join(line for role in Role for line in _table(role))
-    return f"{before}{begin}{tables}\n{end}{after}"
+        raise ValueError(f"the page has no place between {mark!r} and {_END!r}")
+    text = "\n".join(lines)
+    return f"{before}{begin}{text}\n{end}{after}"
 
 
 def _table(role: Role) -> Iterator[str]:

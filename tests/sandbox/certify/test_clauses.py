@@ -32,6 +32,8 @@ from sandbox.certify.stages import CONSUMER, PRODUCER
 from sandbox.certify.told_lines import json_lines, matching_lines
 from schemas.error_codes import ErrorCode
 from schemas.samples import Samples
+from tests.sandbox.certify.mutants import CONSUMERS, PRODUCERS
+from tests.sandbox.certify.mutants_page import renew_mutants
 
 
 def _history(sent: int = 12) -> History:
@@ -240,6 +242,16 @@ def test_the_page_is_up_to_date() -> None:
     """
     page = (Path(__file__).parents[3] / "docs" / "certify.md").read_text(encoding="utf-8")
     assert renewed(page) == page
+
+
+def test_the_pages_mutants_are_up_to_date() -> None:
+    """docs/certify.md has the mutants as they are tried.
+
+    python -m tests.sandbox.certify.mutants_page docs/certify.md renews it.
+    """
+    page = (Path(__file__).parents[3] / "docs" / "certify.md").read_text(encoding="utf-8")
+    assert renew_mutants(page) == page
+    assert all(f"| `{mutant.clause}` |" in page for mutant in (*CONSUMERS, *PRODUCERS))
 
 
 @pytest.mark.parametrize("role", Role)

@@ -1,0 +1,49 @@
+"""The mutants in docs/certify.md: ``python -m tests.sandbox.certify.mutants_page docs/certify.md``."""
+
+from __future__ import annotations
+
+import difflib
+import sys
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from sandbox.certify.clause import Role
+from sandbox.certify.page import renew_part
+from tests.sandbox.certify.mutants import CONSUMERS, PRODUCERS
+from tests.sandbox.certify.trials import CLIENTS, Mutant
+
+
+def renew_mutants(page: str) -> str:
+    """Generate the tables of the mutants again. Raises ValueError when a mark is missing."""
+    tables = ((Role.CONSUMER, CONSUMERS), (Role.PRODUCER, PRODUCERS))
+    return renew_part(page, "<!-- mutants -->", (line for each in tables for line in _table(*each)))
+
+
+def _table(role: Role, mutants: Iterable[Mutant]) -> Iterator[str]:
+    yield from ("", f"### Wrong {role}s", "")
+    yield "| clause | what is changed | into | what fails with it |"
+    yield "|---|---|---|---|"
+    for each in mutants:
+        before, after = _changed_lines(each)
+        others = ", ".join(f"`{name}`" for name in sorted(each.fails - {each.clause}))
+        yield f"| `{each.clause}` | {_code(before)} | {_code(after)} | {others} |"
+
+
+def _changed_lines(mutant: Mutant) -> tuple[list[str], list[str]]:
+    """The lines of the right client that the mutant has otherwise, and what it has instead."""
+    right = (CLIENTS / mutant.client).read_text(encoding="utf-8")
+    wrong = right.replace(mutant.old, mutant.new)
+    lines = list(difflib.ndiff(right.splitlines(), wrong.splitlines()))
+    return [line[2:] for line in lines if line.startswith("- ")], [
+        line[2:] for line in lines if line.startswith("+ ")
+    ]
+
+
+def _code(lines: Iterable[str]) -> str:
+    found = "<br>".join(f"`{line.strip()}`" for line in lines)
+    return found.replace("|", r"\|") or "*nothing*"
+
+
+if __name__ == "__main__":
+    path = Path(sys.argv[1])
+    path.write_text(renew_mutants(path.read_text(encoding="utf-8")), encoding="utf-8")
