@@ -18,6 +18,10 @@ LATEST = 253_370_764_800.0
 """9999-01-01T00:00:00Z in seconds since the epoch. Every clock stops there, a year before dates end."""
 
 
+class BadTimeError(ValueError):
+    """A time that no clock shows."""
+
+
 @dataclass(frozen=True, slots=True)
 class ClockState:
     """What a clock shows: ``time`` in seconds since the epoch, ``speed`` in clock seconds per real second.
@@ -101,6 +105,17 @@ class Clock:
         with self._changed:
             self._anchor_now()
             self._anchor_elapsed += seconds
+            self._wake()
+
+    def set_time(self, seconds: float) -> None:
+        """Show this time, in seconds since the epoch, and go on from it at the present speed.
+
+        Raises BadTimeError when it is before 1970 or beyond ``LATEST``.
+        """
+        check_time(seconds)
+        with self._changed:
+            self._anchor_now()
+            self._offset = seconds - self._anchor_elapsed
             self._wake()
 
     def resume_real_time(self) -> None:
@@ -202,6 +217,12 @@ def _thread_safe_setter(loop: asyncio.AbstractEventLoop, event: asyncio.Event) -
             loop.call_soon_threadsafe(event.set)
 
     return wake
+
+
+def check_time(seconds: float) -> None:
+    """Raise BadTimeError for a time that no clock shows."""
+    if not 0 <= seconds <= LATEST:
+        raise BadTimeError(f"a clock shows the years 1970 to 9998, not {seconds:g} s since the epoch")
 
 
 def stopwatch() -> float:

@@ -15,8 +15,9 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import Final, Literal, TypeAlias
+
+from rdss_sandbox.timestamps import read_timestamp
 
 Kind: TypeAlias = Literal["text", "identifier", "number", "size", "time", "mark", "decimal"]
 
@@ -140,15 +141,7 @@ def _number(field: str, kind: Kind, value: str) -> float:
 
 
 def _time(value: str) -> float:
-    text = value.strip('"')
     try:
-        return float(text)
-    except ValueError:
-        pass
-    try:
-        moment = datetime.fromisoformat(text)
+        return read_timestamp(value.strip('"'))
     except ValueError as error:
-        raise FilterError(
-            f"filter: {text!r} is not a time; write 2026-03-01T12:00:00Z or seconds since the epoch"
-        ) from error
-    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+        raise FilterError(f"filter: {error}") from error

@@ -1,4 +1,4 @@
-"""The one format of timestamps."""
+"""The one format of timestamps, and how they are read."""
 
 from __future__ import annotations
 
@@ -10,3 +10,18 @@ from functools import lru_cache
 def timestamp(seconds: float) -> str:
     """Seconds since the epoch as RFC 3339 with milliseconds and ``Z``."""
     return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def read_timestamp(text: str) -> float:
+    """Seconds since the epoch of a time as people write it; UTC where it names no zone. Raises ValueError."""
+    try:
+        return float(text)
+    except ValueError:
+        pass
+    try:
+        found = datetime.fromisoformat(text)
+    except ValueError as error:
+        raise ValueError(
+            f"{text!r} is not a time; write 2026-03-01T12:00:00Z or seconds since the epoch"
+        ) from error
+    return (found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp()

@@ -19,7 +19,7 @@ from emulator.assembly.data_directory import DataDirectory
 from emulator.assembly.own_infrastructure import Infrastructure, own_infrastructure
 from emulator.buckets.service import BucketService
 from emulator.channels.checkpoints.checkpoint_file import CheckpointFile
-from emulator.clock import Clock
+from emulator.clock import Clock, check_time
 from emulator.destinations import Destinations
 from emulator.events import Events
 from emulator.faults.containers import find_containers
@@ -40,6 +40,7 @@ from emulator.streams.catalogue import Catalogue
 from emulator.streams.service import StreamService
 from emulator.topics.service import ObjectSources, TopicService
 from rdss_sandbox.shapes.events import Event
+from rdss_sandbox.shapes.resetting import Reset
 from rdss_sandbox.shapes.topology import Populated, Topology
 
 if TYPE_CHECKING:
@@ -96,16 +97,21 @@ class Components:
             self._create_stream(name, wanted.streams[name])
         return Populated(missing, self.buckets.want(wanted.buckets))
 
-    def reset(self) -> None:
+    def reset(self, wanted: Reset | None = None) -> None:
         """Remove faults, streams, queues, messages and objects, set the clock to real time, and populate.
 
-        What an upstream has stays, unless this sandbox owns the upstream.
+        ``wanted`` has another seed, or another time for the clock. What an upstream has stays, unless this
+        sandbox owns the upstream. Raises BadTimeError.
         """
         with self.resetting:
-            self._reset()
+            self._reset(wanted or Reset())
 
-    def _reset(self) -> None:
+    def _reset(self, wanted: Reset) -> None:
+        if wanted.time is not None:
+            check_time(wanted.time)
         self.fault_engine.clear()
+        if wanted.seed is not None:
+            self.fault_engine.reseed(wanted.seed)
         self.access.reset()
         if self.infrastructure.owned:
             self._delete_everything()
@@ -115,6 +121,9 @@ class Components:
             self.audit_log.clear()
         if not self.clock.state().real:
             self.clock.resume_real_time()
+        if wanted.time is not None:
+            # Before the streams are made, which are not to be younger than their records.
+            self.clock.set_time(wanted.time)
         self.populate()
         self.archives.reset()
         self.queues.clear()

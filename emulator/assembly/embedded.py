@@ -47,6 +47,7 @@ from emulator.settings.settings import QUEUES_PORT, TOPICS_PORT, Settings
 from emulator.topics.control import TopicResources
 from emulator.topics.http import TopicsApp
 from rdss_sandbox.admission import Admission
+from rdss_sandbox.shapes.resetting import Reset
 from rdss_sandbox.shapes.status import Status
 from rdss_sandbox.shapes.topology import Populated, Topology
 from rdss_sandbox.version import VERSION
@@ -140,7 +141,7 @@ class Embedded:
             control=self.control,
             amqp=self.broker.url if self.broker.answers else None,
             data_dir=str(settings.data_dir.resolve()) if settings.data_dir else ":memory:",
-            seed=settings.seed,
+            seed=components.fault_engine.seed,
             clock=read_clock(components.clock),
             streams=summarise_streams(components.catalogue),
             messages=indexed + components.catalogue.count_waiting(read_up_to),
@@ -151,8 +152,8 @@ class Embedded:
             topics=self.topics,
         )
 
-    def reset(self) -> None:
-        self.components.reset()
+    def reset(self, wanted: Reset | None = None) -> None:
+        self.components.reset(wanted)
 
     def populate(self, topology: Topology | None) -> Populated:
         return self.components.populate(topology)

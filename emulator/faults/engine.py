@@ -158,6 +158,15 @@ class FaultEngine:
         self._events.emit("fault.removed", fault=name, injected=gone.injected)
         return gone.record
 
+    @property
+    def seed(self) -> int:
+        """The seed that everything random is drawn from."""
+        return self._chance.seed
+
+    def reseed(self, seed: int) -> None:
+        """Draw from another seed, for the faults that are added from now on."""
+        self._chance = Chance(seed)
+
     def clear(self) -> None:
         """Remove every fault, and release what they held."""
         for fault in self.list():

@@ -5,6 +5,7 @@ from __future__ import annotations
 from rdss_sandbox.api.endpoint import GET, POST, Mode, Subject
 from rdss_sandbox.shapes.clock import ClockChange, ClockReading
 from rdss_sandbox.shapes.pruning import Prune, Pruned
+from rdss_sandbox.shapes.resetting import Reset
 from rdss_sandbox.shapes.status import Health, Status, Version
 from rdss_sandbox.shapes.topology import Populated, Topology
 
@@ -36,9 +37,12 @@ class SandboxState(Subject[Mode], at=""):
     def change_clock(self, change: ClockChange) -> ClockReading:
         """Change the clock and return its reading."""
 
-    @POST("/reset")
-    def reset(self) -> Status:
-        """Remove every fault and message, set the clock to real time and create the topology again."""
+    @POST("/reset", errors={"bad_clock": 400})
+    def reset(self, wanted: Reset | None = None) -> Status:
+        """Remove every fault and message, set the clock to real time and create the topology again.
+
+        ``wanted`` has another seed, or another time for the clock.
+        """
 
     @POST("/populate")
     def populate(self, topology: Topology | None = None) -> Populated:

@@ -21,8 +21,10 @@ from rdss_sandbox.shapes.messages import (
     MessageRow,
     NewMessage,
     Sent,
+    StoredMessage,
 )
 from rdss_sandbox.shapes.refusals import Problem, Refusal
+from rdss_sandbox.shapes.resetting import Reset
 from rdss_sandbox.shapes.sequences import SequencePage, SequenceRow
 from rdss_sandbox.shapes.status import Health, Status, Version
 from rdss_sandbox.shapes.streams import Reshard, Shard, Stream, StreamDetail, StreamList
@@ -66,12 +68,14 @@ __all__ = [
     "Populated",
     "Problem",
     "Refusal",
+    "Reset",
     "Reshard",
     "Sent",
     "SequencePage",
     "SequenceRow",
     "Shard",
     "Status",
+    "StoredMessage",
     "Stream",
     "StreamDetail",
     "StreamList",

@@ -21,8 +21,13 @@ class ClockReading(msgspec.Struct, frozen=True):
 
 
 class ClockChange(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A change of the clock. ``advance`` needs ``seconds``; ``speed`` needs ``speed``."""
+    """A change of the clock.
 
-    action: Annotated[Literal["freeze", "advance", "speed", "real"], msgspec.Meta(examples=["freeze"])]
+    ``advance`` needs ``seconds``, ``speed`` needs ``speed``, and ``set`` needs ``time``, in seconds since the
+    epoch; the clock goes on from there at its speed.
+    """
+
+    action: Annotated[Literal["freeze", "advance", "speed", "real", "set"], msgspec.Meta(examples=["freeze"])]
     seconds: float | None = None
     speed: float | None = None
+    time: float | None = None

@@ -40,6 +40,12 @@ class MessageRow(msgspec.Struct, frozen=True):
     marks: tuple[str, ...]
 
 
+class StoredMessage(MessageRow, frozen=True, kw_only=True):
+    """A message as the list shows it, with its payload as it was sent, in base64."""
+
+    data: bytes
+
+
 class MessagePage(msgspec.Struct, frozen=True):
     """A page of messages. ``total`` messages match the filter; ``last`` is the highest id of all messages.
 

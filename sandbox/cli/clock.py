@@ -9,7 +9,7 @@ import click
 from sandbox.cli.connection import connect, control_option
 from sandbox.cli.printing import json_option, print_json
 from sandbox.cli.status import describe_clock
-from sandbox.cli.waiting import duration
+from sandbox.cli.waiting import duration, moment
 
 if TYPE_CHECKING:
     from rdss_sandbox.shapes.clock import ClockChange
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @click.group()
 def clock() -> None:
-    """Show, freeze, advance or speed up the sandbox's clock.
+    """Show, set, freeze, advance or speed up the sandbox's clock.
 
     Everything that waits (retention, iterators, back-off, delays) waits on it.
     """
@@ -61,6 +61,17 @@ def speed(factor: float, control: str | None, as_json: bool) -> None:
     from rdss_sandbox.shapes.clock import ClockChange
 
     _change_and_show(control, ClockChange("speed", speed=factor), as_json)
+
+
+@clock.command("set")
+@click.argument("time", callback=moment)
+@control_option
+@json_option
+def set_(time: float, control: str | None, as_json: bool) -> None:
+    """Show TIME and go on from it at the present speed: 2026-01-01T00:00:00Z, or seconds since 1970."""
+    from rdss_sandbox.shapes.clock import ClockChange
+
+    _change_and_show(control, ClockChange("set", time=time), as_json)
 
 
 @clock.command()

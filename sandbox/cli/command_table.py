@@ -56,7 +56,7 @@ COMMANDS: dict[str, Row] = {
     "process": Row(
         "sandbox.cli.process:process", "Process messages asynchronously: send, find, restart, cancel."
     ),
-    "clock": Row("sandbox.cli.clock:clock", "Show, freeze, advance or speed up the sandbox's clock."),
+    "clock": Row("sandbox.cli.clock:clock", "Show, set, freeze, advance or speed up the sandbox's clock."),
     "prune": Row("sandbox.cli.prune:prune", "Remove old objects of the audit log and old events."),
     "reset": Row("sandbox.cli.reset:reset", "Remove every message and fault and start again."),
     "pipeline": Row("sandbox.cli.pipeline:pipeline", "Turn streams and buckets into tables with Spark."),

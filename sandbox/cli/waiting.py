@@ -28,6 +28,16 @@ def duration(_ctx: click.Context, _parameter: click.Parameter, value: str | None
         raise click.BadParameter(str(error)) from error
 
 
+def moment(_ctx: click.Context, _parameter: click.Parameter, value: str) -> float:
+    """Parse a time, RFC 3339 or seconds since the epoch, as the callback of an argument."""
+    from rdss_sandbox.timestamps import read_timestamp
+
+    try:
+        return read_timestamp(value)
+    except ValueError as error:
+        raise click.BadParameter(str(error)) from error
+
+
 def timeout_option(help_text: str) -> Callable[[F], F]:
     """Add the option ``--timeout``; the command gets ``timeout`` in seconds, None for no limit."""
     return click.option("--timeout", metavar="TIME", callback=duration, help=help_text)

@@ -18,7 +18,14 @@ from emulator.message_index.sql_filter import compile_filter
 from rdss_sandbox.api.messages import Messages
 from rdss_sandbox.ndjson import as_line
 from rdss_sandbox.shapes.events import Event
-from rdss_sandbox.shapes.messages import CountedField, Counts, MessageDetail, MessagePage, MessageRow
+from rdss_sandbox.shapes.messages import (
+    CountedField,
+    Counts,
+    MessageDetail,
+    MessagePage,
+    MessageRow,
+    StoredMessage,
+)
 
 _CATCH_UP_SECONDS = 0.1
 _EXPORT_CATCH_UP_SECONDS = 10.0
@@ -53,7 +60,19 @@ class MessageResources:
         compile_filter(matching)  # a bad filter must be refused before the answer begins
         index = self._index
         index.catch_up(_EXPORT_CATCH_UP_SECONDS)
-        return StreamingResponse(_render_lines(index, matching), media_type=Messages.export.media_type)
+        lines = (f"{as_line(data)}\n".encode() for _, data in _read_all(index, matching))
+        return StreamingResponse(lines, media_type=Messages.export.media_type)
+
+    @handles(Messages.stored)
+    def stored(self, matching: str) -> StreamingResponse:
+        compile_filter(matching)
+        index = self._index
+        index.catch_up(_EXPORT_CATCH_UP_SECONDS)
+        lines = (
+            msgspec.json.encode(StoredMessage(**msgspec.structs.asdict(row), data=data)) + b"\n"
+            for row, data in _read_all(index, matching)
+        )
+        return StreamingResponse(lines, media_type=Messages.stored.media_type)
 
     @handles(Messages.message)
     def message(self, row_id: int) -> MessageDetail:
@@ -99,11 +118,12 @@ def _render_content(data: bytes | None) -> dict[str, Any]:
     return raw
 
 
-def _render_lines(index: MessageIndex, matching: str) -> Iterator[bytes]:
-    # Messages that arrive during the export are not part of it.
+def _read_all(index: MessageIndex, matching: str) -> Iterator[tuple[MessageRow, bytes]]:
+    """Yield the messages that the streams still hold. What arrives meanwhile is not among them."""
     after, last = 0, index.last
     while rows := index.page(matching, after=after, limit=_EXPORTED_AT_ONCE).messages:
-        held = (index.data(row) for row in rows if row.id <= last)
-        yield "".join(f"{as_line(data)}\n" for data in held if data is not None).encode()
+        for row in rows:
+            if row.id <= last and (data := index.data(row)) is not None:
+                yield row, data
         if (after := rows[-1].id) >= last:
             return

@@ -10,12 +10,13 @@ import msgspec
 from starlette.requests import Request
 from starlette.responses import StreamingResponse
 
-from emulator.clock import Clock, ClockState
+from emulator.clock import LATEST, BadTimeError, Clock, ClockState
 from emulator.events import Events
 from emulator.listeners.control.live_answers import LiveAnswers, wants_live
 from emulator.listeners.control.routing import ApiError, handles
 from rdss_sandbox.api.sandbox_state import SandboxState
 from rdss_sandbox.shapes.clock import ClockChange, ClockReading
+from rdss_sandbox.shapes.resetting import Reset
 from rdss_sandbox.shapes.status import Health, Status, Version
 from rdss_sandbox.shapes.topology import Populated, Topology
 from schemas.envelope import SPECIFICATION_VERSION
@@ -29,7 +30,7 @@ class Sandbox(Protocol):
     """The running emulator, as these routes need it."""
 
     def status(self) -> Status: ...
-    def reset(self) -> None: ...
+    def reset(self, wanted: Reset | None = None) -> None: ...
     def populate(self, topology: Topology | None) -> Populated: ...
 
 
@@ -74,12 +75,21 @@ class StateResources:
             _apply_change(self._clock, change)
         except (ValueError, OverflowError) as error:
             raise ApiError(HTTPStatus.BAD_REQUEST, "bad_clock", str(error)) from error
-        self._events.emit("clock.changed", action=change.action, seconds=change.seconds, speed=change.speed)
+        self._events.emit(
+            "clock.changed",
+            action=change.action,
+            seconds=change.seconds,
+            speed=change.speed,
+            time=change.time,
+        )
         return read_clock(self._clock)
 
     @handles(SandboxState.reset)
-    def reset(self) -> Status:
-        self._sandbox.reset()
+    def reset(self, wanted: Reset | None) -> Status:
+        try:
+            self._sandbox.reset(wanted)
+        except BadTimeError as error:
+            raise ApiError(HTTPStatus.BAD_REQUEST, "bad_clock", str(error)) from error
         return self._sandbox.status()
 
     @handles(SandboxState.populate)
@@ -102,11 +112,12 @@ def _apply_change(clock: Clock, change: ClockChange) -> None:
         "real": clock.resume_real_time,
         "advance": lambda: clock.advance(_require(change.seconds, "advance", "seconds")),
         "speed": lambda: clock.run_at(_require(change.speed, "speed", "speed")),
+        "set": lambda: clock.set_time(_require(change.time, "set", "time", LATEST)),
     }
     actions[change.action]()
 
 
-def _require(value: float | None, action: str, name: str) -> float:
-    if value is None or not value <= _LARGEST:
-        raise ValueError(f"the action {action!r} needs {name!r}, a number up to {_LARGEST:.0e}, not {value}")
+def _require(value: float | None, action: str, name: str, largest: float = _LARGEST) -> float:
+    if value is None or not value <= largest:
+        raise ValueError(f"the action {action!r} needs {name!r}, a number up to {largest:.0e}, not {value}")
     return value

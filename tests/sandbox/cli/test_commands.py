@@ -138,10 +138,12 @@ def test_a_fault_that_cannot_be(ask: Ask, emulator: Embedded, arguments: list[st
 
 
 def test_the_clock(ask: Ask, emulator: Embedded) -> None:
-    """Freeze, advance, speed, real: each prints what the clock shows then."""
+    """Freeze, advance, set, speed, real: each prints what the clock shows then."""
     assert "(frozen)" in ask("clock", "freeze").out
     before = emulator.components.clock.time()
     assert json.loads(ask("clock", "advance", "6m", "--json").out)["time"] == before + 360
+    set_ = json.loads(ask("clock", "set", "2026-01-01T00:00:00Z", "--json").out)
+    assert (set_["time"], set_["speed"]) == (1_767_225_600, 0)
     assert "60 seconds a second" in ask("clock", "speed", "60").out
     assert "(real time)" in ask("clock", "real").out
     assert "(real time)" in ask("clock", "show").out

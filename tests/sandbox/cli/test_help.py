@@ -85,6 +85,7 @@ def test_every_row_of_the_table_leads_to_a_command(name: str) -> None:
         (["fault", "add", "flood"], f"There is no type of fault 'flood'; there are: {', '.join(TYPES)}"),
         (["fault", "remove"], "names of the faults"),
         (["clock", "advance", "soon"], "is not a length of time"),
+        (["clock", "set", "soon"], "is not a time"),
     ],
 )
 def test_a_mistake_is_one_line_and_exit_code_2(

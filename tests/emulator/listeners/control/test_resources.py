@@ -14,6 +14,8 @@ from emulator.assembly.embedded import Embedded
 from rdss_sandbox.client import Client, RefusedError
 from rdss_sandbox.shapes.clock import ClockChange
 from rdss_sandbox.shapes.faults import FaultChange, NewFault
+from rdss_sandbox.shapes.messages import NewMessage, StoredMessage
+from rdss_sandbox.shapes.resetting import Reset
 from rdss_sandbox.shapes.streams import Reshard
 from rdss_sandbox.shapes.topology import Topology
 
@@ -330,3 +332,61 @@ def test_version_and_health(http: httpx.Client) -> None:
     """Two small questions that scripts wait on."""
     assert http.get("/version").json() == {"version": "0.1.0", "specification": "4.0.0"}
     assert http.get("/health").json() == {"status": "ok"}
+
+
+def test_a_reset_begins_with_the_seed_and_the_time_that_are_given(emulator: Embedded, api: Client) -> None:
+    """The same seed strikes the same messages again, and streams are as old as the clock says."""
+    struck = []
+    for seed in (1, 2, 1):
+        api.reset(Reset(seed=seed, time=1_767_225_600.0))
+        api.add_fault(NewFault("duplicate", toxicity=0.5))
+        for number in range(20):
+            api.send(NewMessage("input", str(number).encode(), key=str(number)))
+        struck.append([each.data for each in stored(api)])
+        assert api.status().seed == seed
+    assert struck[0] == struck[2] != struck[1]
+    created = [shard.created for shard in api.stream("input").shards]
+    assert all(1_767_225_600 <= at < 1_767_225_660 for at in created)
+
+    api.reset()
+    assert api.clock().real
+    assert api.status().seed == 1
+
+
+def test_a_reset_to_a_time_that_no_clock_shows_changes_nothing(api: Client) -> None:
+    """It is refused before anything is removed."""
+    api.send(NewMessage("input", b"kept"))
+    with pytest.raises(RefusedError, match="1970 to 9998") as refused:
+        api.reset(Reset(time=-1.0))
+    assert refused.value.code == "bad_clock"
+    assert [each.data for each in stored(api)] == [b"kept"]
+
+
+def test_the_clock_is_set_and_goes_on_at_its_speed(api: Client) -> None:
+    """Backwards too; a frozen clock stays frozen, and no time passes for what waits."""
+    api.change_clock(ClockChange("freeze"))
+    before = api.clock().elapsed
+    reading = api.change_clock(ClockChange("set", time=1_000_000_000.0))
+    assert (reading.time, reading.speed, reading.real) == (1_000_000_000.0, 0, False)
+    assert reading.elapsed == before
+    for time in (None, -1.0, 1e12):
+        with pytest.raises(RefusedError):
+            api.change_clock(ClockChange("set", time=time))
+
+
+def test_stored_messages_have_what_the_list_shows_and_their_bytes(api: Client) -> None:
+    """Whatever the payload is, and only of what the filter selects."""
+    payloads = [b'{"a":\n 1}', b"\xff\x00", b"text"]
+    for each in payloads:
+        api.send(NewMessage("input", each))
+    api.send(NewMessage("output", b"other"))
+    found = stored(api, "stream:input")
+    assert sorted(each.data for each in found) == sorted(payloads)
+    assert {each.size for each in found} == {len(each) for each in payloads}
+    with pytest.raises(RefusedError, match="no field"):
+        stored(api, "colour:blue")
+
+
+def stored(api: Client, matching: str = "stream:input") -> list[StoredMessage]:
+    lines = b"".join(api.stored(matching)).splitlines()
+    return [msgspec.json.decode(line, type=StoredMessage) for line in lines]
