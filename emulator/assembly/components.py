@@ -93,8 +93,9 @@ class Components:
         wanted = self.settings.topology if topology is None else topology
         existing = {view.name for view in self.streams.streams(self.home)}
         missing = tuple(name for name in wanted.streams if name not in existing)
-        for name in missing:
-            self._create_stream(name, wanted.streams[name])
+        with self.infrastructure.unlimited():
+            for name in missing:
+                self._create_stream(name, wanted.streams[name])
         return Populated(missing, self.buckets.want(wanted.buckets))
 
     def reset(self, wanted: Reset | None = None) -> None:
@@ -156,7 +157,7 @@ class Components:
         existing = [
             (scope, view.name) for scope in self.streams.scopes() for view in self.streams.streams(scope)
         ]
-        with ThreadPoolExecutor(_DELETED_AT_ONCE) as pool:
+        with self.infrastructure.unlimited(), ThreadPoolExecutor(_DELETED_AT_ONCE) as pool:
             list(pool.map(lambda stream: self._delete_stream(*stream), existing))
         self.buckets.empty()
 

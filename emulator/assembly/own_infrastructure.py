@@ -38,8 +38,9 @@ class Infrastructure:
 
     ``app`` builds the AWS port's application from interceptors, a version, access control and a reset.
     ``set_endpoint`` receives that port's URL and token. ``finish`` ends a stream's transition at once, so
-    that it is ACTIVE or gone; an upstream's streams are left alone. ``stream_of_iterator`` names the
-    stream of a shard iterator, or None when it is unknown.
+    that it is ACTIVE or gone; an upstream's streams are left alone. ``unlimited`` gives a context
+    without AWS's limits, for the sandbox's own calls. ``stream_of_iterator`` names the stream of a shard
+    iterator, or None when it is unknown.
 
     ``index`` and ``positions`` are the files of the message index and of the checkpoints, or None where
     nothing outlasts the process. A reset may delete the streams and buckets when ``owned``. ``notes``
@@ -50,6 +51,7 @@ class Infrastructure:
     buckets: BucketService
     backend: Backend
     finish: Callable[[str, Scope], None]
+    unlimited: Callable[[], AbstractContextManager[None]]
     stream_of_iterator: Callable[[str], str | None]
     app: Callable[[Sequence[Interceptor], str, StreamAccess, Callable[[], object]], App]
     set_endpoint: Callable[[str, str | None], None]
@@ -117,6 +119,7 @@ def own_infrastructure(
             buckets=buckets,
             backend=backend,
             finish=engine.finish,
+            unlimited=engine.unlimited,
             stream_of_iterator=engine.stream_of_iterator,
             app=app,
             set_endpoint=set_endpoint,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any
 
 from emulator.assembly.own_infrastructure import Infrastructure, UpstreamFailedError
@@ -86,6 +86,7 @@ def upstream_infrastructure(settings: Settings, events: Events, home: Scope) -> 
             buckets=buckets,
             backend=backend,
             finish=lambda _name, _scope: None,
+            unlimited=nullcontext,
             stream_of_iterator=traffic.stream_of_iterator,
             app=app,
             set_endpoint=lambda _url, _token: None,

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container
+from collections.abc import Callable, Container, Iterator
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
@@ -50,12 +52,13 @@ class Engine:
         transition_seconds: float = 0.0,
         segment_bytes: int = SEGMENT_BYTES,
     ) -> None:
-        enforced = Strict(clock) if limits == "strict" else Relaxed()
+        self._build_limits = partial(Strict, clock) if limits == "strict" else Relaxed
+        self._exempting = 0
         self._registry = Registry(
             directory,
             clock,
             events,
-            enforced,
+            self._build_limits(),
             fsync=fsync,
             transition=transition_seconds,
             segment_bytes=segment_bytes,
@@ -203,6 +206,24 @@ class Engine:
         Raises ``KinesisError`` when there is no such stream.
         """
         self._run(lambda: self._registry.finish(self._registry.named(stream, scope)))
+
+    @contextmanager
+    def unlimited(self) -> Iterator[None]:
+        """Enforce no limits for the time of the context, in which the sandbox itself makes its streams.
+
+        Afterwards limits are those of an account that has made no calls yet.
+        """
+        registry = self._registry
+        with registry.lock:
+            self._exempting += 1
+            registry.limits = Relaxed()
+        try:
+            yield
+        finally:
+            with registry.lock:
+                self._exempting -= 1
+                if not self._exempting:
+                    registry.limits = self._build_limits()
 
     def pack(self) -> None:
         """Compress all records on disk but the last few of each shard. Raises OSError."""

@@ -12,9 +12,13 @@ import pytest
 
 from emulator.assembly.data_directory import DataDirectory, DirectoryInUseError
 from emulator.assembly.embedded import Embedded, embedded
-from emulator.settings.settings import Settings
+from emulator.clock import Clock
+from emulator.kinesis import KinesisError
+from emulator.settings.settings import RDSS_TOPOLOGY, Settings
 from rdss_sandbox.client import Client
+from rdss_sandbox.shapes.clock import ClockChange
 from rdss_sandbox.shapes.faults import NewFault
+from rdss_sandbox.shapes.resetting import Reset
 from rdss_sandbox.shapes.topology import Topology
 
 
@@ -168,3 +172,19 @@ def test_the_emulator_starts_without_what_it_may_never_need() -> None:
     )
 
     assert (ran.stdout.strip(), ran.returncode) == ("[]", 0), ran.stderr
+
+
+def test_limits_are_for_clients_and_not_for_the_sandbox_itself() -> None:
+    """With strict limits 32 streams are there after each reset, and a client makes five a second."""
+    settings = Settings(
+        aws_port=0, control_port=0, data_dir=None, seed=7, limits="strict", topology=RDSS_TOPOLOGY
+    )
+    with embedded(settings, Clock(frozen_at=0.0)) as emulator, Client(emulator.control) as control:
+        for _ in range(3):
+            assert len(control.reset(Reset(time=0.0)).streams) == len(RDSS_TOPOLOGY.streams)
+            control.change_clock(ClockChange("freeze"))
+            streams, home = emulator.components.streams, emulator.components.home
+            for number in range(5):
+                streams.call("CreateStream", {"StreamName": f"s{number}", "ShardCount": 1}, home)
+            with pytest.raises(KinesisError, match="Rate exceeded"):
+                streams.call("CreateStream", {"StreamName": "s5", "ShardCount": 1}, home)
