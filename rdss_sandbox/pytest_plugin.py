@@ -1,68 +1,158 @@
-"""A pytest plugin for users' test suites: each test that names the fixture gets its own sandbox.
+"""The pytest plugin for users' test suites: an empty sandbox for each test, module or session.
 
-It is installed with the package. Nothing is imported or started before a test
-names a fixture. ``--sandbox-seed N`` repeats the random choices of an earlier run.
+It is installed with the package. Nothing is imported or started before a test names a fixture. The tests of a
+worker share a process, which is reset between them. ``--sandbox-seed N`` repeats the random choices of an
+earlier run.
 """
 
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from rdss_sandbox.project_table import ConfigurationError, read_project
+
 if TYPE_CHECKING:
     from rdss_sandbox.client import Client
-    from rdss_sandbox.process import RunningSandbox
+    from rdss_sandbox.testing import Sandbox
 
-_SEED = pytest.StashKey[int]()
+_FIXTURES = ("sandbox", "sandbox_module", "sandbox_session")
+_MARK = (
+    "sandbox(topology, seed, limits, services, faults, clock): what the sandbox of a test or module is like; "
+    "the same stands for all tests under [tool.rdss-sandbox] in pyproject.toml"
+)
 _SEED_BYTES = 4
-_REGION = "us-east-1"
-_CREDENTIALS = {
-    "AWS_ACCESS_KEY_ID": "test",
-    "AWS_SECRET_ACCESS_KEY": "test",
-    "AWS_SESSION_TOKEN": "test",
-    "AWS_EC2_METADATA_DISABLED": "true",
-}
+_WORKER_SEED = "rdss_sandbox_seed"
+_seed = pytest.StashKey[int]()
+_processes = pytest.StashKey[Any]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("rdss-sandbox")
-    group.addoption("--sandbox-seed", type=int, metavar="N", help="the seed of the sandbox fixture's chance")
+    group.addoption("--sandbox-seed", type=int, metavar="N", help="the seed of the sandbox fixtures' chance")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    given = config.getoption("--sandbox-seed")
-    config.stash[_SEED] = int.from_bytes(os.urandom(_SEED_BYTES)) if given is None else given
+    config.addinivalue_line("markers", _MARK)
+    try:
+        config.stash[_seed] = _choose_seed(config)
+    except ConfigurationError as error:
+        raise pytest.UsageError(str(error)) from error
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: Any) -> None:
+    """Give a worker of pytest-xdist the seed of the run."""
+    node.workerinput[_WORKER_SEED] = node.config.stash[_seed]
 
 
 def pytest_report_header(config: pytest.Config) -> str:
-    return f"sandbox: --sandbox-seed {config.stash[_SEED]}"
+    return f"sandbox: --sandbox-seed {config.stash[_seed]}"
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    if _processes in config.stash:
+        config.stash[_processes].close()
 
 
 @pytest.fixture
-def sandbox(pytestconfig: pytest.Config, monkeypatch: pytest.MonkeyPatch) -> Iterator[RunningSandbox]:
-    """A sandbox with the default topology, in memory and in a separate process; it ends with the test.
+def sandbox(request: pytest.FixtureRequest) -> Iterator[Sandbox]:
+    """An empty sandbox for a test, as its mark ``sandbox`` says; see ``rdss_sandbox.testing.Sandbox``.
 
-    ``aws``, ``control``, ``queues`` and ``topics`` are its URLs and ``seed`` is its seed. The AWS environment
-    variables point at it, so an AWS SDK that the test creates needs no further configuration.
+    The AWS environment variables point at it, so an AWS SDK that the test makes needs no configuration.
     """
-    from rdss_sandbox.process import sandbox_process
+    with _configured(request) as running:
+        yield running
 
-    seed = pytestconfig.stash[_SEED]
-    with sandbox_process("--seed", str(seed), "--region", _REGION) as running:
-        for name, value in _CREDENTIALS.items():
-            monkeypatch.setenv(name, value)
-        monkeypatch.setenv("AWS_DEFAULT_REGION", _REGION)
-        monkeypatch.setenv("AWS_ENDPOINT_URL", running.aws)
+
+@pytest.fixture(scope="module")
+def sandbox_module(request: pytest.FixtureRequest) -> Iterator[Sandbox]:
+    """A sandbox that all tests of a module share, as the module's ``pytestmark`` says."""
+    with _configured(request) as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
+def sandbox_session(request: pytest.FixtureRequest) -> Iterator[Sandbox]:
+    """A sandbox that all tests of a worker share, as ``pyproject.toml`` says."""
+    with _configured(request) as running:
         yield running
 
 
 @pytest.fixture
-def sandbox_control(sandbox: RunningSandbox) -> Iterator[Client]:
-    """A client of the control API of ``sandbox``: faults, the clock, streams, messages, events."""
-    from rdss_sandbox.client import Client
+def sandbox_control(sandbox: Sandbox) -> Client:
+    """The client of the control API of ``sandbox``."""
+    return sandbox.client
 
-    with Client(sandbox.control) as client:
-        yield client
+
+def _choose_seed(config: pytest.Config) -> int:
+    """The run's seed: that of the command line, of ``pyproject.toml``, or a random one."""
+    given: int | None = getattr(config, "workerinput", {}).get(
+        _WORKER_SEED, config.getoption("--sandbox-seed")
+    )
+    if given is None:
+        given = read_project(config.rootpath).get("seed")
+    return int.from_bytes(os.urandom(_SEED_BYTES)) if given is None else given
+
+
+@contextmanager
+def _configured(request: pytest.FixtureRequest) -> Iterator[Sandbox]:
+    """Run a sandbox as the marks of the requesting test, module or session say."""
+    from rdss_sandbox.client import RefusedError
+    from rdss_sandbox.process import SandboxNotStartedError
+    from rdss_sandbox.testing import Sandbox
+    from rdss_sandbox.testing.configuration import read_configuration
+    from rdss_sandbox.testing.processes import Processes
+
+    config, node = request.config, request.node
+    marks = [*node.iter_markers("sandbox")]
+    if any(mark.args for mark in marks):
+        pytest.fail("the mark sandbox takes its words by name, as in sandbox(seed=7)", pytrace=False)
+    problem = ""
+    try:
+        configuration = read_configuration(
+            f"the sandbox of {node.nodeid or 'the session'}",
+            read_project(config.rootpath),
+            {"seed": config.stash[_seed]},
+            *(mark.kwargs for mark in reversed(marks)),
+            directory=config.rootpath,
+        )
+        processes = config.stash.setdefault(_processes, Processes())
+        running = Sandbox.configured(configuration, processes).__enter__()
+    except (ConfigurationError, RefusedError, SandboxNotStartedError) as error:
+        problem = str(error)
+    if problem:
+        pytest.fail(problem, pytrace=False)
+    try:
+        yield running
+    finally:
+        running.__exit__(None, None, None)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    marked = any(mark.name == "sandbox" for mark in item.own_markers)
+    if marked and not set(_FIXTURES) & set(getattr(item, "fixturenames", ())):
+        pytest.fail(f"the mark sandbox needs a fixture: {', '.join(_FIXTURES)}", pytrace=False)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[Any]) -> Any:
+    """Add what the sandbox saw to the report of a test that failed."""
+    report = yield
+    if report.failed and call.when != "teardown":
+        for name in _FIXTURES:
+            running = getattr(item, "funcargs", {}).get(name)
+            if running is not None:
+                report.sections.append((f"fixture {name}", _tell(item, running)))
+    return report
+
+
+def _tell(item: pytest.Item, running: Sandbox) -> str:
+    repeat = shlex.join(["pytest", item.nodeid, "--sandbox-seed", str(item.config.stash[_seed])])
+    return f"seed {running.seed}; repeat with: {repeat}\n{running.report()}"

@@ -10,8 +10,10 @@ import msgspec
 
 from emulator.settings.reading import FILE_NAME
 from emulator.settings.settings import read_settings
-from emulator.topics.configuration import read_configuration
+from emulator.topics.configuration import read_configuration as read_topics
 from emulator.topics.engine import commands
+from rdss_sandbox.project_table import read_project
+from rdss_sandbox.testing.configuration import read_configuration
 from sandbox.processing.integration_file import read_integration
 from sandbox.scenarios.scenario import read_scenario
 from tests.docs.integration import lived
@@ -36,9 +38,18 @@ def _offset(path: Path) -> None:
         assert position in {"SHARD_END", "TRIM_HORIZON"} or (position.isdecimal() and len(position) == 56)
 
 
+def _project(path: Path) -> None:
+    """The table for the fixtures, as the pytest plugin reads it."""
+    project = path.with_name("pyproject.toml")
+    project.write_text(path.read_text(encoding="utf-8"), encoding="utf-8")
+    assert read_project(path.parent)
+    read_configuration(project.name, read_project(path.parent), directory=path.parent)
+
+
 LOADERS: dict[str, Callable[[Path], object]] = {
     "settings": _settings,
-    "topics": read_configuration,
+    "a project's table": _project,
+    "topics": read_topics,
     "integration": read_integration,
     "scenario": lambda path: read_scenario(path.name, path.read_text(encoding="utf-8")),
     "tui.toml": read_preferences,

@@ -1,6 +1,17 @@
 """The pytest fixtures that other projects get with the package."""
 
+import resource
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
+
+from emulator.clock import stopwatch
+from emulator.machine import process_ids
+from rdss_sandbox.deadline import Deadline
+from rdss_sandbox.testing import Configuration, Sandbox
+from rdss_sandbox.testing.processes import Processes
 
 pytest_plugins = ["pytester"]
 
@@ -68,3 +79,217 @@ def test_a_project_may_have_packages_of_our_names(pytester: pytest.Pytester) -> 
     result = pytester.runpytest_subprocess("-p", "no:randomly")
 
     result.assert_outcomes(passed=1)
+
+
+def run(pytester: pytest.Pytester, *arguments: str) -> pytest.RunResult:
+    """Run a suite with our plugin and pytest-xdist alone; those of this environment take seconds to load."""
+    pytester._monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+    return pytester.runpytest_subprocess("-p", "rdss_sandbox.pytest_plugin", "-p", "xdist", *arguments)
+
+
+_SCOPES = """
+import pytest
+
+pytestmark = pytest.mark.sandbox(faults=["duplicate"])
+pids = set()
+
+@pytest.mark.parametrize("number", range(3))
+def test_each_has_an_empty_one(sandbox, sandbox_control, number):
+    assert sandbox_control.messages().total == 0
+    sandbox.send("one")
+    assert len(sandbox.stream("input").records()) == 2
+    pids.add(sandbox.pid)
+
+@pytest.mark.sandbox(clock="2026-01-01T00:00:00Z", faults=[], topology="mine.toml")
+def test_the_nearest_mark_wins(sandbox):
+    assert sandbox.clock.read().time < 1_767_225_900
+    sandbox.send("one", "mine")
+    assert len(sandbox.stream("mine").records()) == 1
+    assert sandbox.pid not in pids
+
+@pytest.mark.parametrize("number", range(1, 3))
+def test_a_module_shares_one(sandbox_module, sandbox, number):
+    sandbox_module.send("one")
+    assert len(sandbox_module.stream("input").records()) == 2 * number
+    assert sandbox.client.messages().total == 0
+
+@pytest.mark.parametrize("number", range(1, 3))
+def test_a_session_shares_one_that_no_mark_of_a_module_configures(sandbox_session, number):
+    sandbox_session.send("one")
+    assert len(sandbox_session.stream("input").records()) == number
+
+def test_one_process_did(sandbox):
+    assert len(pids) == 1
+    assert sandbox.client.status().seed == 11
+"""
+
+
+def test_a_test_a_module_and_a_session_have_one_as_they_configure_it(pytester: pytest.Pytester) -> None:
+    """One process serves the tests that want the same; marks and pyproject.toml say what each begins with."""
+    pytester.makepyfile(_SCOPES)
+    pytester.path.joinpath("mine.toml").write_text("[streams]\nmine = 1\n")
+    pytester.path.joinpath("pyproject.toml").write_text(
+        "[tool.rdss-sandbox]\nseed = 11\n[tool.pytest.ini_options]\n"
+    )
+
+    result = run(pytester)
+
+    result.assert_outcomes(passed=9)
+    result.stdout.fnmatch_lines(["sandbox: --sandbox-seed 11"])
+
+
+_FAILING = """
+import pytest
+
+def test_it_fails(sandbox):
+    sandbox.faults.add("duplicate")
+    sandbox.reshard.split("input")
+    sandbox.send({"messageHeader": {"messageId": "m-1"}})
+    sandbox.send({"messageHeader": {"messageId": "m-1", "errorCode": "GENERR004"}}, "error")
+    assert False
+
+@pytest.mark.sandbox(colour="blue")
+def test_the_mark_is_wrong(sandbox):
+    pass
+
+@pytest.mark.sandbox(seed=3)
+def test_the_fixture_is_missing():
+    pass
+"""
+
+
+def test_a_failure_says_what_the_sandbox_saw_and_how_to_repeat_it(pytester: pytest.Pytester) -> None:
+    """From a worker of pytest-xdist too, whose seed is that of the run."""
+    pytester.makepyfile(test_mine=_FAILING)
+
+    result = run(pytester, "-n", "1")
+
+    result.assert_outcomes(failed=1, errors=2)
+    header = next(line for line in result.outlines if line.startswith("sandbox: --sandbox-seed "))
+    seed = header.rpartition(" ")[2]
+    result.stdout.fnmatch_lines(
+        [
+            "*- fixture sandbox -*",
+            f"seed {seed}; repeat with: pytest test_mine.py::test_it_fails --sandbox-seed {seed}",
+            "messages by outcome:",
+            "  error 2 (2 GENERR004, 1 duplicate)",
+            "  input 2 (1 duplicate)",
+            "faults in force:",
+            "  duplicate on ?*: struck 2 times",
+            "readers:",
+            "  without a reader: *input*",
+            "last events:",
+            "  ??:??:??.??? stream.resharded stream=input action=split *",
+            "  ??:??:??.??? fault.injected *message_id=m-1 *",
+        ]
+    )
+    result.stdout.fnmatch_lines(["*the sandbox of test_mine.py::test_the_mark_is_wrong: *colour*"])
+    result.stdout.fnmatch_lines(
+        ["the mark sandbox needs a fixture: sandbox, sandbox_module, sandbox_session"]
+    )
+
+
+_UNITTEST = """
+import boto3
+import unittest
+from rdss_sandbox.testing import SandboxTestCase
+
+class Mine(SandboxTestCase):
+    sandbox_configuration = {"faults": ["duplicate"], "seed": 7}
+
+    def setUp(self):
+        self.sandbox.send("one")
+
+    def test_one(self):
+        self.assertEqual(len(self.sandbox.stream("input").records()), 2)
+
+    def test_two(self):
+        self.assertEqual(self.sandbox.client.messages().total, 2)
+        self.assertEqual(self.sandbox.seed, 7)
+
+    def test_that_fails(self):
+        self.sandbox.assert_rejected("m-1")
+
+    @unittest.skip("for a reason")
+    def test_skipped(self):
+        raise RuntimeError
+"""
+
+
+def test_unittest_has_the_same(tmp_path: Path) -> None:
+    """Each test begins with an empty sandbox; a failure has a note with what it saw."""
+    (tmp_path / "test_mine.py").write_text(_UNITTEST)
+    ran = subprocess.run(
+        [sys.executable, "-m", "unittest", "-v", "test_mine"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+    assert "FAILED (failures=1, skipped=1)" in ran.stderr, ran.stderr
+    assert "Ran 4 tests" in ran.stderr
+    assert "m-1 was not rejected" in ran.stderr
+    assert "the sandbox (seed 7):\nmessages by outcome:\n  input 2" in ran.stderr
+
+
+_MANY = """
+import boto3, pytest
+
+@pytest.mark.parametrize("number", range(200))
+def test_it(sandbox, number):
+    sandbox.send([str(number)])
+    sandbox.faults.add("throttle")
+    assert len(sandbox.stream("input").records()) == 1
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("workers", ["0", "auto"])
+def test_two_hundred_tests_take_seconds(pytester: pytest.Pytester, workers: str) -> None:
+    """Ten seconds on two idle cores; here in time of processors, since others use these at the same time.
+
+    A worker of pytest-xdist starts a Python, a pytest and a sandbox of its own before its first test.
+    """
+    pytester.makepyfile(_MANY)
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    run(pytester, "-n", workers).assert_outcomes(passed=200)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    used = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    assert used < (10 if workers == "0" else 20)
+
+
+def test_a_reset_between_tests_takes_milliseconds(tmp_path: Path) -> None:
+    """Twenty at most, after a test with faults and a reshard; the better ones of many, on a busy machine."""
+    took = []
+    processes = Processes()
+    configuration = Configuration(seed=7)
+    for _ in range(20):
+        began = stopwatch()
+        with Sandbox.configured(configuration, processes) as sandbox:
+            took.append(stopwatch() - began)
+            sandbox.faults.add("duplicate")
+            sandbox.send(["x"] * 10)
+            sandbox.reshard.split("input")
+    processes.close()
+    assert sorted(took)[len(took) // 4] < 0.02
+
+
+def test_the_sandbox_ends_with_a_run_that_is_killed(pytester: pytest.Pytester) -> None:
+    """SIGKILL leaves no process behind."""
+    pytester.makepyfile(
+        """
+        import os, pathlib, signal
+
+        def test_it(sandbox):
+            pathlib.Path("pid").write_text(str(sandbox.pid))
+            os.kill(os.getpid(), signal.SIGKILL)
+        """
+    )
+    run(pytester)
+
+    pid = int(pytester.path.joinpath("pid").read_text())
+    deadline = Deadline(60)
+    while process_ids.start_time(pid) is not None and process_ids.state(pid) != "Z":
+        assert not deadline.passed
+        deadline.pause()

@@ -1,0 +1,49 @@
+"""The environment variables that point an AWS SDK at a sandbox, and those that would lead it elsewhere."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Final
+
+_CREDENTIALS: Final = {
+    "AWS_ACCESS_KEY_ID": "test",
+    "AWS_SECRET_ACCESS_KEY": "test",
+    "AWS_SESSION_TOKEN": "test",
+    "AWS_EC2_METADATA_DISABLED": "true",
+}
+_ELSEWHERE: Final = (
+    "AWS_PROFILE",
+    "AWS_DEFAULT_PROFILE",
+    "AWS_IGNORE_CONFIGURED_ENDPOINT_URLS",
+    "AWS_ENDPOINT_URL_",
+)
+"""The endpoint of one service, ``AWS_ENDPOINT_URL_S3``, wins over that of all."""
+
+
+def aws_environment(url: str, region: str) -> dict[str, str]:
+    """The variables for the AWS port at ``url``."""
+    regions = {"AWS_DEFAULT_REGION": region, "AWS_REGION": region}
+    return {**_CREDENTIALS, **regions, "AWS_ENDPOINT_URL": url}
+
+
+def leading_elsewhere(environment: Mapping[str, str]) -> list[str]:
+    """The names of the variables that would lead an AWS SDK to another endpoint or account."""
+    return [name for name in environment if name.startswith(_ELSEWHERE)]
+
+
+@contextmanager
+def pointed_at(url: str, region: str) -> Iterator[None]:
+    """Have this process's environment point AWS SDKs at ``url`` for the time of the context."""
+    before = {name: value for name, value in os.environ.items() if name.startswith("AWS_")}
+    for name in leading_elsewhere(before):
+        del os.environ[name]
+    ours = aws_environment(url, region)
+    os.environ.update(ours)
+    try:
+        yield
+    finally:
+        for name in ours:
+            os.environ.pop(name, None)
+        os.environ.update(before)

@@ -1,0 +1,30 @@
+"""A sandbox for tests: in a process of its own, in memory, on free ports, gone afterwards.
+
+    from rdss_sandbox.testing import Sandbox
+
+    with Sandbox(seed=7, faults=["duplicate"]) as sandbox:
+        sandbox.send({"messageHeader": {"messageId": "m-1"}})
+        assert len(sandbox.stream("input").records()) == 2
+
+``async with Sandbox()`` gives an ``AsyncSandbox``, whose methods are awaited. The fixtures ``sandbox``,
+``sandbox_module`` and ``sandbox_session`` of the pytest plugin give a ``Sandbox``, and ``SandboxTestCase``
+is for unittest.
+"""
+
+from rdss_sandbox.project_table import ConfigurationError
+from rdss_sandbox.testing.awaiting import AsyncSandbox
+from rdss_sandbox.testing.configuration import Configuration
+from rdss_sandbox.testing.records import Record, RejectQueue, SandboxStream
+from rdss_sandbox.testing.sandbox import Sandbox
+from rdss_sandbox.testing.test_case import SandboxTestCase
+
+__all__ = [
+    "AsyncSandbox",
+    "Configuration",
+    "ConfigurationError",
+    "Record",
+    "RejectQueue",
+    "Sandbox",
+    "SandboxStream",
+    "SandboxTestCase",
+]

@@ -1,0 +1,261 @@
+"""The sandbox of a test: what the fixtures give, and a context manager without pytest."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import ExitStack, closing
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Self, TypeAlias
+
+import msgspec
+
+from rdss_sandbox.aws_environment import pointed_at
+from rdss_sandbox.conditions import ConditionNotMetError, read_condition
+from rdss_sandbox.deadline import Deadline
+from rdss_sandbox.durations import seconds
+from rdss_sandbox.reject_queues import find_queue
+from rdss_sandbox.shapes.messages import NewMessage, Sent
+from rdss_sandbox.shapes.resetting import Reset
+from rdss_sandbox.testing import assertions
+from rdss_sandbox.testing.configuration import SERVICES, Configuration, read_configuration
+from rdss_sandbox.testing.control import Faults, Resharding, SandboxClock
+from rdss_sandbox.testing.processes import Process, Processes
+from rdss_sandbox.testing.records import RejectQueue, SandboxStream
+from rdss_sandbox.testing.report import build_report
+
+if TYPE_CHECKING:
+    from rdss_sandbox.client import Client
+    from rdss_sandbox.shapes.faults import NewFault
+    from rdss_sandbox.testing.awaiting import AsyncSandbox
+
+Message: TypeAlias = bytes | str | Mapping[str, Any]
+"""A payload as it is, or an object that is sent as JSON."""
+
+_SEED_BYTES: Final = 4
+
+
+class Sandbox:
+    """A sandbox for the time of a ``with`` block, in a process of its own, in memory and on free ports.
+
+    While it lasts, the AWS variables of this process's environment point at it, so that an AWS SDK needs no
+    configuration. An exception that leaves the block has a note with what the sandbox saw.
+    Entering raises ``SandboxNotStartedError``. ``Configuration`` says what can be configured.
+    """
+
+    def __init__(
+        self,
+        *,
+        topology: str | None = None,
+        seed: int | None = None,
+        limits: str | None = None,
+        services: Iterable[str] = (),
+        faults: Iterable[str | Mapping[str, Any] | NewFault] = (),
+        clock: str | None = None,
+    ) -> None:
+        """Raises ``ConfigurationError`` for what no sandbox can have."""
+        given = {
+            "topology": topology,
+            "seed": seed,
+            "limits": limits,
+            "services": tuple(services),
+            "faults": tuple(faults),
+            "clock": clock,
+        }
+        self._configuration = read_configuration("Sandbox", given, directory=Path())
+        self._shared: Processes | None = None
+        self._process: Process | None = None
+
+    @classmethod
+    def configured(cls, configuration: Configuration, processes: Processes) -> Self:
+        """A sandbox in one of these processes, for runners that have many tests."""
+        made = cls()
+        made._configuration, made._shared = configuration, processes
+        return made
+
+    def __enter__(self) -> Self:
+        if self._process is not None:
+            raise RuntimeError("the sandbox has started already: make another for a block inside of its own")
+        seed = self._configuration.seed
+        self.seed = int.from_bytes(os.urandom(_SEED_BYTES)) if seed is None else seed
+        with ExitStack() as stack:
+            processes = self._shared
+            if processes is None:
+                processes = Processes()
+                stack.callback(processes.close)
+            self._process = processes.take(self._configuration.options, self.seed)
+            stack.callback(processes.give_back, self._process)
+            stack.enter_context(pointed_at(self.aws, self.region))
+            self._begin()
+            self._stack = stack.pop_all()
+        return self
+
+    def __exit__(self, _type: object, error: BaseException | None, _traceback: object) -> None:
+        if isinstance(error, Exception):
+            error.add_note(f"the sandbox (seed {self.seed}):\n{self.report()}")
+        self._stack.close()
+        self._process = None
+
+    async def __aenter__(self) -> AsyncSandbox:
+        from rdss_sandbox.testing.awaiting import AsyncSandbox
+
+        await asyncio.to_thread(self.__enter__)
+        return AsyncSandbox(self)
+
+    async def __aexit__(self, _type: object, error: BaseException | None, _traceback: object) -> None:
+        await asyncio.to_thread(self.__exit__, _type, error, _traceback)
+
+    @property
+    def client(self) -> Client:
+        """The client of the control API, for what has no shorter word here."""
+        return self._entered.client
+
+    @property
+    def aws(self) -> str:
+        """The URL of the AWS port."""
+        return self._entered.running.aws
+
+    @property
+    def control(self) -> str:
+        """The URL of the control API."""
+        return self._entered.running.control
+
+    @property
+    def queues(self) -> str:
+        """The URL of the queues."""
+        return self._entered.running.queues
+
+    @property
+    def topics(self) -> str:
+        """The URL of the topics."""
+        return self._entered.running.topics
+
+    @property
+    def region(self) -> str:
+        """The AWS region of the streams."""
+        return self._entered.running.region
+
+    @property
+    def pid(self) -> int:
+        """The id of the sandbox's process."""
+        return self._entered.running.pid
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """The environment for a process that is to use the sandbox: this process's own, pointed at it."""
+        return {**os.environ, "SANDBOX_CONTROL": self.control}
+
+    @property
+    def faults(self) -> Faults:
+        """The faults in force."""
+        return Faults(self.client)
+
+    @property
+    def clock(self) -> SandboxClock:
+        """The sandbox's clock, on which everything in it waits."""
+        return SandboxClock(self.client)
+
+    @property
+    def reshard(self) -> Resharding:
+        """Splits, merges and scales the shards of a stream."""
+        return Resharding(self.client)
+
+    @property
+    def error_queue(self) -> RejectQueue:
+        """The stream of messages that were rejected for an error. Raises LookupError where there is none."""
+        return self._reject_queue("error")
+
+    @property
+    def invalid_queue(self) -> RejectQueue:
+        """The stream of messages that cannot be read. Raises LookupError where there is none."""
+        return self._reject_queue("invalid")
+
+    def stream(self, name: str) -> SandboxStream:
+        """A stream by its name."""
+        return SandboxStream(self.client, name)
+
+    def send(
+        self, messages: Message | Iterable[Message], stream: str = "input", *, key: str | None = None
+    ) -> tuple[Sent, ...]:
+        """Put a message, or several in their order, into a stream. Faults apply to them.
+
+        The partition key is the messageId by default. Raises ``RefusedError`` with the code of Kinesis.
+        """
+        some = (messages,) if isinstance(messages, bytes | str | Mapping) else messages
+        return tuple(self.client.send(NewMessage(stream, _encode(each), key)) for each in some)
+
+    def processed(self, message_id: str) -> None:
+        """Note that the application under test has processed this message; see ``assert_processed_once``."""
+        self._processed.append(message_id)
+
+    def wait_until(self, condition: str | Callable[[], Any], timeout: float | str = "10s") -> None:
+        """Wait until a condition holds: a function returns what is true, or a sentence is.
+
+        ``sandbox wait --help`` lists the sentences, such as ``error queue has 1 message``. The time-out is in
+        real time, whatever the sandbox's clock shows. Raises ``ConditionNotMetError``, a TimeoutError that
+        says what was seen last, and ``UnknownConditionError`` for another sentence.
+        """
+        __tracebackhide__ = True
+        limit = seconds(timeout)
+        deadline = Deadline(limit)
+        if callable(condition):
+            while not (seen := condition()):
+                if deadline.passed:
+                    raise ConditionNotMetError(f"after {limit:g} s the condition was still {seen!r}")
+                deadline.pause()
+            return
+        look = read_condition(condition)
+        while not (reading := look(self.client)).holds:
+            if deadline.passed:
+                raise ConditionNotMetError(f"after {limit:g} s: {reading.seen}; waited for: {condition}")
+            deadline.pause()
+
+    def assert_processed_once(self, ids: Iterable[str]) -> None:
+        """Assert that each of these messages was told with ``processed`` exactly once."""
+        __tracebackhide__ = True
+        assertions.assert_processed_once(self.client, ids, tuple(self._processed))
+
+    def assert_all_shards_read(self, stream: str) -> None:
+        """Assert that every record of the stream was read, of shards that a split or a merge made too."""
+        __tracebackhide__ = True
+        assertions.assert_all_shards_read(self.client, stream)
+
+    def assert_rejected(self, message_id: str, code: str | None = None) -> None:
+        """Assert that the message is in the error or invalid queue, with this error code if one is given."""
+        __tracebackhide__ = True
+        assertions.assert_rejected(self.client, message_id, code)
+
+    def report(self) -> str:
+        """What became of the messages, the faults, the readers and the last events, as lines of text."""
+        return build_report(self.client, self._after)
+
+    def _begin(self) -> None:
+        self._processed: list[str] = []
+        status = self.client.reset(Reset(seed=self.seed, time=self._configuration.time))
+        self._after = status.events
+        for service in self._configuration.services:
+            import boto3
+
+            with closing(boto3.client(service)) as client:  # type: ignore[call-overload]
+                getattr(client, SERVICES[service])()
+        for fault in self._configuration.faults:
+            self.client.add_fault(fault)
+
+    @property
+    def _entered(self) -> Process:
+        if self._process is None:
+            raise RuntimeError("the sandbox has not started: use it in a with block")
+        return self._process
+
+    def _reject_queue(self, queue: str) -> RejectQueue:
+        name = find_queue(queue, self.client.status())
+        if name is None:
+            raise LookupError(f"the topology of this sandbox has no {queue} queue")
+        return RejectQueue(self.client, name)
+
+
+def _encode(message: Message) -> bytes:
+    if isinstance(message, bytes):
+        return message
+    return message.encode() if isinstance(message, str) else msgspec.json.encode(message)
