@@ -40,12 +40,17 @@ class ConditionNotMetError(TimeoutError):
 
 
 def wait_for(
-    condition: Condition, connect: Callable[[], Client], *, seconds: float | None, wanted: str
+    condition: Condition,
+    connect: Callable[[], Client],
+    *,
+    seconds: float,
+    wanted: str,
+    absent: tuple[type[Exception], ...] = (UnreachableError,),
 ) -> Reading:
     """Ask the sandbox again and again until the condition holds, and return what was seen then.
 
-    While no sandbox answers, it does not hold. Raises ``ConditionNotMetError``, with ``wanted`` in it, after
-    ``seconds``; None waits for ever.
+    While no sandbox answers, which the errors ``absent`` tell, it does not hold. Raises
+    ``ConditionNotMetError``, with ``wanted`` in it, after ``seconds``.
     """
     deadline = Deadline(seconds)
     while True:
@@ -56,7 +61,7 @@ def wait_for(
                 while not reading.holds and not deadline.passed:
                     deadline.pause()
                     reading = condition(client)
-        except UnreachableError as error:
+        except absent as error:
             reading = Reading(holds=False, seen=str(error))
         if reading.holds:
             return reading

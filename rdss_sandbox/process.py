@@ -36,7 +36,11 @@ class RunningSandbox(msgspec.Struct, frozen=True):
 
 
 class SandboxNotStartedError(RuntimeError):
-    """The sandbox ended before it was ready; the message is the end of its standard error."""
+    """The sandbox ended before it was ready, with exit code ``code``; the message is what it said last."""
+
+    def __init__(self, message: str, code: int) -> None:
+        super().__init__(message)
+        self.code = code
 
 
 @contextmanager
@@ -78,5 +82,5 @@ def _wait_until_ready(process: subprocess.Popen[bytes], errors: IO[bytes]) -> Ru
     if not line:
         errors.seek(0)
         last = errors.read()[-2000:].decode(errors="replace").strip()
-        raise SandboxNotStartedError(last or "the sandbox stopped before it was ready")
+        raise SandboxNotStartedError(last or "the sandbox stopped before it was ready", process.wait())
     return msgspec.json.decode(line, type=RunningSandbox)

@@ -34,7 +34,9 @@ _processes = pytest.StashKey[Any]()
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("rdss-sandbox")
-    group.addoption("--sandbox-seed", type=int, metavar="N", help="the seed of the sandbox fixtures' chance")
+    group.addoption(
+        "--sandbox-seed", type=int, metavar="N", help="the seed of everything random in the fixtures"
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -138,7 +140,7 @@ def _configured(request: pytest.FixtureRequest) -> Iterator[Sandbox]:
 def pytest_runtest_setup(item: pytest.Item) -> None:
     marked = any(mark.name == "sandbox" for mark in item.own_markers)
     if marked and not set(_FIXTURES) & set(getattr(item, "fixturenames", ())):
-        pytest.fail(f"the mark sandbox needs a fixture: {', '.join(_FIXTURES)}", pytrace=False)
+        pytest.fail(f"the mark 'sandbox' is for a test with a fixture: {', '.join(_FIXTURES)}", pytrace=False)
 
 
 @pytest.hookimpl(wrapper=True)

@@ -23,7 +23,8 @@ _END_SECONDS: Final = 10.0
 _DRAIN_SECONDS: Final = 2.0
 _SWEEPS: Final = 2
 _SWEEP_SECONDS: Final = 0.01
-_MARK: Final = "SANDBOX_CERTIFY_RUN"
+MARK: Final = "SANDBOX_CERTIFY_RUN"
+"""The variable by which every process that a command starts is found; see ``kill_marked``."""
 
 
 class ClientNotStartedError(Exception):
@@ -54,7 +55,7 @@ class ClientProcess:
             self._process = subprocess.Popen(
                 command,
                 # A line that Python keeps in a buffer dies with the process, although it was told.
-                env={**environment, _MARK: self._mark, "PYTHONUNBUFFERED": "1"},
+                env={**environment, MARK: self._mark, "PYTHONUNBUFFERED": "1"},
                 cwd=directory,
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
@@ -147,7 +148,7 @@ def kill_marked(mark: str) -> None:
 def _carrying(mark: str) -> list[int]:
     """The processes that inherited this mark, also those that left the process group (Linux only)."""
     found = []
-    wanted = f"{_MARK}={mark}".encode()
+    wanted = f"{MARK}={mark}".encode()
     for place in Path("/proc").glob("[0-9]*/environ"):
         try:
             if wanted in place.read_bytes().split(b"\0"):

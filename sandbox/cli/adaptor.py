@@ -90,7 +90,8 @@ def run(
 
 @adaptor.command()
 @click.option("--port", default=8090, show_default=True, metavar="N", help="0: any free one.")
-def example(port: int) -> None:
+@json_option
+def example(port: int, as_json: bool) -> None:
     """Run the small repository application that the example mapping is for, with three deposits.
 
     Deposits are posted to /deposits, changed by PUT and withdrawn by DELETE on /deposits/ID.
@@ -105,7 +106,10 @@ def example(port: int) -> None:
     with SmallRepository(clock, port=port).serving() as application:
         for deposit in sample_deposits():
             application.deposit(deposit)
-        click.echo(application.url)
+        if as_json:
+            print_json({"url": application.url})
+        else:
+            click.echo(application.url)
         click.echo(f"next:  sandbox adaptor run --source {application.url}", err=True)
         Event().wait()
 

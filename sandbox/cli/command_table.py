@@ -19,7 +19,10 @@ class Row:
 COMMANDS: dict[str, Row] = {
     "up": Row("sandbox.cli.up:up", "Start a sandbox: streams, buckets, faults and the control API."),
     "down": Row("sandbox.cli.down:down", "Stop the sandbox that was started here."),
+    "run": Row("sandbox.cli.run:run", "Run a command with a sandbox of its own, gone afterwards."),
     "status": Row("sandbox.cli.status:status", "Show where the sandbox answers and what it holds."),
+    "wait": Row("sandbox.cli.wait:wait", "Wait until something is so: a stream has 10 messages."),
+    "events": Row("sandbox.cli.events:events", "Show what happened in the sandbox, and follow it."),
     "logs": Row(
         "sandbox.cli.logs:logs", "Show what happened in the sandbox, or what a container of it wrote."
     ),
@@ -61,4 +64,6 @@ COMMANDS: dict[str, Row] = {
     "reset": Row("sandbox.cli.reset:reset", "Remove every message and fault and start again."),
     "pipeline": Row("sandbox.cli.pipeline:pipeline", "Turn streams and buckets into tables with Spark."),
     "tui": Row("sandbox.cli.tui:tui", "Watch the sandbox in the terminal."),
+    "completion": Row("sandbox.cli.completion:completion", "Print the completion script of a shell."),
+    "man": Row("sandbox.cli.man_page:man", "Print the manual page, made from the commands."),
 }

@@ -8,6 +8,8 @@ from threading import Event
 
 import click
 
+from sandbox.cli.printing import json_option, print_json
+
 
 @click.command()
 @click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path), metavar="DIR")
@@ -27,6 +29,7 @@ import click
     help="Answer the first N requests with 503.",
 )
 @click.option("--expired", is_flag=True, help="Use a certificate that expired yesterday.")
+@json_option
 def files(
     *,
     folder: Path,
@@ -36,6 +39,7 @@ def files(
     damaged: bool,
     unavailable: int,
     expired: bool,
+    as_json: bool,
 ) -> None:
     """Serve the files of DIR over HTTPS with ranges, and with faults, for consumers to download.
 
@@ -58,6 +62,9 @@ def files(
     certificate.write_bytes(authority.issue("127.0.0.1", clock, life=life))
     trouble = Trouble(cut_after, rate, damaged, unavailable)
     with FileServer(folder, certificate, clock, port=port, trouble=trouble).serving() as server:
-        click.echo(server.url)
-        click.echo(f"trust: {trusted}", err=True)
+        if as_json:
+            print_json({"url": server.url, "trust": str(trusted)})
+        else:
+            click.echo(server.url)
+            click.echo(f"trust: {trusted}", err=True)
         Event().wait()

@@ -3,42 +3,50 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from sandbox.cli.connection import connect, control_option
+from sandbox.cli.connection import control_option
+from sandbox.cli.events import live_events, show_event
 from sandbox.cli.exit_codes import CommandFailedError, Exit
-from sandbox.cli.printing import json_option, print_json
+from sandbox.cli.printing import json_option
+from sandbox.cli.waiting import Deadline, timeout_option, within
 
 if TYPE_CHECKING:
-    from rdss_sandbox.shapes.events import Event
     from sandbox.profiles.running import Running
-
-_LOOK_SECONDS = 0.2
-_PAGE = 1000
 
 
 @click.command()
 @click.argument("service", required=False)
 @click.option("--tail", type=click.IntRange(min=0), default=100, show_default=True, help="How many lines.")
-@click.option("--follow", is_flag=True, help="Go on as more comes; of containers, with a SERVICE.")
+@click.option("--follow", is_flag=True, help="Go on as more comes: events, or what a container writes.")
+@timeout_option("With --follow: stop after this long: 500ms, 30s, 5m.")
 @control_option
 @json_option
-def logs(service: str | None, tail: int, follow: bool, control: str | None, as_json: bool) -> None:
+def logs(
+    *,
+    service: str | None,
+    tail: int,
+    follow: bool,
+    timeout: float | None,
+    control: str | None,
+    as_json: bool,
+) -> None:
     """Show what happened in the sandbox: its events, and what its process or containers wrote.
 
     Without a SERVICE, what the process wrote comes first, then an event a line, the newest last; what a
     sandbox that has stopped left on disk is shown too. SERVICE is sandbox, localstack or compose for the
-    file that a process wrote, and a container's name in the profile compose. --json prints events alone.
+    file that a process wrote, and a container's name in the profile compose, where --follow without one
+    follows the events. --json prints events alone.
     """
     from sandbox.profiles import running
 
     found = None if control else running.read()
-    if found is not None and found.stack is not None:
-        _print_container_logs(found, service, tail, follow=follow)
+    deadline = Deadline(timeout)
+    if found is not None and found.stack is not None and (service is not None or not follow):
+        _print_container_logs(found, service, tail, deadline, follow=follow)
         return
     if service is not None:
         _print_file(service, tail)
@@ -47,30 +55,14 @@ def logs(service: str | None, tail: int, follow: bool, control: str | None, as_j
     for line in written:
         click.echo(line, nl=False)
     if control or (found is not None and found.alive):
-        for event in _live_events(control, tail, follow=follow):
-            _show(event, as_json)
+        for event in within(deadline, live_events(control, tail, follow=follow)):
+            show_event(event, as_json)
     elif follow:
         raise CommandFailedError(
             "no sandbox runs here to follow; start one with: sandbox up --detach", Exit.ENVIRONMENT
         )
     else:
         _print_stored_events(found, tail, as_json, alone=not written)
-
-
-def _live_events(control: str | None, tail: int, *, follow: bool) -> Iterator[Event]:
-    """Yield the last events of a running sandbox, and with ``follow`` the coming ones."""
-    from emulator.clock import Clock
-
-    clock = Clock()
-    with connect(control) as client:
-        after = max(0, client.last_event() - tail)
-        while True:
-            while page := client.events(after=after, limit=_PAGE):
-                yield from page
-                after = page[-1].id
-            if not follow:
-                return
-            clock.wait(_LOOK_SECONDS)
 
 
 def _print_stored_events(found: Running | None, tail: int, as_json: bool, *, alone: bool) -> None:
@@ -91,44 +83,22 @@ def _print_stored_events(found: Running | None, tail: int, as_json: bool, *, alo
             Exit.ENVIRONMENT,
         )
     for event in events:
-        _show(event, as_json)
+        show_event(event, as_json)
 
 
-def _show(event: Event, as_json: bool) -> None:
-    from rdss_sandbox.timestamps import timestamp
-
-    if as_json:
-        print_json({"id": event.id, "time": event.time, "kind": event.kind, **event.fields})
-        return
-    short = {name: value for name, value in event.fields.items() if value is not None and name != "trace"}
-    click.echo(
-        " ".join([f"{timestamp(event.time)}  {event.kind:<22}", *map("=".join, _texts(short))]).rstrip()
-    )
-    for line in str(event.fields.get("trace", "")).splitlines():
-        click.echo(f"    {line}")
-
-
-def _texts(fields: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    import msgspec
-
-    for name, value in fields.items():
-        plain = isinstance(value, str) and value and not set(value) & set(' "\n=')
-        yield name, value if plain else msgspec.json.encode(value).decode()
-
-
-def _print_container_logs(found: Running, service: str | None, tail: int, *, follow: bool) -> None:
+def _print_container_logs(
+    found: Running, service: str | None, tail: int, deadline: Deadline, *, follow: bool
+) -> None:
     from docker.errors import DockerException
 
     from sandbox.profiles import compose
 
-    if follow and service is None:
-        raise CommandFailedError("--follow needs a SERVICE: localstack, rabbitmq or emulator", Exit.USAGE)
     try:
         names = [each.name for each in compose.services(str(found.stack))]
         if service is not None and service not in names:
             there = ", ".join(names) or "none"
             raise CommandFailedError(f"no service {service!r}; there are: {there}", Exit.USAGE)
-        for piece in compose.logs(str(found.stack), service, tail, follow=follow):
+        for piece in within(deadline, compose.logs(str(found.stack), service, tail, follow=follow)):
             click.echo(piece, nl=False)
     except (DockerException, OSError) as error:
         raise CommandFailedError(f"the Docker engine does not answer: {error}", Exit.ENVIRONMENT) from error

@@ -12,7 +12,7 @@ from sandbox.cli.connection import available_clock, control_option
 from sandbox.cli.contract import as_published_option
 from sandbox.cli.exit_codes import Exit
 from sandbox.cli.message_files import read_documents
-from sandbox.cli.printing import json_option, print_json
+from sandbox.cli.printing import always_json, json_option, print_json
 
 if TYPE_CHECKING:
     from schemas.documents import Document
@@ -105,6 +105,7 @@ def _moment(_ctx: click.Context, _parameter: click.Parameter, value: str | None)
     "--bad", metavar="CODE", help="Make invalid messages that call for this error code, such as GENERR004."
 )
 @control_option
+@always_json
 def sample(count: int, seed: int | None, at: float | None, control: str | None, **wanted: Any) -> None:
     """Make messages, one a line on standard output, as send and validate take them.
 

@@ -19,6 +19,13 @@ def json_option(command: F) -> F:
     return click.option("--json", "as_json", is_flag=True, help="Print JSON, for programs.")(command)
 
 
+def always_json(command: F) -> F:
+    """Add the option ``--json`` to a command that prints nothing else, so that scripts may say it to all."""
+    return click.option("--json", is_flag=True, expose_value=False, help="What it prints is JSON always.")(
+        command
+    )
+
+
 def print_json(value: Any) -> None:
     """Print one line of JSON."""
     import msgspec

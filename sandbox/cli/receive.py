@@ -26,6 +26,8 @@ Step = Callable[[int], int]
 _PRINTED_AS_THEY_ARE = ("audit", "error", "invalid")
 _AT_ONCE = 500
 _WAIT_SECONDS = 0.6
+_COUNTED_SECONDS = 60.0
+"""A script that waits for so many messages is not to wait for ever."""
 
 
 class _ReaderGone(BaseException):
@@ -36,7 +38,7 @@ class _ReaderGone(BaseException):
 @click.option("--channel", default="input", show_default=True, metavar="NAME", help="The stream to read.")
 @click.option("--follow", is_flag=True, help="Wait for more when everything has come.")
 @click.option("--count", type=click.IntRange(min=1), metavar="N", help="Stop after N messages.")
-@timeout_option("Wait for more, but no longer than this: 500ms, 30s, 5m.")
+@timeout_option("Wait for more, but no longer than this: 30s, 5m.  [default: 1m with --follow --count]")
 @as_published_option
 @control_option
 @json_option
@@ -58,6 +60,8 @@ def receive(
     Exit code 1: fewer than N messages were there. Exit code 4: fewer than N came before the timeout.
     """
     printed = 0
+    if timeout is None and follow and count is not None:
+        timeout = _COUNTED_SECONDS
     deadline = Deadline(timeout)
     waits = follow or timeout is not None
 

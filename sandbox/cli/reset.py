@@ -5,11 +5,13 @@ from __future__ import annotations
 import click
 
 from sandbox.cli.connection import connect, control_option
+from sandbox.cli.printing import json_option, print_json
 
 
 @click.command()
 @control_option
-def reset(control: str | None) -> None:
+@json_option
+def reset(control: str | None, as_json: bool) -> None:
     """Remove every message, object and fault, set the clock to real time, and create the streams again.
 
     Queues, topics and asynchronous messages are emptied too. What an application or adaptor of the command
@@ -17,4 +19,7 @@ def reset(control: str | None) -> None:
     """
     with connect(control) as client:
         found = client.reset()
+    if as_json:
+        print_json(found)
+        return
     click.echo(f"sandbox: empty again, with {len(found.streams)} new streams", err=True)

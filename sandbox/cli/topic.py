@@ -10,7 +10,7 @@ import click
 
 from sandbox.cli.connection import connect, control_option
 from sandbox.cli.exit_codes import CommandFailedError, Exit
-from sandbox.cli.printing import json_option, print_json, print_table
+from sandbox.cli.printing import always_json, json_option, print_json, print_table
 from sandbox.cli.waiting import Deadline, timeout_option, within
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def publishing(command: F) -> F:
         ),
     ):
         command = option(command)
-    return port_options(command)
+    return json_option(port_options(command))
 
 
 @topic.command("list")
@@ -116,7 +116,10 @@ def delta(name: str, data: tuple[str, ...], **given: Any) -> None:
 @click.option("--top", "top_n", type=click.IntRange(min=0), metavar="N", help="Show at most this many.")
 @click.option("--keys", is_flag=True, help="Print each record's key and correlation id beside it.")
 @port_options
-def sow(name: str, filter_: str, orderby: str, top_n: int | None, keys: bool, **given: Any) -> None:
+@json_option
+def sow(
+    *, name: str, filter_: str, orderby: str, top_n: int | None, keys: bool, as_json: bool, **given: Any
+) -> None:
     """Print the records of TOPIC, one a line: its state of the world."""
     from emulator.topics.engine.commands import Sow
     from emulator.topics.engine.outgoing_messages import SowMessage
@@ -126,7 +129,7 @@ def sow(name: str, filter_: str, orderby: str, top_n: int | None, keys: bool, **
         messages = port.execute(command)
     for message in messages:
         for record in message.data if isinstance(message, SowMessage) else ():
-            click.echo(_json(record) if keys else bytes(record.data))
+            click.echo(_json(record) if keys or as_json else bytes(record.data))
 
 
 @topic.command()
@@ -149,6 +152,7 @@ def sow(name: str, filter_: str, orderby: str, top_n: int | None, keys: bool, **
 @click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Stop after N messages.")
 @timeout_option("Stop after this long: 500ms, 30s, 5m.")
 @port_options
+@always_json
 def subscribe(
     name: str, *, delta: bool, live: bool, limit: int | None, timeout: float | None, **given: Any
 ) -> int:
@@ -189,7 +193,10 @@ def subscribe(
     "--data", default="", metavar="JSON", help="Delete the record that has the same key as this one."
 )
 @port_options
-def delete(name: str, filter_: str, sow_keys: tuple[str, ...], data: str, **given: Any) -> None:
+@json_option
+def delete(
+    name: str, filter_: str, sow_keys: tuple[str, ...], data: str, as_json: bool, **given: Any
+) -> None:
     """Delete records of TOPIC; says how many there were."""
     from emulator.topics.engine.commands import NO_DATA, SowDelete
     from emulator.topics.engine.outgoing_messages import Ack
@@ -206,14 +213,17 @@ def delete(name: str, filter_: str, sow_keys: tuple[str, ...], data: str, **give
     with _port(**given) as port:
         answers = port.execute(command)
     counts = [each.records_deleted for each in answers if isinstance(each, Ack) and each.ack_type == "stats"]
-    click.echo(f"sandbox: {counts[0] if counts and counts[0] else 0} deleted", err=True)
+    deleted = (counts[0] if counts else 0) or 0
+    if as_json:
+        print_json({"deleted": deleted})
+    click.echo(f"sandbox: {deleted} deleted", err=True)
 
 
 def _publish(kind: Callable[..., Publish], name: str, data: tuple[str, ...], **given: Any) -> None:
     from emulator.topics.engine.outgoing_messages import Ack
 
     fields = {each: given.pop(each) for each in ("expiration", "correlation_id", "sow_key")}
-    type_, count, persisted = given.pop("type_"), 0, 0
+    type_, as_json, count, persisted = given.pop("type_"), given.pop("as_json"), 0, 0
     with _port(**given) as port:
         for text in _texts(data):
             command = kind(topic=name, data=_raw(text, type_), ack_type="persisted", **fields)
@@ -221,6 +231,8 @@ def _publish(kind: Callable[..., Publish], name: str, data: tuple[str, ...], **g
             count += 1
             persisted += any(isinstance(one, Ack) and one.ack_type == "persisted" for one in answers)
     waiting = f", {count - persisted} of them not persisted yet" if persisted < count else ""
+    if as_json:
+        print_json({"published": count, "persisted": persisted})
     click.echo(f"sandbox: {count} published{waiting}", err=True)
 
 

@@ -9,6 +9,7 @@ import click
 
 from sandbox.cli.exit_codes import CommandFailedError, Exit
 from sandbox.cli.setting_options import arguments, setting_options
+from sandbox.cli.waiting import timeout_option
 from sandbox.profiles.profile_table import PROFILES, load
 
 if TYPE_CHECKING:
@@ -18,13 +19,14 @@ if TYPE_CHECKING:
 @click.command()
 @setting_options
 @click.option("--detach", is_flag=True, help="Return once it is ready, and leave it running.")
+@timeout_option("With --detach: give up when it is not ready after this long: 30s, 5m.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object when ready.")
-def up(detach: bool, as_json: bool, **options: Any) -> None:
+def up(detach: bool, timeout: float | None, as_json: bool, **options: Any) -> None:
     """Start a sandbox: streams, buckets, faults and the control API.
 
     It runs until Ctrl-C, or with --detach (and always with --profile compose) until sandbox down. Every
     option can also be given as SANDBOX_<NAME> in the environment, or under [sandbox] in sandbox.toml:
-    see docs/settings.md.
+    see docs/settings.md. Exit code 4: with --detach, it was not ready before the timeout.
     """
     from emulator.settings.settings import read_settings
     from sandbox.profiles import in_process
@@ -34,10 +36,12 @@ def up(detach: bool, as_json: bool, **options: Any) -> None:
     profile = PROFILES[settings.profile]
     try:
         if detach and profile.stays:
-            _show(in_process.start_detached(arguments(given), seconds=profile.seconds), as_json)
+            _show(in_process.start_detached(arguments(given), seconds=timeout or profile.seconds), as_json)
         else:
             in_process.refuse_second()
             load(settings.profile)(settings, lambda running: _show(running, as_json))
+    except in_process.NotReadyError as error:
+        raise CommandFailedError(str(error), Exit.INCONCLUSIVE) from error
     except in_process.CannotStartError as error:
         raise CommandFailedError(str(error), Exit.ENVIRONMENT) from error
 

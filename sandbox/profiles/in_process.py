@@ -39,6 +39,10 @@ class CannotStartError(Exception):
     """The environment does not allow a start: a port or directory is in use, or a sandbox runs already."""
 
 
+class NotReadyError(CannotStartError):
+    """The sandbox did not answer in time, and was ended."""
+
+
 class CannotStopError(Exception):
     """The sandbox cannot be stopped."""
 
@@ -183,7 +187,7 @@ def _launch(options: Sequence[str], directory: Path | None) -> tuple[subprocess.
 def _wait_for_answer(process: subprocess.Popen[bytes], log: Path, seconds: float) -> Running:
     """Wait for the line that describes the running sandbox.
 
-    Without it, the process is ended and CannotStartError raised.
+    Without it, the process is ended and CannotStartError raised: NotReadyError when it was still starting.
     """
     line = _first_line(process, seconds)
     if line:
@@ -194,6 +198,8 @@ def _wait_for_answer(process: subprocess.Popen[bytes], log: Path, seconds: float
     except subprocess.TimeoutExpired:
         process.kill()
         process.wait()
+    if line is None:
+        raise NotReadyError(f"the sandbox was not ready after {seconds:g} s; what it said is in {log}")
     said = log.read_text(errors="replace").strip().splitlines()
     raise CannotStartError(said[-1].removeprefix("sandbox: ") if said else f"it did not start; see {log}")
 
@@ -244,15 +250,15 @@ def _abandon(process: subprocess.Popen[bytes]) -> None:
     process.returncode = 0
 
 
-def _first_line(process: subprocess.Popen[bytes], seconds: float) -> bytes:
-    """Read the first line of the process; empty when it ends or prints nothing within ``seconds``."""
+def _first_line(process: subprocess.Popen[bytes], seconds: float) -> bytes | None:
+    """Read the first line of the process: empty when it ends, None when it prints none in ``seconds``."""
     stdout = process.stdout
     assert stdout is not None
     heard: list[bytes] = []
     listener = threading.Thread(target=lambda: heard.append(stdout.readline()), daemon=True)
     listener.start()
     listener.join(seconds)
-    return heard[0] if heard else b""
+    return heard[0] if heard else None
 
 
 def _event_loop() -> Callable[[], asyncio.AbstractEventLoop] | None:

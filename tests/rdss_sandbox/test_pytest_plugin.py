@@ -185,7 +185,7 @@ def test_a_failure_says_what_the_sandbox_saw_and_how_to_repeat_it(pytester: pyte
     )
     result.stdout.fnmatch_lines(["*the sandbox of test_mine.py::test_the_mark_is_wrong: *colour*"])
     result.stdout.fnmatch_lines(
-        ["the mark sandbox needs a fixture: sandbox, sandbox_module, sandbox_session"]
+        ["the mark 'sandbox' is for a test with a fixture: sandbox, sandbox_module, sandbox_session"]
     )
 
 

@@ -158,6 +158,13 @@ def test_a_second_up_is_refused(process: Process) -> None:
     assert json.loads(process("status", "--json").out)["pid"] == first["pid"]
 
 
+def test_one_that_is_not_ready_in_time_is_ended(process: Process) -> None:
+    """Exit code 4, and nothing runs here then."""
+    ran = process("up", *QUIET, "--detach", "--timeout", "1ms")
+    assert (ran.code, "not ready after 0.001 s" in ran.err) == (4, True)
+    assert process("status").code == 3
+
+
 @pytest.mark.parametrize("detach", [[], ["--detach"]])
 def test_a_port_in_use_is_named(process: Process, detach: list[str]) -> None:
     """The port, and what to do; exit code 3; nothing is left that looks like a sandbox."""

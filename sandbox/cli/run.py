@@ -1,0 +1,92 @@
+"""``sandbox run``."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+from contextlib import suppress
+from types import FrameType
+from typing import Any
+
+import click
+
+from sandbox.cli.exit_codes import CommandFailedError, Exit
+from sandbox.cli.setting_options import arguments, setting_option
+
+_SETTINGS = ("topology", "region", "seed", "limits", "transition_seconds", "topics", "integration")
+_FILES = ("topology", "topics", "integration")
+_BY_A_SIGNAL = 128
+
+
+def _setting_options(command: Any) -> Any:
+    for name in reversed(_SETTINGS):
+        command = setting_option(name)(command)
+    return command
+
+
+@click.command(context_settings={"ignore_unknown_options": True})
+@click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED, metavar="-- COMMAND [ARG]...")
+@_setting_options
+def run(command: tuple[str, ...], **options: Any) -> int:
+    """Run COMMAND with a sandbox of its own: in memory, on free ports, gone afterwards.
+
+    Its environment points AWS SDKs at the sandbox; SANDBOX_CONTROL is the control API, for the commands of
+    this program too. SANDBOX_QUEUES and SANDBOX_TOPICS are the URLs of queues and topics. Settings of
+    sandbox.toml and of the environment do not apply. The exit code is COMMAND's, 128 and the number of the
+    signal that ended it, or 3 where it cannot be started.
+    """
+    from rdss_sandbox.aws_environment import aws_environment, leading_elsewhere
+    from rdss_sandbox.process import SandboxNotStartedError, sandbox_process
+
+    given = {name: _from_anywhere(name, value) for name, value in options.items() if value is not None}
+    try:
+        with sandbox_process(*arguments(given)) as running:
+            inherited = {
+                name: value for name, value in os.environ.items() if name not in leading_elsewhere(os.environ)
+            }
+            environment = {
+                **inherited,
+                **aws_environment(running.aws, running.region),
+                "SANDBOX_CONTROL": running.control,
+                "SANDBOX_QUEUES": running.queues,
+                "SANDBOX_TOPICS": running.topics,
+            }
+            return _run(command, environment)
+    except SandboxNotStartedError as error:
+        said = str(error).splitlines()[-1].removeprefix("sandbox: ")
+        raise CommandFailedError(
+            said, Exit.USAGE if error.code == Exit.USAGE else Exit.ENVIRONMENT
+        ) from error
+
+
+def _from_anywhere(name: str, value: Any) -> Any:
+    """A file's path from any directory; the sandbox has one of its own."""
+    return os.path.abspath(value) if name in _FILES and os.path.isfile(value) else value  # noqa: PTH100, PTH113
+
+
+def _run(command: tuple[str, ...], environment: dict[str, str]) -> int:
+    """Run the command to its end, and end what it leaves running."""
+    from emulator.rng import new_uuid
+    from sandbox.certify.client_process import MARK, kill_marked
+
+    mark = new_uuid()
+    try:
+        process = subprocess.Popen(command, env={**environment, MARK: mark})
+    except (OSError, ValueError) as error:
+        raise CommandFailedError(f"{command[0]} cannot be started: {error}", Exit.ENVIRONMENT) from error
+
+    def pass_on(number: int, _frame: FrameType | None) -> None:
+        with suppress(ProcessLookupError):
+            process.send_signal(number)
+
+    # Ctrl-C in a terminal reaches the command by itself; it decides what comes of it.
+    at_a_terminal = os.isatty(0)
+    signal.signal(signal.SIGINT, signal.SIG_IGN if at_a_terminal else pass_on)
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, pass_on)
+    try:
+        code = process.wait()
+    finally:
+        kill_marked(mark)
+    return code if code >= 0 else _BY_A_SIGNAL - code
