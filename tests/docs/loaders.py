@@ -16,6 +16,7 @@ from rdss_sandbox.project_table import read_project
 from rdss_sandbox.testing.configuration import read_configuration
 from sandbox.processing.integration_file import read_integration
 from sandbox.scenarios.scenario import read_scenario
+from tests.ci_schemas import check_schema
 from tests.docs.integration import lived
 from tests.docs.pages import Block
 from tui.keys.preferences import read as read_preferences
@@ -46,9 +47,16 @@ def _project(path: Path) -> None:
     read_configuration(project.name, read_project(path.parent), directory=path.parent)
 
 
+def _ci(schema: str) -> Callable[[Path], object]:
+    """Check a file by the schema of the service that reads it, which check-jsonschema carries."""
+    return lambda path: check_schema(schema, path)
+
+
 LOADERS: dict[str, Callable[[Path], object]] = {
     "settings": _settings,
     "a project's table": _project,
+    "a GitHub workflow": _ci("github-workflows"),
+    "a GitLab pipeline": _ci("gitlab-ci"),
     "topics": read_topics,
     "integration": read_integration,
     "scenario": lambda path: read_scenario(path.name, path.read_text(encoding="utf-8")),
