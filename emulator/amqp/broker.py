@@ -1,0 +1,136 @@
+"""The broker: its one virtual host, its connections, and what happens between two pieces of input.
+
+bytes -> Connection.receive -> Channel -> VirtualHost -> Queue -> Channel.deliver -> Connection
+      -> Broker.commit: what must be on disk is written, then every connection's bytes are sent
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final, Protocol
+
+from emulator.amqp.connection import Connection, Wire
+from emulator.amqp.recovery import recover
+from emulator.amqp.store.definitions import DefinitionLog
+from emulator.amqp.store.message_store import MessageStore
+from emulator.amqp.virtual_host import VirtualHost
+from emulator.clock import Clock
+from emulator.rng import new_bytes
+
+USER: Final = "guest"
+_DEFINITIONS: Final = "definitions.log"
+
+
+class Host(Protocol):
+    """Who runs the broker. It makes calls when the broker cannot make them itself."""
+
+    def wake(self) -> None:
+        """Call ``proceed`` soon, and ``run_due`` when ``next_due`` has come."""
+
+    def report(self, kind: str, **fields: object) -> None:
+        """Emit an event."""
+
+
+class Broker:
+    """A broker with one user, ``guest``, who may do everything. Not thread-safe.
+
+    ``directory`` None keeps nothing. Raises ``DamagedLogError`` for a log that is damaged, and OSError.
+    """
+
+    def __init__(
+        self,
+        directory: Path | None,
+        clock: Clock,
+        host: Host,
+        *,
+        password: str | None = None,
+        fsync: bool = False,
+    ) -> None:
+        self.clock = clock
+        self.user = USER
+        self.password = password or new_bytes(32).hex()
+        self.connections: dict[Connection, None] = {}
+        self._host = host
+        self._unsent: dict[Connection, None] = {}
+        definitions = DefinitionLog(directory / _DEFINITIONS if directory else None, fsync=fsync)
+        store = MessageStore(directory, fsync=fsync)
+        self.vhost = VirtualHost(clock, definitions, store, host.wake)
+        if directory is not None:
+            if definitions.torn_bytes:
+                host.report("journal.cut", file=str(directory / _DEFINITIONS), bytes=definitions.torn_bytes)
+            for path, torn in store.torn_files:
+                host.report("journal.cut", file=str(path), bytes=torn)
+            recover(self.vhost, clock)
+
+    @property
+    def report(self) -> Callable[..., None]:
+        return self._host.report
+
+    def connect(self, wire: Wire) -> Connection:
+        """Begin a connection that writes to ``wire``."""
+        connection = Connection(self, wire)
+        self.connections[connection] = None
+        return connection
+
+    def note_unsent(self, connection: Connection) -> None:
+        """Note that a connection has something to send."""
+        self._unsent[connection] = None
+
+    @property
+    def next_due(self) -> float | None:
+        """When ``run_due`` has something to do, by ``Clock.elapsed``; None for never."""
+        return self.vhost.next_due
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether ``proceed`` has something to do."""
+        return self.vhost.is_busy
+
+    def proceed(self) -> None:
+        """Go on with what was left for later, so that no connection waits for another's messages."""
+        self.vhost.proceed()
+        self.commit()
+
+    def run_due(self) -> None:
+        """Drop the messages and queues whose time has come."""
+        for queue in self.vhost.run_due():
+            self.delete_queue(queue.name)
+        self.commit()
+
+    def delete_queue(self, name: str) -> int:
+        """Delete a queue and notify its consumers. Returns how many messages waited in it."""
+        queue = self.vhost.find_queue(name)
+        count = self.vhost.remove_queue(queue)
+        queue.notify_consumers()
+        return count
+
+    def commit(self) -> None:
+        """Write down what happened, then send what waits for the clients."""
+        try:
+            self.vhost.store.commit()
+        except OSError as error:
+            # What is not written down is delivered again after a crash, and not lost.
+            self.report("amqp.unwritten", why=str(error))
+        while self._unsent:
+            unsent, self._unsent = self._unsent, {}
+            for connection in unsent:
+                connection.flush()
+
+    def clear(self) -> None:
+        """Remove all queues, declared exchanges and messages. Connections stay."""
+        for queue in tuple(self.vhost.queues.values()):
+            self.delete_queue(queue.name)
+        self.vhost.clear()
+        self.commit()
+
+    def close(self) -> None:
+        """Close the connections and the files."""
+        for connection in tuple(self.connections):
+            connection.force_close("broker forced connection closure with reason 'shutdown'")
+        self.commit()
+        for connection in tuple(self.connections):
+            connection.lost()
+        self.commit()
+        self.vhost.store.close()
+        self.vhost.definitions.close()

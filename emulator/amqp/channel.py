@@ -1,0 +1,249 @@
+"""One channel: its methods and contents in order, its consumers, and what it still has to acknowledge."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from emulator.amqp.confirms import Confirms
+from emulator.amqp.consumer import Consumer
+from emulator.amqp.message import Entry, Message
+from emulator.amqp.operations.operation_table import OPERATIONS
+from emulator.amqp.operations.publishing import publish
+from emulator.amqp.queue import Queue
+from emulator.amqp.refusals import RefusedError
+from emulator.amqp.transaction import Transaction
+from emulator.amqp.wire import frames, methods
+from emulator.amqp.wire.frames import Frame
+from emulator.amqp.wire.methods import IDS, Method
+
+if TYPE_CHECKING:
+    from emulator.amqp.broker import Broker
+    from emulator.amqp.connection import Connection
+    from emulator.amqp.virtual_host import VirtualHost
+
+_CLOSE_OK: Final = b"\x00\x14\x00\x29"
+_OPEN: Final = b"\x00\x14\x00\x0a"
+_BASIC: Final = 60
+
+
+class Delivery(NamedTuple):
+    """A message that waits for its acknowledgement. Without a ``consumer`` it was taken by a get."""
+
+    entry: Entry
+    queue: Queue
+    consumer: Consumer | None
+
+
+class _Content:
+    """A publish whose content is arriving. ``left`` is None until its header has come."""
+
+    def __init__(self, method: methods.BasicPublish) -> None:
+        self.method = method
+        self.properties = b""
+        self.body: list[bytes] = []
+        self.size = 0
+        self.left: int | None = None
+
+
+class Channel:
+    """A channel of a connection. It ``is_closing`` from an error until the client has answered that."""
+
+    def __init__(self, connection: Connection, number: int) -> None:
+        self.connection = connection
+        self.number = number
+        self.method_id = 0
+        self.is_closing = False
+        self.is_closed = False
+        self.last_queue: str | None = None
+        self.prefetch = 0
+        self.prefetch_of_channel = 0
+        self.consumers: dict[str, Consumer] = {}
+        self.unacked: dict[int, Delivery] = {}
+        self.confirms: Confirms | None = None
+        self.transaction: Transaction | None = None
+        self._unacked_of_consumers = 0
+        self._last_tag = 0
+        self._content: _Content | None = None
+
+    @property
+    def broker(self) -> Broker:
+        return self.connection.broker
+
+    @property
+    def vhost(self) -> VirtualHost:
+        return self.connection.broker.vhost
+
+    # From the client
+
+    def take_method(self, method: Method) -> None:
+        """Handle a method. Raises RefusedError."""
+        if self._content is not None:
+            self._refuse_content()
+        self.method_id = IDS[type(method)]
+        if isinstance(method, methods.BasicPublish):
+            if method.immediate:
+                raise RefusedError(540, "immediate=true")
+            self._content = _Content(method)
+            return
+        if isinstance(method, methods.ChannelClose):
+            self._close()
+            return
+        if isinstance(method, methods.ChannelOpen):
+            raise RefusedError(504, "second 'channel.open' seen")
+        operation = OPERATIONS.get(type(method))
+        if operation is None:
+            raise RefusedError(503, "unimplemented method")
+        operation(self, method)
+
+    def take_content(self, frame: Frame) -> None:
+        """Take the header or a piece of the body of a publish. Raises RefusedError."""
+        content = self._content
+        if content is None:
+            raise RefusedError(505, "expected method frame, got non method frame instead", method=0)
+        if content.left is None:
+            if frame.type != frames.HEADER:
+                self._refuse_content()
+            class_id, weight, size = frames.read_content_head(frame.payload)
+            if weight:
+                self._refuse_content()
+            if class_id != _BASIC:
+                text = f"expected content header for class 60, got one for class {class_id} instead"
+                raise RefusedError(505, text)
+            content.properties = frame.payload[frames.CONTENT_HEAD_BYTES :]
+            content.size = content.left = size
+        elif frame.type != frames.BODY:
+            self._refuse_content()
+        else:
+            content.body.append(frame.payload)
+            content.left -= len(frame.payload)
+        if content.left <= 0:
+            self._content = None
+            body = content.body[0] if len(content.body) == 1 else b"".join(content.body)
+            publish(self, content.method, content.properties, body)
+
+    def drop_until_close_ok(self, frame: Frame) -> None:
+        """Drop what a client sends that does not know yet that the channel is closed."""
+        if frame.type != frames.METHOD:
+            return
+        if frame.payload[:4] == _CLOSE_OK:
+            self.is_closed = True
+        elif frame.payload[:4] == b"\x00\x14\x00\x28":
+            self.send(methods.ChannelCloseOk())
+        elif frame.payload[:4] == _OPEN:
+            self.method_id = int.from_bytes(_OPEN, "big")
+            raise RefusedError(504, "second 'channel.open' seen")
+
+    def _refuse_content(self) -> None:
+        assert self._content is not None
+        if self._content.left is None:
+            text = "expected content header for class 60, got non content header frame instead"
+        else:
+            text = "expected content body, got non content body frame instead"
+        raise RefusedError(505, text)
+
+    def _close(self) -> None:
+        self.send_confirms()
+        self.send(methods.ChannelCloseOk())
+        self.is_closed = True
+
+    # To the client
+
+    def send(self, method: Method) -> None:
+        self.connection.send(self.number, method)
+
+    def send_content(self, method: Method, message: Message) -> None:
+        """Send a method with a message, whose body is cut as the client wants it."""
+        self.send(method)
+        pieces = frames.build_content(
+            self.number, message.properties, message.body, self.connection.frame_max
+        )
+        self.connection.send_bytes(b"".join(pieces))
+
+    def send_confirms(self) -> None:
+        """Send the confirms of the publishes whose messages are stored."""
+        if self.confirms is not None and not self.is_closing:
+            for confirm in self.confirms.take():
+                self.send(confirm)
+
+    # Consumers
+
+    @property
+    def has_room(self) -> bool:
+        return not self.prefetch_of_channel or self._unacked_of_consumers < self.prefetch_of_channel
+
+    @property
+    def is_writable(self) -> bool:
+        return self.connection.is_writable and not self.is_closing
+
+    def deliver(self, consumer: Consumer, entry: Entry, message: Message) -> None:
+        """Send a message to a consumer."""
+        tag = self.hand_out(entry, consumer.queue, consumer, no_ack=consumer.no_ack)
+        self.send_content(
+            methods.BasicDeliver(consumer.tag, tag, entry.redelivered, message.exchange, message.routing_key),
+            message,
+        )
+        if consumer.no_ack:
+            self.vhost.settle(consumer.queue, entry)
+        else:
+            self.vhost.release(entry)
+
+    def hand_out(self, entry: Entry, queue: Queue, consumer: Consumer | None, *, no_ack: bool) -> int:
+        """Give a message that leaves its queue a delivery tag, and await its acknowledgement."""
+        self._last_tag += 1
+        if not no_ack:
+            self.unacked[self._last_tag] = Delivery(entry, queue, consumer)
+            queue.unacked += 1
+            if consumer is not None:
+                consumer.unacked += 1
+                self._unacked_of_consumers += 1
+            self.vhost.note_delivered(queue, entry)
+        return self._last_tag
+
+    def take_back(self, delivery: Delivery) -> None:
+        """Count a delivery that is acknowledged, or goes back, as no longer out."""
+        if delivery.consumer is not None:
+            delivery.consumer.unacked -= 1
+            self._unacked_of_consumers -= 1
+
+    def notify_cancel(self, consumer: Consumer) -> None:
+        """Forget a consumer whose queue was deleted, and tell a client that understands it."""
+        known = self.consumers.pop(consumer.tag, None) is not None
+        if known and not self.is_closing and self.connection.is_capable("consumer_cancel_notify"):
+            self.send(methods.BasicCancel(consumer.tag, nowait=True))
+
+    def remove_consumer(self, consumer: Consumer) -> str | None:
+        """Remove a consumer; return the name of its queue if that goes with it."""
+        del self.consumers[consumer.tag]
+        is_last = consumer.queue.remove_consumer(consumer)
+        return consumer.queue.name if is_last else None
+
+    def go_on(self) -> None:
+        """Let the queues of the consumers hand out more."""
+        for consumer in self.consumers.values():
+            self.vhost.go_on(consumer.queue)
+
+    def dispatch(self) -> None:
+        """Have the queues of the consumers hand out what the channel has room for now."""
+        for queue in {consumer.queue: None for consumer in self.consumers.values()}:
+            queue.dispatch()
+
+    # The end
+
+    def release(self) -> list[str]:
+        """Remove the consumers and put back all messages. Returns the names of queues that end with that."""
+        self._content = None
+        ending = [name for each in tuple(self.consumers.values()) if (name := self.remove_consumer(each))]
+        if self.transaction is not None:
+            self.transaction.roll_back(self)
+        self.put_back(self.unacked)
+        return ending
+
+    def put_back(self, deliveries: dict[int, Delivery]) -> None:
+        """Put deliveries back into their queues, and empty the mapping."""
+        by_queue: dict[Queue, list[Entry]] = {}
+        for delivery in deliveries.values():
+            self.take_back(delivery)
+            by_queue.setdefault(delivery.queue, []).append(delivery.entry)
+        deliveries.clear()
+        for queue, entries in by_queue.items():
+            queue.put_back(entries)

@@ -1,0 +1,376 @@
+"""One connection: protocol header, login, tuning, channels and the end (specification, section 2.2)."""
+
+from __future__ import annotations
+
+import struct
+from typing import TYPE_CHECKING, Final, Protocol
+
+from emulator.amqp.authentication import MECHANISMS, MalformedLoginError, is_password, read_login
+from emulator.amqp.channel import Channel
+from emulator.amqp.refusals import RefusedError, describe_bytes
+from emulator.amqp.server_properties import SERVER_PROPERTIES
+from emulator.amqp.virtual_host import NAME
+from emulator.amqp.wire import frames, methods
+from emulator.amqp.wire.field_tables import BadTableError, Table
+from emulator.amqp.wire.frames import Frame, FrameReader
+from emulator.amqp.wire.method_codec import (
+    TruncatedMethodError,
+    UnknownMethodError,
+    decode_method,
+    encode_method,
+)
+from emulator.amqp.wire.methods import Method
+
+if TYPE_CHECKING:
+    from emulator.amqp.broker import Broker
+
+CHANNEL_MAX: Final = 2047
+FRAME_MAX: Final = 131_072
+LEAST_FRAME_MAX: Final = 4096
+HEARTBEAT_SECONDS: Final = 60
+SILENT_CLOSE_SECONDS: Final = 3.0
+"""How long RabbitMQ waits before it closes a connection that failed in its handshake."""
+FAREWELL_SECONDS: Final = 30.0
+"""How long a peer has to answer connection.close."""
+_HEADER: Final = b"AMQP"
+_VERSIONS: Final = (b"\0\0\x09\x01", b"\x01\x01\0\x09")
+_OURS: Final = b"AMQP\0\0\x09\x01"
+_NEWER: Final = b"AMQP\x03\x01\0\0"
+_MOST_UNSENT: Final = 256 << 10
+_SILENT_BEATS: Final = 6
+_FROM_CLIENT: Final = frozenset(
+    {
+        methods.ConnectionStartOk,
+        methods.ConnectionTuneOk,
+        methods.ConnectionOpen,
+        methods.ConnectionClose,
+        methods.ConnectionCloseOk,
+        methods.ConnectionUpdateSecret,
+    }
+)
+_BEFORE_OPEN: Final = frozenset({"start", "tune", "open"})
+
+
+class Wire(Protocol):
+    """Where a connection's bytes go."""
+
+    def send(self, data: bytes) -> None: ...
+    def close(self) -> None:
+        """Close when what was written is sent."""
+
+    def close_after(self, seconds: float) -> None:
+        """Close after some seconds of the machine, unless the client closes first."""
+
+
+class Connection:
+    """A client's connection. ``receive`` takes its bytes; the answers leave with the broker's commit.
+
+    ``state`` is what comes next: ``header``, ``start``, ``tune``, ``open``, then ``running``; at the end
+    ``closing`` until close-ok comes, and ``closed``.
+    """
+
+    def __init__(self, broker: Broker, wire: Wire) -> None:
+        self.broker = broker
+        self.state = "header"
+        self.capabilities: Table = {}
+        self.frame_max = FRAME_MAX
+        self.channel_max = CHANNEL_MAX
+        self.heartbeat = 0
+        self.channels: dict[int, Channel] = {}
+        self._wire = wire
+        self._reader = FrameReader(FRAME_MAX)
+        self._head = b""
+        self._out: list[bytes] = []
+        self._unsent = 0
+        self._paused = False
+        self._ending = False
+        self._silent_beats = 0
+        self._sent_since_beat = False
+
+    # Bytes
+
+    def receive(self, data: bytes) -> None:
+        """Take bytes of the client, and answer them."""
+        self._silent_beats = 0
+        if self.state == "header":
+            data = self._take_header(data)
+        if self.state not in ("header", "closed"):
+            self._take_frames(data)
+        self.broker.commit()
+
+    def lost(self) -> None:
+        """Give up the connection, which is gone: its messages go back, its own queues are deleted."""
+        self._end_channels()
+        self.state = "closed"
+        self.broker.connections.pop(self, None)
+        for queue in tuple(self.broker.vhost.queues.values()):
+            if queue.owner is self:
+                self.broker.delete_queue(queue.name)
+        self.broker.commit()
+
+    def pause(self) -> None:
+        """Deliver nothing until ``resume``: the client does not read."""
+        self._paused = True
+
+    def resume(self) -> None:
+        self._paused = False
+        self._go_on()
+        self.broker.commit()
+
+    @property
+    def is_writable(self) -> bool:
+        """Whether messages may be delivered: the client reads, and is not to be closed."""
+        return not self._paused and self._unsent < _MOST_UNSENT and self.state == "running"
+
+    def send(self, channel: int, method: Method) -> None:
+        self.send_bytes(frames.build_frame(frames.METHOD, channel, encode_method(method)))
+
+    def send_bytes(self, data: bytes) -> None:
+        if not self._out:
+            self.broker.note_unsent(self)
+        self._out.append(data)
+        self._unsent += len(data)
+
+    def note_confirms(self) -> None:
+        """Have ``flush`` called, since a channel has publishes to confirm."""
+        self.broker.note_unsent(self)
+
+    def flush(self) -> None:
+        """Send what waits, with the confirms of what is now stored."""
+        for channel in self.channels.values():
+            channel.send_confirms()
+        if self._out:
+            out, self._out = self._out, []
+            was_full = self._unsent >= _MOST_UNSENT
+            self._unsent = 0
+            self._sent_since_beat = True
+            self._wire.send(b"".join(out))
+            if was_full and not self._paused:
+                self._go_on()
+        if self._ending:
+            self._ending = False
+            self._wire.close()
+
+    def beat(self) -> None:
+        """Send a heartbeat if nothing was sent since the last, and drop a client that is silent for too long.
+
+        It is called every half of the ``heartbeat`` seconds, if there are any.
+        """
+        self._silent_beats += 1
+        if self._silent_beats >= _SILENT_BEATS:
+            self._wire.close()
+            return
+        if not self._sent_since_beat:
+            self._wire.send(frames.BEAT)
+        self._sent_since_beat = False
+
+    def force_close(self, why: str) -> None:
+        """Close as an administrator does, with CONNECTION_FORCED."""
+        if self.state == "running":
+            self._refuse(RefusedError(320, why, method=0), 0)
+        elif self.state != "closing":
+            self._close()
+
+    # Frames
+
+    def _take_header(self, data: bytes) -> bytes:
+        """Take the protocol header, and return what is behind it."""
+        self._head += data
+        if len(self._head) < len(_OURS):
+            if self._head[:4] != _HEADER[: len(self._head[:4])]:
+                self._answer_header(_NEWER)
+            return b""
+        head, rest = self._head[: len(_OURS)], self._head[len(_OURS) :]
+        self._head = b""
+        if head[:4] != _HEADER:
+            self._answer_header(_NEWER)
+        elif head[4:] in _VERSIONS:
+            self.state = "start"
+            self.send(0, methods.ConnectionStart(0, 9, SERVER_PROPERTIES, MECHANISMS, b"en_US"))
+        else:
+            self._answer_header(_OURS if head[4:7] == b"\0\0\x09" else _NEWER)
+        return rest
+
+    def _answer_header(self, header: bytes) -> None:
+        self.send_bytes(header)
+        self._close()
+
+    def _take_frames(self, data: bytes) -> None:
+        try:
+            for frame in self._reader.feed(data):
+                self._take_frame(frame)
+                if self.state == "closed":
+                    return
+        except RefusedError as refused:
+            self._refuse(refused, 0)
+
+    def _take_frame(self, frame: Frame) -> None:
+        if frame.type == frames.HEARTBEAT:
+            return
+        if self.state == "closing":
+            if frame.payload[:4] == b"\x00\x0a\x00\x33":
+                self._close()
+            return
+        method_id = int.from_bytes(frame.payload[:4], "big") if frame.type == frames.METHOD else 0
+        channel = self.channels.get(frame.channel)
+        try:
+            if channel is not None:
+                self._take_channel_frame(channel, frame)
+            else:
+                self._take_connection_frame(frame)
+        except RefusedError as refused:
+            self._refuse(refused, frame.channel, channel.method_id if channel is not None else method_id)
+        except TruncatedMethodError:
+            if len(frame.payload) < 4:
+                text = f"type 1, all octets = {describe_bytes(frame.payload)}: unknown_frame"
+                self._refuse(RefusedError(501, text, method=0), 0)
+            else:
+                text = f"cannot decode {describe_bytes(frame.payload[4:])}"
+                self._refuse(RefusedError(501, text, method=method_id), 0)
+        except UnknownMethodError:
+            self._close()
+        except (BadTableError, struct.error, IndexError):
+            self._refuse(RefusedError(541, method=0), 0)
+
+    def _take_channel_frame(self, channel: Channel, frame: Frame) -> None:
+        if channel.is_closing:
+            channel.drop_until_close_ok(frame)
+        elif frame.type != frames.METHOD:
+            channel.take_content(frame)
+        else:
+            channel.take_method(decode_method(frame.payload))
+        if channel.is_closed:
+            self._end_channel(frame.channel)
+
+    def _take_connection_frame(self, frame: Frame) -> None:
+        if frame.type != frames.METHOD:
+            raise RefusedError(505, "expected method frame, got non method frame instead", method=0)
+        method = decode_method(frame.payload)
+        if self.state in _BEFORE_OPEN:
+            self._take_handshake(frame, method)
+        elif frame.channel == 0:
+            self._take_running(method)
+        elif type(method) is methods.ChannelOpen:
+            self._open_channel(frame.channel)
+        else:
+            raise RefusedError(504, "expected 'channel.open'")
+
+    def _take_handshake(self, frame: Frame, method: Method) -> None:
+        if frame.channel:
+            payload = describe_bytes(frame.payload)
+            self._refuse(RefusedError(505, f"type 1, all octets = {payload}", method=0), 0)
+        elif isinstance(method, methods.ConnectionStartOk) and self.state == "start":
+            self._log_in(method)
+        elif isinstance(method, methods.ConnectionTuneOk) and self.state == "tune":
+            self._tune(method)
+        elif isinstance(method, methods.ConnectionOpen) and self.state == "open":
+            self._open(method)
+        elif isinstance(method, methods.ConnectionClose):
+            self._accept_close()
+        else:
+            self._close_silently()
+
+    def _log_in(self, asked: methods.ConnectionStartOk) -> None:
+        given = asked.client_properties.get("capabilities")
+        self.capabilities = given.value if given is not None and given.tag == "F" else {}
+        try:
+            user, password = read_login(asked.mechanism, asked.response)
+        except MalformedLoginError:
+            self._close_silently()
+            return
+        if user.decode("utf-8", "replace") != self.broker.user or not is_password(
+            password, self.broker.password
+        ):
+            if self.is_capable("authentication_failure_close"):
+                text = (
+                    f"Login was refused using authentication mechanism {asked.mechanism}. "
+                    "For details see the broker logfile."
+                )
+                self._refuse(RefusedError(403, text, method=0), 0)
+            self._close_silently()
+            return
+        self.state = "tune"
+        self.send(0, methods.ConnectionTune(CHANNEL_MAX, FRAME_MAX, HEARTBEAT_SECONDS))
+
+    def _tune(self, asked: methods.ConnectionTuneOk) -> None:
+        if not (LEAST_FRAME_MAX <= asked.frame_max <= FRAME_MAX and 0 < asked.channel_max <= CHANNEL_MAX):
+            self._close_silently()
+            return
+        self.frame_max = self._reader.frame_max = asked.frame_max
+        self.channel_max, self.heartbeat = asked.channel_max, asked.heartbeat
+        self.state = "open"
+
+    def _open(self, asked: methods.ConnectionOpen) -> None:
+        if asked.virtual_host != NAME:
+            raise RefusedError(530, f"vhost {asked.virtual_host} not found")
+        self.state = "running"
+        self.send(0, methods.ConnectionOpenOk(""))
+
+    def _take_running(self, method: Method) -> None:
+        if isinstance(method, methods.ConnectionClose):
+            self._accept_close()
+        elif isinstance(method, methods.ConnectionUpdateSecret):
+            self.send(0, methods.ConnectionUpdateSecretOk())
+        elif not isinstance(method, methods.ConnectionCloseOk):
+            raise RefusedError(504, "unexpected method in connection state running")
+
+    def _open_channel(self, number: int) -> None:
+        if len(self.channels) >= self.channel_max:
+            reached = f"has reached the negotiated channel_max ({self.channel_max})"
+            raise RefusedError(530, f"number of channels opened ({len(self.channels)}) {reached}", method=0)
+        self.channels[number] = Channel(self, number)
+        self.send(number, methods.ChannelOpenOk(b""))
+
+    # The end
+
+    def is_capable(self, name: str) -> bool:
+        """Whether the client said that it understands something."""
+        found = self.capabilities.get(name)
+        return found is not None and found.tag == "t" and bool(found.value)
+
+    def _refuse(self, refused: RefusedError, number: int, method_id: int = 0) -> None:
+        class_id, method = divmod(method_id if refused.method is None else refused.method, 1 << 16)
+        channel = self.channels.get(number)
+        if channel is not None and not refused.whole:
+            channel.send_confirms()
+            self._release_channel(channel)
+            channel.is_closing = True
+            self.send(number, methods.ChannelClose(refused.code, refused.text, class_id, method))
+            return
+        self._end_channels()
+        self.state = "closing"
+        self.send(0, methods.ConnectionClose(refused.code, refused.text, class_id, method))
+        self._wire.close_after(FAREWELL_SECONDS)
+
+    def _accept_close(self) -> None:
+        for channel in self.channels.values():
+            channel.send_confirms()
+        self._end_channels()
+        self.send(0, methods.ConnectionCloseOk())
+        self._close()
+
+    def _close(self) -> None:
+        """Close when what waits is sent."""
+        self.state = "closed"
+        self._ending = True
+        self.broker.note_unsent(self)
+
+    def _close_silently(self) -> None:
+        self.state = "closing"
+        self._wire.close_after(SILENT_CLOSE_SECONDS)
+
+    def _end_channels(self) -> None:
+        for number in tuple(self.channels):
+            self._end_channel(number)
+
+    def _end_channel(self, number: int) -> None:
+        self._release_channel(self.channels.pop(number))
+
+    def _release_channel(self, channel: Channel) -> None:
+        for name in channel.release():
+            if name in self.broker.vhost.queues:
+                self.broker.delete_queue(name)
+
+    def _go_on(self) -> None:
+        for channel in self.channels.values():
+            channel.go_on()

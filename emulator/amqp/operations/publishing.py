@@ -1,0 +1,122 @@
+"""Publishing: the checks of a message, its queues, its return and its confirm."""
+
+from __future__ import annotations
+
+import re
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+from emulator.amqp.message import Message
+from emulator.amqp.operations.names import strip
+from emulator.amqp.queue import Queue
+from emulator.amqp.refusals import RefusedError
+from emulator.amqp.virtual_host import NAME
+from emulator.amqp.wire import methods
+from emulator.amqp.wire.field_tables import TEXT, TYPE_NAMES, Field, Table
+from emulator.amqp.wire.properties import Properties
+
+if TYPE_CHECKING:
+    from emulator.amqp.channel import Channel
+
+LARGEST: Final = 16 << 20
+_PERSISTENT: Final = 2
+_MOST_MILLISECONDS: Final = 4_294_967_295
+_NUMBER: Final = re.compile(r"[+-]?[0-9]+")
+
+
+def publish(channel: Channel, asked: methods.BasicPublish, encoded: bytes, body: bytes) -> None:
+    """Take a message whose body has arrived. Raises RefusedError."""
+    if len(body) > LARGEST:
+        raise RefusedError(406, f"message size {len(body)} is larger than configured max size {LARGEST}")
+    vhost = channel.vhost
+    exchange = vhost.find_exchange(strip(asked.exchange))
+    if exchange.internal:
+        raise RefusedError(403, f"cannot publish to internal exchange '{exchange.name}' in vhost '{NAME}'")
+    message = _build(exchange.name, asked.routing_key, encoded, body, user=channel.broker.user)
+    queues = vhost.route(exchange, (*message.routing_keys, *message.hidden_keys), message.properties)
+    number = channel.confirms.number_publish() if channel.confirms is not None else 0
+    put = partial(_put, channel, message, queues, number, mandatory=asked.mandatory)
+    if channel.transaction is not None:
+        channel.transaction.add_publish(put)
+    else:
+        put()
+
+
+def _put(channel: Channel, message: Message, queues: list[Queue], number: int, *, mandatory: bool) -> None:
+    if mandatory and not queues:
+        channel.send_content(
+            methods.BasicReturn(312, "NO_ROUTE", message.exchange, message.routing_key), message
+        )
+    try:
+        taken = channel.vhost.publish(message, queues)
+    except OSError as error:
+        if channel.confirms is None:
+            raise RefusedError(506, f"the message cannot be stored: {error.strerror}") from error
+        taken = False
+    if channel.confirms is not None:
+        channel.confirms.answer(number, taken=taken)
+        channel.connection.note_confirms()
+
+
+def _build(exchange: str, key: str, encoded: bytes, body: bytes, *, user: str) -> Message:
+    properties = Properties(encoded)
+    _check_user(properties, user)
+    headers = properties.headers()
+    copies = _read_keys(headers, "CC")
+    hidden = _read_keys(headers, "BCC")
+    if "BCC" in headers:
+        del headers["BCC"]
+        properties.set_headers(headers)
+    return Message(
+        exchange=exchange,
+        routing_keys=(key, *copies),
+        properties=properties.encode() if properties.changed else encoded,
+        body=body,
+        priority=properties.number("priority") or 0,
+        ttl=_read_expiration(properties),
+        persistent=properties.number("delivery_mode") == _PERSISTENT,
+        hidden_keys=hidden,
+    )
+
+
+def _check_user(properties: Properties, user: str) -> None:
+    given = properties.text("user_id")
+    if given is not None and given != user:
+        text = f"user_id property set to '{given}' but authenticated user was '{user}'"
+        raise RefusedError(406, text)
+
+
+def _read_keys(headers: Table, name: str) -> tuple[str, ...]:
+    """The further routing keys that a header gives. Raises RefusedError 406."""
+    given = headers.get(name)
+    if given is None:
+        return ()
+    if given.tag != "A" or any(each.tag != "S" for each in given.value):
+        raise RefusedError(
+            406, f'invalid message: {{unacceptable_type_in_header,"{name}",{TYPE_NAMES[given.tag]}}}'
+        )
+    return tuple(_decode(each) for each in given.value)
+
+
+def _decode(key: Field) -> str:
+    return str(key.value.decode(*TEXT))
+
+
+def _read_expiration(properties: Properties) -> int | None:
+    """The time to live in milliseconds. Raises RefusedError 406 with Erlang's reason."""
+    given = properties.text("expiration")
+    if given is None:
+        return None
+    found = _NUMBER.match(given)
+    if found is None:
+        raise RefusedError(406, f"invalid expiration '{given}': no_integer")
+    if found.end() < len(given):
+        rest = given[found.end() :]
+        raise RefusedError(406, f"invalid expiration '{given}': {{leftover_string,\"{rest}\"}}")
+    # No number of more digits than these is below the limit, and long ones take long to read.
+    milliseconds = int(found[0]) if len(found[0]) < 20 else _MOST_MILLISECONDS + 1
+    if milliseconds < 0:
+        raise RefusedError(406, f"invalid expiration '{given}': {{value_negative,{milliseconds}}}")
+    if milliseconds > _MOST_MILLISECONDS:
+        raise RefusedError(406, f"invalid expiration '{given}': {{value_too_large,{given}}}")
+    return milliseconds

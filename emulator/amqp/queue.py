@@ -1,0 +1,326 @@
+"""A queue: what waits in it, who consumes it, and when what is in it expires."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Final, Protocol
+
+from emulator.amqp.consumer import Consumer
+from emulator.amqp.message import Entry, Message
+from emulator.amqp.queue_arguments import QUORUM, QueueArguments
+from emulator.amqp.ready_messages import ReadyMessages
+from emulator.amqp.wire.field_tables import Table
+
+if TYPE_CHECKING:
+    from emulator.amqp.connection import Connection
+
+_AT_ONCE: Final = 500
+"""Messages that one queue handles before others have their turn."""
+
+
+class Surroundings(Protocol):
+    """What a queue needs of its virtual host."""
+
+    def elapsed(self) -> float: ...
+    def load(self, entry: Entry) -> Message: ...
+    def keep(self, entry: Entry, message: Message) -> None: ...
+    def release(self, entry: Entry) -> None:
+        """Give up the message in memory if it is stored."""
+
+    def settle(self, queue: Queue, entry: Entry) -> None:
+        """Forget the message for good."""
+
+    def dead_letter(self, queue: Queue, entry: Entry, reason: str) -> None:
+        """Send the message on to the queue's dead letter exchange, and settle it."""
+
+    def plan(self, queue: Queue, due: float) -> None:
+        """Call the queue's ``run_due`` at this moment."""
+
+    def go_on(self, queue: Queue) -> None:
+        """Call the queue's ``dispatch`` soon, after other work."""
+
+
+class Queue:
+    """A queue. ``id`` is different for each that was ever made. ``owner`` has it for itself alone.
+
+    Messages are numbered as they arrive; one that comes back takes the place of its number.
+    """
+
+    def __init__(
+        self,
+        surroundings: Surroundings,
+        identity: int,
+        name: str,
+        *,
+        arguments: QueueArguments,
+        table: Table,
+        durable: bool,
+        auto_delete: bool,
+        owner: Connection | None,
+    ) -> None:
+        self._surroundings = surroundings
+        self.id = identity
+        self.name = name
+        self.arguments = arguments
+        self.table = table
+        self.durable = durable
+        self.auto_delete = auto_delete
+        self.owner = owner
+        self.consumers: list[Consumer] = []
+        self.unacked = 0
+        self.deleted = False
+        self.last_number = 0
+        self._ready: dict[int, ReadyMessages] = {0: ReadyMessages()}
+        self._ready_bytes = 0
+        self._active: Consumer | None = None
+        self._planned: float | None = None
+        self._used_at = surroundings.elapsed()
+        self.touch()
+
+    @property
+    def is_quorum(self) -> bool:
+        return self.arguments.type == QUORUM
+
+    @property
+    def ready(self) -> int:
+        """How many messages wait for a consumer."""
+        return sum(map(len, self._ready.values()))
+
+    @property
+    def ready_bytes(self) -> int:
+        return self._ready_bytes
+
+    @property
+    def exclusive_consumer(self) -> Consumer | None:
+        return next((each for each in self.consumers if each.exclusive), None)
+
+    # Time
+
+    def touch(self) -> None:
+        """Note that the queue is used, which puts its own expiry off."""
+        self._used_at = self._surroundings.elapsed()
+        if self.arguments.expires is not None:
+            self._surroundings.plan(self, self._used_at + self.arguments.expires / 1000)
+
+    @property
+    def is_unused(self) -> bool:
+        """Whether its own expiry has come."""
+        expires = self.arguments.expires
+        if expires is None or self.consumers:
+            return False
+        return self._surroundings.elapsed() >= self._used_at + expires / 1000
+
+    def run_due(self) -> None:
+        """Do what is due by now: drop messages that have expired."""
+        self._planned = None
+        self.dispatch()
+
+    def expiry_of(self, message: Message) -> float | None:
+        """When a message that arrives now expires; None for never."""
+        given = (each for each in (message.ttl, self.arguments.message_ttl) if each is not None)
+        lowest = min(given, default=None)
+        return None if lowest is None else self._surroundings.elapsed() + lowest / 1000
+
+    # Messages in
+
+    def refuses(self, message: Message) -> bool:
+        """Whether the queue is full, and turns away what arrives."""
+        if self.arguments.overflow == "drop-head":
+            return False
+        limit, most = self.arguments.max_length, self.arguments.max_bytes
+        if limit is not None and self.ready + 1 > limit:
+            return True
+        return most is not None and self._ready_bytes + len(message.body) > most
+
+    def take(self, entry: Entry, message: Message) -> None:
+        """Take a new message."""
+        self._surroundings.keep(entry, message)
+        if not self._waiting(message.priority).append(entry):
+            self._surroundings.release(entry)
+        self._ready_bytes += entry.size
+        self.dispatch(entry)
+        self._drop_overflow()
+        self._plan_expiry()
+
+    def restore(self, entry: Entry, priority: int) -> None:
+        """Take a message that an earlier process stored."""
+        self.last_number = max(self.last_number, entry.number)
+        self._waiting(priority).append(entry)
+        self._ready_bytes += entry.size
+
+    def put_back(self, entries: list[Entry]) -> None:
+        """Take messages back that were delivered and not acknowledged, each at its own place."""
+        if self.deleted:
+            return
+        self.unacked -= len(entries)
+        by_priority: dict[int, list[Entry]] = {}
+        limit = self.arguments.delivery_limit
+        for entry in entries:
+            entry.redelivered = True
+            entry.attempts += 1
+            if limit is not None and entry.attempts > limit:
+                self._surroundings.dead_letter(self, entry, "delivery_limit")
+                continue
+            priority = self._surroundings.load(entry).priority if self.arguments.max_priority else 0
+            by_priority.setdefault(priority, []).append(entry)
+            self._ready_bytes += entry.size
+        for priority, group in by_priority.items():
+            self._waiting(priority).put_back(group)
+        self._surroundings.go_on(self)
+
+    # Messages out
+
+    def get(self) -> Entry | None:
+        """Take the first message out; None when there is none. The caller counts it as unacked."""
+        self.touch()
+        self._drop_expired(None)
+        waiting = self._first_waiting()
+        return None if waiting is None else self._pop(waiting)
+
+    def dispatch(self, fresh: Entry | None = None) -> None:
+        """Hand messages to the consumers that are ready. ``fresh`` has just come, and expires only after."""
+        left = _AT_ONCE
+        while not self.deleted and self._drop_expired(fresh):
+            waiting = self._first_waiting()
+            consumer = self._choose_consumer() if waiting is not None else None
+            if waiting is None or consumer is None:
+                break
+            if not left:
+                self._surroundings.go_on(self)
+                break
+            left -= 1
+            entry = self._pop(waiting)
+            consumer.channel.deliver(consumer, entry, self._surroundings.load(entry))
+        self._drop_fresh(fresh)
+        self._plan_expiry()
+
+    def settle(self, entry: Entry) -> None:
+        """Forget a message that was acknowledged."""
+        if not self.deleted:
+            self.unacked -= 1
+            self._surroundings.settle(self, entry)
+
+    def discard(self, entry: Entry) -> None:
+        """Give up a message that a consumer rejected: it is dead-lettered."""
+        if not self.deleted:
+            self.unacked -= 1
+            self._surroundings.dead_letter(self, entry, "rejected")
+
+    def purge(self) -> int:
+        """Forget all messages that wait, and return how many there were."""
+        count = 0
+        for entry in self.drain():
+            self._surroundings.settle(self, entry)
+            count += 1
+        return count
+
+    def drain(self) -> Iterator[Entry]:
+        """Remove and yield all messages that wait."""
+        for waiting in self._ready.values():
+            yield from waiting.drain()
+        self._ready_bytes = 0
+
+    # Consumers
+
+    def add_consumer(self, consumer: Consumer) -> None:
+        self.touch()
+        self.consumers.append(consumer)
+        self.consumers.sort(key=lambda each: -each.priority)
+        self._surroundings.go_on(self)
+
+    def remove_consumer(self, consumer: Consumer) -> bool:
+        """Remove a consumer; return whether that was the last of a queue that goes with it."""
+        self.touch()
+        self.consumers.remove(consumer)
+        if self._active is consumer:
+            self._active = None
+        self._surroundings.go_on(self)
+        return self.auto_delete and not self.consumers
+
+    def notify_consumers(self) -> None:
+        """Tell the consumers that the queue was deleted."""
+        for consumer in tuple(self.consumers):
+            consumer.channel.notify_cancel(consumer)
+
+    def _choose_consumer(self) -> Consumer | None:
+        """The consumer whose turn it is, of the highest priority that takes a message."""
+        if self.arguments.single_active:
+            if self._active is None:
+                self._active = self.consumers[0] if self.consumers else None
+            return self._active if self._active is not None and self._active.is_ready else None
+        for place, consumer in enumerate(self.consumers):
+            if consumer.is_ready:
+                if len(self.consumers) > 1:
+                    self._move_behind_equals(place, consumer)
+                return consumer
+        return None
+
+    def _move_behind_equals(self, place: int, consumer: Consumer) -> None:
+        del self.consumers[place]
+        behind = place
+        while behind < len(self.consumers) and self.consumers[behind].priority >= consumer.priority:
+            behind += 1
+        self.consumers.insert(behind, consumer)
+
+    # Inside
+
+    def _waiting(self, priority: int) -> ReadyMessages:
+        """The messages that wait with a priority. Without x-max-priority all have the same."""
+        level = min(priority, self.arguments.max_priority)
+        found = self._ready.get(level)
+        if found is None:
+            found = self._ready[level] = ReadyMessages()
+            self._ready = dict(sorted(self._ready.items(), reverse=True))
+        return found
+
+    def _first_waiting(self) -> ReadyMessages | None:
+        return next((waiting for waiting in self._ready.values() if len(waiting)), None)
+
+    def _pop(self, waiting: ReadyMessages) -> Entry:
+        entry = waiting.pop()
+        self._ready_bytes -= entry.size
+        return entry
+
+    def _drop_expired(self, fresh: Entry | None) -> bool:
+        """Dead-letter what has expired at the heads; return False when there is more than for one turn."""
+        now = self._surroundings.elapsed()
+        left = _AT_ONCE
+        for waiting in tuple(self._ready.values()):
+            while (first := waiting.first) is not None and first is not fresh:
+                if first.expires is None or first.expires > now:
+                    break
+                if not left:
+                    self._surroundings.go_on(self)
+                    return False
+                left -= 1
+                self._surroundings.dead_letter(self, self._pop(waiting), "expired")
+        return True
+
+    def _drop_fresh(self, fresh: Entry | None) -> None:
+        """Dead-letter a message that came with no time to live and found no consumer."""
+        if fresh is not None and fresh.expires is not None and not self.deleted:
+            self._drop_expired(None)
+
+    def _drop_overflow(self) -> None:
+        limit, most = self.arguments.max_length, self.arguments.max_bytes
+        if limit is None and most is None:
+            return
+        while (limit is not None and self.ready > limit) or (most is not None and self._ready_bytes > most):
+            waiting = self._last_waiting()
+            if waiting is None:
+                return
+            self._surroundings.dead_letter(self, self._pop(waiting), "maxlen")
+
+    def _last_waiting(self) -> ReadyMessages | None:
+        """What is dropped first: the messages of the lowest priority."""
+        return next((waiting for waiting in reversed(self._ready.values()) if len(waiting)), None)
+
+    def _plan_expiry(self) -> None:
+        """Have ``run_due`` called when the first of the heads expires."""
+        heads = (waiting.first for waiting in self._ready.values())
+        due = min(
+            (head.expires for head in heads if head is not None and head.expires is not None), default=None
+        )
+        if due is not None and (self._planned is None or due < self._planned):
+            self._planned = due
+            self._surroundings.plan(self, due)

@@ -1,0 +1,81 @@
+"""What a start finds on disk: definitions first, then the messages of the queues that they name."""
+
+from __future__ import annotations
+
+from emulator.amqp.exchange import Binding, Destination, Exchange
+from emulator.amqp.queue_arguments import read_arguments
+from emulator.amqp.store.definitions import (
+    Bound,
+    DefinitionLog,
+    ExchangeGone,
+    ExchangeMade,
+    LastId,
+    QueueGone,
+    QueueMade,
+    Unbound,
+)
+from emulator.amqp.virtual_host import VirtualHost
+from emulator.amqp.wire.field_tables import decode_table
+from emulator.clock import Clock
+
+
+def recover(vhost: VirtualHost, clock: Clock) -> None:
+    """Make a virtual host again of what its logs hold. Raises ``DamagedLogError``."""
+    log, vhost.definitions = vhost.definitions, DefinitionLog(None)
+    for definition in log.read():
+        match definition:
+            case ExchangeMade():
+                vhost.exchanges[definition.name] = Exchange(
+                    definition.name,
+                    definition.type,
+                    auto_delete=definition.auto_delete,
+                    internal=definition.internal,
+                    arguments=decode_table(definition.arguments)[0],
+                )
+            case ExchangeGone():
+                if definition.name in vhost.exchanges:
+                    vhost.remove_exchange(vhost.exchanges[definition.name])
+            case QueueMade():
+                _restore_queue(vhost, definition)
+            case QueueGone():
+                if definition.name in vhost.queues:
+                    vhost.remove_queue(vhost.queues[definition.name])
+            case Bound() | Unbound():
+                _restore_binding(vhost, definition)
+            case LastId():
+                vhost.last_id = max(vhost.last_id, definition.id)
+    log.rewrite((LastId(vhost.last_id), *vhost.describe()))
+    vhost.definitions = log
+    _restore_messages(vhost, clock)
+
+
+def _restore_queue(vhost: VirtualHost, made: QueueMade) -> None:
+    table = decode_table(made.arguments)[0]
+    last, vhost.last_id = vhost.last_id, made.id - 1
+    vhost.add_queue(
+        made.name, read_arguments(table), table, durable=True, auto_delete=made.auto_delete, owner=None
+    )
+    vhost.last_id = max(last, made.id)
+
+
+def _restore_binding(vhost: VirtualHost, found: Bound | Unbound) -> None:
+    source = vhost.exchanges.get(found.source)
+    if source is None:
+        return
+    arguments = decode_table(found.arguments)[0]
+    binding = Binding(Destination(found.kind, found.name), found.routing_key, arguments)
+    (source.bind if isinstance(found, Bound) else source.unbind)(binding)
+
+
+def _restore_messages(vhost: VirtualHost, clock: Clock) -> None:
+    queues = {queue.id: queue for queue in vhost.queues.values()}
+    # The files are in the order of publishing, so each queue's numbers ascend.
+    for identity, entry, priority, expires in vhost.store.recover():
+        queue = queues.get(identity)
+        if queue is not None:
+            entry.expires = None if expires is None else expires - clock.time() + clock.elapsed()
+            vhost.store.count(entry)
+            queue.restore(entry, priority)
+    vhost.store.sweep()
+    for queue in queues.values():
+        vhost.go_on(queue)

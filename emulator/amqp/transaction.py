@@ -1,0 +1,42 @@
+"""A transaction of one channel: publishes and acknowledgements that wait for its commit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from emulator.amqp.channel import Channel, Delivery
+
+
+class Transaction:
+    """What a channel did since tx.select or the last commit."""
+
+    def __init__(self) -> None:
+        self._publishes: list[Callable[[], None]] = []
+        self._settlements: list[tuple[dict[int, Delivery], Callable[[dict[int, Delivery]], None]]] = []
+
+    def add_publish(self, put: Callable[[], None]) -> None:
+        self._publishes.append(put)
+
+    def add_settlement(
+        self, deliveries: dict[int, Delivery], settle: Callable[[dict[int, Delivery]], None]
+    ) -> None:
+        self._settlements.append((deliveries, settle))
+
+    def commit(self) -> None:
+        """Do all of it, the publishes first."""
+        publishes, self._publishes = self._publishes, []
+        settlements, self._settlements = self._settlements, []
+        for put in publishes:
+            put()
+        for deliveries, settle in settlements:
+            settle(deliveries)
+
+    def roll_back(self, channel: Channel) -> None:
+        """Forget the publishes; what was acknowledged waits for that again."""
+        self._publishes.clear()
+        for deliveries, _ in self._settlements:
+            channel.unacked.update(deliveries)
+        self._settlements.clear()
+        channel.unacked = dict(sorted(channel.unacked.items()))

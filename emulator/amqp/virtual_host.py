@@ -1,0 +1,346 @@
+"""The virtual host: exchanges, queues and bindings by their names, and how a message finds its queues."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Final
+
+from emulator.amqp.dead_letters import bury, is_cycle
+from emulator.amqp.exchange import EXCHANGE, QUEUE, Binding, Destination, Exchange
+from emulator.amqp.message import Entry, Message
+from emulator.amqp.queue import Queue
+from emulator.amqp.queue_arguments import QueueArguments
+from emulator.amqp.refusals import not_found
+from emulator.amqp.store.definitions import (
+    Bound,
+    Definition,
+    DefinitionLog,
+    ExchangeGone,
+    ExchangeMade,
+    QueueGone,
+    QueueMade,
+    Unbound,
+)
+from emulator.amqp.store.message_store import MessageStore
+from emulator.amqp.wire.field_tables import Table, encode_table
+from emulator.amqp.wire.properties import Properties
+from emulator.clock import Clock
+from emulator.priority_queue import PriorityQueue
+
+if TYPE_CHECKING:
+    from emulator.amqp.connection import Connection
+
+NAME: Final = "/"
+PREDECLARED: Final = {
+    "": "direct",
+    "amq.direct": "direct",
+    "amq.fanout": "fanout",
+    "amq.topic": "topic",
+    "amq.headers": "headers",
+    "amq.match": "headers",
+    "amq.rabbitmq.trace": "topic",
+}
+
+
+class VirtualHost:
+    """Exchanges, queues and their messages. It calls ``wake`` when it has more to do, now or later.
+
+    It is the surroundings of its queues.
+    """
+
+    def __init__(
+        self, clock: Clock, definitions: DefinitionLog, store: MessageStore, wake: Callable[[], None]
+    ) -> None:
+        self._clock = clock
+        self._wake = wake
+        self.definitions = definitions
+        self.store = store
+        self.exchanges: dict[str, Exchange] = {}
+        self.queues: dict[str, Queue] = {}
+        self.last_id = 0
+        self._due: PriorityQueue[Queue] = PriorityQueue()
+        self._busy: dict[Queue, None] = {}
+        self._add_predeclared()
+
+    # Exchanges and queues
+
+    def find_exchange(self, name: str) -> Exchange:
+        """Return an exchange. Raises RefusedError 404."""
+        found = self.exchanges.get(name)
+        if found is None:
+            raise not_found("exchange", name, NAME)
+        return found
+
+    def find_queue(self, name: str) -> Queue:
+        """Return a queue. Raises RefusedError 404."""
+        found = self.queues.get(name)
+        if found is None:
+            raise not_found("queue", name, NAME)
+        return found
+
+    def add_exchange(self, exchange: Exchange) -> None:
+        if exchange.durable:
+            self.definitions.append(describe_exchange(exchange))
+        self.exchanges[exchange.name] = exchange
+
+    def remove_exchange(self, exchange: Exchange) -> None:
+        """Remove an exchange, and the bindings from it and to it."""
+        if exchange.durable:
+            self.definitions.append(ExchangeGone(exchange.name))
+        del self.exchanges[exchange.name]
+        for binding in tuple(exchange.bindings.values()):
+            exchange.unbind(binding)
+        self._unbind_all(Destination(EXCHANGE, exchange.name))
+
+    def add_queue(
+        self,
+        name: str,
+        arguments: QueueArguments,
+        table: Table,
+        *,
+        durable: bool,
+        auto_delete: bool,
+        owner: Connection | None,
+    ) -> Queue:
+        """Create a queue. One that is exclusive ends with its owner's connection, so it is not stored."""
+        self.last_id += 1
+        queue = Queue(
+            self,
+            self.last_id,
+            name,
+            arguments=arguments,
+            table=table,
+            durable=durable,
+            auto_delete=auto_delete,
+            owner=owner,
+        )
+        if is_stored(queue):
+            self.definitions.append(describe_queue(queue))
+        self.queues[name] = queue
+        return queue
+
+    def remove_queue(self, queue: Queue) -> int:
+        """Remove a queue, and return how many messages waited in it. The caller notifies its consumers."""
+        if is_stored(queue):
+            self.definitions.append(QueueGone(queue.name))
+        del self.queues[queue.name]
+        queue.deleted = True
+        self._busy.pop(queue, None)
+        count = queue.purge()
+        self._unbind_all(Destination(QUEUE, queue.name))
+        return count
+
+    # Bindings
+
+    def bind(self, source: Exchange, binding: Binding) -> None:
+        if source.bind(binding) and self._is_stored_binding(source, binding):
+            self.definitions.append(describe_binding(source, binding))
+
+    def unbind(self, source: Exchange, binding: Binding) -> None:
+        """Remove a binding. An exchange that deletes itself goes with the last of its bindings."""
+        if not source.unbind(binding):
+            return
+        if self._is_stored_binding(source, binding):
+            bound = describe_binding(source, binding)
+            self.definitions.append(
+                Unbound(bound.source, bound.kind, bound.name, bound.routing_key, bound.arguments)
+            )
+        if source.auto_delete and not source.bindings and source.name in self.exchanges:
+            self.remove_exchange(source)
+
+    def _unbind_all(self, destination: Destination) -> None:
+        for source in tuple(self.exchanges.values()):
+            for binding in source.find_bindings_to(destination):
+                self.unbind(source, binding)
+
+    def _is_stored_binding(self, source: Exchange, binding: Binding) -> bool:
+        kind, name = binding.destination
+        if kind == EXCHANGE:
+            end = self.exchanges.get(name)
+            return source.durable and end is not None and end.durable
+        queue = self.queues.get(name)
+        return source.durable and queue is not None and is_stored(queue)
+
+    # Messages
+
+    def route(self, exchange: Exchange, keys: Iterable[str], properties: bytes) -> list[Queue]:
+        """Return the queues that a message reaches, each once, by way of other exchanges if need be."""
+        keys = tuple(keys)
+        found: dict[Queue, None] = {}
+        seen = {exchange.name}
+        waiting = [exchange]
+        while waiting:
+            source = waiting.pop()
+            matched = False
+            for kind, name in self._match(source, keys, properties):
+                matched = True
+                if kind == QUEUE:
+                    if (queue := self.queues.get(name)) is not None:
+                        found[queue] = None
+                elif name not in seen and name in self.exchanges:
+                    seen.add(name)
+                    waiting.append(self.exchanges[name])
+            alternate = source.alternate
+            if not matched and alternate in self.exchanges and alternate not in seen:
+                seen.add(alternate)
+                waiting.append(self.exchanges[alternate])
+        return list(found)
+
+    def _match(self, source: Exchange, keys: tuple[str, ...], properties: bytes) -> Iterable[Destination]:
+        if not source.name:
+            return (Destination(QUEUE, key) for key in keys if key in self.queues)
+        headers = Properties(properties).headers() if source.type == "headers" else {}
+        return source.match(keys, headers)
+
+    def publish(self, message: Message, queues: list[Queue]) -> bool:
+        """Put a message into queues; return False when one of them is full and refuses. Raises OSError."""
+        takers = []
+        for queue in queues:
+            if not queue.refuses(message):
+                takers.append(queue)
+            elif queue.arguments.overflow == "reject-publish-dlx":
+                self._send_on(queue, message, "maxlen")
+        if takers:
+            self._put(message, takers)
+        return len(takers) == len(queues)
+
+    def _put(self, message: Message, queues: list[Queue]) -> None:
+        places = []
+        entries = []
+        for queue in queues:
+            queue.last_number += 1
+            expires = queue.expiry_of(message)
+            entries.append(Entry(queue.last_number, None, size=len(message.body), expires=expires))
+            if is_stored(queue) and (message.persistent or queue.is_quorum):
+                wall = None if expires is None else expires - self.elapsed() + self._clock.time()
+                places.append((queue.id, queue.last_number, wall))
+        if self.store.is_durable and (places or self.store.is_short_of_memory):
+            reference = self.store.append(message, places, len(queues))
+            for entry in entries:
+                entry.reference = reference
+        for queue, entry in zip(queues, entries, strict=True):
+            queue.take(entry, message)
+
+    # What queues need
+
+    def elapsed(self) -> float:
+        return self._clock.elapsed()
+
+    def load(self, entry: Entry) -> Message:
+        return self.store.load(entry)
+
+    def keep(self, entry: Entry, message: Message) -> None:
+        self.store.keep(entry, message)
+
+    def release(self, entry: Entry) -> None:
+        self.store.release(entry)
+
+    def settle(self, queue: Queue, entry: Entry) -> None:
+        self.store.settle(queue.id, entry, durable=is_stored(queue))
+
+    def note_delivered(self, queue: Queue, entry: Entry) -> None:
+        """Note that a message is out with a consumer, and need not be in memory if it is stored."""
+        if is_stored(queue):
+            self.store.note_delivered(queue.id, entry)
+
+    def dead_letter(self, queue: Queue, entry: Entry, reason: str) -> None:
+        if queue.arguments.dead_letter_exchange is not None:
+            self._send_on(queue, self.store.load(entry), reason)
+        self.settle(queue, entry)
+
+    def _send_on(self, queue: Queue, message: Message, reason: str) -> None:
+        exchange = self.exchanges.get(queue.arguments.dead_letter_exchange or "")
+        if queue.arguments.dead_letter_exchange is None or exchange is None:
+            return
+        key = queue.arguments.dead_letter_key
+        letter = bury(message, queue.name, reason, exchange=exchange.name, key=key, now=self._clock.time())
+        targets = self.route(exchange, (*letter.routing_keys, *letter.hidden_keys), letter.properties)
+        self.publish(letter, [target for target in targets if not is_cycle(letter, target.name)])
+
+    def plan(self, queue: Queue, due: float) -> None:
+        earlier = self._due.lowest
+        self._due.add(due, queue)
+        if earlier is None or due < earlier:
+            self._wake()
+
+    def go_on(self, queue: Queue) -> None:
+        if not self._busy:
+            self._wake()
+        self._busy[queue] = None
+
+    # Time and turns
+
+    @property
+    def next_due(self) -> float | None:
+        """When ``run_due`` has something to do, by ``Clock.elapsed``; None for never."""
+        return self._due.lowest
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether ``proceed`` has something to do."""
+        return bool(self._busy)
+
+    def proceed(self) -> None:
+        """Let each queue that has more to do hand out one turn's worth of messages."""
+        busy, self._busy = self._busy, {}
+        for queue in busy:
+            if not queue.deleted:
+                queue.dispatch()
+
+    def run_due(self) -> list[Queue]:
+        """Drop what has expired by now; return the queues that were unused for too long."""
+        unused = []
+        for queue in dict.fromkeys(self._due.pop_until(self.elapsed())):
+            if queue.deleted:
+                continue
+            if queue.is_unused:
+                unused.append(queue)
+            else:
+                queue.run_due()
+        return unused
+
+    def clear(self) -> None:
+        """Remove every queue and every exchange that was declared, and all messages."""
+        for queue in tuple(self.queues.values()):
+            self.remove_queue(queue)
+        self.exchanges.clear()
+        self._add_predeclared()
+        self.store.clear()
+        self.definitions.rewrite(())
+
+    def _add_predeclared(self) -> None:
+        for name, type_ in PREDECLARED.items():
+            self.exchanges[name] = Exchange(name, type_, internal=name == "amq.rabbitmq.trace")
+
+    def describe(self) -> list[Definition]:
+        """What is durable, in an order in which it can be declared again."""
+        found: list[Definition] = []
+        declared = [each for each in self.exchanges.values() if each.durable]
+        found += [describe_exchange(each) for each in declared if each.name not in PREDECLARED]
+        found += [describe_queue(queue) for queue in self.queues.values() if is_stored(queue)]
+        found += [
+            describe_binding(source, binding)
+            for source in declared
+            for binding in source.bindings.values()
+            if self._is_stored_binding(source, binding)
+        ]
+        return found
+
+
+def is_stored(queue: Queue) -> bool:
+    """Whether a queue outlives the process."""
+    return queue.durable and queue.owner is None
+
+
+def describe_exchange(exchange: Exchange) -> ExchangeMade:
+    arguments = encode_table(exchange.arguments)
+    return ExchangeMade(exchange.name, exchange.type, exchange.auto_delete, exchange.internal, arguments)
+
+
+def describe_queue(queue: Queue) -> QueueMade:
+    return QueueMade(queue.id, queue.name, queue.auto_delete, encode_table(queue.table))
+
+
+def describe_binding(source: Exchange, binding: Binding) -> Bound:
+    kind, name = binding.destination
+    return Bound(source.name, kind, name, binding.routing_key, encode_table(binding.arguments))

@@ -1,0 +1,155 @@
+"""Field tables with the type tags of RabbitMQ, which differ from those of the specification.
+
+A value keeps its tag, so that what comes back is what was sent: an ``I`` does not become an ``l``.
+"""
+
+from __future__ import annotations
+
+from struct import Struct
+from typing import Any, Final, NamedTuple, TypeAlias
+
+TEXT: Final = ("utf-8", "surrogateescape")
+"""How bytes that should be text become text and bytes again, whatever they are."""
+MOST_NESTED: Final = 64
+"""How deep tables and arrays may be nested. A deeper one is damaged or an attack."""
+
+
+class Field(NamedTuple):
+    """A value and its tag: ``S`` long string (bytes), ``F`` table, ``A`` list of fields, and so on."""
+
+    tag: str
+    value: Any
+
+
+Table: TypeAlias = dict[str, Field]
+
+
+class BadTableError(ValueError):
+    """The bytes are no field table. ``truncated`` says that they end too early."""
+
+    def __init__(self, why: str, *, truncated: bool = False) -> None:
+        super().__init__(why)
+        self.truncated = truncated
+
+
+TYPE_NAMES: Final = {
+    "t": "bool",
+    "b": "byte",
+    "B": "unsignedbyte",
+    "s": "short",
+    "u": "unsignedshort",
+    "I": "signedint",
+    "i": "unsignedint",
+    "l": "long",
+    "L": "long",
+    "f": "float",
+    "d": "double",
+    "D": "decimal",
+    "T": "timestamp",
+    "S": "longstr",
+    "x": "binary",
+    "F": "table",
+    "A": "array",
+    "V": "void",
+}
+"""RabbitMQ's names of the types, as its refusals give them."""
+INTEGERS: Final = frozenset("bBsuIilL")
+_FIXED: Final = {
+    "t": Struct(">?"),
+    "b": Struct(">b"),
+    "B": Struct(">B"),
+    "s": Struct(">h"),
+    "u": Struct(">H"),
+    "I": Struct(">i"),
+    "i": Struct(">I"),
+    "l": Struct(">q"),
+    "L": Struct(">q"),
+    "f": Struct(">f"),
+    "d": Struct(">d"),
+    "T": Struct(">Q"),
+    "D": Struct(">BI"),
+}
+_LONG: Final = Struct(">I")
+
+
+def text(value: str) -> Field:
+    """A long string."""
+    return Field("S", value.encode(*TEXT))
+
+
+def decode_table(data: bytes, at: int = 0, depth: int = 0) -> tuple[Table, int]:
+    """Read the table at an offset; return it and the offset behind it. Raises BadTableError."""
+    table: Table = {}
+    at, end = _extent(data, at)
+    while at < end:
+        name_end = at + 1 + data[at]
+        name = data[at + 1 : name_end].decode(*TEXT)
+        table[name], at = _decode_field(data, name_end, end, depth)
+    return table, at
+
+
+def encode_table(table: Table) -> bytes:
+    """Write a table with its length before it. Keys keep their order."""
+    parts = []
+    for name, field in table.items():
+        key = name.encode(*TEXT)
+        parts.append(bytes((len(key),)) + key + _encode_field(field))
+    entries = b"".join(parts)
+    return _LONG.pack(len(entries)) + entries
+
+
+def _extent(data: bytes, at: int) -> tuple[int, int]:
+    """Where the entries begin and end whose length stands at an offset."""
+    begin = at + _LONG.size
+    if begin > len(data):
+        raise BadTableError("the table has no length", truncated=True)
+    end = begin + _LONG.unpack_from(data, at)[0]
+    if end > len(data):
+        raise BadTableError("the table ends too early", truncated=True)
+    return begin, end
+
+
+def _decode_field(data: bytes, at: int, end: int, depth: int) -> tuple[Field, int]:
+    if at >= end:
+        raise BadTableError("a field has no type", truncated=True)
+    tag = chr(data[at])
+    at += 1
+    if (fixed := _FIXED.get(tag)) is not None:
+        after = at + fixed.size
+        if after > end:
+            raise BadTableError("a field ends too early", truncated=True)
+        unpacked = fixed.unpack_from(data, at)
+        return Field("l" if tag == "L" else tag, unpacked if tag == "D" else unpacked[0]), after
+    if tag == "V":
+        return Field(tag, None), at
+    if tag not in "SxFA" or depth >= MOST_NESTED:
+        raise BadTableError(f"no field has the type {tag!r}")
+    begin, after = _extent(data, at)
+    if after > end:
+        raise BadTableError("a field ends too early", truncated=True)
+    if tag == "F":
+        return Field(tag, decode_table(data, at, depth + 1)[0]), after
+    if tag == "A":
+        return Field(tag, _decode_array(data, begin, after, depth)), after
+    return Field(tag, data[begin:after]), after
+
+
+def _decode_array(data: bytes, at: int, end: int, depth: int) -> list[Field]:
+    fields = []
+    while at < end:
+        field, at = _decode_field(data, at, end, depth + 1)
+        fields.append(field)
+    return fields
+
+
+def _encode_field(field: Field) -> bytes:
+    tag, value = field
+    mark = tag.encode("latin-1")
+    if (fixed := _FIXED.get(tag)) is not None:
+        return mark + (fixed.pack(*value) if tag == "D" else fixed.pack(value))
+    if tag == "V":
+        return mark
+    if tag == "F":
+        return mark + encode_table(value)
+    content = b"".join(map(_encode_field, value)) if tag == "A" else value
+    return mark + _LONG.pack(len(content)) + content

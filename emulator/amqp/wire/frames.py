@@ -1,0 +1,98 @@
+"""Frames of AMQP 0-9-1 (section 4.2.3), with RabbitMQ's words for those that are none."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from struct import Struct
+from typing import Final, NamedTuple
+
+from emulator.amqp.refusals import RefusedError, describe_bytes
+
+METHOD: Final = 1
+HEADER: Final = 2
+BODY: Final = 3
+HEARTBEAT: Final = 8
+OVERHEAD: Final = 8
+"""Bytes of a frame besides its payload."""
+BEAT: Final = b"\x08\x00\x00\x00\x00\x00\x00\xce"
+_HEAD: Final = Struct(">BHI")
+_END: Final = 0xCE
+_END_BYTE: Final = b"\xce"
+_SHOWN_BYTES: Final = 64
+_CONTENT_HEAD: Final = Struct(">HHQ")
+_MARGIN: Final = " " * 57
+
+
+class Frame(NamedTuple):
+    """A frame as it came, without its end mark."""
+
+    type: int
+    channel: int
+    payload: bytes
+
+
+class FrameReader:
+    """Takes frames off a stream of bytes. ``frame_max`` limits a frame, as negotiated; 0 means no limit."""
+
+    def __init__(self, frame_max: int) -> None:
+        self.frame_max = frame_max
+        self._unread = bytearray()
+
+    def feed(self, data: bytes) -> Iterator[Frame]:
+        """Yield the frames that are complete with ``data``. Raises RefusedError for bytes that are none."""
+        unread = self._unread
+        unread += data
+        at = 0
+        try:
+            while len(unread) - at >= OVERHEAD:
+                kind, channel, size = _HEAD.unpack_from(unread, at)
+                self._check(kind, channel, size, unread, at)
+                after = at + size + OVERHEAD
+                if len(unread) < after:
+                    return
+                payload = bytes(memoryview(unread)[at + 7 : after - 1])
+                if unread[after - 1] != _END:
+                    end = unread[after - 1]
+                    raise _refuse(501, kind, payload, f"{{invalid_frame_end_marker,\n{_MARGIN}{end}}}")
+                at = after
+                yield Frame(kind, channel, payload)
+        finally:
+            del unread[:at]
+
+    def _check(self, kind: int, channel: int, size: int, unread: bytearray, at: int) -> None:
+        payload = bytes(unread[at + 7 : at + 7 + min(size, _SHOWN_BYTES)])
+        if kind not in (METHOD, HEADER, BODY, HEARTBEAT) or (kind == HEARTBEAT and size):
+            if len(unread) - at >= size + OVERHEAD or size > _SHOWN_BYTES:
+                raise _refuse(501, kind, payload, "unknown_frame")
+        elif kind == HEARTBEAT and channel:
+            raise _refuse(505, kind, payload)
+        elif size > self.frame_max > 0:
+            limit = self.frame_max - OVERHEAD
+            raise _refuse(501, kind, b"", f"{{frame_too_large,{size},{limit}}}")
+
+
+def _refuse(code: int, kind: int, payload: bytes, why: str = "") -> RefusedError:
+    text = f"type {kind}, all octets = {describe_bytes(payload)}" + (f": {why}" if why else "")
+    return RefusedError(code, text, method=0)
+
+
+def build_frame(kind: int, channel: int, payload: bytes) -> bytes:
+    return b"".join((_HEAD.pack(kind, channel, len(payload)), payload, _END_BYTE))
+
+
+def build_content(channel: int, properties: bytes, body: bytes, frame_max: int) -> list[bytes]:
+    """The header and body frames of a content. The header is never split, the body as the receiver wants."""
+    head = _CONTENT_HEAD.pack(60, 0, len(body)) + properties
+    frames = [build_frame(HEADER, channel, head)]
+    most = frame_max - OVERHEAD if frame_max else len(body) or 1
+    frames += [build_frame(BODY, channel, body[at : at + most]) for at in range(0, len(body), most)]
+    return frames
+
+
+def read_content_head(payload: bytes) -> tuple[int, int, int]:
+    """The class id, the weight and the size of the body. Raises ``struct.error``."""
+    class_id, weight, size = _CONTENT_HEAD.unpack_from(payload)
+    return class_id, weight, size
+
+
+CONTENT_HEAD_BYTES: Final = _CONTENT_HEAD.size

@@ -1,0 +1,114 @@
+"""Methods to bytes and back. Neighbouring bits share an octet, from its lowest bit (section 4.2.5.2)."""
+
+from __future__ import annotations
+
+from struct import Struct, error
+from typing import Any, Final, cast
+
+from emulator.amqp.wire.field_tables import TEXT, BadTableError, decode_table, encode_table
+from emulator.amqp.wire.methods import CLASSES, IDS, Method
+
+_INTEGERS: Final = {
+    "Octet": Struct(">B"),
+    "Short": Struct(">H"),
+    "Long": Struct(">I"),
+    "LongLong": Struct(">Q"),
+}
+_ID: Final = Struct(">I")
+_LENGTH: Final = Struct(">I")
+_FIELDS: Final[dict[type, tuple[str, ...]]] = {
+    # NamedTuple wraps the names of types; each name says how an argument is written.
+    cls: tuple(str(getattr(kind, "__forward_arg__", kind)) for kind in cls.__annotations__.values())
+    for cls in CLASSES.values()
+}
+
+
+class UnknownMethodError(ValueError):
+    """No method has this id."""
+
+
+class TruncatedMethodError(ValueError):
+    """The arguments of a method are not what its declaration says."""
+
+
+def decode_method(payload: bytes) -> Method:
+    """Decode the payload of a method frame.
+
+    Raises UnknownMethodError, and TruncatedMethodError for arguments that end too early. Raises BadTableError
+    for a field of an unknown type.
+    """
+    if len(payload) < _ID.size:
+        raise TruncatedMethodError
+    cls = CLASSES.get(_ID.unpack_from(payload)[0])
+    if cls is None:
+        raise UnknownMethodError
+    try:
+        return cls(*_decode_arguments(payload, _FIELDS[cls]))
+    except (error, IndexError) as why:
+        raise TruncatedMethodError from why
+    except BadTableError as why:
+        if why.truncated:
+            raise TruncatedMethodError from why
+        raise
+
+
+def encode_method(method: Method) -> bytes:
+    """Encode a method as the payload of its frame."""
+    cls = type(method)
+    parts = [_ID.pack(IDS[cls])]
+    bits = width = 0
+    for kind, value in zip(_FIELDS[cls], cast("tuple[Any, ...]", method), strict=True):
+        if kind == "Bit":
+            bits |= bool(value) << width
+            width += 1
+            continue
+        if width:
+            parts.append(bytes((bits,)))
+            bits = width = 0
+        parts.append(_encode_argument(kind, value))
+    if width:
+        parts.append(bytes((bits,)))
+    return b"".join(parts)
+
+
+def _decode_arguments(payload: bytes, kinds: tuple[str, ...]) -> list[Any]:
+    at, bit = _ID.size, 0
+    arguments: list[Any] = []
+    for kind in kinds:
+        if kind == "Bit":
+            # Only the first eight share an octet; no method has more.
+            arguments.append(bool(payload[at - 1 if bit else at] & 1 << bit))
+            at += not bit
+            bit += 1
+            continue
+        bit = 0
+        if kind == "ShortString":
+            end = at + 1 + payload[at]
+            if end > len(payload):
+                raise TruncatedMethodError
+            arguments.append(payload[at + 1 : end].decode(*TEXT))
+            at = end
+        elif kind == "LongString":
+            end = at + _LENGTH.size + _LENGTH.unpack_from(payload, at)[0]
+            if end > len(payload):
+                raise TruncatedMethodError
+            arguments.append(payload[at + _LENGTH.size : end])
+            at = end
+        elif kind == "FieldTable":
+            table, at = decode_table(payload, at)
+            arguments.append(table)
+        else:
+            arguments.append(_INTEGERS[kind].unpack_from(payload, at)[0])
+            at += _INTEGERS[kind].size
+    return arguments
+
+
+def _encode_argument(kind: str, value: Any) -> bytes:
+    if kind == "ShortString":
+        short: bytes = value.encode(*TEXT)
+        return bytes((len(short),)) + short
+    if kind == "LongString":
+        return _LENGTH.pack(len(value)) + cast("bytes", value)
+    if kind == "FieldTable":
+        return encode_table(value)
+    return _INTEGERS[kind].pack(value)

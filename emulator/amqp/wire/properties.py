@@ -1,0 +1,97 @@
+"""The properties of a content: each kept as its bytes, so that what comes back is what was sent."""
+
+from __future__ import annotations
+
+from struct import Struct
+from typing import Final
+
+from emulator.amqp.wire.field_tables import TEXT, Table, decode_table, encode_table
+
+_FLAGS: Final = Struct(">H")
+_LENGTH: Final = Struct(">I")
+_NAMES: Final = (
+    *("content_type", "content_encoding", "headers", "delivery_mode", "priority", "correlation_id"),
+    *("reply_to", "expiration", "message_id", "timestamp", "type", "user_id", "app_id", "cluster_id"),
+)
+_FLAG: Final = {name: 15 - place for place, name in enumerate(_NAMES)}
+_FIXED: Final = {_FLAG["delivery_mode"]: 1, _FLAG["priority"]: 1, _FLAG["timestamp"]: 8}
+_HEADERS: Final = _FLAG["headers"]
+EMPTY: Final = b"\0\0"
+"""The encoded properties of a content that has none."""
+
+
+class Properties:
+    """The properties of one content, by their names in the specification (section 1.8.1).
+
+    ``changed`` says that they are no longer those that were read.
+    """
+
+    __slots__ = ("_values", "changed")
+
+    def __init__(self, encoded: bytes = EMPTY) -> None:
+        """Take the property flags and list of a content header.
+
+        Raises BadTableError, IndexError or ``struct.error`` for what is none.
+        """
+        (flags,) = _FLAGS.unpack_from(encoded)
+        self.changed = False
+        at = _FLAGS.size
+        self._values: dict[int, bytes] = {}
+        for flag in range(15, 1, -1):
+            if not flags & 1 << flag:
+                continue
+            if flag == _HEADERS:
+                end = at + _LENGTH.size + _LENGTH.unpack_from(encoded, at)[0]
+            elif flag in _FIXED:
+                end = at + _FIXED[flag]
+            else:
+                end = at + 1 + encoded[at]
+            if end > len(encoded):
+                raise IndexError
+            self._values[flag] = encoded[at:end]
+            at = end
+        if self._has_unsorted_headers():
+            self.set_headers(self.headers())
+
+    def encode(self) -> bytes:
+        flags = sum(1 << flag for flag in self._values)
+        return _FLAGS.pack(flags) + b"".join(
+            self._values[flag] for flag in sorted(self._values, reverse=True)
+        )
+
+    def text(self, name: str) -> str | None:
+        """A property that is a short string; None without it."""
+        value = self._values.get(_FLAG[name])
+        return None if value is None else value[1:].decode(*TEXT)
+
+    def number(self, name: str) -> int | None:
+        """A property that is a number; None without it."""
+        value = self._values.get(_FLAG[name])
+        return None if value is None else int.from_bytes(value, "big")
+
+    def headers(self) -> Table:
+        """The table of headers; empty without one. Raises BadTableError."""
+        value = self._values.get(_HEADERS)
+        return {} if value is None else decode_table(value)[0]
+
+    def set_headers(self, headers: Table) -> None:
+        """Replace the headers. RabbitMQ sorts them by their keys, and leaves nested tables as they are."""
+        self._values[_HEADERS] = encode_table(dict(sorted(headers.items())))
+        self.changed = True
+
+    def set_text(self, name: str, value: str) -> None:
+        encoded = value.encode(*TEXT)
+        self._values[_FLAG[name]] = bytes((len(encoded),)) + encoded
+        self.changed = True
+
+    def remove(self, name: str) -> None:
+        self._values.pop(_FLAG[name], None)
+
+    def _has_unsorted_headers(self) -> bool:
+        """Whether a header is behind one of a higher key. Raises BadTableError for what is no table."""
+        value = self._values.get(_HEADERS)
+        if value is None or len(value) == _LENGTH.size:
+            return False
+        keys = list(decode_table(value)[0])
+        # A client may send L, which comes back as l, and may send a key twice; both are written anew.
+        return True if b"L" in value else keys != sorted(keys)
