@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from emulator.relay.amqp.amqp_server import AmqpServer
 
 TARGET = "rabbitmq"
+NOTHING_WANTED = ("none", "off")
 _NOTHING = "nothing answers on the AMQP port"
 _PIDS = "processes"
 _CREDENTIALS = "amqp://guest:guest@localhost/%2F"
@@ -82,14 +83,14 @@ class SidecarBroker:
 
     def start(self, environment: Mapping[str, str]) -> None:
         """Start the server in the background, when it is installed and the port is free."""
-        if self._settings.amqp == "off":
-            self.notes = (f"{_NOTHING}: it was started with --amqp off",)
+        if self._settings.amqp in NOTHING_WANTED:
+            self.notes = (f"{_NOTHING}: it was started with --amqp {self._settings.amqp}",)
             return
         server = find_server(environment)
         if server is None:
             self.notes = (f"{_NOTHING}: {explain_missing_server(environment)}", *HOW_TO_GET_ONE)
             return
-        from emulator.relay.amqp.amqp_server import bind_socket, client_url
+        from emulator.relay.amqp.listening import bind_socket, client_url
 
         directory = self._choose_directory()
         end_leftovers(directory)

@@ -19,6 +19,7 @@ _HELD: Final = {
     "positions.log": "how far the audit log had copied; what it has is copied again",
     "streams/state.log": "the names and shards of the streams",
     "amqp/state.log": "the names of the exchanges and queues that were published to",
+    "broker/definitions.log": "the exchanges, queues and bindings of the AMQP port",
     "topics/messages/replication/identity.log": (
         "by what name sandboxes downstream know this log; they are sent it from its beginning"
     ),
@@ -46,6 +47,11 @@ def report_losses(directory: DataDirectory, events: Events, log: Log) -> None:
     for path, how in directory.payloads.missing:
         held = "the data of records that refer to it, of which sandbox repair keeps the others,"
         events.emit("journal.lost", file=str(path), how=how, held=held)
+    if directory.inventory.loss_of(directory.broker / "definitions.log") is not None:
+        for path in sorted(directory.broker.glob("*.log")):
+            to = put_aside(path, directory.path)
+            why = "the queues of these messages are lost"
+            events.emit("journal.put_aside", file=str(path), to=str(to), why=why)
     if directory.inventory.loss_of(directory.queues) is not None and directory.queue_positions.exists():
         to = put_aside(directory.queue_positions, directory.path)
         why = "the queues that had read so far are lost: they read their streams again"

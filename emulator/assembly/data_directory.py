@@ -18,7 +18,17 @@ from rdss_sandbox.shapes.events import Event
 _EVENTS = "events.log"
 _EVENTS_KEPT_BYTES = 8_000_000
 _OURS = (
-    *("streams", "amqp", "topics", "rabbitmq", "lock", "messages.db", "messages.db-wal", "messages.db-shm"),
+    *(
+        "streams",
+        "amqp",
+        "broker",
+        "topics",
+        "rabbitmq",
+        "lock",
+        "messages.db",
+        "messages.db-wal",
+        "messages.db-shm",
+    ),
     *("queues.log", "queue-positions.log", "positions.log", "events.log", "events.1.log"),
     *("audit", "buckets", "inventory.log", "payloads", "put-aside", "services"),
 )
@@ -71,7 +81,7 @@ class DataDirectory:
         for ours in _OURS:
             private_files.close_tree(path / ours)
         self._lock = _lock(path)
-        for folder in (path, self.streams, self.amqp, self.topics):
+        for folder in (path, self.streams, self.amqp, self.broker, self.topics):
             remove_drafts(folder)
         self._fsync = fsync
         self.inventory = Inventory(path, fsync=fsync)
@@ -93,6 +103,10 @@ class DataDirectory:
     @property
     def amqp(self) -> Path:
         return self.path / "amqp"
+
+    @property
+    def broker(self) -> Path:
+        return self.path / "broker"
 
     @property
     def index(self) -> Path:

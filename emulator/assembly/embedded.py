@@ -6,7 +6,7 @@ import asyncio
 import os
 import threading
 import traceback
-from collections.abc import Awaitable, Callable, Iterable, Iterator
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from contextlib import AsyncExitStack, contextmanager
 from functools import partial
 from typing import Any, Self, TypeAlias
@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 
 from emulator.assembly.broker import Broker, SidecarBroker
 from emulator.assembly.components import Components, build_components
+from emulator.assembly.embedded_broker import EmbeddedBroker
 from emulator.clock import Clock, stopwatch
 from emulator.http import access_policies
 from emulator.http.asgi import App
@@ -43,6 +44,7 @@ from emulator.listeners.control.sequences import SequenceResources
 from emulator.listeners.control.streams import StreamResources, summarise_streams
 from emulator.queues.control import QueueResources
 from emulator.queues.webhooks import Notifier
+from emulator.rabbitmq.broker_process import find_server
 from emulator.settings.settings import QUEUES_PORT, TOPICS_PORT, Settings
 from emulator.topics.control import TopicResources
 from emulator.topics.http import TopicsApp
@@ -160,15 +162,13 @@ class Embedded:
 
     def _build_broker(self) -> Broker:
         components = self.components
-        if self.settings.upstream_amqp is None:
-            return SidecarBroker(
-                self.settings, components.clock, components.events, components.fault_engine, components.amqp
-            )
-        from emulator.assembly.relayed_broker import RelayedBroker
-
-        return RelayedBroker(
+        make = choose_broker(self.settings, os.environ)
+        broker = make(
             self.settings, components.clock, components.events, components.fault_engine, components.amqp
         )
+        if isinstance(broker, EmbeddedBroker):
+            components.on_reset.append(broker.reset)
+        return broker
 
     async def _listen(self, serve_port: Callable[..., Awaitable[Server]], app: App, port: int) -> str:
         server = await serve_port(
@@ -264,6 +264,17 @@ class Embedded:
     def _report_failure(self, error: Exception) -> None:
         trace = "".join(traceback.format_exception(error))
         self.components.events.emit("request.failed", error=repr(error), trace=trace)
+
+
+def choose_broker(settings: Settings, environment: Mapping[str, str]) -> Callable[..., Broker]:
+    """Choose what answers on the AMQP port: an upstream, RabbitMQ beside us, our own broker, or nothing."""
+    if settings.upstream_amqp is not None:
+        from emulator.assembly.relayed_broker import RelayedBroker
+
+        return RelayedBroker
+    if settings.amqp == "embedded" or (settings.amqp == "auto" and find_server(environment) is None):
+        return EmbeddedBroker
+    return SidecarBroker
 
 
 @contextmanager

@@ -9,8 +9,9 @@ from urllib.parse import urlsplit
 from emulator.clock import Clock
 from emulator.events import Events
 from emulator.faults.engine import FaultEngine
-from emulator.relay.amqp.amqp_server import AmqpServer, bind_socket
+from emulator.relay.amqp.amqp_server import AmqpServer
 from emulator.relay.amqp.entry import Entry
+from emulator.relay.amqp.listening import bind_socket
 from emulator.settings.settings import Settings
 from emulator.streams.amqp_log import AmqpLog
 

@@ -157,11 +157,12 @@ class Settings:
         told=f"{TOPICS_PORT}, or any free; 0: any free",
         check=_check_port,
     )
-    amqp_port: int = setting(
-        5672, "The port of RabbitMQ, where it is installed.", metavar="N", check=_check_port
-    )
-    amqp: Literal["auto", "off"] = setting(
-        "off", "Whether to start RabbitMQ.", usual="auto", applies=_PROCESSES
+    amqp_port: int = setting(5672, "The port of AMQP, as RabbitMQ speaks it.", metavar="N", check=_check_port)
+    amqp: Literal["auto", "embedded", "server", "none", "off"] = setting(
+        "off",
+        "What answers there: our broker, or the rabbitmq-server that is installed; auto prefers that.",
+        usual="auto",
+        applies=_PROCESSES,
     )
     # Who may call.
     token: str | None = setting(

@@ -5,26 +5,31 @@ from __future__ import annotations
 import asyncio
 import socket
 import ssl
-from functools import partial
-from typing import Final, NamedTuple, Self
-from urllib.parse import quote, urlsplit, urlunsplit
+from typing import Final, NamedTuple, Protocol, Self
+from urllib.parse import urlsplit
 
 from emulator.clock import Clock
 from emulator.events import Events
 from emulator.faults.engine import FaultEngine
 from emulator.http.limits import USUAL
 from emulator.http.turns import Turns
-from emulator.machine.ports import explain_bind_error
 from emulator.relay.amqp.amqp_tap import Tap
 from emulator.relay.amqp.entry import Entry
+from emulator.relay.amqp.listening import bind_socket, client_url
 from emulator.relay.amqp.relayed_connection import Session
 from emulator.streams.amqp_log import AmqpLog
 
 _PORTS: Final = {"amqp": 5672, "amqps": 5671}
-_EVERYWHERE: Final = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}  # noqa: S104 -- compared with, not bound
 
 
-class Upstream(NamedTuple):
+class Upstream(Protocol):
+    """A broker that a relay can connect to. Its text names it in events."""
+
+    async def connect(self, protocol: asyncio.Protocol, /) -> None:
+        """Connect a peer. Raises OSError."""
+
+
+class RemoteUpstream(NamedTuple):
     """The address of the broker."""
 
     host: str
@@ -41,11 +46,20 @@ class Upstream(NamedTuple):
             )
         return cls(parts.hostname, parts.port or _PORTS[parts.scheme], parts.scheme == "amqps")
 
+    def __str__(self) -> str:
+        return f"{self.host}:{self.port}"
+
+    async def connect(self, protocol: asyncio.Protocol, /) -> None:
+        context = ssl.create_default_context() if self.encrypted else None
+        loop = asyncio.get_running_loop()
+        await loop.create_connection(lambda: protocol, self.host, self.port, ssl=context)
+
 
 class AmqpServer:
     """A listening AMQP port. ``url`` is for clients, with the upstream's credentials and virtual host.
 
-    Where there is an ``entry``, clients have its password instead.
+    Where there is an ``entry``, clients have its password instead. Without an ``upstream`` it is the broker
+    at the URL.
     """
 
     def __init__(
@@ -58,8 +72,9 @@ class AmqpServer:
         events: Events,
         log: AmqpLog,
         entry: Entry | None = None,
+        upstream: Upstream | None = None,
     ) -> None:
-        self._upstream = Upstream.of(upstream_url)
+        self._upstream = upstream or RemoteUpstream.of(upstream_url)
         self._entry = entry
         self._listening = listening
         self.port: int = listening.getsockname()[1]
@@ -107,13 +122,10 @@ class AmqpServer:
         return session.client
 
     async def _connect(self, session: Session) -> None:
-        to = self._upstream
-        context = ssl.create_default_context() if to.encrypted else None
-        connect = partial(asyncio.get_running_loop().create_connection, lambda: session.broker)
         try:
-            await connect(to.host, to.port, ssl=context)
+            await self._upstream.connect(session.broker)
         except OSError as error:
-            self._events.emit("relay.amqp.unreachable", upstream=f"{to.host}:{to.port}", why=str(error))
+            self._events.emit("relay.amqp.unreachable", upstream=str(self._upstream), why=str(error))
             session.drop()
 
 
@@ -140,30 +152,9 @@ async def serve_amqp(
     closed and the event ``relay.amqp.unreachable`` is emitted. Raises ValueError for a URL that is not valid,
     OSError for a port that cannot be bound.
     """
-    Upstream.of(upstream_url)
+    RemoteUpstream.of(upstream_url)
     server = AmqpServer(
         upstream_url, bind_socket(host, port), fault_engine=fault_engine, clock=clock, events=events, log=log
     )
     await server.listen()
     return server
-
-
-def bind_socket(host: str, port: int) -> socket.socket:
-    """Bind a listening socket; clients may connect at once and wait. Raises OSError with a remedy."""
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    try:
-        return socket.create_server((host, port), family=family, backlog=512)
-    except OSError as error:
-        another = ", or --amqp-port 0 picks a free one"
-        raise explain_bind_error(error, host, port, another) from error
-
-
-def client_url(upstream_url: str, listening: socket.socket, password: str | None = None) -> str:
-    """The upstream's URL with the address of ``listening`` for its own, and another password if given."""
-    host, port = listening.getsockname()[:2]
-    reachable = _EVERYWHERE.get(host, f"[{host}]" if ":" in host else host)
-    parts = urlsplit(upstream_url)
-    credentials, at, _ = parts.netloc.rpartition("@")
-    if password is not None:
-        credentials, at = f"{credentials.partition(':')[0] or 'guest'}:{quote(password, safe='')}", "@"
-    return urlunsplit(("amqp", f"{credentials}{at}{reachable}:{port}", parts.path, "", ""))

@@ -15,9 +15,10 @@ from emulator.clock import Clock
 from emulator.events import Events
 from emulator.faults.engine import FaultEngine
 from emulator.kinesis import Scope
-from emulator.relay.amqp.amqp_server import AmqpServer, bind_socket
+from emulator.relay.amqp.amqp_server import AmqpServer
 from emulator.relay.amqp.entry import Entry
 from emulator.relay.amqp.frames import GREETING, decode_frame, encode_method
+from emulator.relay.amqp.listening import bind_socket
 from emulator.rng import Chance
 from emulator.streams.amqp_log import AmqpLog
 from tests.emulator.conftest import loop_on_a_thread

@@ -1,0 +1,129 @@
+"""The AMQP port with the broker of this process behind it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from emulator.clock import Clock
+from emulator.events import Events
+from emulator.faults.engine import FaultEngine
+from emulator.settings.settings import Settings
+from emulator.streams.amqp_log import AmqpLog
+
+if TYPE_CHECKING:
+    from emulator.relay.amqp.amqp_server import AmqpServer
+    from emulator.relay.amqp.embedded_upstream import EmbeddedUpstream
+
+_CREDENTIALS: Final = "amqp://guest:guest@localhost/%2F"
+_NOTE: Final = "the AMQP port is answered by the sandbox's own broker, as RabbitMQ 4.0 would"
+
+
+class EmbeddedBroker:
+    """Listens on ``amqp_port`` in front of a broker in this process, and applies the faults.
+
+    ``url`` is known before the broker is loaded; None when the port cannot be used. Clients that connect
+    before are answered as soon as it is. ``notes`` describe its state in words.
+    """
+
+    def __init__(
+        self, settings: Settings, clock: Clock, events: Events, fault_engine: FaultEngine, log: AmqpLog
+    ) -> None:
+        self._settings = settings
+        self._clock = clock
+        self._events = events
+        self._fault_engine = fault_engine
+        self._log = log
+        self._upstream: EmbeddedUpstream | None = None
+        self._server: AmqpServer | None = None
+        self._starting: asyncio.Task[None] | None = None
+        self.url: str | None = None
+        self.notes: tuple[str, ...] = ()
+
+    @property
+    def answers(self) -> bool:
+        """Whether clients that connect are answered, now or in a moment."""
+        return self.url is not None
+
+    def start(self, _environment: Mapping[str, str]) -> None:
+        """Begin to listen, and load the broker in the background."""
+        from emulator.relay.amqp.listening import bind_socket, client_url
+
+        try:
+            listening = bind_socket(self._settings.host, self._settings.amqp_port)
+        except OSError as error:
+            self.notes = (f"nothing answers on the AMQP port: {error.strerror}",)
+            return
+        self._listening = listening
+        self._loop = asyncio.get_running_loop()
+        self.url = client_url(_CREDENTIALS, listening, self._settings.token)
+        self.notes = (_NOTE,)
+        self._starting = self._loop.create_task(self._start())
+
+    def reset(self) -> None:
+        """Remove all queues, declared exchanges and messages. Callable from any thread."""
+        if self._upstream is None:
+            return
+        with suppress(RuntimeError):
+            if asyncio.get_running_loop() is self._loop:
+                self._upstream.clear()
+                return
+        asyncio.run_coroutine_threadsafe(self._clear(), self._loop).result()
+
+    async def stop(self) -> None:
+        """Accept no more connections, close the open ones, and close the files."""
+        if self._starting is not None:
+            await self._starting
+        if self._server is not None:
+            await self._server.close()
+        if self._upstream is not None:
+            await self._upstream.close()
+
+    async def _start(self) -> None:
+        try:
+            # What it takes to load is not added to the time until the other ports answer.
+            await asyncio.to_thread(_load)
+            await self._open()
+        except Exception as error:  # noqa: BLE001 -- the other ports go on, and the status says why this does not
+            self._listening.close()
+            self.url = None
+            self.notes = (f"nothing answers on the AMQP port: {error}",)
+            self._events.emit("broker.failed", why=str(error))
+
+    async def _open(self) -> None:
+        from emulator.relay.amqp.amqp_server import AmqpServer
+        from emulator.relay.amqp.embedded_upstream import EmbeddedUpstream
+        from emulator.relay.amqp.entry import Entry
+
+        settings = self._settings
+        self._upstream = EmbeddedUpstream(self._directory, self._clock, self._events, fsync=settings.fsync)
+        url = self._upstream.url
+        self._server = AmqpServer(
+            url,
+            self._listening,
+            fault_engine=self._fault_engine,
+            clock=self._clock,
+            events=self._events,
+            log=self._log,
+            entry=Entry.by_token(url, settings.token) if settings.token else Entry.by_usual_login(url),
+            upstream=self._upstream,
+        )
+        await self._server.listen()
+        self._events.emit("broker.started", url=self.url, embedded=True)
+
+    async def _clear(self) -> None:
+        assert self._upstream is not None
+        self._upstream.clear()
+
+    @property
+    def _directory(self) -> Path | None:
+        data = self._settings.data_dir
+        return None if data is None else data.resolve() / "broker"
+
+
+def _load() -> None:
+    import emulator.relay.amqp.amqp_server
+    import emulator.relay.amqp.embedded_upstream  # noqa: F401 -- what takes time is to import it

@@ -1,0 +1,155 @@
+"""The broker of this process as a relay's upstream: no socket, and no second event loop.
+
+Peer -> InProcessTransport.write -> Connection.receive
+Peer <- InProcessTransport       <- Wire of the connection
+"""
+
+from __future__ import annotations
+
+import asyncio
+import traceback
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any, Final, cast
+
+from emulator.amqp.broker import Broker
+from emulator.clock import Clock
+from emulator.events import Events
+
+HANDSHAKE_SECONDS: Final = 10.0
+"""How long a client has to log in. Clients wait in real time, so this and heartbeats do too."""
+
+
+class EmbeddedUpstream:
+    """Runs a broker on the event loop: its timers on the sandbox's clock, its turns between others' work."""
+
+    def __init__(self, directory: Path | None, clock: Clock, events: Events, *, fsync: bool = False) -> None:
+        self._clock = clock
+        self._events = events
+        self._loop = asyncio.get_running_loop()
+        self._going_on = False
+        self._timer: asyncio.Task[None] | None = None
+        self._timer_due: float | None = None
+        self.broker = Broker(directory, clock, self, fsync=fsync)
+        self.url = f"amqp://{self.broker.user}:{self.broker.password}@localhost/%2F"
+
+    async def connect(self, protocol: asyncio.Protocol) -> None:
+        """Connect a relay's peer."""
+        InProcessTransport(self, protocol)
+
+    def clear(self) -> None:
+        """Remove all queues, declared exchanges and messages."""
+        self.guard(self.broker.clear)
+
+    async def close(self) -> None:
+        """Close the connections and the files."""
+        if self._timer is not None:
+            self._timer.cancel()
+        self.broker.close()
+
+    # What the broker asks for
+
+    def wake(self) -> None:
+        if not self._going_on:
+            self._going_on = True
+            self._loop.call_soon(self._go_on)
+
+    def report(self, kind: str, **fields: object) -> None:
+        self._events.emit(kind, **cast("dict[str, Any]", fields))
+
+    def guard(self, work: Callable[[], None]) -> bool:
+        """Do ``work``; report what it raises, and return False then."""
+        try:
+            work()
+        except Exception as error:  # noqa: BLE001 -- one connection's failure must not stop the others
+            trace = "".join(traceback.format_exception(error))
+            self.report("amqp.failed", error=repr(error), trace=trace)
+            return False
+        return True
+
+    def _go_on(self) -> None:
+        self._going_on = False
+        self.guard(self.broker.proceed)
+        if self.broker.is_busy:
+            self.wake()
+        due = self.broker.next_due
+        if due is not None and (self._timer_due is None or due < self._timer_due):
+            if self._timer is not None:
+                self._timer.cancel()
+            self._timer_due = due
+            self._timer = self._loop.create_task(self._wait(due))
+
+    async def _wait(self, due: float) -> None:
+        await self._clock.sleep(due - self._clock.elapsed())
+        self._timer = self._timer_due = None
+        self.guard(self.broker.run_due)
+        self.wake()
+
+
+class InProcessTransport(asyncio.Transport):
+    """A transport whose other end is a connection of the broker, and the wire of that connection."""
+
+    def __init__(self, upstream: EmbeddedUpstream, protocol: asyncio.Protocol) -> None:
+        super().__init__()
+        self._upstream = upstream
+        self._protocol = protocol
+        self._loop = asyncio.get_running_loop()
+        self._closing = False
+        self._connection = upstream.broker.connect(self)
+        self._timers = [self._loop.call_later(HANDSHAKE_SECONDS, self._end_handshake)]
+        self._beating = False
+        protocol.connection_made(self)
+
+    # The transport of the relay's peer
+
+    def write(self, data: bytes | bytearray | memoryview) -> None:
+        """Give bytes to the broker; what it answers comes before this returns."""
+        if self._closing:
+            return
+        if not self._upstream.guard(partial(self._connection.receive, bytes(data))):
+            self.abort()
+        if self._connection.heartbeat and not self._beating:
+            self._beating = True
+            self._beat()
+
+    def is_closing(self) -> bool:
+        return self._closing
+
+    def close(self) -> None:
+        self.abort()
+
+    def abort(self) -> None:
+        """End both ends. The peer is told in the next turn of the loop."""
+        if self._closing:
+            return
+        self._closing = True
+        for timer in self._timers:
+            timer.cancel()
+        self._upstream.guard(self._connection.lost)
+        self._loop.call_soon(self._protocol.connection_lost, None)
+
+    def pause_reading(self) -> None:
+        self._connection.pause()
+
+    def resume_reading(self) -> None:
+        self._upstream.guard(self._connection.resume)
+
+    # The wire of the connection: ``write`` of the one end is ``data_received`` of the other
+
+    def send(self, data: bytes) -> None:
+        if not self._closing:
+            self._protocol.data_received(data)
+
+    def close_after(self, seconds: float) -> None:
+        self._timers.append(self._loop.call_later(seconds, self.abort))
+
+    def _end_handshake(self) -> None:
+        if self._connection.state != "running":
+            self.abort()
+
+    def _beat(self) -> None:
+        if self._closing:
+            return
+        self._upstream.guard(self._connection.beat)
+        self._timers[1:] = [self._loop.call_later(self._connection.heartbeat / 2, self._beat)]
