@@ -142,18 +142,19 @@ class Channel:
         raise RefusedError(505, text)
 
     def _close(self) -> None:
-        self.send_confirms()
         self.send(methods.ChannelCloseOk())
         self.is_closed = True
 
     # To the client
 
     def send(self, method: Method) -> None:
+        """Send a method, behind the confirms of what came before."""
+        self.send_confirms()
         self.connection.send(self.number, method)
 
     def send_content(self, method: Method, message: Message) -> None:
         """Send a method with a message, whose body is cut as the client wants it."""
-        self.send(method)
+        self.connection.send(self.number, method)
         pieces = frames.build_content(
             self.number, message.properties, message.body, self.connection.frame_max
         )
@@ -163,7 +164,7 @@ class Channel:
         """Send the confirms of the publishes whose messages are stored."""
         if self.confirms is not None and not self.is_closing:
             for confirm in self.confirms.take():
-                self.send(confirm)
+                self.connection.send(self.number, confirm)
 
     # Consumers
 

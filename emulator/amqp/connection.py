@@ -31,7 +31,7 @@ HEARTBEAT_SECONDS: Final = 60
 SILENT_CLOSE_SECONDS: Final = 3.0
 """How long RabbitMQ waits before it closes a connection that failed in its handshake."""
 FAREWELL_SECONDS: Final = 30.0
-"""How long a peer has to answer connection.close."""
+"""How long a peer has to answer connection.close, and to hang up after its own."""
 _HEADER: Final = b"AMQP"
 _VERSIONS: Final = (b"\0\0\x09\x01", b"\x01\x01\0\x09")
 _OURS: Final = b"AMQP\0\0\x09\x01"
@@ -347,7 +347,8 @@ class Connection:
             channel.send_confirms()
         self._end_channels()
         self.send(0, methods.ConnectionCloseOk())
-        self._close()
+        self.state = "closed"
+        self._wire.close_after(FAREWELL_SECONDS)
 
     def _close(self) -> None:
         """Close when what waits is sent."""

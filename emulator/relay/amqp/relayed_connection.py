@@ -31,6 +31,7 @@ from emulator.relay.amqp.frames import (
     Command,
     CommandReader,
     Method,
+    NotAmqpError,
     TooMuchError,
     decode_frame,
     encode_method,
@@ -118,22 +119,31 @@ class Session:
         self.broker.pass_raw()
 
     def on_commands(self, peer: Peer, received: list[Command]) -> None:
+        for place, command in enumerate(received):
+            try:
+                self._on_command(peer, command)
+            except NotAmqpError:
+                # Its arguments cannot be read. The broker refuses it in its own words.
+                self._pass_raw()
+                peer.other.send([frame for left in received[place:] for frame in left.frames])
+                return
+
+    def _on_command(self, peer: Peer, command: Command) -> None:
         from_client = peer is self.client
-        for command in received:
-            if self._closing_client:
-                if command.method == Method.CONNECTION_CLOSE_OK:
-                    self.client.close()
-            elif command.channel == 0:
-                self._on_connection(peer, command)
-            elif command.method == Method.CHANNEL_OPEN and from_client:
-                self._channels[command.channel] = AmqpChannel(
-                    self._context, command.channel, self._forward_close_if_idle, self._tap
-                )
-                self.broker.send(command.frames)
-            elif channel := self._channels.get(command.channel):
-                (channel.from_client if from_client else channel.from_broker)(command)
-            else:
-                peer.other.send(command.frames)
+        if self._closing_client:
+            if command.method == Method.CONNECTION_CLOSE_OK:
+                self.client.close()
+        elif command.channel == 0:
+            self._on_connection(peer, command)
+        elif command.method == Method.CHANNEL_OPEN and from_client:
+            self._channels[command.channel] = AmqpChannel(
+                self._context, command.channel, self._forward_close_if_idle, self._tap
+            )
+            self.broker.send(command.frames)
+        elif channel := self._channels.get(command.channel):
+            (channel.from_client if from_client else channel.from_broker)(command)
+        else:
+            peer.other.send(command.frames)
 
     def on_lost(self, peer: Peer) -> None:
         if peer is self.client:
