@@ -23,6 +23,9 @@ BEFORE_4: Final[dict[str, Any]] = {
         "of queue type rabbit_classic_queue",
         (50, 10),
     ),
+    "no mark at the end": methods.ConnectionClose(
+        501, 'FRAME_ERROR - type 1, all octets = <<"xxxx">>: {invalid_frame_end_marker,0}', 0, 0
+    ),
     "neither source nor destination": closed(404, "NOT_FOUND - no exchange 'e1' in vhost '/'", (40, 30)),
 }
 """What RabbitMQ 3 answers instead, by the names of the cases."""

@@ -25,7 +25,7 @@ CAPABLE: Table = {
         },
     )
 }
-_CONTENT = Struct(">HHQ")
+CONTENT = Struct(">HHQ")
 CLOSED = "closed"
 NO_ANSWER = (
     methods.BasicPublish,
@@ -117,7 +117,7 @@ class RawClient:
         self, method: Method, body: bytes = b"m", properties: bytes = EMPTY, channel: int = 1
     ) -> None:
         self.say(method, channel)
-        head = _CONTENT.pack(60, 0, len(body)) + properties
+        head = CONTENT.pack(60, 0, len(body)) + properties
         self.send_frame(frames.HEADER, head, channel)
         for at in range(0, len(body), self._frame_max - 8):
             self.send_frame(frames.BODY, body[at : at + self._frame_max - 8], channel)
@@ -133,11 +133,11 @@ class RawClient:
         if not isinstance(method, methods.BasicDeliver | methods.BasicGetOk | methods.BasicReturn):
             return method
         header = self._next_frame()
-        (_, _, size) = _CONTENT.unpack_from(header.payload)
+        (_, _, size) = CONTENT.unpack_from(header.payload)
         body = b""
         while len(body) < size:
             body += self._next_frame().payload
-        return Came(method, Properties(header.payload[_CONTENT.size :]), body)
+        return Came(method, Properties(header.payload[CONTENT.size :]), body)
 
     def await_confirms(self, last: int) -> list[Any]:
         """What comes until the publish of this number is confirmed, besides confirms."""

@@ -1,0 +1,138 @@
+"""A client of a broker in the test's own process: no socket, and a clock that the test advances."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from emulator.amqp.broker import Broker
+from emulator.amqp.wire import frames, methods
+from emulator.amqp.wire.frames import FrameReader
+from emulator.amqp.wire.method_codec import decode_method, encode_method
+from emulator.amqp.wire.methods import Method
+from emulator.amqp.wire.properties import EMPTY, Properties
+from emulator.clock import Clock
+from tests.emulator.amqp.raw_client import CAPABLE, CONTENT, Came
+
+
+class StillHost:
+    """Makes no calls by itself: ``advance`` does, so that a test sees each step."""
+
+    def __init__(self) -> None:
+        self.reported: list[tuple[str, dict[str, object]]] = []
+
+    def wake(self) -> None:
+        """Do nothing."""
+
+    def report(self, kind: str, **fields: object) -> None:
+        self.reported.append((kind, fields))
+
+
+class OwnBroker:
+    """A broker on a frozen clock."""
+
+    def __init__(self, directory: Path | None = None, clock: Clock | None = None) -> None:
+        self.clock = clock or Clock(frozen_at=1_000_000.0)
+        self.host = StillHost()
+        self.broker = Broker(directory, self.clock, self.host, password="guest")
+        self.proceed()
+
+    def proceed(self) -> None:
+        """Do all that is due."""
+        while self.broker.is_busy or (
+            self.broker.next_due is not None and self.broker.next_due <= self.clock.elapsed()
+        ):
+            self.broker.proceed()
+            self.broker.run_due()
+
+    def advance(self, seconds: float) -> None:
+        self.clock.advance(seconds)
+        self.proceed()
+
+    def client(self, **options: Any) -> EngineClient:
+        client = EngineClient(self, **options)
+        client.open()
+        return client
+
+
+class EngineClient:
+    """A connection and its channels; ``take`` returns what has come."""
+
+    def __init__(self, own: OwnBroker) -> None:
+        self._own = own
+        self._reader = FrameReader(0)
+        self._arrived = b""
+        self.ended = False
+        self.connection = own.broker.connect(self)
+
+    # The wire
+
+    def send(self, data: bytes) -> None:
+        self._arrived += data
+
+    def close(self) -> None:
+        self.ended = True
+
+    def close_after(self, _seconds: float) -> None:
+        self.ended = True
+
+    # The client
+
+    def open(self) -> None:
+        self.give(b"AMQP\0\0\x09\x01")
+        self.say(methods.ConnectionStartOk(CAPABLE, "PLAIN", b"\0guest\0guest", "en_US"), 0)
+        self.say(methods.ConnectionTuneOk(2047, 131_072, 0), 0)
+        self.say(methods.ConnectionOpen("/", "", False), 0)
+        self.say(methods.ChannelOpen(""))
+        assert self.take()[-1] == methods.ChannelOpenOk(b"")
+
+    def give(self, data: bytes) -> None:
+        self.connection.receive(data)
+        self._own.proceed()
+
+    def say(self, method: Method, channel: int = 1) -> None:
+        self.give(frames.build_frame(frames.METHOD, channel, encode_method(method)))
+
+    def ask(self, method: Method, channel: int = 1) -> Any:
+        """The last that comes for a method; None for nothing."""
+        self.say(method, channel)
+        came = self.take()
+        return came[-1] if came else None
+
+    def publish(self, method: Method, body: bytes = b"m", properties: bytes = EMPTY) -> list[Any]:
+        head = CONTENT.pack(60, 0, len(body)) + properties
+        pieces = [frames.build_frame(frames.METHOD, 1, encode_method(method))]
+        pieces.append(frames.build_frame(frames.HEADER, 1, head))
+        if body:
+            pieces.append(frames.build_frame(frames.BODY, 1, body))
+        self.give(b"".join(pieces))
+        return self.take()
+
+    def take(self) -> list[Any]:
+        """All that has come since the last time."""
+        arrived, self._arrived = self._arrived, b""
+        came: list[Any] = []
+        waiting: list[Any] = []
+        left = 0
+        for frame in self._reader.feed(arrived):
+            if frame.type == frames.METHOD:
+                method = decode_method(frame.payload)
+                if isinstance(method, methods.BasicDeliver | methods.BasicGetOk | methods.BasicReturn):
+                    waiting = [method]
+                else:
+                    came.append(method)
+                continue
+            if frame.type == frames.HEADER:
+                left = CONTENT.unpack_from(frame.payload)[2]
+                waiting += [Properties(frame.payload[CONTENT.size :]), b""]
+            elif frame.type == frames.BODY:
+                waiting[2] += frame.payload
+                left -= len(frame.payload)
+            if not left and len(waiting) == 3:
+                came.append(Came(*waiting))
+                waiting = []
+        return came
+
+    def hang_up(self) -> None:
+        self.connection.lost()
+        self._own.proceed()

@@ -1,0 +1,164 @@
+"""What a broker that died finds again: the same as a kill -9, since nothing is written at the end."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from emulator.amqp.store.message_store import FILE_BYTES
+from emulator.amqp.wire import methods as m
+from emulator.journal import DamagedLogError
+from tests.emulator.amqp.calls import (
+    bind,
+    bind_exchange,
+    consume,
+    declared,
+    delete,
+    exchange,
+    get,
+    publish,
+    purge,
+    queue,
+)
+from tests.emulator.amqp.engine_client import EngineClient, OwnBroker
+from tests.emulator.amqp.raw_client import Came, build_properties
+
+KEPT = build_properties({"a": 1}, mode=2)
+
+
+def fill(client: EngineClient, *bodies: bytes, properties: bytes = KEPT) -> None:
+    client.ask(m.ConfirmSelect(False))
+    for body in bodies:
+        assert isinstance(client.publish(publish(), body, properties)[-1], m.BasicAck)
+
+
+def bodies(client: EngineClient, name: str = "q1") -> list[tuple[bytes, bool]]:
+    """What lies in a queue, and whether it is marked redelivered."""
+    found = []
+    while isinstance(came := client.ask(get(name, no_ack=True)), Came):
+        found.append((came.body, came.method.redelivered))
+    return found
+
+
+def test_confirmed_messages_come_back_in_order(tmp_path: Path) -> None:
+    """Those that are persistent, in a queue that is durable; each with its properties."""
+    client = OwnBroker(tmp_path).client()
+    client.ask(queue(durable=True))
+    client.ask(queue("q2"))
+    fill(client, b"0", b"1", b"2")
+    client.publish(publish(), b"passing")
+    client.publish(publish("q2"), b"passing", KEPT)
+
+    again = OwnBroker(tmp_path).client()
+    came = again.ask(get(no_ack=True))
+    assert (came.body, came.headers, came.properties.number("delivery_mode")) == (b"0", {"a": 1}, 2)
+    assert bodies(again) == [(b"1", False), (b"2", False)]
+    assert isinstance(again.ask(queue("q2", passive=True)), m.ChannelClose)
+
+
+def test_what_was_out_comes_back_marked_and_what_was_acknowledged_does_not(tmp_path: Path) -> None:
+    """A message rejected for good does not either."""
+    client = OwnBroker(tmp_path).client()
+    client.ask(queue(durable=True))
+    fill(client, b"0", b"1", b"2", b"3", b"4")
+    client.ask(m.BasicQos(0, 4, False))
+    client.ask(consume())
+    client.say(m.BasicAck(1, False))
+    client.say(m.BasicReject(3, False))
+    client.say(m.BasicReject(4, True))
+
+    assert bodies(OwnBroker(tmp_path).client()) == [(b"1", True), (b"3", True), (b"4", True)]
+
+
+def test_definitions_come_back(tmp_path: Path) -> None:
+    """Durable exchanges, queues and the bindings between them, with their arguments."""
+    client = OwnBroker(tmp_path).client()
+    arguments = {"x-max-length": 5, "x-dead-letter-exchange": "e1"}
+    client.ask(queue(durable=True, arguments=arguments))
+    client.ask(queue("q2", durable=True))
+    client.ask(exchange("e1", "topic", durable=True, arguments={"alternate-exchange": "e2"}))
+    client.ask(exchange("e2", "fanout", durable=True))
+    client.ask(exchange("e3", "fanout"))
+    client.ask(bind("e1", "a.*"))
+    client.ask(bind("e1", "b"))
+    client.ask(m.QueueUnbind(0, "q1", "e1", "b", {}))
+    client.ask(bind_exchange("e1", "e2", "c.#"))
+    client.ask(bind("e2", to="q2"))
+    client.ask(delete("q3"))
+    for _ in range(2):
+        # Twice: the second time reads what the first has written anew.
+        client = OwnBroker(tmp_path).client()
+    assert client.ask(queue(durable=True, arguments=arguments)) == declared()
+    assert isinstance(client.ask(exchange("e1", passive=True)), m.ExchangeDeclareOk)
+    for key in ("a.x", "b", "c"):
+        client.publish(publish(key, "e1"), key.encode())
+    assert bodies(client) == [(b"a.x", False)]
+    assert bodies(client, "q2") == [(b"b", False), (b"c", False)]
+    assert isinstance(client.ask(exchange("e3", passive=True)), m.ChannelClose)
+
+
+def test_a_queue_that_was_deleted_and_made_again_is_empty(tmp_path: Path) -> None:
+    """The messages of the first are not those of the second; a purge stays one too."""
+    client = OwnBroker(tmp_path).client()
+    client.ask(queue(durable=True))
+    fill(client, b"old")
+    client.ask(delete())
+    client.ask(queue(durable=True))
+    client.ask(m.ConfirmSelect(False))
+    fill(client, b"purged")
+    client.ask(purge())
+    client.publish(publish(), b"new", KEPT)
+    assert bodies(OwnBroker(tmp_path).client()) == [(b"new", False)]
+
+
+def test_time_goes_on_while_nothing_runs(tmp_path: Path) -> None:
+    """A message that has expired by then is not there."""
+    own = OwnBroker(tmp_path)
+    client = own.client()
+    client.ask(queue(durable=True))
+    client.ask(m.ConfirmSelect(False))
+    for body, expiration in ((b"soon", "5000"), (b"late", "50000")):
+        client.publish(publish(), body, build_properties(expiration=expiration, mode=2))
+    own.clock.advance(10)
+    assert bodies(OwnBroker(tmp_path, own.clock).client()) == [(b"late", False)]
+
+
+def test_a_file_goes_with_its_last_message(tmp_path: Path) -> None:
+    """Whatever older files still hold."""
+    own = OwnBroker(tmp_path)
+    client = own.client()
+    client.ask(queue(durable=True))
+    client.ask(queue("q2", durable=True))
+    client.publish(publish("q2"), b"stays", KEPT)
+    client.ask(consume(no_ack=True))
+    for _ in range(2 * FILE_BYTES // 1_000_000 + 2):
+        client.publish(publish(), b"x" * 1_000_000, KEPT)
+        client.publish(publish("q2"), b"", KEPT)
+        client.ask(m.QueuePurge(0, "q2", False))
+    assert sum(path.stat().st_size for path in tmp_path.glob("*.messages.log")) < 2 * FILE_BYTES
+
+
+def test_what_was_not_written_whole_is_cut_and_told(tmp_path: Path) -> None:
+    """The messages before it come back."""
+    client = OwnBroker(tmp_path).client()
+    client.ask(queue(durable=True))
+    fill(client, b"0", b"1")
+    (file,) = tmp_path.glob("*.messages.log")
+    file.write_bytes(file.read_bytes()[:-3])
+    again = OwnBroker(tmp_path)
+    assert [kind for kind, _ in again.host.reported] == ["journal.cut"]
+    assert bodies(again.client()) == [(b"0", False)]
+
+
+def test_damage_is_not_passed_over(tmp_path: Path) -> None:
+    """A start that cannot read what was acknowledged says so."""
+    client = OwnBroker(tmp_path).client()
+    client.ask(queue(durable=True))
+    fill(client, b"0" * 100, b"1")
+    (file,) = tmp_path.glob("*.messages.log")
+    data = bytearray(file.read_bytes())
+    data[60] ^= 1
+    file.write_bytes(data)
+    with pytest.raises(DamagedLogError):
+        OwnBroker(tmp_path)
