@@ -21,6 +21,7 @@ from emulator.buckets.service import BucketService
 from emulator.channels.checkpoints.checkpoint_file import CheckpointFile
 from emulator.clock import Clock, check_time
 from emulator.destinations import Destinations
+from emulator.diagnosis.service import DiagnosisService
 from emulator.events import Events
 from emulator.faults.containers import find_containers
 from emulator.faults.engine import FaultEngine
@@ -76,6 +77,7 @@ class Components:
     topics: TopicService
     pruning: Pruning
     destinations: Destinations
+    diagnosis: DiagnosisService
     damage: tuple[str, ...] = ()
     resetting: threading.Lock = field(default_factory=threading.Lock)
     on_reset: list[Callable[[], None]] = field(default_factory=list)
@@ -129,6 +131,7 @@ class Components:
         self.archives.reset()
         self.queues.clear()
         self.topics.reset()
+        self.diagnosis.clear()
         for reset in self.on_reset:
             reset()
         self.add_faults()
@@ -276,10 +279,19 @@ def build_components(
             pruning=Pruning(infrastructure.buckets, events, clock, settings.topology, settings.retention),
             damage=tuple(damage),
             destinations=destinations,
+            diagnosis=_build_diagnosis(infrastructure, catalogue, clock, events, stack),
         )
         components.populate()
         components.add_faults()
         yield components
+
+
+def _build_diagnosis(
+    infrastructure: Infrastructure, catalogue: Catalogue, clock: Clock, events: Events, stack: ExitStack
+) -> DiagnosisService:
+    if infrastructure.recorder is not None:
+        stack.enter_context(events.subscribed(infrastructure.recorder.strikes.note_event))
+    return DiagnosisService(infrastructure.recorder, catalogue, clock, events)
 
 
 def _build_access(settings: Settings, events: Events, infrastructure: Infrastructure) -> StreamAccess:

@@ -31,6 +31,7 @@ from emulator.listeners.control.access import AccessResources
 from emulator.listeners.control.audit import AuditResources
 from emulator.listeners.control.buckets import BucketResources
 from emulator.listeners.control.chaos import ChaosResources
+from emulator.listeners.control.diagnosis import DiagnosisResources
 from emulator.listeners.control.events import EventResources
 from emulator.listeners.control.faults import FaultResources
 from emulator.listeners.control.live_answers import LiveAnswers
@@ -105,6 +106,8 @@ class Embedded:
             self.components.archives.start()
             self._stack.push_async_callback(asyncio.to_thread, self.components.pruning.close)
             self.components.pruning.start()
+            self._stack.push_async_callback(asyncio.to_thread, self.components.diagnosis.close)
+            self.components.diagnosis.start()
             self.broker = self._build_broker()
             self._stack.push_async_callback(self.broker.stop)
             self.broker.start(os.environ)
@@ -238,6 +241,7 @@ class Embedded:
             StateResources(self, VERSION, components.clock, components.events, self._live),
             StreamResources(components.streams, components.catalogue),
             ReaderResources(components.streams, components.catalogue),
+            DiagnosisResources(components.diagnosis),
             MessageResources(lambda: components.index, components.events),
             SendResources(self._put_record, components.catalogue),
             SequenceResources(components.index),

@@ -12,6 +12,7 @@ from emulator.buckets.moto_buckets import OWN_AGENT, Buckets
 from emulator.buckets.service import BucketService
 from emulator.clock import Clock
 from emulator.destinations import Destinations
+from emulator.diagnosis.recorder import Recorder
 from emulator.events import Events
 from emulator.http.asgi import App
 from emulator.kinesis import Engine, Scope
@@ -44,7 +45,7 @@ class Infrastructure:
 
     ``index`` and ``positions`` are the files of the message index and of the checkpoints, or None where
     nothing outlasts the process. A reset may delete the streams and buckets when ``owned``. ``notes``
-    gives hints for people.
+    gives hints for people. The ``recorder`` has what clients did; None where an upstream has the streams.
     """
 
     streams: StreamService
@@ -59,6 +60,7 @@ class Infrastructure:
     index: Path | None
     positions: Path | None
     owned: bool
+    recorder: Recorder | None = None
 
 
 @contextmanager
@@ -87,6 +89,7 @@ def own_infrastructure(
     store.on_open["s3"] = buckets.make
     buckets.forget = store.clear
     backend = EngineBackend(engine, clock)
+    recorder = Recorder(clock)
     calls = MotoCalls(destinations, events)
 
     def keep(service: str, environ: Mapping[str, Any]) -> AbstractContextManager[None]:
@@ -108,6 +111,7 @@ def own_infrastructure(
             access=access,
             reset=reset,
             calls=calls,
+            recorder=recorder,
         )
 
     def set_endpoint(url: str, token: str | None) -> None:
@@ -127,6 +131,7 @@ def own_infrastructure(
             index=directory.index if directory else None,
             positions=directory.positions if directory else None,
             owned=True,
+            recorder=recorder,
         )
     finally:
         calls.close()

@@ -14,6 +14,7 @@ from emulator.journal import SEGMENT_BYTES, DamagedLogError
 from emulator.kinesis import fast, iterators
 from emulator.kinesis.errors import KinesisError, internal_failure
 from emulator.kinesis.limits import Relaxed, Strict
+from emulator.kinesis.onlooker import NOBODY, Onlooker
 from emulator.kinesis.operations import OPERATIONS, Operation
 from emulator.kinesis.packing import Packing
 from emulator.kinesis.reading_views import reading_views
@@ -88,30 +89,38 @@ class Engine:
         subscription: Subscription = self.call("SubscribeToShard", request, scope)["EventStream"]
         return subscription
 
-    def put_records_json(self, body: bytes, scope: Scope, watched: Container[str] = ()) -> bytes:
+    def put_records_json(
+        self, body: bytes, scope: Scope, watched: Container[str] = (), onlooker: Onlooker = NOBODY
+    ) -> bytes:
         """Run PutRecords from JSON to JSON.
 
         Raises ``KinesisError``; ``NotFastError`` for a request that ``call`` has to judge, and for one whose
-        stream is ``watched``.
+        stream is ``watched``. The ``onlooker`` is told of what was done.
         """
-        return self._run(lambda: fast.put_records(self._registry, body, scope, watched))
+        return self._run(lambda: fast.put_records(self._registry, body, scope, watched, onlooker))
 
-    def put_record_json(self, body: bytes, scope: Scope, watched: Container[str] = ()) -> bytes:
+    def put_record_json(
+        self, body: bytes, scope: Scope, watched: Container[str] = (), onlooker: Onlooker = NOBODY
+    ) -> bytes:
         """Run PutRecord from JSON to JSON.
 
         Raises ``KinesisError``; ``NotFastError`` for a request that ``call`` has to judge, and for one whose
-        stream is ``watched``.
+        stream is ``watched``. The ``onlooker`` is told of what was done.
         """
-        return self._run(lambda: fast.put_record(self._registry, body, scope, watched))
+        return self._run(lambda: fast.put_record(self._registry, body, scope, watched, onlooker))
 
-    def get_records_json(self, body: bytes, scope: Scope, watched: Container[str] = ()) -> bytes:
+    def get_records_json(
+        self, body: bytes, scope: Scope, watched: Container[str] = (), onlooker: Onlooker = NOBODY
+    ) -> bytes:
         """Run GetRecords from JSON to JSON.
 
         Raises ``KinesisError``; ``NotFastError`` for a request that ``call`` has to judge, and for one whose
-        stream is ``watched``.
+        stream is ``watched``. The ``onlooker`` is told of what was done.
         """
         # Rendered outside of the lock: joining 10 MiB must not hold up the writers.
-        return fast.render(*self._run(lambda: fast.get_records(self._registry, body, scope, watched)))
+        return fast.render(
+            *self._run(lambda: fast.get_records(self._registry, body, scope, watched, onlooker))
+        )
 
     def on_records(self, callback: OnRecords) -> Callable[[], None]:
         """Call ``callback(stream name, shard id)`` after records arrive or a shard closes or is deleted.

@@ -17,6 +17,7 @@ from emulator.kinesis.entries import Entry, Written
 from emulator.kinesis.errors import KinesisError, NotFastError
 from emulator.kinesis.iterator_reads import Located, locate, read_on
 from emulator.kinesis.iterators import ShardIterator
+from emulator.kinesis.onlooker import NOBODY, Onlooker
 from emulator.kinesis.reads import Fetched, child_shards
 from emulator.kinesis.scope import Scope
 from emulator.kinesis.stored_records import array
@@ -62,7 +63,9 @@ _decode_put_record = msgspec.json.Decoder(_PutRecord).decode
 _decode_get_records = msgspec.json.Decoder(_GetRecords).decode
 
 
-def put_records(registry: Registry, body: bytes, scope: Scope, watched: Container[str]) -> bytes:
+def put_records(
+    registry: Registry, body: bytes, scope: Scope, watched: Container[str], onlooker: Onlooker = NOBODY
+) -> bytes:
     """Run PutRecords from JSON to JSON. Raises ``NotFastError`` and InternalFailure."""
     if len(body) > _MAX_BODY_BYTES:
         raise NotFastError
@@ -70,13 +73,17 @@ def put_records(registry: Registry, body: bytes, scope: Scope, watched: Containe
         request = _decode_put_records(body)
     except msgspec.DecodeError as error:
         raise NotFastError from error
-    written, stream = _write(registry, request, list(request.Records), scope, watched)
+    entries: list[Entry] = list(request.Records)
+    written, stream = _write(registry, request, entries, scope, watched)
+    onlooker.note_written("PutRecords", stream, entries, written)
     written.raise_when_none_is_stored()
     answers = ",".join(written.answers)
     return f'{{"FailedRecordCount":{written.failed},"Records":[{answers}]{_encryption(stream)}}}'.encode()
 
 
-def put_record(registry: Registry, body: bytes, scope: Scope, watched: Container[str]) -> bytes:
+def put_record(
+    registry: Registry, body: bytes, scope: Scope, watched: Container[str], onlooker: Onlooker = NOBODY
+) -> bytes:
     """Run PutRecord from JSON to JSON. Raises ``NotFastError`` and InternalFailure."""
     if len(body) > _MAX_BODY_BYTES:
         raise NotFastError
@@ -86,12 +93,13 @@ def put_record(registry: Registry, body: bytes, scope: Scope, watched: Container
         raise NotFastError from error
     entry = Entry(request.Data, request.PartitionKey, request.ExplicitHashKey)
     written, stream = _write(registry, request, [entry], scope, watched)
+    onlooker.note_written("PutRecord", stream, [entry], written)
     written.raise_first()
     return f"{written.answers[0][:-1]}{_encryption(stream)}}}".encode()
 
 
 def get_records(
-    registry: Registry, body: bytes, scope: Scope, watched: Container[str]
+    registry: Registry, body: bytes, scope: Scope, watched: Container[str], onlooker: Onlooker = NOBODY
 ) -> tuple[Located, Fetched, ShardIterator | None]:
     """GetRecords as far as it needs the lock: what to ``render``. Raises ``NotFastError``.
 
@@ -104,7 +112,13 @@ def get_records(
         raise NotFastError from error
     if located.stream.name in watched:
         raise NotFastError
-    return located, *read_on(registry, located, request.Limit)
+    try:
+        fetched, following = read_on(registry, located, request.Limit)
+    except KinesisError as error:
+        onlooker.note_refused_read(located, error.code)
+        raise
+    onlooker.note_read(located, fetched, following)
+    return located, fetched, following
 
 
 def render(located: Located, fetched: Fetched, following: ShardIterator | None) -> bytes:

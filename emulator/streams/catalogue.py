@@ -32,7 +32,7 @@ class Catalogue:
     ) -> None:
         self._streams = streams
         self._amqp = amqp
-        self._copies = copies
+        self.copies = copies
         self.home = home
 
     def list_streams(self) -> Iterator[ListedStream]:
@@ -91,7 +91,7 @@ class Catalogue:
     def _list_indexed(self) -> Iterator[tuple[ShardKey, StreamService, str, ShardView]]:
         """Yield the shards to index, with the service that has each and its stream's name there."""
         for label, _, view in self.list_streams():
-            if label not in self._copies:
+            if label not in self.copies:
                 for shard in view.shards:
                     yield ShardKey(label, shard.id, view.generation), self._streams, view.name, shard
         for view in self._amqp.streams(self.home):

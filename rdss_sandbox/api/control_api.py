@@ -8,6 +8,7 @@ from typing import Any, Final
 from rdss_sandbox.api.access import Access
 from rdss_sandbox.api.audit import AuditLog, AuditMessages
 from rdss_sandbox.api.buckets import Buckets
+from rdss_sandbox.api.diagnosis import ClientDiagnosis
 from rdss_sandbox.api.endpoint import Mode, Subject
 from rdss_sandbox.api.events import Events
 from rdss_sandbox.api.faults import Chaos, Faults
@@ -28,6 +29,7 @@ class ControlApi(
     Sending[Mode],
     Sequences[Mode],
     Events[Mode],
+    ClientDiagnosis[Mode],
     Faults[Mode],
     Buckets[Mode],
     AuditLog[Mode],
@@ -76,6 +78,7 @@ SUBJECTS: Final[dict[type[Subject[Any]], str]] = {
     Sending: "client",
     Sequences: "client",
     Events: "client",
+    ClientDiagnosis: "client",
     Faults: "client",
     Chaos: "client.chaos",
     Access: "client.access",

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from emulator.diagnosis.recorder import Recorder
 from emulator.events import Events
 from emulator.http.asgi import HttpScope, Receive, Send, answer, whole_body
 from emulator.listeners.aws.access_policy import AWS_HEALTH_PATHS
@@ -31,7 +32,8 @@ class AwsApp:
     Kinesis requests go through ``interceptors`` (read for each request) to ``backend``, all others to moto.
     ``version`` is in the health answer. ``prepare_services`` is called before moto's first request, ``reset``
     when a client resets moto's server. ``access`` restricts access keys, by default none. ``calls`` makes
-    moto's own HTTP calls. ``keep`` surrounds moto's answer to a request, and stores what that changes.
+    moto's own HTTP calls. ``keep`` surrounds moto's answer to a request, and stores what that changes. A
+    ``recorder`` writes down what clients of Kinesis do.
     """
 
     def __init__(
@@ -46,8 +48,10 @@ class AwsApp:
         reset: Callable[[], object] = lambda: None,
         calls: MotoCalls | None = None,
         keep: Keep = keep_nothing,
+        recorder: Recorder | None = None,
     ) -> None:
-        self._kinesis = KinesisHandler(backend, interceptors, events, access or StreamAccess(events))
+        access = access or StreamAccess(events)
+        self._kinesis = KinesisHandler(backend, interceptors, events, access, recorder)
         self._new_moto = partial(_moto_services, events, prepare_services, calls, keep)
         self._moto: MotoServices | None = None
         self._version = version

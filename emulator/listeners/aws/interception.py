@@ -9,13 +9,14 @@ from typing import Any, Final, Protocol, TypeAlias
 
 import msgspec
 
+from emulator.kinesis.onlooker import Onlooker
 from emulator.kinesis.scope import Scope, consumer_of, stream_of
 
 Request: TypeAlias = dict[str, Any]
 Response: TypeAlias = dict[str, Any]
 Proceed: TypeAlias = Callable[[Request], Awaitable[Response]]
-FastPath: TypeAlias = Callable[[bytes, Scope, Container[str]], bytes]
-"""The body, the caller's scope and the watched streams."""
+FastPath: TypeAlias = Callable[[bytes, Scope, Container[str], Onlooker], bytes]
+"""The body, the caller's scope, the watched streams, and who is told of what was done."""
 EventStream: TypeAlias = AsyncGenerator[tuple[str, Response], None]
 """The pairs (event type, event) of a response's ``EventStream`` member."""
 

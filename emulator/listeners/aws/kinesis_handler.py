@@ -11,6 +11,8 @@ from contextlib import aclosing
 from traceback import format_exception
 from typing import NamedTuple
 
+from emulator.clock import stopwatch
+from emulator.diagnosis.recorder import ClientRecord, Recorder
 from emulator.events import Events
 from emulator.http.asgi import (
     BodyTooLongError,
@@ -25,6 +27,7 @@ from emulator.http.asgi import (
     whole_body,
 )
 from emulator.kinesis.errors import KinesisError, NotFastError
+from emulator.kinesis.onlooker import NOBODY
 from emulator.kinesis.scope import Scope
 from emulator.listeners.aws import eventstream
 from emulator.listeners.aws.credentials import (
@@ -40,6 +43,8 @@ from emulator.listeners.aws.interception import (
     Backend,
     EventStream,
     Interceptor,
+    Request,
+    Response,
     call_through,
     watched_streams,
 )
@@ -84,11 +89,20 @@ class _Subscription(NamedTuple):
 
 
 class KinesisHandler:
-    """Answers Kinesis requests in the protocol that they came in."""
+    """Answers Kinesis requests in the protocol that they came in.
+
+    A ``recorder`` writes down what clients do.
+    """
 
     def __init__(
-        self, backend: Backend, interceptors: Sequence[Interceptor], events: Events, access: StreamAccess
+        self,
+        backend: Backend,
+        interceptors: Sequence[Interceptor],
+        events: Events,
+        access: StreamAccess,
+        recorder: Recorder | None = None,
     ) -> None:
+        self._recorder = recorder
         self._backend = backend
         self._access = access
         self._interceptors = interceptors
@@ -134,7 +148,8 @@ class KinesisHandler:
             return None
         watched = watched_streams(self._interceptors, call.operation)
         try:
-            return _Answer(200, JSON_1_1, fast(call.body, _scope(caller), watched))
+            body = fast(call.body, _scope(caller), watched, self._record_of(call, caller) or NOBODY)
+            return _Answer(200, JSON_1_1, body)
         except NotFastError:
             return None
 
@@ -148,16 +163,36 @@ class KinesisHandler:
         operation = _known_operation(call)
         _authenticate(call)
         request = protocol.read(call.body, operation.request) if operation.request else {}
-        if operation.request:
-            check(request, operation.request)
-        caller = caller_of(call.headers.get(b"authorization"), call.query)
-        scope = _scope(caller)
-        self._access.check(caller, call.operation, request, scope)
-        response = await call_through(self._interceptors, self._backend, call.operation, request, scope)
+        response = await self._call(call, operation, request)
         if "EventStream" in response:
             return _Subscription(protocol, response["EventStream"])
         body = protocol.write(response, operation.response) if operation.response else b""
         return _Answer(200, protocol.content_type, body)
+
+    async def _call(self, call: _Call, operation: Operation, request: Request) -> Response:
+        caller = caller_of(call.headers.get(b"authorization"), call.query)
+        scope = _scope(caller)
+        record = self._record_of(call, caller)
+        asked = stopwatch()
+        try:
+            if operation.request:
+                check(request, operation.request)
+            self._access.check(caller, call.operation, request, scope)
+            response = await call_through(self._interceptors, self._backend, call.operation, request, scope)
+        except KinesisError as error:
+            if record is not None:
+                record.note_refusal(call.operation, request, error.code, asked)
+            raise
+        if record is not None:
+            record.note_answer(call.operation, request, response, asked)
+            if "EventStream" in response:
+                return {**response, "EventStream": record.follow(request, response["EventStream"])}
+        return response
+
+    def _record_of(self, call: _Call, caller: Caller | None) -> ClientRecord | None:
+        if self._recorder is None:
+            return None
+        return self._recorder.find(caller.access_key if caller else "", call.headers.get(b"user-agent", b""))
 
     def _failure(self, operation: str, error: Exception, protocol: WireProtocol | None) -> _Answer:
         trace = "".join(format_exception(error))

@@ -1,0 +1,41 @@
+"""Who is calling: the identity of a client, from what its requests say."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+_APPLICATION = re.compile(r"(?:^|\s)app/(\S+)")
+_KCL = re.compile(r"amazon-kinesis-client[\w.-]*", re.IGNORECASE)
+_AIOBOTOCORE = re.compile(r"aiobotocore/\S+")
+_LONGEST = 80
+
+
+class Identity(NamedTuple):
+    """What tells clients apart. ``agent`` is the SDK; ``consumer`` the ARN of a registered consumer."""
+
+    access_key: str
+    application: str
+    agent: str
+    consumer: str = ""
+
+    @property
+    def name(self) -> str:
+        """A name for people: ``my-consumer (Boto3/1.40.0)``, and for fan-out the consumer's name."""
+        if self.consumer:
+            return f"{self.consumer.rpartition('/')[2].partition(':')[0]} (consumer)"
+        key = "/".join(filter(None, (self.access_key, self.application))) or "anonymous"
+        return f"{key} ({self.agent})" if self.agent else key
+
+
+def identify(access_key: str, user_agent: str, consumer: str = "") -> Identity:
+    """Read the identity from an access key's id and a User-Agent header.
+
+    Of the header only the SDK and the application id count: the rest may differ from call to call.
+    """
+    application = _APPLICATION.search(user_agent)
+    library = _KCL.search(user_agent) or _AIOBOTOCORE.search(user_agent)
+    agent = library[0] if library else user_agent.partition(" ")[0]
+    return Identity(
+        access_key[:_LONGEST], application[1][:_LONGEST] if application else "", agent[:_LONGEST], consumer
+    )

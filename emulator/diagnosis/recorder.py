@@ -1,0 +1,415 @@
+"""The recorder: it writes down what each client of the AWS port does, as the client sees it.
+
+    fast path (bytes)  --> note_read, note_written     a few attributes of one object a call
+    full path (shapes) --> note_answer, note_refusal   whatever a fault, CBOR or an error leads through
+
+Memory is bounded: ``MOST_CLIENTS`` clients, ``MOST_SHARDS`` pairs of a client and a shard with the last
+``MOST_RUNS`` runs of reads each (some 2 kB a run at most), and 2,000 refusals a client. What is quiet for
+longest is forgotten first, and no rule then judges reads of its stream.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import AsyncGenerator, Hashable, Iterable
+from contextlib import aclosing
+from typing import Any, Final, NamedTuple, TypeAlias
+
+from pybase64 import b64decode, b64encode_as_string
+
+from emulator.clock import Clock, stopwatch
+from emulator.diagnosis.clients import Identity, identify
+from emulator.diagnosis.refused_records import RefusedRecords
+from emulator.diagnosis.shard_record import Run, ShardRecord
+from emulator.diagnosis.strikes import Strikes
+from emulator.kinesis import KinesisError, iterators
+from emulator.kinesis.entries import Entry, Written
+from emulator.kinesis.iterator_reads import Located
+from emulator.kinesis.iterators import ShardIterator
+from emulator.kinesis.reads import Fetched
+from emulator.kinesis.scope import consumer_of, stream_of
+from emulator.kinesis.sequence_numbers import Position, position
+from emulator.kinesis.stream import Stream
+from rdss_sandbox.shapes.recorded_exchange import Client, RefusedAttempt
+from schemas.peek import peek
+
+MOST_CLIENTS: Final = 256
+MOST_SHARDS: Final = 10_000
+_MOST_ALIASES: Final = 4_096
+_MOST_TURNS: Final = 1_000
+_EXPIRED: Final = "ExpiredIteratorException"
+_PUTS: Final = frozenset({"PutRecord", "PutRecords"})
+_NUMBER: Final = slice(len('{"SequenceNumber":"'), len('{"SequenceNumber":"') + 56)
+"""Where the sequence number is in an answer of the fast path."""
+
+Shape: TypeAlias = dict[str, Any]
+
+
+class _Refused(NamedTuple):
+    """A call that was refused: to what, with which code, when it was asked (real moment), by which fault."""
+
+    operation: str
+    stream: str
+    code: str
+    asked: float
+    fault: str = ""
+
+
+class WritingRecord:
+    """What one client put on one stream."""
+
+    __slots__ = ("calls", "first", "last", "records")
+
+    def __init__(self, first: float) -> None:
+        self.first = self.last = first
+        self.calls = self.records = 0
+
+
+class ClientRecord:
+    """What one client does. It looks on at the fast paths."""
+
+    def __init__(self, recorder: Recorder, identity: Identity) -> None:
+        self.identity = identity
+        self.name = identity.name
+        self.calls = 0
+        self.first = self.last = recorder.clock.time()
+        self.shards: dict[tuple[int, ...], ShardRecord] = {}
+        self.writings: dict[int, WritingRecord] = {}
+        self.refused = RefusedRecords()
+        self._recorder = recorder
+        self._clock = recorder.clock
+
+    # -- the fast paths
+
+    def note_read(self, located: Located, fetched: Fetched, following: ShardIterator | None, /) -> None:
+        """GetRecords on the fast path."""
+        used = located.iterator
+        at = self._clock.time()
+        self.calls += 1
+        self.last = at
+        run = self._find_run(used, located.stream.name, at)
+        run.held, run.used = following, used
+        moment = stopwatch()
+        run.note_read(fetched.reached, at, moment, records=bool(fetched.parts))
+        if following is None:
+            run.end()
+        if self.refused.open:
+            self.refused.accept(used, moment)
+
+    def note_refused_read(self, located: Located, code: str, /) -> None:
+        """GetRecords was throttled on the fast path."""
+        moment = stopwatch()
+        self._refuse(located.iterator, _Refused("GetRecords", located.stream.name, code, moment))
+
+    def note_written(self, operation: str, stream: Stream, entries: list[Entry], written: Written, /) -> None:
+        """PutRecord or PutRecords on the fast path."""
+        number = stream.state.number
+        self._note_writing(number, len(entries) - written.failed)
+        if self._recorder.last_writer.get(number) is not self and not written.failed:
+            place = position(written.answers[0][_NUMBER])
+            if place is not None:
+                self._recorder.note_turn(number, place, self)
+        if written.failed or self.refused.open:
+            moment = stopwatch()
+            code = written.error[0] if written.error else ""
+            failed = [bool(written.failed) and '"ErrorCode"' in answer for answer in written.answers]
+            for entry, lost in zip(entries, failed, strict=True):
+                key = (entry.PartitionKey, entry.Data)
+                if lost:
+                    data = b64decode(entry.Data)
+                    call = _Refused(operation, stream.name, code, moment)
+                    self._refuse(key, call, data, batch=operation == "PutRecords")
+                else:
+                    self.refused.accept(key, moment)
+
+    # -- the full path
+
+    def note_answer(self, operation: str, request: Shape, response: Shape, asked: float) -> None:
+        """Note a call that was answered, with its shapes. ``asked`` is the moment when it came."""
+        self.calls += 1
+        self.last = at = self._clock.time()
+        if operation == "GetShardIterator":
+            self._note_iterator(request, response, at)
+        elif operation == "GetRecords":
+            self._note_records(request, response, at, asked)
+        elif operation in _PUTS:
+            self._note_put(operation, request, response, asked)
+
+    def note_refusal(self, operation: str, request: Shape, code: str, asked: float) -> None:
+        """Note a call that was refused with an error code, or cut off."""
+        self.calls += 1
+        self.last = self._clock.time()
+        if operation == "GetRecords":
+            token = request.get("ShardIterator", "")
+            used = _read_token(token)
+            record = self._find_record(used, token)
+            stream = record.stream if record else ""
+            fault = self._recorder.strikes.find_refusing(stream, asked)
+            if code == _EXPIRED and record is not None:
+                used = used or ShardIterator(record.number, record.index, record.runs[-1].position, 0)
+                record.note_expired(used, self.last, stopwatch(), fault)
+            else:
+                self._refuse(used or token, _Refused(operation, stream, code, asked, fault))
+        elif operation in _PUTS:
+            stream = _stream_named(request)
+            fault = self._recorder.strikes.find_refusing(stream, asked)
+            for entry in request.get("Records", (request,)):
+                # A refused request may lack what it has to have.
+                if data := entry.get("Data"):
+                    self._refuse(_key(entry), _Refused(operation, stream, code, asked, fault), data)
+
+    async def follow(
+        self, request: Shape, events: AsyncGenerator[tuple[str, Shape], None]
+    ) -> AsyncGenerator[tuple[str, Shape], None]:
+        """Note the events of SubscribeToShard as they pass."""
+        fan = self._recorder.find_consumer(self.identity.access_key, request["ConsumerARN"])
+        run: Run | None = None
+        async with aclosing(events):
+            async for kind, event in events:
+                if kind == "SubscribeToShardEvent":
+                    run = fan.note_event(request, event, run)
+                yield kind, event
+
+    def note_event(self, request: Shape, event: Shape, run: Run | None) -> Run | None:
+        """Note an event of a subscription, whose run is ``run`` after the first event."""
+        at = self.last = self._clock.time()
+        self.calls += run is None
+        numbers = [position(each["SequenceNumber"]) for each in event.get("Records", ())]
+        passed = position(event.get("ContinuationSequenceNumber") or "")
+        places = [each for each in (*numbers, passed) if each is not None]
+        if not places:
+            if run is not None and event.get("ChildShards"):
+                run.end()
+            return run
+        if run is None:
+            first = numbers[0].ordinal if numbers and numbers[0] else places[-1].ordinal + 1
+            consumer = consumer_of(request["ConsumerARN"])
+            name = consumer.stream_arn.rpartition("/")[2] if consumer else ""
+            run = Run(request["StartingPosition"]["Type"], first, None, at, stopwatch())
+            self._record_of(places[0].stream, _shard_index(places[0]), name).begin(run, at)
+        run.note_read(max(each.ordinal for each in places) + 1, at, stopwatch(), records=bool(numbers))
+        run.recent.clear()  # events are pushed: they are no reads of the client's
+        if event.get("ChildShards"):
+            run.end()
+        return run
+
+    # -- inside
+
+    def _find_run(self, used: ShardIterator, stream: str, at: float) -> Run:
+        record = self.shards.get(used[:2])
+        if record is not None:
+            run = record.runs[-1]
+            if run.held == used or (found := record.find(used)) is None:
+                return run if run.held == used else self._begin_unknown(record, used, at)
+            return found
+        return self._begin_unknown(self._record_of(used.stream, used.shard, stream), used, at)
+
+    def _begin_unknown(self, record: ShardRecord, used: ShardIterator, at: float) -> Run:
+        """Begin a run of which the first iterator was not seen, or was forgotten."""
+        run = Run("", used.ordinal, used, at, stopwatch())
+        record.begin(run, at)
+        return run
+
+    def _record_of(self, number: int, index: int, stream: str) -> ShardRecord:
+        record = self.shards.get((number, index))
+        if record is None:
+            self._recorder.make_room()
+            record = self.shards[number, index] = ShardRecord(number, index, stream)
+        return record
+
+    def _find_record(self, used: ShardIterator | None, token: str) -> ShardRecord | None:
+        if used is not None:
+            return self.shards.get(used[:2])
+        return next(
+            (each for each in self.shards.values() if any(run.token == token for run in each.runs)), None
+        )
+
+    def _note_iterator(self, request: Shape, response: Shape, at: float) -> None:
+        given = _read_token(response["ShardIterator"])
+        if given is not None:
+            record = self._record_of(given.stream, given.shard, _stream_named(request))
+            run = Run(request["ShardIteratorType"], given.ordinal, given, at, stopwatch())
+            record.begin(run, at)
+
+    def _note_records(self, request: Shape, response: Shape, at: float, asked: float) -> None:
+        token, following = request["ShardIterator"], response.get("NextShardIterator")
+        used, held = _read_token(token), _read_token(following or "")
+        record = self._find_record(used, token)
+        if record is None:
+            if used is None:
+                return
+            run = self._find_run(used, "", at)
+        else:
+            found = record.find(used) if used else next(run for run in record.runs if run.token == token)
+            run = found or self._begin_unknown(
+                record, used or ShardIterator(record.number, record.index, 1, 0), at
+            )
+        given = [position(each["SequenceNumber"]) for each in response["Records"]]
+        places = [each.ordinal + 1 for each in given if each is not None]
+        if held is not None and not places:
+            places = [held.ordinal]
+        run.held, run.used, run.token = held, used or run.used, following or ""
+        run.note_read(max(places, default=run.position), at, stopwatch(), records=bool(given))
+        if not following:
+            run.end()
+        self.refused.accept(used or token, asked)
+
+    def _note_put(self, operation: str, request: Shape, response: Shape, asked: float) -> None:
+        entries = request.get("Records", (request,))
+        answers = response.get("Records", (response,))
+        stream = _stream_named(request)
+        failed = [each.get("ErrorCode", "") for each in answers]
+        places = [position(each.get("SequenceNumber") or "") for each in answers]
+        if (place := next(filter(None, places), None)) is not None:
+            self._note_writing(place.stream, sum(not each for each in failed))
+            self._recorder.note_turn(place.stream, place, self)
+        if not any(failed) and not self.refused.open:
+            return
+        fault = self._recorder.strikes.find_refusing(stream, asked) if any(failed) else ""
+        for entry, code in zip(entries, failed, strict=False):
+            if code:
+                data: bytes = entry["Data"]
+                call = _Refused(operation, stream, code, asked, fault)
+                self._refuse(_key(entry), call, data, batch=operation == "PutRecords")
+            else:
+                self.refused.accept(_key(entry), asked)
+
+    def _note_writing(self, number: int, records: int) -> None:
+        at = self._clock.time()
+        writing = self.writings.get(number)
+        if writing is None:
+            writing = self.writings[number] = WritingRecord(at)
+        writing.calls += 1
+        writing.records += records
+        self.calls += 1
+        self.last = writing.last = at
+
+    def _refuse(self, key: Hashable, call: _Refused, data: bytes = b"", *, batch: bool = False) -> None:
+        at, moment = self._clock.time(), stopwatch()
+        self.refused.forget_old(moment)
+        refusal = RefusedAttempt(
+            self.name,
+            call.stream,
+            call.operation,
+            call.code,
+            at,
+            fault=call.fault,
+            batch=batch,
+            message_id=peek(data).message_id if data else None,
+            bytes=len(data),
+        )
+        self.refused.refuse(key, refusal, call.asked, moment)
+
+
+class Recorder:
+    """The records of every client. Used from the event loop of the AWS port; read from any thread."""
+
+    def __init__(self, clock: Clock) -> None:
+        self.clock = clock
+        self.strikes = Strikes()
+        self.last_writer: dict[int, ClientRecord] = {}
+        self.forgotten: set[int] = set()
+        """The numbers of the streams of which reads were forgotten."""
+        self._clients: dict[Identity, ClientRecord] = {}
+        self._aliases: dict[tuple[str, bytes], ClientRecord] = {}
+        self._turns: dict[int, deque[tuple[Position, str]]] = {}
+
+    def find(self, access_key: str, user_agent: bytes) -> ClientRecord:
+        """The record of the client with this access key's id and User-Agent header."""
+        alias = (access_key, user_agent)
+        known = self._aliases.get(alias)
+        if known is None:
+            if len(self._aliases) >= _MOST_ALIASES:
+                self._aliases.clear()
+            known = self._aliases[alias] = self._find(identify(access_key, user_agent.decode("latin-1")))
+        return known
+
+    def find_consumer(self, access_key: str, arn: str) -> ClientRecord:
+        """The record of a consumer that is registered for enhanced fan-out."""
+        return self._find(identify(access_key, "", arn))
+
+    def note_turn(self, number: int, place: Position, client: ClientRecord) -> None:
+        """Note that from this record on it is this client that writes to a stream."""
+        if self.last_writer.get(number) is not client:
+            self.last_writer[number] = client
+            self._turns.setdefault(number, deque(maxlen=_MOST_TURNS)).append((place, client.name))
+
+    def find_writers(self, number: int, place: Position) -> tuple[str, ...]:
+        """The clients that may have put a record; empty for none known, more than one where it is not clear.
+
+        Writers are told apart by the time of arrival, and within a millisecond by the order in a shard.
+        """
+        found: tuple[str, ...] = ()
+        for began, name in tuple(self._turns.get(number, ())):
+            if began.arrival > place.arrival:
+                break
+            if began.arrival < place.arrival or began.prefix == place.prefix:
+                found = (name,) if began.arrival < place.arrival or began.ordinal <= place.ordinal else found
+            else:
+                found = (*found, name)
+        return tuple(dict.fromkeys(found))
+
+    def make_room(self) -> None:
+        """Forget the tenth of the shards that are quiet for longest, when there are too many."""
+        records = [
+            (each.last, client, key) for client in self.clients() for key, each in client.shards.items()
+        ]
+        if len(records) < MOST_SHARDS:
+            return
+        records.sort(key=lambda found: found[0])
+        for _, client, key in records[: MOST_SHARDS // 10]:
+            del client.shards[key]
+            self.forgotten.add(key[0])
+
+    def clients(self) -> list[ClientRecord]:
+        """Every client's record."""
+        return list(self._clients.values())
+
+    def list_clients(self) -> Iterable[Client]:
+        """Every client, as rules see it."""
+        return [
+            Client(each.name, *each.identity, each.calls, each.first, each.last) for each in self.clients()
+        ]
+
+    def clear(self) -> None:
+        """Forget everything."""
+        self._clients.clear()
+        self._aliases.clear()
+        self._turns.clear()
+        self.last_writer.clear()
+        self.forgotten.clear()
+        self.strikes.clear()
+
+    def _find(self, identity: Identity) -> ClientRecord:
+        known = self._clients.get(identity)
+        if known is None:
+            if len(self._clients) >= MOST_CLIENTS:
+                quiet = min(self._clients.values(), key=lambda each: each.last)
+                self.forgotten |= {number for number, _ in quiet.shards}
+                del self._clients[quiet.identity]
+                self._aliases = {alias: each for alias, each in self._aliases.items() if each is not quiet}
+            known = self._clients[identity] = ClientRecord(self, identity)
+        return known
+
+
+def _read_token(token: str) -> ShardIterator | None:
+    """What a shard iterator of the engine's holds, expired or not; None for another's."""
+    try:
+        return iterators.read(token, now=0)
+    except KinesisError:
+        return None
+
+
+def _stream_named(request: Shape) -> str:
+    named = request.get("StreamName")
+    found = None if named else stream_of(request.get("StreamARN") or "")
+    return named or (found[1] if found else "")
+
+
+def _shard_index(place: Position) -> int:
+    return int(place.prefix[12:18])
+
+
+def _key(entry: Shape) -> tuple[str | None, str]:
+    """What a record that was put is known by when it comes again, on the fast path too."""
+    return entry.get("PartitionKey"), b64encode_as_string(entry["Data"])

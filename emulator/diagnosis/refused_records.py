@@ -1,0 +1,93 @@
+"""What a client was refused, until it comes again: records that were put, and iterators to read with.
+
+Records are known by a digest of key and data. They are looked for in later calls only while the client owes
+some, so that a client that is never refused costs nothing.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Hashable
+from typing import Final
+
+from rdss_sandbox.shapes.recorded_exchange import RefusedAttempt
+
+MOST: Final = 2_000
+_FORGOTTEN_SECONDS: Final = 300.0
+_MOST_PAUSES: Final = 20
+
+
+class _Refused:
+    __slots__ = ("first", "last", "pauses", "settled")
+
+    def __init__(self, first: RefusedAttempt, last: float) -> None:
+        self.first = first
+        self.last = last
+        self.pauses: list[float] = []
+        self.settled = False
+
+
+class RefusedRecords:
+    """The refusals of one client. ``open`` counts those that did not come again; moments are real seconds."""
+
+    def __init__(self) -> None:
+        self._open: OrderedDict[Hashable, _Refused] = OrderedDict()
+        self._closed: OrderedDict[int, _Refused] = OrderedDict()
+        self._count = 0
+
+    @property
+    def open(self) -> int:
+        return len(self._open)
+
+    def refuse(self, key: Hashable, refusal: RefusedAttempt, asked: float, answered: float) -> None:
+        """Note a refusal of what ``key`` identifies, in a call from ``asked`` to ``answered``."""
+        known = self._open.get(key)
+        if known is None:
+            self._open[key] = _Refused(refusal, answered)
+            if len(self._open) > MOST:
+                self._close(self._open.popitem(last=False)[1])
+            return
+        if len(known.pauses) < _MOST_PAUSES:
+            known.pauses.append(asked - known.last)
+        known.last = answered
+
+    def accept(self, key: Hashable, asked: float) -> None:
+        """Note that what ``key`` identifies was accepted."""
+        known = self._open.pop(key, None)
+        if known is None:
+            return
+        known.settled = True
+        if len(known.pauses) < _MOST_PAUSES:
+            known.pauses.append(asked - known.last)
+        self._close(known)
+
+    def forget_old(self, moment: float) -> None:
+        """Stop waiting for what did not come again for five minutes."""
+        while self._open and moment - next(iter(self._open.values())).last > _FORGOTTEN_SECONDS:
+            self._close(self._open.popitem(last=False)[1])
+
+    def snapshot(self) -> list[RefusedAttempt]:
+        """Every refusal that is remembered."""
+        refused = [*tuple(self._closed.values()), *tuple(self._open.values())]
+        return [
+            RefusedAttempt(
+                each.first.client,
+                each.first.stream,
+                each.first.operation,
+                each.first.code,
+                each.first.at,
+                tuple(each.pauses),
+                each.settled,
+                each.first.fault,
+                each.first.batch,
+                each.first.message_id,
+                each.first.bytes,
+            )
+            for each in refused
+        ]
+
+    def _close(self, refused: _Refused) -> None:
+        self._count += 1
+        self._closed[self._count] = refused
+        if len(self._closed) > MOST:
+            self._closed.popitem(last=False)

@@ -1,0 +1,69 @@
+"""An iterator that expired, and what the client did then."""
+
+from __future__ import annotations
+
+from emulator.diagnosis.rule import Harm, Judgement, Rule, Seen, count
+from rdss_sandbox.shapes.diagnosis import Step
+from rdss_sandbox.shapes.recorded_exchange import Exchange, Expiry, ShardReads
+
+LIFETIME_SECONDS = 300.0
+_PATIENCE_SECONDS = 30.0
+_TIMES_AGAIN = 2
+
+
+def judge(exchange: Exchange) -> Judgement:
+    """An expiry that a fault, or a clock set forward, caused is none of the client's; its reaction is."""
+    looked, seen = 0, []
+    for reads in exchange.reads:
+        for expiry in reads.expiries:
+            looked += 1
+            if (wrong := _find_wrong(exchange, reads, expiry)) is not None:
+                cause = f", by the fault {expiry.fault}" if expiry.fault else ""
+                seen.append(
+                    Seen(
+                        reads.client,
+                        reads.stream,
+                        expiry.at,
+                        f"{reads.client}'s iterator of {reads.shard} expired{cause}; {wrong}",
+                        {
+                            "record": expiry.ordinal,
+                            "idle": round(expiry.idle, 3),
+                            "again": expiry.again,
+                            "renewed": expiry.renewed,
+                        },
+                        reads.shard,
+                        (Step(expiry.at, f"the iterator expired{cause}"), Step(expiry.at, wrong)),
+                        (expiry.fault,) if expiry.fault else (),
+                    )
+                )
+    return Judgement(looked, tuple(seen))
+
+
+def _find_wrong(exchange: Exchange, reads: ShardReads, expiry: Expiry) -> str | None:
+    """What is wrong about an expiry, in words; other rules judge what was skipped or read again then."""
+    if expiry.again >= _TIMES_AGAIN:
+        return f"it was used {expiry.again} times more"
+    stream = exchange.stream(reads.stream)
+    shard = stream.shard(reads.shard) if stream is not None else None
+    waiting = shard.next - max(expiry.ordinal, shard.first) if shard is not None else 0
+    later = expiry.renewed is not None or any(each.began >= expiry.at for each in reads.readings)
+    if waiting > 0 and not later and exchange.taken - expiry.at >= _PATIENCE_SECONDS:
+        return f"the client asked for no other, and {count(waiting, 'record')} wait{'s' * (waiting == 1)}"
+    if not expiry.fault and expiry.idle >= LIFETIME_SECONDS:
+        return f"it was held for {expiry.idle:.0f} s, and one lives {LIFETIME_SECONDS:.0f} s"
+    return None
+
+
+RULE = Rule(
+    id="expired-iterator",
+    title="An iterator that expired",
+    harm=Harm.STALLS,
+    sign=(
+        "GetRecords answers ExpiredIteratorException to an iterator older than 300 real seconds; or the same "
+        "iterator comes again, or no other for 30 seconds while records wait."
+    ),
+    sentence="A shard iterator expires 5 minutes after it is returned to the requester.",
+    source="Amazon Kinesis Data Streams API Reference, GetRecords",
+    advice="Read more often than every five minutes, and after an expiry ask AFTER the last sequence number.",
+    judge=judge,
+)

@@ -1,0 +1,65 @@
+"""A retry that hits a throttle without pausing longer."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from statistics import median
+
+from emulator.diagnosis.rule import Harm, Judgement, Rule, Seen
+from rdss_sandbox.shapes.recorded_exchange import Exchange, RefusedAttempt
+
+_THROTTLES = frozenset(
+    {"ProvisionedThroughputExceededException", "LimitExceededException", "KMSThrottlingException"}
+)
+SHORT_SECONDS = 0.1
+_IN_A_ROW = 4
+_ENOUGH = 10
+_GROWTH = 1.5
+_LONG_ROW = 6
+_STEADY_SECONDS = 1.0
+
+
+def judge(exchange: Exchange) -> Judgement:
+    """Random pauses (full jitter) may be short once or twice, so that only many short ones tell."""
+    throttled: dict[tuple[str, str], list[RefusedAttempt]] = defaultdict(list)
+    for each in exchange.refusals:
+        if each.code in _THROTTLES and each.pauses:
+            throttled[each.client, each.stream].append(each)
+    seen = []
+    for (client, stream), refusals in throttled.items():
+        if (wrong := _find_wrong(refusals)) is not None:
+            faults = tuple(sorted({each.fault for each in refusals if each.fault}))
+            pauses = [[round(pause, 3) for pause in each.pauses] for each in refusals[:5]]
+            cause = f" by the fault {' and '.join(faults)}" if faults else ""
+            said = f"{client} was throttled{cause} and {wrong}"
+            at = min(each.at for each in refusals)
+            seen.append(Seen(client, stream, at, said, {"pauses": pauses}, faults=faults))
+    return Judgement(sum(len(each) for each in throttled.values()), tuple(seen))
+
+
+def _find_wrong(refusals: list[RefusedAttempt]) -> str | None:
+    pauses = [pause for each in refusals for pause in each.pauses]
+    rows = [each.pauses for each in refusals if len(each.pauses) >= _IN_A_ROW]
+    at_once = any(all(pause < SHORT_SECONDS for pause in row) for row in rows)
+    if at_once or (len(pauses) >= _ENOUGH and median(pauses) < SHORT_SECONDS):
+        return f"tried again at once: half of {len(pauses)} pauses are below {median(pauses) * 1000:.0f} ms"
+    puts = [each.pauses for each in refusals if each.operation != "GetRecords" and each.pauses in rows]
+    long = [row for row in puts if len(row) >= _LONG_ROW and max(row) < _STEADY_SECONDS]
+    if long and not any(max(row[1:]) >= _GROWTH * row[0] for row in puts):
+        return f"paused no longer from try to try: {max(map(len, long))} pauses of {median(pauses):.2f} s"
+    return None
+
+
+RULE = Rule(
+    id="no-back-off",
+    title="A retry that hits a throttle without pausing longer",
+    harm=Harm.WASTES,
+    sign=(
+        "The same record or iterator comes back after a throttle four times in a row within 100 ms each, or "
+        "half of at least ten times; or one record six times with pauses that do not grow."
+    ),
+    sentence="After ProvisionedThroughputExceededException, retry with exponential back-off.",
+    source="Amazon Kinesis Data Streams API Reference, PutRecord and GetRecords",
+    advice="Pause longer from try to try, with jitter, or leave the retries to the SDK.",
+    judge=judge,
+)

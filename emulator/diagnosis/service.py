@@ -1,0 +1,195 @@
+"""The diagnosis of a running sandbox: gathers the exchange, judges it, and tells of new findings."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Iterable
+from typing import Final
+
+import msgspec
+
+from emulator.clock import Clock
+from emulator.diagnosis.contents import ContentReader
+from emulator.diagnosis.diagnosis import diagnose
+from emulator.diagnosis.leases import read_leases
+from emulator.diagnosis.recorder import Recorder
+from emulator.events import Events
+from emulator.kinesis import ShardView
+from emulator.scheduler import Scheduler
+from emulator.streams.catalogue import Catalogue, ListedStream
+from rdss_sandbox.shapes.diagnosis import Diagnosis, Finding
+from rdss_sandbox.shapes.recorded_exchange import (
+    Contents,
+    Exchange,
+    ShardReads,
+    ShardState,
+    StreamState,
+    Writing,
+)
+
+_LOOK_SECONDS: Final = 5.0
+"""Real seconds between two looks at the exchange while clients call."""
+_LOOKS_AFTERWARDS: Final = 20
+"""Looks after the last call: a rule may wait for what a client does not do."""
+_MOST_TOLD: Final = 10_000
+
+
+class DiagnosisService:
+    """Diagnoses clients when asked, and every few seconds while they call.
+
+    Without being asked it judges what clients did, which is little, and not what streams hold, which is much.
+    A finding is emitted once, as the event ``client.finding``.
+    ``recorder`` is None where an upstream has the streams. Thread-safe.
+    """
+
+    def __init__(
+        self,
+        recorder: Recorder | None,
+        catalogue: Catalogue,
+        clock: Clock,
+        events: Events,
+    ) -> None:
+        self._recorder = recorder
+        self._catalogue = catalogue
+        self._clock = clock
+        self._events = events
+        self._lock = threading.Lock()
+        self._told: OrderedDict[tuple[str, str | None, str, str | None], None] = OrderedDict()
+        self._calls = 0
+        self._idle = _LOOKS_AFTERWARDS
+        # On a clock of its own: clients call in real time, also while the sandbox's clock stands still.
+        self._scheduler = Scheduler(Clock(), "diagnosis", self._emit_failure)
+        self._contents = (
+            ContentReader(catalogue, recorder.strikes, recorder.find_writers)
+            if recorder is not None
+            else None
+        )
+
+    def start(self) -> None:
+        """Begin to look every few seconds while clients call."""
+        if self._recorder is not None:
+            self._scheduler.every(_LOOK_SECONDS, self._look)
+
+    def close(self) -> None:
+        """Stop looking."""
+        self._scheduler.close()
+
+    def clear(self) -> None:
+        """Forget what clients did and what was found."""
+        with self._lock:
+            if self._recorder is not None and self._contents is not None:
+                self._recorder.clear()
+                self._contents.clear()
+            self._told.clear()
+
+    def exchange(self, seconds: float = 0.5) -> tuple[Exchange, bool]:
+        """The exchange so far, with what streams hold; False when records are still to be looked through.
+
+        New records are looked through for about so many real seconds; 0 leaves out what streams hold.
+        """
+        with self._lock:
+            return self._gather(seconds)
+
+    def diagnose(self, seconds: float = 0.5) -> Diagnosis:
+        """The diagnosis of the exchange so far; ``seconds`` is as for ``exchange``."""
+        if self._recorder is None:
+            return msgspec.structs.replace(diagnose(Exchange(self._clock.time())), known=False)
+        exchange, complete = self.exchange(seconds)
+        found = diagnose(exchange)
+        self._tell(found.findings)
+        return msgspec.structs.replace(found, complete=complete)
+
+    def _gather(self, seconds: float) -> tuple[Exchange, bool]:
+        recorder, contents = self._recorder, self._contents
+        if recorder is None or contents is None:
+            return Exchange(self._clock.time()), True
+        listed = [each for each in self._catalogue.list_streams() if each.label not in self._catalogue.copies]
+        complete = contents.catch_up(listed, seconds) if seconds else True
+        labels = {int(each.view.generation): each for each in listed}
+        writings = [
+            Writing(client.name, labels[number].label, each.calls, each.records, each.first, each.last)
+            for client in recorder.clients()
+            for number, each in list(client.writings.items())
+            if number in labels
+        ]
+        exchange = Exchange(
+            self._clock.time(),
+            tuple(recorder.list_clients()),
+            tuple(
+                StreamState(
+                    each.label,
+                    tuple(map(_shard_state, each.view.shards)),
+                    contents.contents_of(each, _writers_of(writings, each)) if seconds else Contents(),
+                    number in recorder.forgotten,
+                )
+                for number, each in labels.items()
+            ),
+            tuple(_list_reads(recorder, labels)),
+            tuple(refusal for client in recorder.clients() for refusal in client.refused.snapshot()),
+            tuple(writings),
+            read_leases({number: each.label for number, each in labels.items()}),
+        )
+        return exchange, complete
+
+    def _tell(self, findings: Iterable[Finding]) -> None:
+        for each in findings:
+            key = (each.rule, each.client, each.stream, each.shard)
+            with self._lock:
+                if key in self._told:
+                    continue
+                self._told[key] = None
+                if len(self._told) > _MOST_TOLD:
+                    self._told.popitem(last=False)
+            self._events.emit(
+                "client.finding",
+                rule=each.rule,
+                harm=each.harm,
+                client=each.client,
+                stream=each.stream,
+                shard=each.shard,
+                said=each.said,
+                advice=each.advice,
+                evidence=each.evidence,
+                faults=each.faults,
+            )
+
+    def _look(self) -> None:
+        assert self._recorder is not None
+        calls = sum(client.calls for client in self._recorder.clients())
+        self._idle = self._idle + 1 if calls == self._calls else 0
+        self._calls = calls
+        if self._idle < _LOOKS_AFTERWARDS:
+            self.diagnose(seconds=0.0)
+
+    def _emit_failure(self, error: Exception) -> None:
+        self._events.emit("diagnosis.failed", why=repr(error))
+
+
+def _shard_state(shard: ShardView) -> ShardState:
+    """Ordinals count from 1, and ``put`` of them were ever given out."""
+    return ShardState(
+        shard.id,
+        shard.parents,
+        shard.children,
+        shard.open,
+        shard.put - shard.records + 1,
+        shard.put + 1,
+        shard.created,
+    )
+
+
+def _writers_of(writings: Iterable[Writing], listed: ListedStream) -> tuple[str, ...]:
+    return tuple(each.client for each in writings if each.stream == listed.label)
+
+
+def _list_reads(recorder: Recorder, labels: dict[int, ListedStream]) -> Iterable[ShardReads]:
+    for client in recorder.clients():
+        for (number, index), record in list(client.shards.items()):
+            listed = labels.get(number)
+            shard = f"shardId-{index:012d}"
+            if (
+                listed is not None
+                and (reads := record.snapshot(client.name, listed.label, shard)) is not None
+            ):
+                yield reads

@@ -1,0 +1,149 @@
+"""What one client reads of one shard, as it is recorded: runs of reads, and iterators that expired."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import Final
+
+from emulator.kinesis.iterators import ShardIterator
+from rdss_sandbox.shapes.recorded_exchange import (
+    PACE_READS,
+    PACE_SECONDS,
+    Expiry,
+    Reading,
+    ShardReads,
+    merge,
+)
+
+MOST_RUNS: Final = 16
+MOST_EXPIRIES: Final = 16
+MOST_RANGES: Final = 32
+"""Ranges of records kept of forgotten runs. Where there are more, the smallest gaps between them close."""
+
+
+class Run:
+    """A run of reads from one starting position on. ``held`` is the iterator that the client uses next.
+
+    Where a fault gives out iterators of its own, ``token`` is the one that the client has.
+    """
+
+    __slots__ = (
+        "began", "busiest", "delivered_first", "delivered_last", "ended", "first", "held", "last", "made",
+        "position", "reads", "recent", "start", "token", "used",
+    )  # fmt: skip
+
+    def __init__(self, start: str, first: int, held: ShardIterator | None, began: float, made: float) -> None:
+        self.start = start
+        self.first = self.position = first
+        self.held = held
+        self.used: ShardIterator | None = None
+        self.token = ""
+        self.began = self.last = began
+        self.made = made
+        self.reads = 0
+        self.ended = False
+        self.delivered_first: float | None = None
+        self.delivered_last = 0.0
+        self.recent: deque[float] = deque(maxlen=PACE_READS)
+        self.busiest: float | None = None
+
+    def note_read(self, position: int, at: float, moment: float, *, records: bool) -> None:
+        """Note a read up to before the record ``position``, at clock time ``at`` and real ``moment``."""
+        if records:
+            if self.delivered_first is None:
+                self.delivered_first = at
+            self.delivered_last = at
+        self.position = max(self.position, position)
+        self.reads += 1
+        self.last = at
+        self.made = moment
+        recent = self.recent
+        recent.append(moment)
+        if self.reads >= PACE_READS:
+            took = moment - recent[0]
+            if took < PACE_SECONDS and (self.busiest is None or took < self.busiest):
+                self.busiest = took
+
+    def end(self) -> None:
+        """Note that the client was told of the shard's end."""
+        self.ended = True
+        self.held = None
+        self.recent.clear()
+
+    def snapshot(self) -> Reading:
+        delivered = None if self.delivered_first is None else (self.delivered_first, self.delivered_last)
+        return Reading(
+            self.start,
+            self.began,
+            self.first,
+            self.position,
+            self.last,
+            self.reads,
+            delivered,
+            self.ended,
+            self.busiest,
+        )
+
+
+class ShardRecord:
+    """The reads of one shard by one client. ``number`` is the stream's and ``index`` the shard's."""
+
+    def __init__(self, number: int, index: int, stream: str) -> None:
+        self.number = number
+        self.index = index
+        self.stream = stream
+        self.runs: list[Run] = []
+        self._earlier: tuple[tuple[int, int], ...] = ()
+        self._expiries: deque[Expiry] = deque(maxlen=MOST_EXPIRIES)
+        self._expired: dict[ShardIterator, int] = {}
+
+    @property
+    def last(self) -> float:
+        return self.runs[-1].made if self.runs else 0.0
+
+    def begin(self, run: Run, at: float) -> None:
+        """Add a run. The oldest one is forgotten but for the records that it delivered."""
+        self.runs.append(run)
+        if len(self.runs) > MOST_RUNS:
+            gone = self.runs.pop(0)
+            self._earlier = _close_gaps(merge(*self._earlier, (gone.first, gone.position)))
+        if self._expiries and self._expiries[-1].renewed is None:
+            last = self._expiries.pop()
+            self._expiries.append(
+                Expiry(last.at, last.ordinal, last.idle, last.fault, last.again, at, run.start)
+            )
+
+    def find(self, used: ShardIterator) -> Run | None:
+        """The run that an iterator belongs to, also when it is used once more."""
+        for run in reversed(self.runs):
+            if used in (run.held, run.used):
+                return run
+        return next((run for run in reversed(self.runs) if run.first <= used.ordinal <= run.position), None)
+
+    def note_expired(self, used: ShardIterator, at: float, moment: float, fault: str) -> None:
+        """Note that an iterator was refused as expired."""
+        if self._expiries and used in self._expired:
+            last = self._expiries.pop()
+            again = last.again + 1
+            self._expiries.append(
+                Expiry(last.at, last.ordinal, last.idle, last.fault, again, last.renewed, last.start)
+            )
+            return
+        run = self.find(used)
+        idle = moment - run.made if run else 0.0
+        self._expired = {used: 1}
+        self._expiries.append(Expiry(at, used.ordinal, idle, fault))
+
+    def snapshot(self, client: str, stream: str, shard: str) -> ShardReads | None:
+        """What was recorded; None before the first run."""
+        runs = tuple(run.snapshot() for run in tuple(self.runs))
+        if not runs:
+            return None
+        return ShardReads(client, stream, shard, runs, self._earlier, tuple(self._expiries))
+
+
+def _close_gaps(ranges: tuple[tuple[int, int], ...]) -> tuple[tuple[int, int], ...]:
+    while len(ranges) > MOST_RANGES:
+        at = min(range(len(ranges) - 1), key=lambda i: ranges[i + 1][0] - ranges[i][1])
+        ranges = (*ranges[:at], (ranges[at][0], ranges[at + 1][1]), *ranges[at + 2 :])
+    return ranges
