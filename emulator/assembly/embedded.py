@@ -240,7 +240,7 @@ class Embedded:
         resources: list[object] = [
             StateResources(self, VERSION, components.clock, components.events, self._live),
             StreamResources(components.streams, components.catalogue),
-            ReaderResources(components.streams, components.catalogue),
+            ReaderResources(components.streams, components.catalogue, components.diagnosis),
             DiagnosisResources(components.diagnosis),
             MessageResources(lambda: components.index, components.events),
             SendResources(self._put_record, components.catalogue),

@@ -23,9 +23,14 @@ class Identity(NamedTuple):
     def name(self) -> str:
         """A name for people: ``my-consumer (Boto3/1.40.0)``, and for fan-out the consumer's name."""
         if self.consumer:
-            return f"{self.consumer.rpartition('/')[2].partition(':')[0]} (consumer)"
+            return name_consumer(self.consumer.rpartition("/")[2].partition(":")[0])
         key = "/".join(filter(None, (self.access_key, self.application))) or "anonymous"
         return f"{key} ({self.agent})" if self.agent else key
+
+
+def name_consumer(consumer: str) -> str:
+    """The name of a client that is a registered consumer."""
+    return f"{consumer} (consumer)"
 
 
 def identify(access_key: str, user_agent: str, consumer: str = "") -> Identity:

@@ -71,29 +71,34 @@ class ClientRecord:
     def __init__(self, recorder: Recorder, identity: Identity) -> None:
         self.identity = identity
         self.name = identity.name
-        self.calls = 0
-        self.first = self.last = recorder.clock.time()
+        self.first = self._last = recorder.clock.time()
+        self._calls = 0
         self.shards: dict[tuple[int, ...], ShardRecord] = {}
         self.writings: dict[int, WritingRecord] = {}
         self.refused = RefusedRecords()
         self._recorder = recorder
         self._clock = recorder.clock
+        # The fast paths save every look-up that they can.
+        self._time = recorder.clock.time
+        self._last_writer = recorder.last_writer
+        self._owed = self.refused.open
 
     # -- the fast paths
 
     def note_read(self, located: Located, fetched: Fetched, following: ShardIterator | None, /) -> None:
         """GetRecords on the fast path."""
         used = located.iterator
-        at = self._clock.time()
-        self.calls += 1
-        self.last = at
-        run = self._find_run(used, located.stream.name, at)
+        at = self._time()
+        record = self.shards.get(used[:2])
+        run = record.runs[-1] if record is not None else None
+        if run is None or run.held != used:
+            run = self._find_run(used, located.stream.name, at)
         run.held, run.used = following, used
         moment = stopwatch()
-        run.note_read(fetched.reached, at, moment, records=bool(fetched.parts))
+        run.note_read(fetched.reached, at, moment, bool(fetched.parts))
         if following is None:
             run.end()
-        if self.refused.open:
+        if self._owed:
             self.refused.accept(used, moment)
 
     def note_refused_read(self, located: Located, code: str, /) -> None:
@@ -104,12 +109,16 @@ class ClientRecord:
     def note_written(self, operation: str, stream: Stream, entries: list[Entry], written: Written, /) -> None:
         """PutRecord or PutRecords on the fast path."""
         number = stream.state.number
-        self._note_writing(number, len(entries) - written.failed)
-        if self._recorder.last_writer.get(number) is not self and not written.failed:
+        writing = self.writings.get(number) or self._begin_writing(number)
+        writing.calls += 1
+        writing.records += len(entries)
+        writing.last = self._time()
+        if self._last_writer.get(number) is not self and not written.failed:
             place = position(written.answers[0][_NUMBER])
             if place is not None:
                 self._recorder.note_turn(number, place, self)
-        if written.failed or self.refused.open:
+        if written.failed or self._owed:
+            writing.records -= written.failed
             moment = stopwatch()
             code = written.error[0] if written.error else ""
             failed = [bool(written.failed) and '"ErrorCode"' in answer for answer in written.answers]
@@ -126,19 +135,21 @@ class ClientRecord:
 
     def note_answer(self, operation: str, request: Shape, response: Shape, asked: float) -> None:
         """Note a call that was answered, with its shapes. ``asked`` is the moment when it came."""
-        self.calls += 1
-        self.last = at = self._clock.time()
+        at = self._clock.time()
         if operation == "GetShardIterator":
             self._note_iterator(request, response, at)
         elif operation == "GetRecords":
             self._note_records(request, response, at, asked)
         elif operation in _PUTS:
             self._note_put(operation, request, response, asked)
+        else:
+            self._calls += 1
+            self._last = at
 
     def note_refusal(self, operation: str, request: Shape, code: str, asked: float) -> None:
         """Note a call that was refused with an error code, or cut off."""
-        self.calls += 1
-        self.last = self._clock.time()
+        self._calls += 1
+        self._last = at = self._clock.time()
         if operation == "GetRecords":
             token = request.get("ShardIterator", "")
             used = _read_token(token)
@@ -147,7 +158,7 @@ class ClientRecord:
             fault = self._recorder.strikes.find_refusing(stream, asked)
             if code == _EXPIRED and record is not None:
                 used = used or ShardIterator(record.number, record.index, record.runs[-1].position, 0)
-                record.note_expired(used, self.last, stopwatch(), fault)
+                record.note_expired(used, at, stopwatch(), fault)
             else:
                 self._refuse(used or token, _Refused(operation, stream, code, asked, fault))
         elif operation in _PUTS:
@@ -172,8 +183,7 @@ class ClientRecord:
 
     def note_event(self, request: Shape, event: Shape, run: Run | None) -> Run | None:
         """Note an event of a subscription, whose run is ``run`` after the first event."""
-        at = self.last = self._clock.time()
-        self.calls += run is None
+        at = self._clock.time()
         numbers = [position(each["SequenceNumber"]) for each in event.get("Records", ())]
         passed = position(event.get("ContinuationSequenceNumber") or "")
         places = [each for each in (*numbers, passed) if each is not None]
@@ -186,23 +196,31 @@ class ClientRecord:
             consumer = consumer_of(request["ConsumerARN"])
             name = consumer.stream_arn.rpartition("/")[2] if consumer else ""
             run = Run(request["StartingPosition"]["Type"], first, None, at, stopwatch())
-            self._record_of(places[0].stream, _shard_index(places[0]), name).begin(run, at)
-        run.note_read(max(each.ordinal for each in places) + 1, at, stopwatch(), records=bool(numbers))
+            self._record_of(places[0].stream, places[0].shard, name).begin(run, at)
+        run.note_read(max(each.ordinal for each in places) + 1, at, stopwatch(), bool(numbers))
         run.recent.clear()  # events are pushed: they are no reads of the client's
         if event.get("ChildShards"):
             run.end()
         return run
 
+    @property
+    def calls(self) -> int:
+        """How many calls were noted; runs that are forgotten are left out."""
+        reads = sum(run.reads + 1 for record in list(self.shards.values()) for run in list(record.runs))
+        return self._calls + reads + sum(each.calls for each in list(self.writings.values()))
+
+    @property
+    def last(self) -> float:
+        """When it last called."""
+        reads = (run.last for record in list(self.shards.values()) for run in list(record.runs))
+        return max(self._last, *reads, *(each.last for each in list(self.writings.values())), 0.0)
+
     # -- inside
 
     def _find_run(self, used: ShardIterator, stream: str, at: float) -> Run:
-        record = self.shards.get(used[:2])
-        if record is not None:
-            run = record.runs[-1]
-            if run.held == used or (found := record.find(used)) is None:
-                return run if run.held == used else self._begin_unknown(record, used, at)
-            return found
-        return self._begin_unknown(self._record_of(used.stream, used.shard, stream), used, at)
+        """The run that an iterator belongs to, or a new one."""
+        record = self._record_of(used.stream, used.shard, stream)
+        return record.find(used) or self._begin_unknown(record, used, at)
 
     def _begin_unknown(self, record: ShardRecord, used: ShardIterator, at: float) -> Run:
         """Begin a run of which the first iterator was not seen, or was forgotten."""
@@ -249,7 +267,7 @@ class ClientRecord:
         if held is not None and not places:
             places = [held.ordinal]
         run.held, run.used, run.token = held, used or run.used, following or ""
-        run.note_read(max(places, default=run.position), at, stopwatch(), records=bool(given))
+        run.note_read(max(places, default=run.position), at, stopwatch(), bool(given))
         if not following:
             run.end()
         self.refused.accept(used or token, asked)
@@ -261,7 +279,10 @@ class ClientRecord:
         failed = [each.get("ErrorCode", "") for each in answers]
         places = [position(each.get("SequenceNumber") or "") for each in answers]
         if (place := next(filter(None, places), None)) is not None:
-            self._note_writing(place.stream, sum(not each for each in failed))
+            writing = self.writings.get(place.stream) or self._begin_writing(place.stream)
+            writing.calls += 1
+            writing.records += sum(not each for each in failed)
+            writing.last = self._clock.time()
             self._recorder.note_turn(place.stream, place, self)
         if not any(failed) and not self.refused.open:
             return
@@ -274,15 +295,9 @@ class ClientRecord:
             else:
                 self.refused.accept(_key(entry), asked)
 
-    def _note_writing(self, number: int, records: int) -> None:
-        at = self._clock.time()
-        writing = self.writings.get(number)
-        if writing is None:
-            writing = self.writings[number] = WritingRecord(at)
-        writing.calls += 1
-        writing.records += records
-        self.calls += 1
-        self.last = writing.last = at
+    def _begin_writing(self, number: int) -> WritingRecord:
+        writing = self.writings[number] = WritingRecord(self._clock.time())
+        return writing
 
     def _refuse(self, key: Hashable, call: _Refused, data: bytes = b"", *, batch: bool = False) -> None:
         at, moment = self._clock.time(), stopwatch()
@@ -365,6 +380,16 @@ class Recorder:
         """Every client's record."""
         return list(self._clients.values())
 
+    def find_holders(self) -> dict[ShardIterator, str]:
+        """The names of the clients, by the iterator that each of their runs goes on with."""
+        return {
+            run.held: client.name
+            for client in self.clients()
+            for record in list(client.shards.values())
+            for run in list(record.runs)
+            if run.held is not None
+        }
+
     def list_clients(self) -> Iterable[Client]:
         """Every client, as rules see it."""
         return [
@@ -404,10 +429,6 @@ def _stream_named(request: Shape) -> str:
     named = request.get("StreamName")
     found = None if named else stream_of(request.get("StreamARN") or "")
     return named or (found[1] if found else "")
-
-
-def _shard_index(place: Position) -> int:
-    return int(place.prefix[12:18])
 
 
 def _key(entry: Shape) -> tuple[str | None, str]:

@@ -28,24 +28,20 @@ class _Refused:
 
 
 class RefusedRecords:
-    """The refusals of one client. ``open`` counts those that did not come again; moments are real seconds."""
+    """The refusals of one client. ``open`` are those that did not come again; moments are real seconds."""
 
     def __init__(self) -> None:
-        self._open: OrderedDict[Hashable, _Refused] = OrderedDict()
+        self.open: OrderedDict[Hashable, _Refused] = OrderedDict()
         self._closed: OrderedDict[int, _Refused] = OrderedDict()
         self._count = 0
 
-    @property
-    def open(self) -> int:
-        return len(self._open)
-
     def refuse(self, key: Hashable, refusal: RefusedAttempt, asked: float, answered: float) -> None:
         """Note a refusal of what ``key`` identifies, in a call from ``asked`` to ``answered``."""
-        known = self._open.get(key)
+        known = self.open.get(key)
         if known is None:
-            self._open[key] = _Refused(refusal, answered)
-            if len(self._open) > MOST:
-                self._close(self._open.popitem(last=False)[1])
+            self.open[key] = _Refused(refusal, answered)
+            if len(self.open) > MOST:
+                self._close(self.open.popitem(last=False)[1])
             return
         if len(known.pauses) < _MOST_PAUSES:
             known.pauses.append(asked - known.last)
@@ -53,7 +49,7 @@ class RefusedRecords:
 
     def accept(self, key: Hashable, asked: float) -> None:
         """Note that what ``key`` identifies was accepted."""
-        known = self._open.pop(key, None)
+        known = self.open.pop(key, None)
         if known is None:
             return
         known.settled = True
@@ -63,12 +59,12 @@ class RefusedRecords:
 
     def forget_old(self, moment: float) -> None:
         """Stop waiting for what did not come again for five minutes."""
-        while self._open and moment - next(iter(self._open.values())).last > _FORGOTTEN_SECONDS:
-            self._close(self._open.popitem(last=False)[1])
+        while self.open and moment - next(iter(self.open.values())).last > _FORGOTTEN_SECONDS:
+            self._close(self.open.popitem(last=False)[1])
 
     def snapshot(self) -> list[RefusedAttempt]:
         """Every refusal that is remembered."""
-        refused = [*tuple(self._closed.values()), *tuple(self._open.values())]
+        refused = [*tuple(self._closed.values()), *tuple(self.open.values())]
         return [
             RefusedAttempt(
                 each.first.client,

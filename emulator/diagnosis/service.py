@@ -16,12 +16,14 @@ from emulator.diagnosis.leases import read_leases
 from emulator.diagnosis.recorder import Recorder
 from emulator.events import Events
 from emulator.kinesis import ShardView
+from emulator.kinesis.iterators import ShardIterator
 from emulator.scheduler import Scheduler
 from emulator.streams.catalogue import Catalogue, ListedStream
 from rdss_sandbox.shapes.diagnosis import Diagnosis, Finding
 from rdss_sandbox.shapes.recorded_exchange import (
     Contents,
     Exchange,
+    Lease,
     ShardReads,
     ShardState,
     StreamState,
@@ -82,6 +84,16 @@ class DiagnosisService:
                 self._recorder.clear()
                 self._contents.clear()
             self._told.clear()
+
+    def find_holders(self) -> dict[ShardIterator, str]:
+        """The names of the clients, by the iterator that each goes on with."""
+        return self._recorder.find_holders() if self._recorder is not None else {}
+
+    def read_leases(self) -> tuple[Lease, ...]:
+        """The leases of KCL's workers."""
+        if self._recorder is None:
+            return ()
+        return read_leases({int(each.view.generation): each.label for each in self._catalogue.list_streams()})
 
     def exchange(self, seconds: float = 0.5) -> tuple[Exchange, bool]:
         """The exchange so far, with what streams hold; False when records are still to be looked through.

@@ -47,21 +47,22 @@ class Run:
         self.recent: deque[float] = deque(maxlen=PACE_READS)
         self.busiest: float | None = None
 
-    def note_read(self, position: int, at: float, moment: float, *, records: bool) -> None:
+    def note_read(self, position: int, at: float, moment: float, records: bool, /) -> None:
         """Note a read up to before the record ``position``, at clock time ``at`` and real ``moment``."""
         if records:
             if self.delivered_first is None:
                 self.delivered_first = at
             self.delivered_last = at
-        self.position = max(self.position, position)
+        if position > self.position:  # noqa: PLR1730 -- max() costs more than all the rest
+            self.position = position
         self.reads += 1
         self.last = at
         self.made = moment
         recent = self.recent
         recent.append(moment)
-        if self.reads >= PACE_READS:
+        if moment - recent[0] < PACE_SECONDS and len(recent) == PACE_READS:
             took = moment - recent[0]
-            if took < PACE_SECONDS and (self.busiest is None or took < self.busiest):
+            if self.busiest is None or took < self.busiest:
                 self.busiest = took
 
     def end(self) -> None:

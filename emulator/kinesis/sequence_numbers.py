@@ -28,6 +28,11 @@ class Position(NamedTuple):
     def stream(self) -> int:
         return int(self.prefix[18:])
 
+    @property
+    def shard(self) -> int:
+        """The index of the shard."""
+        return int(self.prefix[12:18])
+
 
 def prefix(epoch: int, shard: int, stream: int) -> str:
     """The first 27 digits, which all sequence numbers of a shard share."""

@@ -6,6 +6,8 @@ from typing import Literal
 
 import msgspec
 
+from rdss_sandbox.shapes.recorded_exchange import Lease
+
 
 class Reader(msgspec.Struct, frozen=True):
     """A reader of a stream.
@@ -14,7 +16,8 @@ class Reader(msgspec.Struct, frozen=True):
     SubscribeToShard), ``consumer`` (registered for enhanced fan-out but not subscribed; its ``shard`` and
     ``position`` are null). ``position`` is the sequence number of the last record it read. ``behind`` is the
     number of records after it, and ``late`` the seconds that the first of these has waited. ``began`` and
-    ``seen`` are its first and last read, in seconds since the epoch.
+    ``seen`` are its first and last read, in seconds since the epoch. ``client`` names who reads, by access
+    key, application id and SDK; it is null where that is not known.
     """
 
     stream: str
@@ -28,6 +31,7 @@ class Reader(msgspec.Struct, frozen=True):
     seen: float
     reads: int
     records: int
+    client: str | None = None
 
 
 class ReaderList(msgspec.Struct, frozen=True):
@@ -35,8 +39,10 @@ class ReaderList(msgspec.Struct, frozen=True):
 
     ``unread`` is, by stream, the number of records that no reader has read since the sandbox started. It
     includes shards without a reader, such as the children of a split. Streams without a reader are left out.
+    ``leases`` are those of KCL's workers, from their tables in DynamoDB.
     """
 
     readers: tuple[Reader, ...]
     known: bool = True
     unread: dict[str, int] = {}
+    leases: tuple[Lease, ...] = ()

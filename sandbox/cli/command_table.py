@@ -35,6 +35,8 @@ COMMANDS: dict[str, Row] = {
     "demo": Row(
         "sandbox.cli.demo:demo", "Send messages through faults and a reshard, and judge what arrived."
     ),
+    "diagnose": Row("sandbox.cli.diagnose:diagnose", "Say what clients do wrong, with the evidence."),
+    "readers": Row("sandbox.cli.readers:readers", "Show who reads which shard, and what nobody has read."),
     "certify": Row(
         "sandbox.cli.certify:certify", "Certify a client: run it under seeded faults, and judge it."
     ),

@@ -20,7 +20,13 @@ from emulator.clock import Clock
 _SECONDS = 60.0
 _QUIET_SECONDS = 2.0
 _REAL = [sys.executable, "-m", "sandbox"]
-_ENDLESS = (("receive", "--follow"), ("topic", "subscribe"), ("pipeline", "--follow"), ("scenario", "--pace"))
+_ENDLESS = (
+    ("receive", "--follow"),
+    ("topic", "subscribe"),
+    ("pipeline", "--follow"),
+    ("scenario", "--pace"),
+    ("diagnose", "--watch"),
+)
 
 
 def main(arguments: list[str]) -> int:

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import msgspec
 
+from emulator.diagnosis.clients import name_consumer
+from emulator.diagnosis.service import DiagnosisService
 from emulator.kinesis import KinesisError
+from emulator.kinesis.iterators import ShardIterator
+from emulator.kinesis.sequence_numbers import position
 from emulator.listeners.control.routing import handles
 from emulator.listeners.control.streams import count_unread
 from emulator.streams.catalogue import Catalogue, ListedStream
@@ -16,22 +22,27 @@ from rdss_sandbox.shapes.readers import Reader, ReaderList
 class ReaderResources:
     """``/readers``."""
 
-    def __init__(self, streams: StreamService, catalogue: Catalogue) -> None:
+    def __init__(self, streams: StreamService, catalogue: Catalogue, diagnosis: DiagnosisService) -> None:
         self._streams = streams
         self._catalogue = catalogue
+        self._diagnosis = diagnosis
 
     @handles(Streams.readers)
     def readers(self, stream: str | None) -> ReaderList:
         listed = [each for each in self._catalogue.list_streams() if stream in (None, each.label)]
         found = [(each.label, self._readers(each)) for each in listed]
+        holders = self._diagnosis.find_holders()
         readers = tuple(
-            msgspec.structs.replace(reader, stream=label) for label, some in found for reader in some or ()
+            msgspec.structs.replace(reader, stream=label, client=_name_client(reader, holders))
+            for label, some in found
+            for reader in some or ()
         )
         waiting = {each.label: count_unread(each.view) for each in listed}
         return ReaderList(
             readers,
             known=not any(some is None for _, some in found),
             unread={label: count for label, count in waiting.items() if count is not None},
+            leases=self._diagnosis.read_leases(),
         )
 
     def _readers(self, listed: ListedStream) -> list[Reader] | None:
@@ -39,3 +50,14 @@ class ReaderResources:
             return self._streams.readers(listed.view.name, listed.scope)
         except KinesisError:
             return []  # the stream was deleted after it was listed
+
+
+def _name_client(reader: Reader, holders: Mapping[ShardIterator, str]) -> str | None:
+    """The name of the client that reads: of a consumer its own, else that of who holds the iterator."""
+    if reader.consumer is not None:
+        return name_consumer(reader.consumer)
+    last = position(reader.position or "")
+    if last is None:
+        return None
+    held = ShardIterator(last.stream, last.shard, last.ordinal + 1, round(reader.seen * 1000))
+    return holders.get(held)
