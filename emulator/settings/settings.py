@@ -6,7 +6,6 @@ Each is declared once, in ``Settings``.
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -16,6 +15,7 @@ import msgspec
 
 from emulator.rng import new_seed, new_uuid
 from emulator.settings.declarations import setting
+from emulator.settings.documents import read_document
 from emulator.settings.reading import read_table
 from emulator.settings.topologies import rdss_topology
 from rdss_sandbox.admission import LOOPBACK
@@ -82,24 +82,12 @@ def _read_topology(written: Any, directory: Path) -> Any:
         return TOPOLOGIES[written]
     path = directory / written
     try:
-        text = path.read_text(encoding="utf-8")
-        return msgspec.convert(_parse_topology(path, text), Topology)
+        return msgspec.convert(read_document(path), Topology)
     except FileNotFoundError as error:
         names = ", ".join(TOPOLOGIES)
         raise ValueError(f"no topology {written!r}: neither a file nor one of {names}") from error
     except (OSError, ValueError) as error:
         raise ValueError(f"topology {path} cannot be used: {error}") from error
-
-
-def _parse_topology(path: Path, text: str) -> Any:
-    if path.suffix == ".toml":
-        return tomllib.loads(text)
-    import yaml
-
-    try:
-        return yaml.safe_load(text)
-    except yaml.YAMLError as error:
-        raise ValueError(" ".join(str(error).split())) from error
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

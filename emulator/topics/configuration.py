@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import tomllib
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
 from emulator.clock import Clock
 from emulator.events import Events
+from emulator.settings.documents import read_document
 from emulator.settings.setting_errors import SettingsError
 from emulator.topics.engine import Definition, Topic, Topics
 from rdss_sandbox.shapes.topics import OBJECTS, OURS, Access, Downstream, Entitlement
@@ -64,7 +64,7 @@ NO_CONFIGURATION: Final = TopicConfiguration()
 def read_configuration(path: Path) -> TopicConfiguration:
     """Read a TOML, YAML or JSON file. Raises SettingsError."""
     try:
-        found = msgspec.convert(_parse(path), TopicConfiguration)
+        found = msgspec.convert(read_document(path), TopicConfiguration)
         _assemble(found)
     except (OSError, ValueError) as error:
         raise SettingsError(f"topics {path} cannot be used: {error}") from error
@@ -88,15 +88,3 @@ def _assemble(configuration: TopicConfiguration) -> None:
         access=configuration.access,
         downstreams=configuration.downstreams,
     ).close()
-
-
-def _parse(path: Path) -> Any:
-    text = path.read_text(encoding="utf-8")
-    if path.suffix == ".toml":
-        return tomllib.loads(text)
-    import yaml
-
-    try:
-        return yaml.safe_load(text)
-    except yaml.YAMLError as error:
-        raise ValueError(" ".join(str(error).split())) from error
