@@ -54,7 +54,7 @@ def run(
 ) -> int:
     """Poll an application, publish its new, changed and hidden items, and print each message.
 
-    What it has published, and how far it is, outlasts it. An item that makes no valid message is named on
+    It continues where it stopped the last time. An item that makes no valid message is named on
     standard error and kept until it does; --once then ends with exit code 1.
     """
     from emulator.channels import ChannelUnavailableError

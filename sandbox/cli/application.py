@@ -92,7 +92,7 @@ def run(
     """Run an institutional repository or a preservation system; print what it does with each message.
 
     A repository creates, updates and hides works, and answers reads. A preservation system packages metadata
-    with the files it refers to, tells so with a PreservationEvent, and flags what is deleted. What cannot be
+    with the files it refers to, sends a PreservationEvent for each, and flags what is deleted. What cannot be
     processed is printed as refused, with its code, and goes to the error or invalid queue. Stopped, it
     continues from there the next time.
 

@@ -41,7 +41,7 @@ COMMANDS: dict[str, Row] = {
         "sandbox.cli.certify:certify", "Certify a client: run it under seeded faults, and judge it."
     ),
     "scenario": Row("sandbox.cli.scenario:scenario", "Play bad days by seed, and judge what comes of them."),
-    "replay": Row("sandbox.cli.scenario:replay", "Play a run again, and say whether the same came of it."),
+    "replay": Row("sandbox.cli.scenario:replay", "Play a run again, and compare the facts."),
     "send": Row("sandbox.cli.send:send", "Send messages from files, or from standard input with -."),
     "receive": Row("sandbox.cli.receive:receive", "Receive messages and print them as they arrive."),
     "application": Row(

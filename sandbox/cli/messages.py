@@ -27,7 +27,7 @@ _PAGE = 1000
 @click.option(
     "--audit",
     type=click.Choice(["stream", "bucket"]),
-    help="The entries of the audit log instead, from its stream or from its bucket.",
+    help="List the entries of the audit log instead, from its stream or from its bucket.",
 )
 @click.option("--raw", is_flag=True, help="Print each message as it was sent, one a line.")
 @control_option

@@ -18,8 +18,10 @@ _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([kmgt]?)b?", re.IGNORECASE)
 
 
 @click.command()
-@click.option("--older-than", metavar="AGE", help="What is older goes: 7d, 12h, 30m, by the sandbox's clock.")
-@click.option("--keep", metavar="SIZE", help="So much of each stays, the newest: 500MB, 2GB.")
+@click.option(
+    "--older-than", metavar="AGE", help="Remove what is older: 7d, 12h, 30m, by the sandbox's clock."
+)
+@click.option("--keep", metavar="SIZE", help="Keep this much of each, the newest: 500MB, 2GB.")
 @click.option(
     "--bucket",
     "buckets",

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 def repair(data_dir: str | None, dry_run: bool, as_json: bool) -> None:
     """Make the data of a sandbox that cannot start readable again.
 
-    Of each damaged file what can be read is kept, and the file as it was is put aside below put-aside/ in the
+    What can be read of a damaged file is kept, and the file as it was is put aside below put-aside/ in the
     data directory. Nothing is deleted. The sandbox must not run.
     """
     from emulator.assembly.data_directory import DirectoryInUseError

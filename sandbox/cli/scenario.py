@@ -139,7 +139,7 @@ def run(
 )
 @json_option
 def replay(folder: Path, runs: Path, as_json: bool) -> int:
-    """Play a run again from its folder, with its seed, and say whether the same came of it.
+    """Play a run again from its folder, with its seed, and say whether the facts are the same.
 
     Exit code 0 when every fact is the same, whatever the verdict was.
     """

@@ -28,7 +28,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 def topic() -> None:
     """Publish to topics, ask their state of the world, subscribe.
 
-    The topic objects holds every digital object as the messages in the streams last told of it, by its
+    The topic objects holds every digital object as the last messages in the streams describe it, by its
     objectUUID. Filters are conditions like /objectTitle LIKE 'fish' AND /objectVersion > 1.
     """
 
@@ -75,7 +75,7 @@ def publishing(command: F) -> F:
 @control_option
 @json_option
 def list_(control: str | None, as_json: bool) -> None:
-    """List the topics: what they are, and how the sandboxes stand that they go on to."""
+    """List the topics, and the state of the links to other sandboxes."""
     with connect(control) as client:
         found = client.topics.list()
     if as_json:
@@ -158,7 +158,7 @@ def subscribe(
 ) -> int:
     """Print the records of TOPIC and their changes, one JSON message a line, until Ctrl-C.
 
-    A record that leaves, because it was deleted, expired or matches no more, is told as an oof message.
+    A record that leaves, because it was deleted, expired or matches no more, is printed as an oof message.
     Exit code 4: fewer than N messages came before the timeout.
     """
     from emulator.topics.engine import commands as c

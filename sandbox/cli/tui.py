@@ -24,7 +24,7 @@ from sandbox.cli.exit_codes import CommandFailedError, Exit
     "--host",
     default="127.0.0.1",
     show_default=True,
-    help="For --serve: the address to listen on. Whoever reaches it can do what you can.",
+    help="For --serve: the address to listen on. Anybody who reaches it can do what you can.",
 )
 @click.option(
     "--run",
