@@ -75,11 +75,11 @@ class RowList(ScrollView, Generic[Row], can_focus=True, inherit_bindings=False):
     paused: reactive[bool] = reactive(False, repaint=False, init=False)
 
     class PageArrived(Message):
-        """A fetched page for the ``generation`` of the list that asked for it."""
+        """A fetched page. It is dropped when the list has started over since: ``listing`` is then another."""
 
-        def __init__(self, generation: int, page: Page[Any]) -> None:
+        def __init__(self, listing: int, page: Page[Any]) -> None:
             super().__init__()
-            self.generation = generation
+            self.listing = listing
             self.page = page
 
     class Failed(Message):
@@ -132,7 +132,7 @@ class RowList(ScrollView, Generic[Row], can_focus=True, inherit_bindings=False):
         self._pages: Pages[Row] = Pages()
         self._source: Source[Row] | None = None
         self._filled: Sequence[Row] | None = None
-        self._generation = 0
+        self._listing = 0
         self._due = asyncio.Event()
         self._look_again = False
         self._strips: dict[tuple[int, bool], Strip] = {}
@@ -207,7 +207,7 @@ class RowList(ScrollView, Generic[Row], can_focus=True, inherit_bindings=False):
                 self.post_message(self.Failed(error))
 
     async def _fetch(self) -> None:
-        source, generation, size = self._source, self._generation, self._pages.size
+        source, listing, size = self._source, self._listing, self._pages.size
         if source is None:
             return
         total = self.total + self.behind
@@ -216,16 +216,16 @@ class RowList(ScrollView, Generic[Row], can_focus=True, inherit_bindings=False):
             # A list that follows shows its end alone; rows before it are fetched when they come into view.
             asked = -max(1, self.size.height - 1) if self.following else total // size * size
             page = await source(asked, -asked if self.following else size)
-            self.post_message(self.PageArrived(generation, page))
+            self.post_message(self.PageArrived(listing, page))
             if not page.complete:
                 await asyncio.sleep(_INCOMPLETE_SECONDS)
                 self.look_again()
         for offset in self._pages.missing(*self._in_view(), self.total):
-            self.post_message(self.PageArrived(generation, await source(offset, size)))
+            self.post_message(self.PageArrived(listing, await source(offset, size)))
 
     def on_row_list_page_arrived(self, message: PageArrived) -> None:
         message.stop()
-        if message.generation != self._generation:
+        if message.listing != self._listing:
             return
         known = self.total + self.behind
         if message.page.total < known and message.page.offset + len(message.page.rows) >= message.page.total:
@@ -250,7 +250,7 @@ class RowList(ScrollView, Generic[Row], can_focus=True, inherit_bindings=False):
     # Length and place.
 
     def _start_over(self) -> None:
-        self._generation += 1
+        self._listing += 1
         self._strips.clear()
         self._pages.clear()
         self.behind = 0
