@@ -134,18 +134,28 @@ def test_the_clients_have_no_other_requests() -> None:
             assert known or member in DECLARED, f"{subject.__name__}.{name}"
 
 
+def refused_by(node: ast.AST) -> tuple[Any, int] | None:
+    """The code and status of ``ApiError(status, code, ...)``, or of an (error, status, code) to translate."""
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "ApiError":
+        status, code = node.args[:2]
+    elif isinstance(node, ast.Tuple) and len(node.elts) == 3:
+        _, status, code = node.elts
+    else:
+        return None
+    if not (isinstance(code, ast.Constant) and isinstance(status, ast.Attribute)):
+        return None
+    named = isinstance(status.value, ast.Name) and status.value.id == "HTTPStatus"
+    return (code.value, HTTPStatus[status.attr].value) if named else None
+
+
 def test_the_codes_of_refusals_are_those_declared() -> None:
     """With the same status. What S3 and Kinesis refuse keeps their codes, and is not in it."""
     raised = {
-        (call.args[1].value, HTTPStatus[call.args[0].attr].value)
+        refused
         for place in HANDLERS
         for path in ([ROOT / place] if place.endswith(".py") else sorted((ROOT / place).glob("*.py")))
-        for call in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
-        if isinstance(call, ast.Call)
-        and isinstance(call.func, ast.Name)
-        and call.func.id == "ApiError"
-        and isinstance(call.args[0], ast.Attribute)
-        and isinstance(call.args[1], ast.Constant)
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if (refused := refused_by(node)) is not None
     }
     declared = {item for endpoint in DECLARED for item in endpoint.errors.items()}
 
