@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from tempfile import SpooledTemporaryFile
 from traceback import format_exception
+from types import ModuleType
 from typing import Any, TypeAlias
 
 from emulator.destinations import Destinations
@@ -167,6 +168,7 @@ class MotoServices:
     def _start(self) -> Callable[..., Iterable[bytes]]:
         with self._import_lock:
             if self._application is None:
+                _leave_out_managed_policies()
                 from moto.backend_index import backend_url_patterns
                 from moto.moto_server.werkzeug_app import (
                     DomainDispatcherApplication,
@@ -329,6 +331,16 @@ class _Body(io.RawIOBase):
         data = self.spool.read(len(buffer))
         buffer[: len(data)] = data
         return len(data)
+
+
+def _leave_out_managed_policies() -> None:
+    """Keep AWS's IAM policies out of memory: 5 MB of text that moto reads only if a setting says so."""
+    from moto.settings import load_iam_aws_managed_policies
+
+    if not load_iam_aws_managed_policies():
+        empty: Any = ModuleType("moto.iam.aws_managed_policies")
+        empty.aws_managed_policies_data = "{}"
+        sys.modules.setdefault(empty.__name__, empty)
 
 
 def bucket_in_host(host: str, caller: Caller | None) -> str | None:
