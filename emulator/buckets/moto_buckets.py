@@ -60,7 +60,7 @@ class Buckets:
         """Let moto keep bodies on disk. Called when moto is imported, before its first answer."""
         with self._lock:
             self.started = True
-            keep_bodies(self._bodies, self._clock)
+            keep_bodies(self._bodies, self._clock, self._home.account)
 
     def make(self) -> None:
         """Make the buckets that are missing. Called before S3's first answer."""

@@ -23,6 +23,8 @@ from emulator.services.swept_values import SweptValues
 from emulator.services.touched import Touched, current
 
 _NAME: Final = "s3"
+_FIRST_REGION: Final = "us-east-1"
+"""The region of objects in logs that do not name it: earlier versions left this one out."""
 _APART: Final = frozenset(("keys", "multiparts"))
 _encode: Final = msgspec.msgpack.Encoder().encode
 _decode: Final = msgspec.msgpack.Decoder().decode
@@ -60,8 +62,6 @@ class S3State:
     def restore(self, values: Mapping[bytes, bytes]) -> None:
         from moto.s3 import models
 
-        # moto's attributes that have their default values are on the class once an object has been made.
-        models.FakeKey("", b"", account_id="", region_name="us-east-1").dispose()
         kinds: defaultdict[str, list[tuple[list[Any], Any]]] = defaultdict(list)
         for key, value in values.items():
             kind, *names = _decode(key)
@@ -187,7 +187,7 @@ class S3State:
 
         pieces, closed = attributes.pop("body")
         upload = attributes.pop("upload", None)
-        key = make(FakeKey, attributes)
+        key = make(FakeKey, {"region_name": _FIRST_REGION, **attributes})
         key.lock = threading.Lock()
         key._value_buffer = Body(self._bodies, tuple(self._bodies.find(PieceId(*piece)) for piece in pieces))  # noqa: SLF001
         key.disposed = closed
@@ -261,7 +261,8 @@ def _version_value(bucket: Any, version: Any) -> bytes:
 def _attributes_of(key: Any) -> dict[str, Any]:
     from moto.s3.models import get_canned_acl
 
-    attributes = dict(vars(key))
+    # The class has these two when they are those of this sandbox. The next one may have others.
+    attributes = {"account_id": key.account_id, "region_name": key.region_name, **vars(key)}
     body = attributes.pop("_value_buffer")
     del attributes["lock"]
     upload = attributes.pop("multipart", None)

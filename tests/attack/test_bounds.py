@@ -30,12 +30,18 @@ WARM, MORE = 100_000, 300_000
 MOST_MEGABYTES: Final = 150
 GROWTH_MEGABYTES: Final = 20
 """Of 300,000 records, which were 540 MB of memory; what a process takes goes up and down by most of it."""
+SHARDS: Final = 128
+"""Of the audit stream: what is copied in one turn becomes an object for each of them."""
+FEW_REQUESTS, MANY_REQUESTS = 40, 160
+MOST_BYTES_OF_AN_OBJECT: Final = 2_200
+"""It is 1,860, and was 2,540 when each object had its own copy of what all have alike."""
 MESSAGES: Final = 40_000
 DISK: Final = 1.6
 _PORTS: Final = [
     argument for name in ("aws", "control", "queues", "topics") for argument in (f"--{name}-port", "0")
 ]
 _LONGEST_SECONDS: Final = 400
+_CALM_LOOKS: Final = 12
 _PACKED_SECONDS: Final = 60
 """It is some 7 seconds on a machine that does nothing else."""
 
@@ -62,6 +68,25 @@ def test_memory_does_not_grow_with_what_was_sent(sandbox: Running) -> None:
     assert after < MOST_MEGABYTES
     assert after - before < GROWTH_MEGABYTES
     assert len(list(Path(f"/proc/{sandbox.pid}/fd").iterdir())) < 100
+
+
+def test_an_object_of_the_audit_bucket_takes_little_memory(sandbox: Running) -> None:
+    """Ten thousand objects and more, with a few small records each. Their bodies are on disk."""
+    port = urlsplit(sandbox.aws).port
+    assert port is not None
+    with Connection(port) as connection:
+        for doubled in range(1, SHARDS.bit_length()):
+            wanted = {"StreamName": "audit", "TargetShardCount": 1 << doubled}
+            connection.call("UpdateShardCount", {**wanted, "ScalingType": "UNIFORM_SCALING"})
+    requests = [_put([b"%d-%d" % (salt, each) for each in range(BATCH)], salt) for salt in range(20)]
+
+    _send(sandbox, requests, FEW_REQUESTS)
+    before, few = _least_resident_megabytes(sandbox), _objects(sandbox)
+    _send(sandbox, requests, MANY_REQUESTS)
+    after, many = _least_resident_megabytes(sandbox), _objects(sandbox)
+
+    assert many - few > 10_000
+    assert (after - before) * 1e6 / (many - few) < MOST_BYTES_OF_AN_OBJECT
 
 
 def _samples() -> list[bytes]:
@@ -125,6 +150,21 @@ def _resident_megabytes(sandbox: Running) -> float:
     found = re.search(r"VmRSS:\s+(\d+) kB", Path(f"/proc/{sandbox.pid}/status").read_text())
     assert found is not None
     return int(found[1]) / 1000
+
+
+def _least_resident_megabytes(sandbox: Running) -> float:
+    """What is resident when the work is done and freed memory was given back."""
+    pause = threading.Event()
+    seen = []
+    for _ in range(_CALM_LOOKS):
+        pause.wait(1)
+        seen.append(_resident_megabytes(sandbox))
+    return min(seen)
+
+
+def _objects(sandbox: Running) -> int:
+    with Client(sandbox.control) as client:
+        return client.audit_status().objects
 
 
 def _on_disk(sandbox: Running) -> int:

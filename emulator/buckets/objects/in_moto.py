@@ -6,6 +6,7 @@ all that was ever in its services. Here it gets a ``Body`` in place of that file
 
 from __future__ import annotations
 
+import sys
 from contextvars import ContextVar
 from functools import cache
 from types import SimpleNamespace
@@ -18,11 +19,14 @@ _answering: ContextVar[bool] = ContextVar("answering", default=False)
 """Whether an object is read to be sent, so that its contents can be read piece by piece meanwhile."""
 
 
-def keep_bodies(bodies: Bodies, clock: Clock) -> None:
-    """Make moto, in this whole process, keep bodies of objects in ``bodies`` and date them by ``clock``."""
+def keep_bodies(bodies: Bodies, clock: Clock, account: str) -> None:
+    """Make moto, in this whole process, keep bodies of objects in ``bodies`` and date them by ``clock``.
+
+    Most objects are expected in ``account``.
+    """
     from moto.core.common_models import BaseModel
     from moto.s3 import models
-    from moto.s3.models import FakeKey, get_canned_acl
+    from moto.s3.models import FakeKey, S3Backend, get_canned_acl
     from moto.s3.responses import S3Response
     from moto.utilities.tagging_service import TaggingService
 
@@ -39,21 +43,31 @@ def keep_bodies(bodies: Bodies, clock: Clock) -> None:
     _replace(FakeKey, "value", property(_value, setter))
     if not _originals:
         _originals.update(
-            get_object=S3Response.get_object, init=FakeKey.__init__, tag_resource=TaggingService.tag_resource
+            get_object=S3Response.get_object,
+            init=FakeKey.__init__,
+            put_object_tagging=S3Backend.put_object_tagging,
+            tag_resource=TaggingService.tag_resource,
         )
+        _leave_defaults_to_class(FakeKey, account)
         _replace(TaggingService, "tag_resource", _tag_resource)
         _replace(S3Response, "get_object", _get_object)
+        _replace(S3Backend, "put_object_tagging", _put_object_tagging)
         _replace(FakeKey, "__init__", _init)
 
 
 _originals: dict[str, Any] = {}
+_defaults: dict[str, Any] = {}
+"""The attributes of objects that are on the class, with their values there."""
 _ALIKE: Final = frozenset(
     (
-        *("_transitions", "model_name", "_max_buffer_size", "disposed", "_tick", "partition"),
+        *("_transitions", "model_name", "_max_buffer_size", "disposed", "_tick", "partition", "acl"),
         *("account_id", "region_name", "_version_id", "_is_versioned", "_storage_class"),
     )
 )
-"""Attributes that are equal in nearly all new objects."""
+"""Attributes that are equal in nearly all objects."""
+_UNUSED: Final = "_time_progressed"
+"""When moto last changed an object's status, which it asks for only when changes are to take time."""
+_CONTENT_TYPE: Final = "content-type"
 
 
 def _get_object(responses: Any) -> Any:
@@ -65,16 +79,50 @@ def _get_object(responses: Any) -> Any:
 
 
 def _init(key: Any, *given: Any, **named: Any) -> None:
-    """Initialise as moto does, then move default values to the class: that halves an object's memory."""
     _originals["init"](key, *given, **named)
-    kind = type(key)
-    kept: dict[str, Any] = {}
-    for name, value in vars(key).items():
-        if value is not None and (name not in _ALIKE or getattr(kind, name, value) != value):
-            kept[name] = value
-        elif not hasattr(kind, name):
+    _shrink(key)
+
+
+def _put_object_tagging(backend: Any, key: Any, *given: Any, **named: Any) -> Any:
+    """Tag as moto does, which is its last step in putting an object: all other attributes are set by now."""
+    _shrink(key)
+    return _originals["put_object_tagging"](backend, key, *given, **named)
+
+
+def _shrink(key: Any) -> None:
+    """Leave attributes with their default values to the class, and share strings that are often the same.
+
+    That halves an object's memory.
+    """
+    key.bucket_name, key.checksum_algorithm = _shared(key.bucket_name), _shared(key.checksum_algorithm)
+    if (metadata := getattr(key.metadata, "store", None)) is not None:
+        key.metadata.store = {
+            _shared(name): _shared(value) if name == _CONTENT_TYPE else value
+            for name, value in metadata.items()
+        }
+    key.__dict__ = {
+        name: value
+        for name, value in vars(key).items()
+        if name != _UNUSED and (name not in _defaults or _defaults[name] != value)
+    }
+
+
+def _shared(text: Any) -> Any:
+    return sys.intern(text) if type(text) is str else text
+
+
+def _leave_defaults_to_class(kind: Any, account: str) -> None:
+    """Give the class the values that nearly all of its new objects have."""
+    from moto.utilities.utils import DEFAULT_PARTITION
+
+    # Where a key has a region, moto's S3 writes the partition.
+    sample = kind("", b"", account, DEFAULT_PARTITION, version_id="null")
+    for name, value in vars(sample).items():
+        if value is None or name in _ALIKE:
+            _defaults[name] = value
+        if name in _defaults or name == _UNUSED:
             setattr(kind, name, value)
-    key.__dict__ = kept
+    sample.dispose()
 
 
 def _tag_resource(tagging: Any, arn: str, tags: Any) -> None:

@@ -14,7 +14,7 @@ from emulator.journal import DamagedLogError
 from emulator.journal.payloads import Payloads
 from emulator.journal.spliced import Find, no_payloads, render
 
-_CHUNK_BYTES: Final = 1 << 20
+_CHUNK_BYTES: Final = 2 << 20
 _VOLUME_BYTES: Final = 64 << 20
 _LEVEL: Final = 2
 
@@ -154,10 +154,11 @@ class Contents:
 class Body:
     """One body, with the part of a temporary file's interface that moto uses."""
 
+    __slots__ = ("_at", "_chunks", "closed", "store")
+
     def __init__(self, store: Store, pieces: Pieces = ()) -> None:
         self.store = store
         self._chunks = pieces
-        self._size = sum(piece.size for piece in pieces)
         self._at = 0
         self.closed = False
 
@@ -165,6 +166,10 @@ class Body:
     def pieces(self) -> Pieces:
         """The pieces that it consists of, in their order."""
         return self._chunks
+
+    @property
+    def _size(self) -> int:
+        return sum(piece.size for piece in self._chunks)
 
     def contents(self) -> Contents:
         """All of it, to be read later."""
@@ -177,7 +182,6 @@ class Body:
             self.store.keep(view[start : start + _CHUNK_BYTES]) for start in range(0, len(view), _CHUNK_BYTES)
         )
         self._chunks += kept
-        self._size += len(view)
         self._at = self._size
         return len(view)
 
@@ -197,8 +201,8 @@ class Body:
     def truncate(self) -> int:
         """Remove the bytes after the position, which must be the beginning."""
         assert self._at == 0
-        self._chunks, self._size = (), 0
+        self._chunks = ()
         return 0
 
     def close(self) -> None:
-        self._chunks, self._size, self.closed = (), 0, True
+        self._chunks, self.closed = (), True

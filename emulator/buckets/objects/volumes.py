@@ -61,13 +61,15 @@ class _Volume:
         self.end = 0
         self.needed = 0
         self.places: set[Place] = set()
+        self._files: dict[tuple[int, ...], tuple[int, ...]] = {}
 
     def put(self, place: Place, stored: Stored) -> None:
         """Append ``stored`` and point ``place`` at it. OSError leaves the volume as it was."""
         offset = self.end
         self.end = frames.write_all(self.file.fileno(), [stored.raw], offset)
         place.volume, place.offset, place.length = self, offset, len(stored.raw)
-        place.check, place.files = crc32(stored.raw), stored.files
+        # Neighbours mostly refer to the same payload files, so they share one tuple.
+        place.check, place.files = crc32(stored.raw), self._files.setdefault(stored.files, stored.files)
         self.places.add(place)
         self.needed += place.length
 

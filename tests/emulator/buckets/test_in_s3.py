@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import hashlib
 import os
+import tracemalloc
 from collections.abc import Iterator
 from io import BytesIO
 from pathlib import Path
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
 
 MB = 1 << 20
+MOST_BYTES_OF_AN_OBJECT = 1_800
+"""It was 2,160 when each object had its own copy of what all have alike."""
 
 
 @pytest.fixture
@@ -88,6 +91,27 @@ def test_what_is_uploaded_in_parts_copied_and_versioned_is_whole(s3: S3Client) -
     assert s3.get_object(Bucket="mine", Key="copy", VersionId=oldest)["Body"].read() == data
     assert s3.get_object(Bucket="mine", Key="copy", VersionId=first)["Body"].read() == b"second"
     assert s3.get_object(Bucket="mine", Key="copy")["Body"].read() == b"third"
+
+
+def test_an_object_of_an_archive_takes_little_memory_beside_its_name(s3: S3Client) -> None:
+    """What objects have alike is in memory once."""
+    names = [
+        f"date=2026-11-21/shardId-000000000000/{number:056d}-{number:056d}.ndjson" for number in range(400)
+    ]
+    taken = []
+    tracemalloc.start()
+    try:
+        for half in (names[:200], names[200:]):
+            for name in half:
+                s3.put_object(
+                    Bucket="rdss-audit", Key=name, Body=b"line\n", ContentType="application/x-ndjson"
+                )
+            gc.collect()
+            taken.append(tracemalloc.get_traced_memory()[0])
+    finally:
+        tracemalloc.stop()
+
+    assert (taken[1] - taken[0]) / 200 - len(names[0]) < MOST_BYTES_OF_AN_OBJECT
 
 
 def test_when_an_object_was_put_is_told_by_the_sandboxs_clock(s3: S3Client, emulator: Embedded) -> None:
