@@ -168,4 +168,5 @@ def _sizes(entries: list[Entry], most: int) -> list[int]:
 
 
 def _encryption(stream: Stream) -> str:
-    return "".join(f',"{name}":"{value}"' for name, value in stream.encryption_type.items())
+    encryption = stream.state.encryption
+    return "" if encryption == "NONE" else f',"EncryptionType":"{encryption}"'

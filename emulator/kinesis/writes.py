@@ -6,7 +6,6 @@ The records of one call for one shard are one block of the shard's segment.
 from __future__ import annotations
 
 from json.encoder import encode_basestring_ascii as quote
-from typing import NamedTuple
 
 from emulator.kinesis.entries import Entry, Written
 from emulator.kinesis.stream import Shard, Stream
@@ -14,21 +13,6 @@ from emulator.kinesis.stream_registry import Registry
 
 _LOW = tuple(f"{i:04d}" for i in range(10_000))
 """The last four digits of an ordinal, rendered in advance."""
-
-
-class _Stamp(NamedTuple):
-    """The fields that all lines of a block share: the arrival (ms) and the encryption type."""
-
-    arrival: int
-    encryption: str
-
-
-class _Block(NamedTuple):
-    """The lines that one shard gets from a call, the bytes of data in them, and the answer for each."""
-
-    payload: bytes
-    size: int
-    answers: list[str]
 
 
 def write(registry: Registry, stream: Stream, entries: list[Entry], sizes: list[int]) -> Written:
@@ -42,50 +26,47 @@ def write(registry: Registry, stream: Stream, entries: list[Entry], sizes: list[
     now = registry.now_ms()
     horizon = stream.advance_horizon(now)
     for shard, indexes in routed.items():
-        stamp = _Stamp(shard.arrival(now, horizon), stream.state.encryption)
-        block = _render(shard, entries, sizes, indexes, stamp)
+        alone = len(indexes) == len(entries)
+        chosen = entries if alone else [entries[i] for i in indexes]
+        size = sum(sizes) if alone else sum([sizes[i] for i in indexes])
+        arrival = shard.arrival(now, horizon)
+        lines, answers = _render(shard, chosen, arrival, stream.state.encryption)
         shard.records.trim(horizon)
         try:
-            shard.records.append(block.payload, len(indexes), block.size, stamp.arrival)
+            shard.records.append(lines, len(chosen), size, arrival)
         except OSError as error:
             written.fail(indexes, "InternalFailure", f"the records could not be stored: {error}")
             continue
         written.shards.append(shard)
-        if len(indexes) == len(entries):
-            written.answers = block.answers
+        if alone:
+            written.answers = answers
         else:
-            for i, answer in zip(indexes, block.answers, strict=True):
+            for i, answer in zip(indexes, answers, strict=True):
                 written.answers[i] = answer
     registry.touch_written(stream, written.shards)
     return written
 
 
-def _render(
-    shard: Shard, entries: list[Entry], sizes: list[int], indexes: range | list[int], stamp: _Stamp
-) -> _Block:
-    """Render the lines and the answers of a shard's entries.
+def _render(shard: Shard, entries: list[Entry], arrival: int, encryption: str) -> tuple[bytes, list[str]]:
+    """Render the lines of a shard's entries that arrive at ``arrival`` (ms), and the answer for each.
 
     The lines are laid out by columns in one list and joined once: slice assignment fills a column for all
     records in C, where a format for each record would copy its data twice in Python.
     """
-    arrival, encryption = stamp
-    chosen = entries if len(indexes) == len(entries) else [entries[i] for i in indexes]
-    numbers = _ordinals(shard.records.next, len(chosen))
+    numbers = _ordinals(shard.records.next, len(entries))
     seconds, millis = divmod(arrival, 1000)
     start = f'{{"SequenceNumber":"{shard.prefix}'
     middle = f'{arrival:013d}","ApproximateArrivalTimestamp":{seconds}.{millis:03d},"Data":"'
     end = "},\n" if encryption == "NONE" else f',"EncryptionType":"{encryption}"}},\n'
-    lines = [start, "", middle, "", "", end] * len(chosen)
+    lines = [start, "", middle, "", "", end] * len(entries)
     lines[1::6] = numbers
-    lines[3::6] = [entry.Data for entry in chosen]
+    lines[3::6] = [entry.Data for entry in entries]
     lines[4::6] = [
         '"' if entry.PartitionKey is None else f'","PartitionKey":{quote(entry.PartitionKey)}'
-        for entry in chosen
+        for entry in entries
     ]
     tail = f'{arrival:013d}","ShardId":"{shard.id}"}}'
-    answers = [f"{start}{number}{tail}" for number in numbers]
-    size = sum(sizes) if len(chosen) == len(entries) else sum([sizes[i] for i in indexes])
-    return _Block("".join(lines).encode(), size, answers)
+    return "".join(lines).encode(), [f"{start}{number}{tail}" for number in numbers]
 
 
 def _ordinals(first: int, count: int) -> list[str]:
