@@ -37,12 +37,12 @@ class ArrivingBody:
 
     def take(self) -> bytes | bytearray:
         """Return everything in one piece. Nothing is held afterwards."""
-        pieces, self._pieces = self._pieces, []
+        pieces = self._pieces
         self.clear()
         return pieces[0] if len(pieces) == 1 else b"".join(pieces)
 
     def clear(self) -> None:
-        self._pieces.clear()
+        self._pieces = []
         self.held = 0
         if self._counted:
             ARRIVING.give_back(self._counted)
