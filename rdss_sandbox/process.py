@@ -18,8 +18,8 @@ from rdss_sandbox.watchdog import watchdog
 _PACKAGES: Final = Path(__file__).resolve().parents[1]
 _STOP_SECONDS: Final = 10.0
 _UP: Final = (
-    *("up", "--json", "--data-dir", ":memory:", "--amqp", "off"),
-    *(word for port in ("aws", "control", "queues", "topics") for word in (f"--{port}-port", "0")),
+    *("up", "--json", "--data-dir", ":memory:", "--amqp", "embedded"),
+    *(word for port in ("aws", "control", "amqp", "queues", "topics") for word in (f"--{port}-port", "0")),
 )
 
 
@@ -28,6 +28,7 @@ class RunningSandbox(msgspec.Struct, frozen=True):
 
     aws: str
     control: str
+    amqp: str
     queues: str
     topics: str
     seed: int

@@ -44,9 +44,6 @@ HOW_TO_GET_ONE: Final = (
     ),
 )
 """The ways to have RabbitMQ behind the sandbox. Debian's package starts another server on 5672."""
-HOW_TO_INSTALL: Final = (
-    "sudo apt-get install rabbitmq-server (Debian, Ubuntu), or brew install rabbitmq (macOS)"
-)
 
 
 class BrokerFailedError(RuntimeError):

@@ -16,17 +16,15 @@ if TYPE_CHECKING:
 
 
 def _rabbitmq() -> Finding:
-    """Check for RabbitMQ, which every profile except compose takes from this machine."""
-    from emulator.rabbitmq.broker_process import HOW_TO_GET_ONE, explain_missing_server, find_server
+    """Say what answers on the AMQP port of every profile except compose."""
+    from emulator.rabbitmq.broker_process import explain_missing_server, find_server
     from sandbox.profiles.docker_engine import Finding
 
     server = find_server(os.environ)
     if server is not None:
-        return Finding("rabbitmq", f"{server} is here")
-    nothing = (
-        f"{explain_missing_server(os.environ)}; without one nothing answers on the AMQP port of sandbox up"
-    )
-    return Finding("rabbitmq", nothing, "\n".join(HOW_TO_GET_ONE))
+        return Finding("rabbitmq", f"{server} is here: sandbox up starts it; --amqp embedded does not")
+    missing = explain_missing_server(os.environ)
+    return Finding("rabbitmq", f"{missing}: the sandbox's own broker answers on the AMQP port")
 
 
 def stack_findings(here: Running | None) -> list[Finding]:
@@ -48,7 +46,7 @@ def stack_findings(here: Running | None) -> list[Finding]:
 def doctor(as_json: bool) -> None:
     """Look for what is missing here, and say what to do.
 
-    The profile compose needs Docker; the others need nothing, and RabbitMQ for AMQP. Exit code 3: the profile
+    The profile compose needs Docker; the others need nothing. Exit code 3: the profile
     compose cannot start.
     """
     from emulator.settings.settings import read_settings

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -13,6 +13,7 @@ from typing import Final, Protocol
 
 from emulator.assembly.components import Components, build_components
 from emulator.assembly.embedded import embedded
+from emulator.assembly.loopback_broker import loopback_broker
 from emulator.channels import Channel, Checkpoints
 from emulator.channels.kinesis import KinesisChannel
 from emulator.channels.memory import MemoryChannel
@@ -20,9 +21,7 @@ from emulator.channels.rabbitmq import RabbitMQChannel
 from emulator.clock import Clock
 from emulator.faults.fault import Kind
 from emulator.rabbitmq.broker_process import (
-    HOW_TO_INSTALL,
     BrokerFailedError,
-    explain_missing_server,
     find_server,
     start_broker,
 )
@@ -106,22 +105,33 @@ def _kinesis(settings: Settings, clock: Clock, stack: ExitStack) -> ScenarioBack
 
 
 def _rabbitmq(settings: Settings, clock: Clock, stack: ExitStack) -> ScenarioBackend:
-    server = find_server(os.environ)
-    if server is None:
-        raise NotHereError(f"{explain_missing_server(os.environ)}; install it: {HOW_TO_INSTALL}")
     components = stack.enter_context(build_components(settings, clock))
-    folder = stack.enter_context(TemporaryDirectory(prefix="sandbox-rabbitmq-"))
-    try:
-        broker = start_broker(server, Path(folder), os.environ)
-    except BrokerFailedError as error:
-        raise NotHereError(str(error)) from error
-    stack.callback(broker.stop)
-    open_channel = partial(RabbitMQChannel, broker.url, clock=clock, fault_engine=components.fault_engine)
+    url = stack.enter_context(_installed_broker() or loopback_broker(components.home))
+    open_channel = partial(RabbitMQChannel, url, clock=clock, fault_engine=components.fault_engine)
 
     def channel(name: str, _checkpoints: Checkpoints | None) -> Channel:
         return open_channel(name)
 
     return ScenarioBackend(components, channel, BROKER_SECONDS)
+
+
+def _installed_broker() -> AbstractContextManager[str] | None:
+    """RabbitMQ, where it is installed."""
+    server = find_server(os.environ)
+    return None if server is None else _started_broker(server)
+
+
+@contextmanager
+def _started_broker(server: Path) -> Iterator[str]:
+    with TemporaryDirectory(prefix="sandbox-rabbitmq-") as folder:
+        try:
+            broker = start_broker(server, Path(folder), os.environ)
+        except BrokerFailedError as error:
+            raise NotHereError(str(error)) from error
+        try:
+            yield broker.url
+        finally:
+            broker.stop()
 
 
 _SETTINGS: Final[dict[Kind, _Setting]] = {

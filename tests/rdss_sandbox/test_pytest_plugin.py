@@ -32,16 +32,25 @@ def test_nothing_is_left_of_it(sandbox, sandbox_control):
     assert not sandbox_control.faults()
     assert boto3.client("kinesis").describe_stream_summary(StreamName="input")
     assert sandbox.seed == 7
+
+def test_messages_go_through_amqp(sandbox, sandbox_control):
+    import pika
+    from contextlib import closing
+    with closing(pika.BlockingConnection(pika.URLParameters(sandbox.amqp))) as connection:
+        channel = connection.channel()
+        channel.queue_declare("input")
+        channel.basic_publish("", "input", b"hello")
+        assert channel.basic_get("input")[2] == b"hello"
 """
 
 
 def test_a_suite_gets_a_sandbox_of_its_own_for_each_test(pytester: pytest.Pytester) -> None:
-    """Two tests put faults and records into their own sandboxes through an unchanged boto3 client."""
+    """They put faults, records and messages into their own sandboxes through unchanged boto3 and pika."""
     pytester.makepyfile(_SUITE)
 
     result = pytester.runpytest_subprocess("--sandbox-seed", "7", "-p", "no:randomly")
 
-    result.assert_outcomes(passed=2)
+    result.assert_outcomes(passed=3)
     result.stdout.fnmatch_lines(["sandbox: --sandbox-seed 7"])
 
 

@@ -94,8 +94,10 @@ def test_the_same_over_kinesis(name: str, tmp_path: Path) -> None:
     assert over_kinesis.verdict is Verdict.PASS, broken(over_kinesis)
 
 
-@pytest.mark.rabbitmq
-def test_the_same_over_rabbitmq(tmp_path: Path) -> None:
-    """A real RabbitMQ delivers again what a dead consumer had in its hands, and it is processed once."""
+@pytest.mark.parametrize("broker", ["ours", pytest.param("installed", marks=pytest.mark.rabbitmq)])
+def test_the_same_over_rabbitmq(tmp_path: Path, broker: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """RabbitMQ, or without it our own broker, delivers again what a dead consumer had in its hands."""
+    if broker == "ours":
+        monkeypatch.setattr("emulator.rabbitmq.broker_process._ADMINISTRATORS", ())
     over_rabbitmq = judged("redelivery-after-a-crash", tmp_path, kind=Kind.RABBITMQ)
     assert over_rabbitmq.verdict is Verdict.PASS, broken(over_rabbitmq)
