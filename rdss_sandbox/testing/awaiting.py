@@ -26,6 +26,7 @@ class AsyncSandbox:
         self.sandbox = sandbox
         self.aws = sandbox.aws
         self.control = sandbox.control
+        self.amqp = sandbox.amqp
         self.queues = sandbox.queues
         self.topics = sandbox.topics
         self.region = sandbox.region

@@ -122,6 +122,11 @@ class Sandbox:
         return self._entered.running.control
 
     @property
+    def amqp(self) -> str:
+        """The URL of the broker, as RabbitMQ's clients take it."""
+        return self._entered.running.amqp
+
+    @property
     def queues(self) -> str:
         """The URL of the queues."""
         return self._entered.running.queues
