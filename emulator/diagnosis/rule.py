@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, NamedTuple
@@ -45,7 +45,11 @@ class Judgement(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """``sentence`` is what the document at ``source`` says, in our words; ``sign`` is what the wire shows."""
+    """``sentence`` is what the document at ``source`` says, in our words; ``sign`` is what the wire shows.
+
+    A ``patient`` rule waits for what a client does not do. Somebody may set the clock forward in the moment
+    before it is done, so such a finding is told as an event only if it is still there some seconds later.
+    """
 
     id: str
     title: str
@@ -55,28 +59,9 @@ class Rule:
     source: str
     advice: str
     judge: Callable[[Exchange], Judgement]
+    patient: bool = False
 
 
 def count(number: int, noun: str) -> str:
     """Count in words: ``1 record``, ``3 records``."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
-
-
-def size(ranges: Iterable[tuple[int, int]]) -> int:
-    """Count the records in ranges (from, to before)."""
-    return sum(end - start for start, end in ranges)
-
-
-def subtract(
-    ranges: Iterable[tuple[int, int]], taken: Iterable[tuple[int, int]]
-) -> tuple[tuple[int, int], ...]:
-    """Return what is in ``ranges`` and in no range of ``taken``, which are ascending and separate."""
-    left = list(ranges)
-    for start, end in taken:
-        left = [
-            piece
-            for low, high in left
-            for piece in ((low, min(high, start)), (max(low, end), high))
-            if piece[0] < piece[1]
-        ]
-    return tuple(left)

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 import msgspec
 
-from emulator.clock import Clock
+from emulator.clock import Clock, stopwatch
 from emulator.diagnosis.contents import ContentReader
 from emulator.diagnosis.diagnosis import diagnose
 from emulator.diagnosis.leases import read_leases
 from emulator.diagnosis.recorder import Recorder
+from emulator.diagnosis.rules import RULES
 from emulator.events import Events
 from emulator.kinesis import ShardView
 from emulator.kinesis.iterators import ShardIterator
@@ -34,7 +35,10 @@ _LOOK_SECONDS: Final = 5.0
 """Real seconds between two looks at the exchange while clients call."""
 _LOOKS_AFTERWARDS: Final = 20
 """Looks after the last call: a rule may wait for what a client does not do."""
+_SETTLE_SECONDS: Final = 4.0
+"""Real seconds for which the finding of a patient rule stays before it is told."""
 _MOST_TOLD: Final = 10_000
+_PATIENT: Final = frozenset(rule.id for rule in RULES if rule.patient)
 
 
 class DiagnosisService:
@@ -58,6 +62,7 @@ class DiagnosisService:
         self._events = events
         self._lock = threading.Lock()
         self._told: OrderedDict[tuple[str, str | None, str, str | None], None] = OrderedDict()
+        self._seen: dict[tuple[str, str | None, str, str | None], float] = {}
         self._calls = 0
         self._idle = _LOOKS_AFTERWARDS
         # On a clock of its own: clients call in real time, also while the sandbox's clock stands still.
@@ -84,6 +89,7 @@ class DiagnosisService:
                 self._recorder.clear()
                 self._contents.clear()
             self._told.clear()
+            self._seen.clear()
 
     def find_holders(self) -> dict[ShardIterator, str]:
         """The names of the clients, by the iterator that each goes on with."""
@@ -144,11 +150,16 @@ class DiagnosisService:
         )
         return exchange, complete
 
-    def _tell(self, findings: Iterable[Finding]) -> None:
+    def _tell(self, findings: Sequence[Finding]) -> None:
+        there = {(each.rule, each.client, each.stream, each.shard) for each in findings}
+        with self._lock:
+            self._seen = {key: since for key, since in self._seen.items() if key in there}
         for each in findings:
             key = (each.rule, each.client, each.stream, each.shard)
             with self._lock:
-                if key in self._told:
+                seen = self._seen.setdefault(key, stopwatch())
+                early = each.rule in _PATIENT and stopwatch() - seen < _SETTLE_SECONDS
+                if early or key in self._told:
                     continue
                 self._told[key] = None
                 if len(self._told) > _MOST_TOLD:

@@ -6,13 +6,13 @@ from collections import deque
 from typing import Final
 
 from emulator.kinesis.iterators import ShardIterator
+from rdss_sandbox.ranges import close_gaps, merge
 from rdss_sandbox.shapes.recorded_exchange import (
     PACE_READS,
     PACE_SECONDS,
     Expiry,
     Reading,
     ShardReads,
-    merge,
 )
 
 MOST_RUNS: Final = 16
@@ -107,7 +107,7 @@ class ShardRecord:
         self.runs.append(run)
         if len(self.runs) > MOST_RUNS:
             gone = self.runs.pop(0)
-            self._earlier = _close_gaps(merge(*self._earlier, (gone.first, gone.position)))
+            self._earlier = close_gaps(merge(*self._earlier, (gone.first, gone.position)), MOST_RANGES)
         if self._expiries and self._expiries[-1].renewed is None:
             last = self._expiries.pop()
             self._expiries.append(
@@ -141,10 +141,3 @@ class ShardRecord:
         if not runs:
             return None
         return ShardReads(client, stream, shard, runs, self._earlier, tuple(self._expiries))
-
-
-def _close_gaps(ranges: tuple[tuple[int, int], ...]) -> tuple[tuple[int, int], ...]:
-    while len(ranges) > MOST_RANGES:
-        at = min(range(len(ranges) - 1), key=lambda i: ranges[i + 1][0] - ranges[i][1])
-        ranges = (*ranges[:at], (ranges[at][0], ranges[at + 1][1]), *ranges[at + 2 :])
-    return ranges

@@ -54,7 +54,7 @@ def read_on(registry: Registry, located: Located, limit: int | None) -> tuple[Fe
     following = None
     if fetched.next is not None:
         following = used._replace(ordinal=fetched.next, created=max(0, now))
-    shard.pass_to(fetched.reached)
+    shard.note_read(used.ordinal, fetched.reached)
     records = fetched.reached - max(used.ordinal, shard.records.first)
     registry.readers.go_on(used, following, records)
     return fetched, following

@@ -30,7 +30,7 @@ class Subscription:
     consumer or stream was deleted, or it was closed. It is None while the subscription runs.
     """
 
-    def __init__(self, among: Subscriptions, stream: Stream, shard: Shard, ordinal: int) -> None:
+    def __init__(self, among: Subscriptions, stream: Stream, shard: Shard, kind: str, ordinal: int) -> None:
         self.stream_name = stream.name
         self.shard_id = shard.id
         self.ended: Ending | None = None
@@ -40,7 +40,7 @@ class Subscription:
         self._stream = stream
         self._shard = shard
         self._ordinal = self._first = ordinal
-        shard.pass_to(ordinal)
+        shard.begin_reading(kind, ordinal)
         self.began = self._clock.elapsed()
 
     def next_batch(self, *, empty: bool = False) -> dict[str, Any] | None:
@@ -88,8 +88,8 @@ class Subscription:
             self._settle(self._stream)
             now = int(self._clock.time() * 1000)
             found = self._fetch(now)
-            self._ordinal = found.reached
-            self._shard.pass_to(found.reached)
+            start, self._ordinal = self._ordinal, found.reached
+            self._shard.note_read(start, found.reached)
             event: dict[str, Any] = {"MillisBehindLatest": found.millis_behind}
             if found.next is None:
                 self.end("shard end")
@@ -141,7 +141,7 @@ class Subscriptions:
                     f"Another active subscription exists for this consumer: {consumer_arn}:{shard.id}"
                 )
             running.end("taken over")
-        fresh = Subscription(self, stream, shard, ordinal)
+        fresh = Subscription(self, stream, shard, position["Type"], ordinal)
         self._running = {key: sub for key, sub in self._running.items() if sub.ended is None}
         self._running[consumer_arn, shard.id] = fresh
         return fresh

@@ -11,6 +11,7 @@ from typing import Any, Protocol
 from emulator.journal import Segments
 from emulator.kinesis import sequence_numbers, shard_ids
 from emulator.kinesis.errors import shard_not_found, stream_not_found
+from emulator.kinesis.read_ranges import ReadRanges
 from emulator.kinesis.stream_state import ShardState, StreamState
 
 try:
@@ -26,8 +27,8 @@ class Shard:
 
     A shard that never was written or read is ``unused``. Its ``records`` are opened when they are first
     asked for, because a stream may have 10,000 such shards, and what is done to each of them holds up others.
-    ``passed`` is the next ordinal of the reader that is furthest ahead; None while no reader has read the
-    shard since the engine started.
+    ``read`` are the records that somebody has read; None while no reader has begun on the shard since the
+    engine started.
     """
 
     def __init__(self, state: ShardState, stream_number: int, open_records: Callable[[], Segments]) -> None:
@@ -35,7 +36,7 @@ class Shard:
         self._open_records = open_records
         self.id = state.id
         self.prefix = sequence_numbers.prefix(state.epoch, state.index, stream_number)
-        self.passed: int | None = None
+        self.read: ReadRanges | None = None
 
     @cached_property
     def records(self) -> Segments:
@@ -49,9 +50,17 @@ class Shard:
     def is_open(self) -> bool:
         return self.state.closed is None
 
-    def pass_to(self, ordinal: int) -> None:
-        """Note that a reader will read the record ``ordinal`` next."""
-        self.passed = max(self.passed or 0, ordinal)
+    def begin_reading(self, kind: str, ordinal: int) -> None:
+        """Note that a reader begins at the record ``ordinal``, with a starting position of this type."""
+        if self.read is None:
+            self.read = ReadRanges()
+        self.read.begin(kind, ordinal)
+
+    def note_read(self, start: int, end: int) -> None:
+        """Note that a reader was given the records from ``start`` to before ``end``."""
+        if self.read is None:
+            self.read = ReadRanges()
+        self.read.add(start, end)
 
     def was_open(self, at: int) -> bool:
         """Whether the shard was open at ``at`` ms since the epoch."""

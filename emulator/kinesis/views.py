@@ -26,7 +26,7 @@ class StreamView(NamedTuple):
 def view(registry: Registry, stream: Stream) -> StreamView:
     """The stream's present state. Callers call ``Registry.forget_expired`` first."""
     shards = [_shard_view(stream, shard) for shard in stream.shards.values()]
-    if any(shard.passed is not None for shard in stream.shards.values()):
+    if any(shard.read is not None for shard in stream.shards.values()):
         shards = [
             msgspec.structs.replace(seen, unread=0 if shard.unused else _count_unread(shard))
             for seen, shard in zip(shards, stream.shards.values(), strict=True)
@@ -43,7 +43,8 @@ def view(registry: Registry, stream: Stream) -> StreamView:
 
 
 def _count_unread(shard: Shard) -> int:
-    return shard.records.next - max(shard.passed or 0, shard.records.first)
+    first, end = shard.records.first, shard.records.next
+    return shard.read.count_unread(first, end) if shard.read is not None else end - first
 
 
 def _shard_view(stream: Stream, shard: Shard) -> ShardView:

@@ -38,8 +38,9 @@ class ReaderList(msgspec.Struct, frozen=True):
     """The readers of streams. ``known`` is False where an upstream has the streams.
 
     ``unread`` is, by stream, the number of records that no reader has read since the sandbox started. It
-    includes shards without a reader, such as the children of a split. Streams without a reader are left out.
-    ``leases`` are those of KCL's workers, from their tables in DynamoDB.
+    includes shards without a reader, such as the children of a split, and what a start at LATEST passed over.
+    Streams without a reader are left out. ``leases`` are those of KCL's workers, from their tables in
+    DynamoDB.
     """
 
     readers: tuple[Reader, ...]

@@ -10,6 +10,8 @@ from typing import Final
 
 import msgspec
 
+from rdss_sandbox.ranges import merge
+
 PACE_READS: Final = 19
 PACE_SECONDS: Final = 3.0
 """Five reads a second are allowed. This is six, so that a client that keeps to the limit never counts."""
@@ -233,14 +235,3 @@ class Exchange(msgspec.Struct, frozen=True):
             ),
             None,
         )
-
-
-def merge(*ranges: tuple[int, int]) -> tuple[tuple[int, int], ...]:
-    """Merge ranges (from, to before) that touch, in ascending order."""
-    merged: list[tuple[int, int]] = []
-    for start, end in sorted(ranges):
-        if merged and start <= merged[-1][1]:
-            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
-        else:
-            merged.append((start, end))
-    return tuple(merged)

@@ -13,8 +13,9 @@ AMQP_PREFIX: Final = "amqp:"
 class Stream(msgspec.Struct, frozen=True):
     """A stream in one line; ``bytes`` is the size of its records' data.
 
-    ``unread`` is the number of records that no reader has read since the sandbox started, those of shards
-    without a reader included. It is None where the stream has no reader, or an upstream has the stream.
+    ``unread`` is the number of records that no reader has read since the sandbox started: those of shards
+    without a reader, such as children, and those that a start at LATEST passed over, too. It is None where
+    the stream has no reader, or an upstream has the stream.
     """
 
     name: str

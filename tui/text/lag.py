@@ -13,13 +13,13 @@ _LIVE_SECONDS = 60.0
 def behind(readers: Iterable[Reader], now: float, streams: Iterable[StreamDetail] = ()) -> Mapping[str, int]:
     """The lag of the slowest live reader in records, by ``stream/shard`` and summed up by stream.
 
-    A reader counts if it read within the last minute; an abandoned iterator falls behind for ever. For a
-    shard without a live reader it is the number of unread records, where the stream had a reader at all.
+    A reader counts if it read within the last minute; an abandoned iterator falls behind for ever. Records
+    that nobody has read count too, where the stream had a reader at all: those of a shard without a live
+    reader, and those that a reader passed over.
     """
     read = [reader for reader in readers if reader.shard and live(reader, now)]
-    attended = {f"{reader.stream}/{reader.shard}" for reader in read}
     shards = ((f"{stream.name}/{shard.id}", shard.unread) for stream in streams for shard in stream.shards)
-    slowest = {key: count for key, count in shards if count is not None and key not in attended}
+    slowest = {key: count for key, count in shards if count is not None}
     for reader in read:
         key = f"{reader.stream}/{reader.shard}"
         slowest[key] = max(slowest.get(key, 0), reader.behind)

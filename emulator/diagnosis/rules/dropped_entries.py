@@ -49,4 +49,5 @@ RULE = Rule(
     source="Amazon Kinesis Data Streams API Reference, PutRecords",
     advice="Look at FailedRecordCount, and put the entries with an ErrorCode again, found by their index.",
     judge=judge,
+    patient=True,
 )

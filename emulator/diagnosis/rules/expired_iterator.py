@@ -66,4 +66,5 @@ RULE = Rule(
     source="Amazon Kinesis Data Streams API Reference, GetRecords",
     advice="Read more often than every five minutes, and after an expiry ask AFTER the last sequence number.",
     judge=judge,
+    patient=True,
 )

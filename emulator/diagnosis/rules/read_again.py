@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from emulator.diagnosis.rule import Harm, Judgement, Rule, Seen, count, size, subtract
+from emulator.diagnosis.rule import Harm, Judgement, Rule, Seen, count
 from emulator.diagnosis.rules.skipped_records import SETTLE_SECONDS
+from rdss_sandbox.ranges import count_numbers, merge, subtract
 from rdss_sandbox.shapes.diagnosis import Step
-from rdss_sandbox.shapes.recorded_exchange import Exchange, Reading, ShardReads, merge
+from rdss_sandbox.shapes.recorded_exchange import Exchange, Reading, ShardReads
 
 _WITHOUT_CHECKPOINT = ("TRIM_HORIZON", "AT_TIMESTAMP")
 _LEAST_READS = 3
@@ -34,7 +35,7 @@ def _consumes(run: Reading) -> bool:
 def _describe(reads: ShardReads, run: Reading, before: tuple[Reading, ...]) -> list[Seen]:
     had = merge(*reads.earlier, *((each.first, each.position) for each in before))
     ran = [(run.first, run.position)]
-    again = size(ran) - size(subtract(ran, had))
+    again = count_numbers(ran) - count_numbers(subtract(ran, had))
     if not again:
         return []
     said = (

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from emulator.diagnosis.rule import Harm, Judgement, Rule, Seen, count, size, subtract
+from emulator.diagnosis.rule import Harm, Judgement, Rule, Seen, count
+from rdss_sandbox.ranges import count_numbers, merge, subtract
 from rdss_sandbox.shapes.diagnosis import Step
 from rdss_sandbox.shapes.recorded_exchange import (
     Exchange,
@@ -12,7 +13,6 @@ from rdss_sandbox.shapes.recorded_exchange import (
     Reading,
     ShardReads,
     ShardState,
-    merge,
 )
 
 SETTLE_SECONDS = 5.0
@@ -28,8 +28,8 @@ def judge_starts(exchange: Exchange) -> Judgement:
             continue
         looked += 1
         skipped = subtract([(shard.first, first.first)], reads.delivered)
-        if size(skipped):
-            seen.append(_describe_start(exchange, reads, shard, first, size(skipped)))
+        if count_numbers(skipped):
+            seen.append(_describe_start(exchange, reads, shard, first, count_numbers(skipped)))
     return Judgement(looked, tuple(seen))
 
 
@@ -41,7 +41,7 @@ def judge_restarts(exchange: Exchange) -> Judgement:
             looked += 1
             hole = _find_hole(exchange, reads, at)
             skipped = subtract([(max(hole[0], shard.first), hole[1])], reads.delivered) if hole else ()
-            if size(skipped):
+            if count_numbers(skipped):
                 seen.append(_describe_restart(reads, run, skipped))
     return Judgement(looked, tuple(seen))
 
@@ -102,7 +102,7 @@ def _others_had(exchange: Exchange, reads: ShardReads, start: int, end: int) -> 
 
 
 def _describe_restart(reads: ShardReads, run: Reading, skipped: tuple[tuple[int, int], ...]) -> Seen:
-    lost = size(skipped)
+    lost = count_numbers(skipped)
     reached = skipped[0][0]
     expiry = _find_expiry(reads, run)
     why = "after an iterator expired" if expiry else "after a restart"

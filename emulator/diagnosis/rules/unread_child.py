@@ -95,4 +95,5 @@ RULE = Rule(
     source="Amazon Kinesis Data Streams Developer Guide, After resharding",
     advice="At a null NextShardIterator, read the ChildShards of that answer from TRIM_HORIZON.",
     judge=judge,
+    patient=True,
 )

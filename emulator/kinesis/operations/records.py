@@ -75,7 +75,7 @@ def get_shard_iterator(registry: Registry, request: dict[str, Any], scope: Scope
     _dry_run(request)
     given = ShardIterator(stream.state.number, shard.state.index, ordinal, max(0, registry.now_ms()))
     registry.readers.begin(given)
-    shard.pass_to(ordinal)
+    shard.begin_reading(position["Type"], ordinal)
     return {"ShardIterator": given.token()}
 
 

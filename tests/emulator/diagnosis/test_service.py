@@ -41,19 +41,25 @@ def test_the_sdk_is_read_from_the_user_agent(user_agent: str, name: str | None) 
 
 def test_each_rule_says_whether_it_had_an_opportunity(wire: Wire) -> None:
     """A rule that had nothing to look at is not called right."""
-    wire.emulator.components.diagnosis.clear()
-    idle = {each.rule: each.verdict for each in wire.control.diagnosis().rules}
-    assert set(idle.values()) == {"no-opportunity"}
+    rules = ("skipped-at-start", "unread-child", "dropped-entries")
 
+    def verdicts() -> list[tuple[str, int]]:
+        by_rule = {each.rule: each for each in wire.control.diagnosis().rules}
+        return [(by_rule[rule].verdict, by_rule[rule].looked) for rule in rules]
+
+    wire.emulator.components.diagnosis.clear()
+    assert verdicts() == [("no-opportunity", 0)] * 3
     reader = wire.client("reader")
     wire.put(2)
     wire.read(reader, wire.iterator(reader, start="LATEST"))
-    while not (found := wire.control.diagnosis()).complete:
-        pass
-    by_rule = {each.rule: (each.verdict, each.looked) for each in found.rules}
-    assert by_rule["skipped-at-start"] == ("found", 1)
-    assert by_rule["invalid-message"] == ("not-found", 2)
-    assert by_rule["dropped-entries"] == ("no-opportunity", 0)
+    iterator = wire.iterator(reader)
+    wire.split()
+    wire.read(reader, iterator)
+    assert verdicts() == [("not-found", 1), ("not-found", 2), ("no-opportunity", 0)]
+    wire.put(20)
+    other = wire.client("other")
+    wire.read(other, wire.iterator(other, LEFT, start="LATEST"))
+    assert verdicts() == [("found", 2), ("not-found", 2), ("no-opportunity", 0)]
 
 
 def test_a_finding_is_an_event_once_and_unasked(wire: Wire) -> None:
@@ -89,6 +95,12 @@ def test_unread_records_of_children_are_behind(wire: Wire) -> None:
     wire.read(reader, iterator)
     assert wire.control.readers(wire.stream).unread == {wire.stream: 20}
     assert wire.control.stream(wire.stream).unread == 20
+    for child in (LEFT, "shardId-000000000002"):
+        wire.read(reader, wire.iterator(reader, child, "LATEST"))
+    assert wire.control.stream(wire.stream).unread == 20
+    for child in (LEFT, "shardId-000000000002"):
+        wire.read(reader, wire.iterator(reader, child))
+    assert wire.control.stream(wire.stream).unread == 0
 
 
 def test_leases_of_kcl_are_read(wire: Wire) -> None:
