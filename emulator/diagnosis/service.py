@@ -109,13 +109,17 @@ class DiagnosisService:
         with self._lock:
             return self._gather(seconds)
 
-    def diagnose(self, seconds: float = 0.5) -> Diagnosis:
-        """The diagnosis of the exchange so far; ``seconds`` is as for ``exchange``."""
+    def diagnose(self, seconds: float = 0.5, later: float = 0.0) -> Diagnosis:
+        """The diagnosis of the exchange so far, as if nothing more came for ``later`` clock seconds.
+
+        ``seconds`` is as for ``exchange``.
+        """
         if self._recorder is None:
             return msgspec.structs.replace(diagnose(Exchange(self._clock.time())), known=False)
         exchange, complete = self.exchange(seconds)
-        found = diagnose(exchange)
-        self._tell(found.findings)
+        found = diagnose(msgspec.structs.replace(exchange, taken=exchange.taken + later))
+        if not later:
+            self._tell(found.findings)
         return msgspec.structs.replace(found, complete=complete)
 
     def _gather(self, seconds: float) -> tuple[Exchange, bool]:

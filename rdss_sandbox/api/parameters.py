@@ -15,5 +15,6 @@ SomeLimit: TypeAlias = Annotated[int, Meta(ge=1, le=1000)]
 EventLimit: TypeAlias = Annotated[int, Meta(ge=0, le=10_000)]
 Number: TypeAlias = Annotated[int, Meta(ge=0, lt=10**18)]
 """The number of an asynchronous message."""
+Seconds: TypeAlias = Annotated[float, Meta(ge=0, le=86_400)]
 Id: TypeAlias = Annotated[int, Meta(ge=0, lt=10**18, extra={"sent_as": "id"})]
 """The number of a message or of a run; in the path its name is ``id``."""

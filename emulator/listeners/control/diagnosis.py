@@ -18,8 +18,8 @@ class DiagnosisResources:
         self._service = service
 
     @handles(ClientDiagnosis.diagnosis)
-    def diagnosis(self, stream: str | None, client: str | None) -> Diagnosis:
-        found = self._service.diagnose()
+    def diagnosis(self, stream: str | None, client: str | None, later: float) -> Diagnosis:
+        found = self._service.diagnose(later=later)
         chosen = tuple(
             each for each in found.findings if stream in {None, each.stream} and client in {None, each.client}
         )

@@ -19,6 +19,8 @@ def test_child_shards_that_nobody_reads(wire: Wire) -> None:
     wire.put(20)
     assert wire.read(reader, iterator, 1) == ""
     assert wire.rules() == []
+    later = wire.control.diagnosis(stream=wire.stream, later=31).findings
+    assert [each.rule for each in later] == ["unread-child"] * 2
 
     wire.clock.advance(31)
     found = wire.findings()
