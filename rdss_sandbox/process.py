@@ -13,10 +13,12 @@ from typing import IO, Final
 
 import msgspec
 
+from rdss_sandbox.platforms import explain_unsupported
 from rdss_sandbox.watchdog import watchdog
 
 _PACKAGES: Final = Path(__file__).resolve().parents[1]
 _STOP_SECONDS: Final = 10.0
+_ENVIRONMENT_CODE: Final = 3
 _UP: Final = (
     *("up", "--json", "--data-dir", ":memory:", "--amqp", "embedded"),
     *(word for port in ("aws", "control", "amqp", "queues", "topics") for word in (f"--{port}-port", "0")),
@@ -51,6 +53,8 @@ def sandbox_process(*options: str) -> Iterator[RunningSandbox]:
     It ignores the caller's SANDBOX_ variables and the modules of the caller's directory. It ends with the
     context, or with this process. Raises ``SandboxNotStartedError``.
     """
+    if unsupported := explain_unsupported():
+        raise SandboxNotStartedError(unsupported, _ENVIRONMENT_CODE)
     with tempfile.TemporaryDirectory(prefix="rdss-sandbox-") as directory, tempfile.TemporaryFile() as errors:
         # -P keeps the caller's directory off the path: a package there may have the name of one of ours.
         process = subprocess.Popen(

@@ -18,6 +18,7 @@ import msgspec
 
 from emulator.journal import frames
 from emulator.journal.frames import DamagedLogError
+from emulator.machine.durable_data import sync_data
 from rdss_sandbox.rewriting import rewriting, sync_folders
 
 NAME: Final = "inventory.log"
@@ -108,7 +109,7 @@ class Inventory:
                     self._end = self._append(self._descriptor, self._end, each)
                     self._unwritten.discard(each)
                 if self._fsync:
-                    os.fdatasync(self._descriptor)
+                    sync_data(self._descriptor)
 
     def _change(self, name: str, *, holds: bool) -> bool:
         """Set in memory whether a log holds something, and return whether that changed it.

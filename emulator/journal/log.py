@@ -13,6 +13,7 @@ from isal.isal_zlib import crc32
 from emulator.journal import frames
 from emulator.journal.frames import DamagedLogError
 from emulator.journal.inventory import inventory_of
+from emulator.machine.durable_data import sync_data
 from emulator.machine.private_files import FILE_MODE
 from rdss_sandbox.rewriting import put_in_place, rewriting, sync_folders
 
@@ -81,7 +82,7 @@ class Log:
             parts = [frames.header(payload), payload]
             end = frames.write_all(self._descriptor, parts, position - self._begin)
             if self._fsync:
-                os.fdatasync(self._descriptor)
+                sync_data(self._descriptor)
             self._end = end + self._begin
         if not self._in_inventory:
             self._update_inventory()
@@ -119,7 +120,7 @@ class Log:
             os.fsync(descriptor)
             with self._lock:
                 copied = self._copy(descriptor, before, copied)
-                os.fdatasync(descriptor)
+                sync_data(descriptor)
                 put_in_place(draft, self.path, fsync=False)
                 os.close(self._descriptor)
                 self._descriptor, self._begin = descriptor, before

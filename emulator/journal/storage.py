@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Protocol
 
 from emulator.journal import frames
+from emulator.machine.durable_data import sync_data
 from emulator.machine.private_files import FILE_MODE
 from rdss_sandbox.rewriting import sync_folders
 
@@ -46,7 +47,7 @@ class FileStorage:
         """Return when everything appended so far survives loss of power, and the file's name does too."""
         if self._deleted:
             return
-        os.fdatasync(self.descriptor())
+        sync_data(self.descriptor())
         if self._new:
             sync_folders(self.path, levels=3)
             self._new = False

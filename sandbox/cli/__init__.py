@@ -8,14 +8,18 @@ from collections.abc import Sequence
 
 import click
 
+from rdss_sandbox.platforms import explain_unsupported
 from sandbox.cli.commands import sandbox
-from sandbox.cli.exit_codes import explain
+from sandbox.cli.exit_codes import Exit, explain
 
 __all__ = ["main"]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run ``sandbox`` with these arguments, by default the process's own. Returns the exit code."""
+    if unsupported := explain_unsupported():
+        click.echo(f"sandbox: {unsupported}", err=True)
+        return Exit.ENVIRONMENT
     try:
         result = sandbox.main(arguments, prog_name="sandbox", standalone_mode=False)
         sys.stdout.flush()

@@ -8,6 +8,7 @@ import subprocess
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
@@ -21,6 +22,7 @@ from emulator.settings.settings import QUEUES_PORT, STATE_DIRECTORY, TOPICS_PORT
 from emulator.topics.configuration import read_configuration
 from sandbox.profiles import docker_engine, running
 from sandbox.profiles.in_process import CannotStartError, CannotStopError
+from sandbox.profiles.machine_checks import check_ports
 from sandbox.profiles.running import Running
 
 if TYPE_CHECKING:
@@ -60,7 +62,7 @@ def run(settings: Settings, ready: Callable[[Running], None]) -> None:
     if not FILE.exists():
         raise CannotStartError(f"{FILE} is not there: the compose profile runs from a checkout")
     ports = {"aws": settings.aws_port, "control": settings.control_port, "amqp": settings.amqp_port}
-    for finding in docker_engine.findings(os.environ, ports):
+    for finding in chain(docker_engine.findings(os.environ), check_ports(ports)):
         if finding.stops:
             raise CannotStartError(f"{finding.found}; {finding.remedy}")
     name = os.environ.get("SANDBOX_COMPOSE_NAME") or NAME

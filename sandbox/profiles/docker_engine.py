@@ -46,16 +46,14 @@ def connect(environment: Mapping[str, str]) -> DockerClient:
     return docker.DockerClient(base_url=host, timeout=_ENGINE_SECONDS)
 
 
-def findings(environment: Mapping[str, str], ports: Mapping[str, int]) -> Iterator[Finding]:
-    """Check everything that the stack needs; the checks end at a missing command. ``ports`` are by name."""
+def findings(environment: Mapping[str, str]) -> Iterator[Finding]:
+    """Check everything that the stack needs but its ports; the checks end at a missing command."""
     command = _command()
     yield command
     if command.stops:
         return
     yield from _engine(environment)
     yield _token(environment)
-    for name, port in ports.items():
-        yield _port(name, port)
 
 
 def _command() -> Finding:
@@ -132,15 +130,6 @@ def _needs_token(image: str) -> bool:
     if not all(number.isdecimal() for number in numbers):
         return True
     return [int(number) for number in numbers[:2]] > [4, 14] or name.endswith("-pro")
-
-
-def _port(name: str, port: int) -> Finding:
-    try:
-        with socket.create_server(("127.0.0.1", port)):
-            return Finding("port", f"{port} for {name} is free" if port else f"any free port for {name}")
-    except OSError as error:
-        option = f"--{name}-port 0 picks a free one"
-        return Finding("port", f"port {port} for {name} cannot be had: {error.strerror}", option, stops=True)
 
 
 def free_port(port: int) -> int:

@@ -26,7 +26,7 @@ TYPED = {
     "clock freeze": ["clock freeze"],
     "clock real": ["clock real"],
     "clock speed": ["clock speed 1"],
-    "doctor": ["doctor"],
+    "doctor": ["doctor", "doctor sandbox"],
     "fault add": ["fault add duplicate --toxicity 0.5", "fault add --help", "fault add latency --help"],
     "certify list": ["certify list"],
     "fault list": ["fault list"],
@@ -48,6 +48,11 @@ TYPED = {
 }
 """What is typed for each command that is advised, with something in the place of what a message fills in."""
 ELSEWHERE = {
+    "completion": "tests/sandbox/cli/test_completion.py",
+    "events": "tests/sandbox/cli/test_wait.py",
+    "man": "tests/sandbox/cli/test_completion.py",
+    "run": "tests/sandbox/cli/test_run.py",
+    "wait": "tests/sandbox/cli/test_wait.py",
     "adaptor run": "tests/sandbox/cli/test_applications.py",
     "demo": "tests/sandbox/cli/test_demo.py",
     "down": "tests/sandbox/cli/test_up.py",
