@@ -12,10 +12,9 @@ is for unittest.
 """
 
 from rdss_sandbox.project_table import ConfigurationError
-from rdss_sandbox.testing.awaiting import AsyncSandbox
 from rdss_sandbox.testing.configuration import Configuration
 from rdss_sandbox.testing.records import Record, RejectQueue, SandboxStream
-from rdss_sandbox.testing.sandbox import Sandbox
+from rdss_sandbox.testing.sandbox import AsyncSandbox, Sandbox
 from rdss_sandbox.testing.test_case import SandboxTestCase
 
 __all__ = [
