@@ -13,6 +13,7 @@ is for unittest.
 
 from rdss_sandbox.project_table import ConfigurationError
 from rdss_sandbox.testing.configuration import Configuration
+from rdss_sandbox.testing.findings import NotDiagnosedError
 from rdss_sandbox.testing.records import Record, RejectQueue, SandboxStream
 from rdss_sandbox.testing.sandbox import AsyncSandbox, Sandbox
 from rdss_sandbox.testing.test_case import SandboxTestCase
@@ -21,6 +22,7 @@ __all__ = [
     "AsyncSandbox",
     "Configuration",
     "ConfigurationError",
+    "NotDiagnosedError",
     "Record",
     "RejectQueue",
     "Sandbox",

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from rdss_sandbox.client import RefusedError, UnreachableError
 from rdss_sandbox.testing.assertions import describe_shard
+from rdss_sandbox.testing.findings import NotDiagnosedError, list_findings
 
 if TYPE_CHECKING:
     from rdss_sandbox.client import Client
@@ -36,12 +37,15 @@ def build_report(client: Client, after: int) -> str:
         ("messages by outcome", lambda: _tell_messages(client)),
         ("faults in force", lambda: _tell_faults(client, events)),
         ("readers", lambda: _tell_readers(client)),
+        ("findings", lambda: iter(list_findings(client))),
         ("last events", lambda: _tell_events(events)),
     )
     lines: list[str] = []
     for title, tell in parts:
         try:
             told = list(tell())
+        except NotDiagnosedError:
+            continue
         except (RefusedError, UnreachableError) as error:
             told = [str(error)]
         lines += [f"{title}:", *(f"  {line}" for line in told or ["none"])]

@@ -21,6 +21,7 @@ from rdss_sandbox.shapes.resetting import Reset
 from rdss_sandbox.testing import assertions
 from rdss_sandbox.testing.configuration import SERVICES, Configuration, read_configuration
 from rdss_sandbox.testing.control import Faults, Resharding, SandboxClock
+from rdss_sandbox.testing.findings import assert_no_findings
 from rdss_sandbox.testing.processes import Process, Processes
 from rdss_sandbox.testing.records import Record, RejectQueue, SandboxStream
 from rdss_sandbox.testing.report import build_report
@@ -230,6 +231,11 @@ class Sandbox:
         __tracebackhide__ = True
         assertions.assert_rejected(self.client, message_id, code)
 
+    def assert_no_findings(self) -> None:
+        """Assert that no client did what ``sandbox diagnose`` finds. Raises ``NotDiagnosedError``."""
+        __tracebackhide__ = True
+        assert_no_findings(self.client)
+
     def report(self) -> str:
         """What became of the messages, the faults, the readers and the last events, as lines of text."""
         return build_report(self.client, self._after)
@@ -316,6 +322,9 @@ class AsyncSandbox:
 
     async def assert_all_shards_read(self, stream: str) -> None:
         await asyncio.to_thread(self.sandbox.assert_all_shards_read, stream)
+
+    async def assert_no_findings(self) -> None:
+        await asyncio.to_thread(self.sandbox.assert_no_findings)
 
     async def assert_rejected(self, message_id: str, code: str | None = None) -> None:
         await asyncio.to_thread(self.sandbox.assert_rejected, message_id, code)
