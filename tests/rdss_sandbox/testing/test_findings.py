@@ -1,52 +1,79 @@
-"""Findings about clients, where the control API has them."""
+"""Findings about the clients of a test's sandbox: in its report, and as an assertion."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from types import SimpleNamespace
+from collections.abc import Callable, Iterable
+from typing import Any
 
+import boto3
+import msgspec
 import pytest
 
 from rdss_sandbox.client import Client
 from rdss_sandbox.testing import NotDiagnosedError, Sandbox, findings
 
-FOUND = SimpleNamespace(
-    rule="shard-never-read", said="a child of a split was never read", advice="list them again"
-)
+SENTENCE = r"unread-child: careless \(Boto3/.*\) read shardId-000000000000 to the end and never asked for "
 
 
-def diagnosing(monkeypatch: pytest.MonkeyPatch, *answers: SimpleNamespace) -> None:
-    """Have the control API answer so, one after the other."""
-    left: Iterator[SimpleNamespace] = iter(answers)
-    monkeypatch.setattr(Client, "diagnosis", lambda _client: next(left), raising=False)
+def read(client: Any, shards: Iterable[str]) -> list[str]:
+    """Read shards from their start as far as there are records; return the children that were named."""
+    children = []
+    for shard in shards:
+        place = {"StreamName": "input", "ShardId": shard, "ShardIteratorType": "TRIM_HORIZON"}
+        answer = client.get_records(ShardIterator=client.get_shard_iterator(**place)["ShardIterator"])
+        children += [child["ShardId"] for child in answer.get("ChildShards", ())]
+    return children
 
 
-def answer(*found: SimpleNamespace, complete: bool = True, known: bool = True) -> SimpleNamespace:
-    return SimpleNamespace(findings=found, complete=complete, known=known)
+@pytest.fixture
+def split(kit: Sandbox) -> Callable[[str], tuple[Any, list[str]]]:
+    """Makes a client of that name and splits a shard of a stream with records."""
+
+    def make(name: str) -> tuple[Any, list[str]]:
+        client = boto3.client(
+            "kinesis",
+            endpoint_url=kit.aws,
+            region_name=kit.region,
+            aws_access_key_id=name,
+            aws_secret_access_key="any",
+        )
+        shards = [shard["ShardId"] for shard in client.list_shards(StreamName="input")["Shards"]]
+        client.split_shard(StreamName="input", ShardToSplit=shards[0], NewStartingHashKey="1000")
+        for number in range(20):
+            client.put_record(StreamName="input", Data=b"x", PartitionKey=str(number))
+        return client, shards
+
+    return make
 
 
-def test_a_finding_fails_the_assertion_and_is_in_the_report(
-    kit: Sandbox, monkeypatch: pytest.MonkeyPatch
+def test_a_client_that_skips_a_child_fails_the_assertion(
+    kit: Sandbox, split: Callable[[str], tuple[Any, list[str]]]
 ) -> None:
-    """With its rule, what it is and what to do, once all records were looked through."""
-    diagnosing(monkeypatch, answer(complete=False), answer(FOUND), answer(), answer(FOUND))
-    sentence = "shard-never-read: a child of a split was never read; list them again"
-    with pytest.raises(AssertionError, match=f"findings about clients of the sandbox: 1\\n  {sentence}"):
+    """With the rule, who did what, and what to do; without waiting for the rule's patience."""
+    read(*split("careless"))
+    with pytest.raises(AssertionError, match=rf"findings about clients of the sandbox: .*\n.*{SENTENCE}"):
         kit.assert_no_findings()
+    assert "findings:\n  unread-child: careless" in kit.report()
+
+
+def test_a_client_that_reads_all_passes(kit: Sandbox, split: Callable[[str], tuple[Any, list[str]]]) -> None:
+    """The children are read when their parent has ended."""
+    client, shards = split("careful")
+    read(client, read(client, shards))
     kit.assert_no_findings()
-    assert f"findings:\n  {sentence}\nlast events:" in kit.report()
+    assert "findings:\n  none" in kit.report()
 
 
-def test_what_cannot_be_judged_is_no_pass(kit: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Streams of an upstream, records that take too long, and a sandbox that knows no diagnosis."""
+@pytest.mark.parametrize(
+    ("unknown", "why"), [({"known": False}, "an upstream has the streams"), ({"complete": False}, "not all")]
+)
+def test_what_cannot_be_judged_is_no_pass(
+    kit: Sandbox, monkeypatch: pytest.MonkeyPatch, unknown: dict[str, bool], why: str
+) -> None:
+    """Streams of an upstream, and records that take too long to look through."""
     monkeypatch.setattr(findings, "_COMPLETE_SECONDS", 0.0)
-    diagnosing(monkeypatch, answer(known=False), answer(complete=False), answer(known=False))
-    with pytest.raises(NotDiagnosedError, match="an upstream has the streams"):
-        kit.assert_no_findings()
-    with pytest.raises(NotDiagnosedError, match="not all records"):
+    judged = msgspec.structs.replace(kit.client.diagnosis(), **unknown)
+    monkeypatch.setattr(Client, "diagnosis", lambda *_, **__: judged)
+    with pytest.raises(NotDiagnosedError, match=why):
         kit.assert_no_findings()
     assert "findings" not in kit.report()
-    monkeypatch.delattr(Client, "diagnosis")
-    if not hasattr(Client, "diagnosis"):
-        with pytest.raises(NotDiagnosedError, match="does not diagnose"):
-            kit.assert_no_findings()

@@ -129,9 +129,9 @@ def test_doctor_finds_what_is_asked_for(tmp_path: Path, monkeypatch: pytest.Monk
     ]
 
     code, found, _ = doctor("amqp", SANDBOX_AMQP_PORT="0")
-    remedy = next(each["remedy"] for each in found if each["about"] == "rabbitmq")
-    assert code == 3
-    assert all(word in remedy for word in ("apt-get", "brew", "docker run"))
+    assert code == 0
+    (broker,) = [each["found"] for each in found if each["about"] == "rabbitmq"]
+    assert "the sandbox's own broker answers" in broker
 
     (tmp_path / ".sandbox").mkdir()
     (tmp_path / ".sandbox" / "running.json").write_text(
