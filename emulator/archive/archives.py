@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -99,6 +99,19 @@ class Archives:
         self._checkpoints.clear()
         self._open()
         self.start()
+
+    def save(self) -> list[bytes]:
+        """Return a copy of the checkpoints, for ``load``."""
+        return self._checkpoints.save()
+
+    def pause(self) -> None:
+        """Stop copying, until ``start`` or ``load``."""
+        self._close()
+
+    def load(self, saved: Sequence[bytes | memoryview]) -> None:
+        """Start over from saved checkpoints at the next ``start``; streams and buckets were replaced."""
+        self._checkpoints.load(saved)
+        self._open()
 
     def close(self) -> None:
         self._close()

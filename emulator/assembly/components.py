@@ -17,6 +17,7 @@ from emulator.archive.pruning import Pruning
 from emulator.assembly.damage import describe_damage, report_losses
 from emulator.assembly.data_directory import DataDirectory
 from emulator.assembly.own_infrastructure import Infrastructure, own_infrastructure
+from emulator.assembly.whole_state import Extension
 from emulator.buckets.service import BucketService
 from emulator.channels.checkpoints.checkpoint_file import CheckpointFile
 from emulator.clock import Clock, check_time
@@ -57,8 +58,8 @@ _DELETED_AT_ONCE: Final = 8
 class Components:
     """The components of a sandbox. ``home`` is the account and region of its own streams.
 
-    A reset also calls the functions in ``on_reset``, for what is built on top. ``damage`` has a line for
-    each thing that an earlier process stored and this one could not find.
+    The ``extensions`` are built on top, and are reset, saved and loaded with the rest. ``damage`` has a line
+    for each thing that an earlier process stored and this one could not find.
     """
 
     settings: Settings
@@ -74,6 +75,7 @@ class Components:
     audit_log: AuditLog | None
     amqp: AmqpLog
     queues: QueueEngine
+    queue_checkpoints: CheckpointFile
     topics: TopicService
     pruning: Pruning
     destinations: Destinations
@@ -81,6 +83,7 @@ class Components:
     damage: tuple[str, ...] = ()
     resetting: threading.Lock = field(default_factory=threading.Lock)
     on_reset: list[Callable[[], None]] = field(default_factory=list)
+    extensions: list[Extension] = field(default_factory=list)
 
     @property
     def streams(self) -> StreamService:
@@ -134,6 +137,8 @@ class Components:
         self.diagnosis.clear()
         for reset in self.on_reset:
             reset()
+        for extension in self.extensions:
+            extension.reset()
         self.add_faults()
         self.events.emit("sandbox.reset", kept=not self.infrastructure.owned)
 
@@ -275,6 +280,7 @@ def build_components(
             audit_log=audit_log,
             amqp=amqp,
             queues=queues,
+            queue_checkpoints=checkpoints,
             topics=topics,
             pruning=Pruning(infrastructure.buckets, events, clock, settings.topology, settings.retention),
             damage=tuple(damage),

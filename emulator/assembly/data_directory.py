@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -12,6 +13,8 @@ import msgspec
 
 from emulator.journal import Inventory, Log, Payloads, frames
 from emulator.machine import private_files
+from emulator.snapshots.snapshot_errors import SnapshotError
+from emulator.snapshots.snapshot_store import SnapshotStore, read_loads
 from rdss_sandbox.rewriting import remove_drafts
 from rdss_sandbox.shapes.events import Event
 
@@ -30,8 +33,14 @@ _OURS = (
         "messages.db-shm",
     ),
     *("queues.log", "queue-positions.log", "positions.log", "events.log", "events.1.log"),
-    *("audit", "buckets", "inventory.log", "payloads", "put-aside", "services"),
+    *("audit", "buckets", "inventory.log", "payloads", "put-aside", "services", "snapshots"),
 )
+_REPLACED_BY_A_LOAD = (
+    *("streams", "amqp", "topics", "messages.db", "messages.db-wal", "messages.db-shm"),
+    *("queues.log", "queue-positions.log", "positions.log", "audit", "buckets", "inventory.log"),
+    *("payloads", "services", "objects"),
+)
+"""What a load that was interrupted has left half done, and what begins again with it."""
 
 
 class DirectoryInUseError(Exception):
@@ -71,8 +80,8 @@ def hold_lock(path: Path) -> Iterator[None]:
 class DataDirectory:
     """The paths of streams, events and the message index, in a directory that is private to the user.
 
-    A missing directory is created. Raises ``DirectoryInUseError``, and OSError when it cannot be created or
-    written.
+    A missing directory is created. Raises ``DirectoryInUseError``, ``SnapshotError`` when a load was
+    interrupted and cannot be finished, and OSError when it cannot be created or written.
     """
 
     def __init__(self, path: Path, *, fsync: bool = False) -> None:
@@ -81,12 +90,17 @@ class DataDirectory:
         for ours in _OURS:
             private_files.close_tree(path / ours)
         self._lock = _lock(path)
+        self._clear_half_loaded()
         for folder in (path, self.streams, self.amqp, self.broker, self.topics):
             remove_drafts(folder)
         self._fsync = fsync
         self.inventory = Inventory(path, fsync=fsync)
         self.payloads = Payloads(path)
         self.payloads.recover(careful=bool(self.inventory.losses))
+
+    @property
+    def snapshots(self) -> Path:
+        return self.path / "snapshots"
 
     @property
     def streams(self) -> Path:
@@ -134,6 +148,23 @@ class DataDirectory:
         if path.exists() and path.stat().st_size > _EVENTS_KEPT_BYTES:
             path.replace(path.with_suffix(".1.log"))
         return Log(path, fsync=self._fsync)
+
+    def _clear_half_loaded(self) -> None:
+        """Remove what a load has left half done. The snapshot is checked first: it has to be loaded again."""
+        try:
+            unfinished = read_loads(self.snapshots).unfinished
+            if not unfinished:
+                return
+            SnapshotStore(self.snapshots).read(unfinished)
+        except SnapshotError:
+            os.close(self._lock)
+            raise
+        for name in _REPLACED_BY_A_LOAD:
+            place = self.path / name
+            if place.is_dir():
+                shutil.rmtree(place)
+            else:
+                place.unlink(missing_ok=True)
 
     def close(self) -> None:
         """Release the directory for other processes."""

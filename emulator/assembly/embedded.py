@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 from emulator.assembly.broker import Broker, SidecarBroker
 from emulator.assembly.components import Components, build_components
 from emulator.assembly.embedded_broker import EmbeddedBroker
+from emulator.assembly.snapshots import Snapshots
 from emulator.clock import Clock, stopwatch
 from emulator.http import access_policies
 from emulator.http.asgi import App
@@ -42,6 +43,7 @@ from emulator.listeners.control.readers import ReaderResources
 from emulator.listeners.control.sandbox_state import StateResources, read_clock
 from emulator.listeners.control.sending import SendResources
 from emulator.listeners.control.sequences import SequenceResources
+from emulator.listeners.control.snapshots import SnapshotResources
 from emulator.listeners.control.streams import StreamResources, summarise_streams
 from emulator.queues.control import QueueResources
 from emulator.queues.webhooks import Notifier
@@ -64,7 +66,8 @@ class Embedded:
     ``aws``, ``control``, ``queues`` and ``topics`` are its URLs. Each function in ``more`` builds further
     resources of the control API from the components, for what is built on top of the emulator. The
     ``interceptors`` stand in front of the faults on the AWS port, and see what the client sees.
-    Entering raises ``DirectoryInUseError``, and OSError for a port or directory that cannot be used.
+    Entering raises ``DirectoryInUseError``, ``SnapshotError``, and OSError for a port or directory that
+    cannot be used.
     """
 
     aws: str
@@ -93,6 +96,10 @@ class Embedded:
             self.components = self._stack.enter_context(
                 build_components(self.settings, self._clock, served=True)
             )
+            data_dir = self.settings.data_dir
+            self._snapshots = Snapshots(self.components, data_dir / "snapshots" if data_dir else None)
+            self._more_resources = [make(self.components) for make in self._more]
+            await asyncio.to_thread(self._snapshots.finish)
             self.aws = await self._listen(serve, self._build_aws_app(), self.settings.aws_port)
             self.components.infrastructure.set_endpoint(self.aws, self.settings.token)
             self._live = LiveAnswers()
@@ -255,7 +262,8 @@ class Embedded:
             TopicResources(components.topics),
             QueueResources(components.queues),
             MetricsResources(self.status, components.fault_engine.list, counts),
-            *(make(components) for make in self._more),
+            SnapshotResources(self._snapshots),
+            *self._more_resources,
         ]
         return self._guard(control_app(resources, VERSION, self._report_failure), access_policies.CONTROL)
 

@@ -45,7 +45,8 @@ class Infrastructure:
 
     ``index`` and ``positions`` are the files of the message index and of the checkpoints, or None where
     nothing outlasts the process. A reset may delete the streams and buckets when ``owned``. ``notes``
-    gives hints for people. The ``recorder`` has what clients did; None where an upstream has the streams.
+    gives hints for people. The ``recorder`` has what clients did, ``state`` is what snapshots are made of;
+    both are None where an upstream has the streams.
     """
 
     streams: StreamService
@@ -61,6 +62,32 @@ class Infrastructure:
     positions: Path | None
     owned: bool
     recorder: Recorder | None = None
+    state: OwnState | None = None
+
+
+class OwnState:
+    """What the engine and moto hold in this process, as snapshots have it."""
+
+    def __init__(self, engine: Engine, store: ServiceStore, buckets: Buckets) -> None:
+        self._engine = engine
+        self._store = store
+        self._buckets = buckets
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Let no request change anything while the context lasts."""
+        with self._store.held(), self._engine.held():
+            yield
+
+    def save(self) -> dict[str, list[bytes]]:
+        """Return a copy of everything, for ``load``. Raises ``DamagedLogError`` and OSError."""
+        return {"streams": self._engine.save(), "services": self._store.save()}
+
+    def load(self, saved: Mapping[str, Sequence[bytes | memoryview]], leap: int) -> None:
+        """Replace everything by what was saved, while it is ``held``. Raises OSError."""
+        self._engine.load(saved["streams"], leap)
+        self._buckets.forget_all()
+        self._store.load(saved["services"])
 
 
 @contextmanager
@@ -87,7 +114,7 @@ def own_infrastructure(
     store = ServiceStore(directory.services if directory else None, events, fsync=settings.fsync)
     store.check_versions()
     store.on_open["s3"] = buckets.make
-    buckets.forget = store.clear
+    buckets.forget, buckets.held = store.clear, store.held
     backend = EngineBackend(engine, clock)
     recorder = Recorder(clock)
     calls = MotoCalls(destinations, events)
@@ -132,6 +159,7 @@ def own_infrastructure(
             positions=directory.positions if directory else None,
             owned=True,
             recorder=recorder,
+            state=OwnState(engine, store, buckets),
         )
     finally:
         calls.close()

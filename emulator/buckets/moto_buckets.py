@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -27,7 +28,8 @@ class Buckets:
     """The wanted buckets. They are made at S3's first request, for which moto is imported.
 
     The bodies of the archives' objects are on disk in ``directory``, by default where temporary files are.
-    Objects are dated by ``clock``. ``forget`` removes what is stored of all of moto's services.
+    Objects are dated by ``clock``. ``forget`` removes what is stored of all of moto's services, which answer
+    no request while they are ``held``.
     """
 
     def __init__(
@@ -42,6 +44,7 @@ class Buckets:
         self.started = False
         self._made = False
         self.forget: Callable[[], None] = lambda: None
+        self.held: Callable[[], AbstractContextManager[None]] = nullcontext
         self._lock = threading.RLock()
         self._client: S3Client | None = None
         self.endpoint = ""
@@ -70,14 +73,19 @@ class Buckets:
 
     def empty(self) -> None:
         """Remove every bucket and object, and moto's other data, and make the buckets again."""
+        with self.held():
+            self.forget_all()
+            with self._lock:
+                if self._made:
+                    self._make()
+
+    def forget_all(self) -> None:
+        """Remove everything of moto's services. Buckets that shall exist are made when S3 is used."""
         with self._lock:
             if self.started:
                 _forget_all()
         # Without the lock: a service that is opened meanwhile waits for it, and this for the service.
         self.forget()
-        with self._lock:
-            if self._made:
-                self._make()
 
     def loaded(self, _name: str, _began: Callable[[str], int]) -> Checkpoints:
         """New checkpoints: these buckets end with the process, so each process loads from the start."""

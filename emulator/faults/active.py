@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import OrderedDict
 from typing import Any, Final, NamedTuple
 
+import msgspec
+
 from emulator.faults.attributes import read_attributes
 from emulator.faults.fault import Direction, FaultType, Hold, Kind, Phase
 from emulator.faults.faulted_message import Message
@@ -26,6 +28,23 @@ class Chosen(NamedTuple):
     draws: Draws
 
 
+class SavedCounts(msgspec.Struct, array_like=True):
+    """Counts by key, oldest first, and the number given last."""
+
+    counted: int
+    values: list[tuple[str, int]]
+
+
+class SavedFault(msgspec.Struct):
+    """A fault in force with its memory; ``added_at`` is in seconds since the epoch."""
+
+    record: Fault
+    added_at: float
+    struck: SavedCounts
+    ordinals: SavedCounts
+    same: SavedCounts
+
+
 class _Counts:
     """Counts by key. Beyond ``size`` keys the oldest is forgotten, so that a long run does not grow."""
 
@@ -33,6 +52,13 @@ class _Counts:
         self._size = size
         self._values: OrderedDict[str, int] = OrderedDict()
         self.counted = 0
+
+    def save(self) -> SavedCounts:
+        return SavedCounts(self.counted, list(self._values.items()))
+
+    def load(self, saved: SavedCounts) -> None:
+        self.counted = saved.counted
+        self._values = OrderedDict(saved.values)
 
     def get(self, key: str, default: int = 0) -> int:
         return self._values.get(key, default)
@@ -105,6 +131,19 @@ class ActiveFault:
         if self.direction is Direction.CONTROL:
             return direction is Direction.PUBLISH and not self.timed
         return self.direction is direction
+
+    def save(self) -> SavedFault:
+        """Return a copy of the fault and what it remembers, not of what it holds."""
+        memory = self.memory
+        counts = (each.save() for each in (memory.struck, memory.ordinals, memory.same))
+        return SavedFault(self.record, self.added_at, *counts)
+
+    def recall(self, saved: SavedFault) -> None:
+        """Remember what was saved."""
+        self.added_at = saved.added_at
+        self.memory.struck.load(saved.struck)
+        self.memory.ordinals.load(saved.ordinals)
+        self.memory.same.load(saved.same)
 
     def can_strike(self, now: float) -> bool:
         """Whether it may strike, now or later: it is enabled, below its limit, and its time is not over."""

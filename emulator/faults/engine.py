@@ -23,7 +23,7 @@ import msgspec
 
 from emulator.clock import Clock
 from emulator.events import Events
-from emulator.faults.active import ActiveFault
+from emulator.faults.active import ActiveFault, SavedFault
 from emulator.faults.fault import (
     Call,
     Control,
@@ -46,6 +46,9 @@ from emulator.faults.targets import find_target
 from emulator.faults.timers import Timers
 from emulator.rng import Chance
 from rdss_sandbox.shapes.faults import Fault, FaultChange, NewFault
+
+_encode: Final = msgspec.msgpack.Encoder().encode
+_decode: Final = msgspec.msgpack.Decoder(SavedFault).decode
 
 
 class UnknownFaultError(LookupError):
@@ -171,6 +174,30 @@ class FaultEngine:
         """Remove every fault, and release what they held."""
         for fault in self.list():
             self.remove(fault.name)
+
+    def save(self) -> list[bytes]:
+        """Return a copy of every fault and what it remembers, for ``load``. What they hold is left out."""
+        with self._lock:
+            return [_encode(fault.save()) for fault in self._faults.values()]
+
+    def load(self, saved: Iterable[bytes | memoryview]) -> tuple[str, ...]:
+        """Replace every fault by those that were saved; say which cannot be in force here, and why."""
+        self.clear()
+        refused = []
+        for payload in saved:
+            found = _decode(payload)
+            try:
+                with self._lock:
+                    fault = self._activate(found.record, known_type(found.record.type))
+                    fault.recall(found)
+            except FaultRefusedError as error:
+                refused.append(f"the fault {found.record.name} is left out: {error}")
+                continue
+            self._events.emit(
+                "fault.added", fault=fault.name, type=fault.type.name, channel=found.record.channel
+            )
+            self._schedule(fault)
+        return tuple(refused)
 
     def get(self, name: str) -> Fault:
         """A fault in force, with the number of its injections. Raises UnknownFaultError."""

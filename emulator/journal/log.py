@@ -50,10 +50,13 @@ class Log:
         self._update_inventory()
 
     @classmethod
-    def rewrite(cls, path: Path, payloads: Iterable[bytes], *, fsync: bool = False) -> Log:
+    def rewrite(
+        cls, path: Path, payloads: Iterable[bytes], *, fsync: bool = False, synced: bool = True
+    ) -> Log:
         """Replace the log at ``path`` by one of only these payloads, and open it.
 
-        OSError leaves the old log as it was.
+        OSError leaves the old log as it was. Unless ``synced``, loss of power may take both: that is for
+        payloads that are elsewhere too.
         """
         with ExitStack() as undo:
             with rewriting(path, fsync=False) as draft:
@@ -61,13 +64,15 @@ class Log:
                 undo.callback(log.close)
                 for payload in payloads:
                     log.append(payload)
-                os.fsync(log._descriptor)
+                if synced or fsync:
+                    os.fsync(log._descriptor)
             undo.pop_all()
         log.path, log._fsync = path, fsync
         log._update_inventory()
         # The new log is in place. After an error here, the caller would use the old one, which is gone.
         with suppress(OSError):
-            sync_folders(path, levels=1)
+            if synced or fsync:
+                sync_folders(path, levels=1)
         return log
 
     @property

@@ -16,8 +16,9 @@ from __future__ import annotations
 import os
 from array import array
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 from isal.isal_zlib import crc32
 
@@ -33,6 +34,19 @@ from rdss_sandbox.rewriting import rewriting
 _INDEX_EVERY_BYTES = 1 << 16
 _READ_BYTES = 1 << 16
 _MOST_BYTES = 1 << 21
+
+
+class Block(NamedTuple):
+    """A copy of a block: its lines, the number of the first and when they arrived (ms).
+
+    ``size`` is in bytes of user data.
+    """
+
+    ordinal: int
+    lines: int
+    size: int
+    arrival: int
+    payload: bytes
 
 
 class Segment:
@@ -161,6 +175,19 @@ class Segment:
         frame = Frame(self.storage.end, len(payload), 0, count, size, self.next, arrival)
         self.storage.append([top, payload])
         self._note(frame)
+
+    def put_back(self, blocks: Iterable[Block]) -> None:
+        """Append copied blocks, with the numbers and times that they had, in one write."""
+        raw, noted = bytearray(), []
+        for block in blocks:
+            ordinal, lines, size, arrival, payload = block
+            position = self.storage.end + len(raw)
+            noted.append(Frame(position, len(payload), 0, lines, size, ordinal, arrival))
+            raw += frames.header(payload, lines=lines, size=size, ordinal=ordinal, arrival=arrival)
+            raw += payload
+        self.storage.append([bytes(raw)])
+        for frame in noted:
+            self._note(frame)
 
     def blocks(self, ordinal: int) -> Iterator[tuple[Frame, bytes, int]]:
         """The blocks from the one that holds ``ordinal`` on: (frame, buffer, payload's start in the buffer).

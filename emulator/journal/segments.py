@@ -6,13 +6,14 @@ import shutil
 import threading
 from bisect import bisect_right
 from collections import OrderedDict, deque
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from emulator.journal.frames import Frame
 from emulator.journal.inventory import inventory_of, unlist
 from emulator.journal.packed import SUFFIX, segment_files
-from emulator.journal.segment import Segment
+from emulator.journal.segment import Block, Segment
 from emulator.machine.private_files import touch
 
 SEGMENT_BYTES = 1 << 24
@@ -42,11 +43,17 @@ class Segments:
     The numbers of records that were lost, in a power cut or with their file, are not used again, since
     readers may have passed them. ``lost`` says whether a whole file was lost. Reads skip what is missing.
 
-    A ``new`` directory never had records, so nothing is looked for in it.
+    A ``new`` directory never had records, so nothing is looked for in it. After ``leap`` the numbers go on
+    beyond all those that any log with a lower leap has given, and the last of their digits as before.
     """
 
     def __init__(
-        self, directory: Path | None, *, segment_bytes: int = SEGMENT_BYTES, new: bool = False
+        self,
+        directory: Path | None,
+        *,
+        segment_bytes: int = SEGMENT_BYTES,
+        new: bool = False,
+        leap: int = 0,
     ) -> None:
         self.directory = directory
         self._segment_bytes = segment_bytes
@@ -60,10 +67,49 @@ class Segments:
         self.lost = False
         if directory is not None and not new:
             self._open_files(directory)
-        if not self._segments or self._segments[-1].packed:
-            self._segments.append(self._new_segment(self._segments[-1].next if self._segments else 1))
+        reached = self._segments[-1].next if self._segments else 1
+        following = _leap_over(reached, leap)
+        if not self._segments or self._segments[-1].packed or following > reached:
+            self._segments.append(self._new_segment(following))
         self.first = self._segments[0].first
         self._oldest = self._segments[0].first_arrival
+
+    @classmethod
+    def put_back(
+        cls,
+        directory: Path | None,
+        blocks: Sequence[Block],
+        *,
+        segment_bytes: int = SEGMENT_BYTES,
+        leap: int = 0,
+    ) -> Segments:
+        """Make a log of copied blocks, in a directory that has none. Raises OSError."""
+        made = cls(directory, segment_bytes=segment_bytes, new=True)
+        if blocks:
+            made._segments = [made._new_segment(blocks[0].ordinal)]
+            made.first = blocks[0].ordinal
+        for batch in _batches(blocks, segment_bytes):
+            segment = made._segments[-1]
+            ordinal = batch[0].ordinal
+            if segment.storage.end and (segment.storage.end >= segment_bytes or ordinal > segment.next):
+                segment = made._roll(segment, ordinal)
+            segment.put_back(batch)
+            made._dirty[segment] = None
+            made._add_to_inventory(segment)
+        following = _leap_over(made.next, leap)
+        if following > made.next:
+            made._leap_to(following)
+        made._oldest = made._segments[0].first_arrival
+        return made
+
+    def copy(self) -> Iterator[Block]:
+        """Yield every block that holds a kept record. Raises ``DamagedLogError``."""
+        for segment in self._segments:
+            for frame, buffer, start in segment.blocks(max(self.first, segment.first)):
+                payload = segment.check(frame, memoryview(buffer)[start : start + frame.length])
+                yield Block(frame.ordinal, frame.lines, frame.size, frame.arrival, bytes(payload))
+            if segment is not self._segments[-1]:
+                segment.storage.close()
 
     @property
     def next(self) -> int:
@@ -148,6 +194,10 @@ class Segments:
                 reached = ordinal = beyond
         return Slice(parts, reached - ordinal, reached)
 
+    def misses(self, ordinal: int) -> bool:
+        """Whether the record ``ordinal`` is missing, and later ones are there."""
+        return ordinal < self.next and self._segment_of(ordinal).next <= ordinal
+
     def count(self, start: int) -> int:
         """How many records there are from the number ``start`` on."""
         start = max(start, self.first)
@@ -186,6 +236,12 @@ class Segments:
                 self._cold.popleft()
             gone.delete()
         self._oldest = self._arrival_of(self.first)
+
+    def keep_next(self) -> None:
+        """Let the next start know the next number, even if nothing has it yet."""
+        if self.directory is not None and self._segments[-1].next == self._segments[-1].first:
+            self.directory.mkdir(parents=True, exist_ok=True)
+            touch(self._segments[-1].name)
 
     def roll(self, least: int) -> None:
         """Begin a new segment if the last one has at least ``least`` bytes."""
@@ -279,13 +335,21 @@ class Segments:
     def _new_segment(self, first: int) -> Segment:
         return Segment.in_memory(first) if self.directory is None else Segment.create(self.directory, first)
 
-    def _roll(self, full: Segment) -> Segment:
+    def _roll(self, full: Segment, first: int | None = None) -> Segment:
         full.seal()
         if self.directory is not None:
             self._cold.append(full)
-        fresh = self._new_segment(full.next)
+        fresh = self._new_segment(full.next if first is None else first)
         self._segments.append(fresh)
         return fresh
+
+    def _leap_to(self, first: int) -> None:
+        """Begin a segment at ``first``; an empty last one is none."""
+        if self._segments[-1].next > self._segments[-1].first:
+            self._roll(self._segments[-1], first)
+        else:
+            self._segments[-1] = self._new_segment(first)
+            self.first = self._segments[0].first
 
     def _segment_of(self, ordinal: int) -> Segment:
         at = bisect_right(self._segments, ordinal, key=lambda segment: segment.first) - 1
@@ -338,6 +402,25 @@ class Segments:
         for _ in range(ordinal - frame.ordinal):
             begin = text.index(b"\n", begin) + 1
         return begin
+
+
+def _leap_over(reached: int, leap: int) -> int:
+    """The next number after the last one that was ``reached``, beyond so many leaps."""
+    return reached if reached >= leap * _LEAP else leap * _LEAP + (reached - 1) % _LEAP + 1
+
+
+def _batches(blocks: Sequence[Block], most_bytes: int) -> Iterator[list[Block]]:
+    """Split blocks where numbers are missing, and so that each batch fits into a segment."""
+    batch: list[Block] = []
+    size = 0
+    for block in blocks:
+        if batch and (block.ordinal > batch[-1].ordinal + batch[-1].lines or size >= most_bytes):
+            yield batch
+            batch, size = [], 0
+        batch.append(block)
+        size += len(block.payload)
+    if batch:
+        yield batch
 
 
 def skip_lost_numbers(directory: Path, number: int) -> int:

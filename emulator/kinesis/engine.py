@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal, TypeVar
@@ -11,7 +11,7 @@ from typing import Any, Literal, TypeVar
 from emulator.clock import Clock
 from emulator.events import Events
 from emulator.journal import SEGMENT_BYTES, DamagedLogError
-from emulator.kinesis import fast, iterators
+from emulator.kinesis import copies, fast, iterators
 from emulator.kinesis.errors import KinesisError, internal_failure
 from emulator.kinesis.limits import Relaxed, Strict
 from emulator.kinesis.onlooker import NOBODY, Onlooker
@@ -23,6 +23,7 @@ from emulator.kinesis.scope import Scope
 from emulator.kinesis.sequence_numbers import number, position
 from emulator.kinesis.shard_subscriptions import Subscription
 from emulator.kinesis.stored_records import StoredRecord, stored
+from emulator.kinesis.stream import Shard, Stream
 from emulator.kinesis.stream_registry import Registry
 from emulator.kinesis.views import StreamView, view
 from rdss_sandbox.shapes.readers import Reader as ReaderView
@@ -209,6 +210,31 @@ class Engine:
         with self._registry.lock:
             return self._registry.scopes()
 
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Let no other thread use the engine while the context lasts. Readers learn of it afterwards."""
+        try:
+            with self._packing.paused() if self._packing else nullcontext(), self._registry.lock:
+                yield
+        finally:
+            with self._registry.lock:
+                _, touched = self._registry.take_touched()
+            self._tell(touched)
+
+    def save(self) -> list[bytes]:
+        """Return a copy of everything, for ``load``. Raises ``DamagedLogError`` and OSError."""
+        with self._registry.lock:
+            return copies.save(self._registry)
+
+    def load(self, saved: Sequence[bytes | memoryview], leap: int) -> None:
+        """Replace everything by what was saved. Raises OSError, and then a mixture is left.
+
+        Subscriptions end as they do after five minutes. Iterators and sequence numbers of streams that were
+        saved stay valid: a reader that was beyond the last saved record goes on with the next that is put.
+        ``leap`` is higher than in any earlier call. Call it while the engine is ``held``.
+        """
+        copies.load(self._registry, saved, leap)
+
     def finish(self, stream: str, scope: Scope) -> None:
         """End a stream's transition (CREATING, UPDATING, DELETING) at once.
 
@@ -271,7 +297,10 @@ class Engine:
         # Without the lock: while one call waits for the disk, others write, and their flushes are shared.
         # Readers are woken only after the flush, so that they see nothing that a power cut can undo.
         registry.sync(written)
+        self._tell(touched)
+        return answer
+
+    def _tell(self, touched: Iterable[tuple[Stream, Shard]]) -> None:
         for stream, shard in touched:
             for callback in tuple(self._on_records):
                 callback(stream.name, shard.id)
-        return answer

@@ -55,6 +55,5 @@ def read_on(registry: Registry, located: Located, limit: int | None) -> tuple[Fe
     if fetched.next is not None:
         following = used._replace(ordinal=fetched.next, created=max(0, now))
     shard.note_read(used.ordinal, fetched.reached)
-    records = fetched.reached - max(used.ordinal, shard.records.first)
-    registry.readers.go_on(used, following, records)
+    registry.readers.go_on(used, following, fetched.lines)
     return fetched, following

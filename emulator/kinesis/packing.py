@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
 from emulator.kinesis.stored_records import data_spans
@@ -42,6 +44,7 @@ class Packing:
         self.in_use = False
         self._woken = threading.Event()
         self._closed = threading.Event()
+        self._pausing = threading.Event()
         self._passing = threading.Lock()
         self._thread: threading.Thread | None = None
 
@@ -60,7 +63,7 @@ class Packing:
             with self._registry.lock:
                 for records in self._registry.records():
                     records.roll(max(_LEAST_BYTES, records.size // tail))
-            while not self._closed.is_set() and (found := self._coldest()):
+            while not (self._closed.is_set() or self._pausing.is_set()) and (found := self._coldest()):
                 records, segment = found
                 size = segment.storage.end
                 self._pack(records, segment)
@@ -69,6 +72,14 @@ class Packing:
                 if self.in_use:
                     self.in_use = False
                     self._closed.wait(_PAUSE_SECONDS * size / (1 << 20))
+
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """Pack nothing while the context lasts. Callers must not hold the registry's lock."""
+        self._pausing.set()
+        with self._passing:
+            self._pausing.clear()
+            yield
 
     def close(self) -> None:
         """Stop after the present segment. Callers must not hold the registry's lock: packing needs it."""

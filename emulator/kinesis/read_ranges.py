@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from rdss_sandbox.ranges import Range, close_gaps, count_numbers, merge, subtract
+from rdss_sandbox.ranges import Range, close_gaps, merge, subtract
 
 _MOST: Final = 64
 _CHECKPOINTED: Final = frozenset({"AT_SEQUENCE_NUMBER", "AFTER_SEQUENCE_NUMBER", "AT_TIMESTAMP"})
@@ -38,6 +38,6 @@ class ReadRanges:
         elif start < end:
             self._ranges = close_gaps(merge(*ranges, (start, end)), _MOST)
 
-    def count_unread(self, first: int, end: int) -> int:
-        """Count the records from ``first`` to before ``end`` that nobody has read."""
-        return count_numbers(subtract([(first, end)], self._ranges))
+    def list_unread(self, first: int, end: int) -> list[Range]:
+        """List the ranges of records from ``first`` to before ``end`` that nobody has read."""
+        return list(subtract([(first, end)], self._ranges))

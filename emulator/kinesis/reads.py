@@ -14,13 +14,15 @@ class Fetched(NamedTuple):
     """Kept lines in ``parts``, and ``reached``, the ordinal after them.
 
     ``next`` is the ordinal to read next: ``reached``, or None when the shard is closed and ends there.
-    ``millis_behind`` is how far the last line is behind ``now``, 0 at the tip of the shard.
+    ``millis_behind`` is how far the last line is behind ``now``, 0 at the tip of the shard. ``lines`` is how
+    many there are: numbers may be missing between them and the ordinal that was asked for.
     """
 
     parts: list[memoryview]
     reached: int
     next: int | None
     millis_behind: int
+    lines: int
 
 
 def fetch(
@@ -38,11 +40,14 @@ def fetch(
     """
     records = shard.records
     records.trim(stream.advance_horizon(now))
-    parts, _, reached = records.read(ordinal, limit, max_bytes)
+    parts, lines, reached = records.read(ordinal, limit, max_bytes)
+    while lines < limit and records.misses(reached) and (room := max_bytes - sum(map(len, parts))) > 0:
+        more = records.read(reached, limit - lines, room)
+        parts, lines, reached = parts + more.parts, lines + more.lines, more.next
     if reached >= records.next:
-        return Fetched(parts, reached, reached if shard.is_open else None, 0)
+        return Fetched(parts, reached, reached if shard.is_open else None, 0, lines)
     arrival = records.arrival_of(reached - 1) or records.arrival_of(reached) or now
-    return Fetched(parts, reached, reached, max(0, now - arrival))
+    return Fetched(parts, reached, reached, max(0, now - arrival), lines)
 
 
 def fetch_after(

@@ -27,7 +27,8 @@ class Subscription:
     """One consumer's subscription to one shard. Thread-safe.
 
     ``ended`` says why it ended: the shard ended, five minutes passed, a newer subscription took over, its
-    consumer or stream was deleted, or it was closed. It is None while the subscription runs.
+    consumer or stream was deleted, or it was closed. It is None while the subscription runs. ``records``
+    counts those that it has passed.
     """
 
     def __init__(self, among: Subscriptions, stream: Stream, shard: Shard, kind: str, ordinal: int) -> None:
@@ -39,7 +40,8 @@ class Subscription:
         self._settle = among.settle
         self._stream = stream
         self._shard = shard
-        self._ordinal = self._first = ordinal
+        self._ordinal = ordinal
+        self.records = 0
         shard.begin_reading(kind, ordinal)
         self.began = self._clock.elapsed()
 
@@ -57,11 +59,6 @@ class Subscription:
     def ordinal(self) -> int:
         """The ordinal of the next record."""
         return self._ordinal
-
-    @property
-    def records(self) -> int:
-        """How many records it has passed."""
-        return self._ordinal - self._first
 
     @property
     def resharded_in(self) -> float | None:
@@ -89,6 +86,7 @@ class Subscription:
             now = int(self._clock.time() * 1000)
             found = self._fetch(now)
             start, self._ordinal = self._ordinal, found.reached
+            self.records += found.lines
             self._shard.note_read(start, found.reached)
             event: dict[str, Any] = {"MillisBehindLatest": found.millis_behind}
             if found.next is None:
@@ -149,6 +147,12 @@ class Subscriptions:
     def running(self, consumer_arn: str) -> list[Subscription]:
         found = (sub for (arn, _), sub in self._running.items() if arn == consumer_arn)
         return [sub for sub in found if sub.ended is None]
+
+    def end_all(self) -> None:
+        """End every subscription as its time does: consumers subscribe again, from where they were."""
+        for subscription in self._running.values():
+            subscription.end("expired")
+        self._running.clear()
 
     def end(self, arn: str) -> None:
         """End the subscriptions of a deleted consumer, or of all consumers of a deleted stream."""

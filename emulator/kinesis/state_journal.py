@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
@@ -35,6 +36,12 @@ class StateJournal:
                 rewritten = Log.rewrite(self.path, map(encode, self.latest), fsync=self._fsync)
                 self._log.close()
                 self._log = rewritten
+
+    def replace(self, changes: Iterable[Change]) -> None:
+        """Replace all that is stored by ``changes``, which are elsewhere too. Raises OSError."""
+        rewritten = Log.rewrite(self.path, map(encode, changes), fsync=self._fsync, synced=False)
+        self._log.close()
+        self._log = rewritten
 
     def append(self, change: Change) -> None:
         """Return when ``change`` is durable. Raises OSError."""

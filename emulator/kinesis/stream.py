@@ -8,7 +8,7 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, Protocol
 
-from emulator.journal import Segments
+from emulator.journal import Block, Segments
 from emulator.kinesis import sequence_numbers, shard_ids
 from emulator.kinesis.errors import shard_not_found, stream_not_found
 from emulator.kinesis.read_ranges import ReadRanges
@@ -223,6 +223,14 @@ class Stream:
         self.state.trimmed = cutoff
         return cutoff
 
+    def put_back(self, index: int, blocks: Sequence[Block]) -> None:
+        """Give the shard with this index copied records; it has none yet. Raises OSError."""
+        directory = None if self.directory is None else self.directory / f"{index:012d}"
+        shard = self.shards[shard_ids.of_number(index)]
+        shard.records = Segments.put_back(
+            directory, blocks, segment_bytes=self._segment_bytes, leap=self.state.leap
+        )
+
     def close(self) -> None:
         for shard in self.shards.values():
             if not shard.unused:
@@ -230,7 +238,7 @@ class Stream:
 
     def _open_records(self, index: int, *, stored: bool) -> Segments:
         directory = None if self.directory is None else self.directory / f"{index:012d}"
-        return Segments(directory, segment_bytes=self._segment_bytes, new=not stored)
+        return Segments(directory, segment_bytes=self._segment_bytes, new=not stored, leap=self.state.leap)
 
 
 def _by_parent(shards: Iterable[Shard]) -> dict[str, list[Shard]]:

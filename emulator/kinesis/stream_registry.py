@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import threading
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,7 @@ import msgspec
 
 from emulator.clock import Clock
 from emulator.events import Events
-from emulator.journal import Segments, put_aside, unlist_below
+from emulator.journal import Block, Segments, put_aside, unlist_below
 from emulator.kinesis.errors import in_use, internal_failure, invalid_argument, not_found, stream_not_found
 from emulator.kinesis.limits import Limits
 from emulator.kinesis.reader_tracking import Readers
@@ -219,6 +219,42 @@ class Registry:
         taken = self._written, self._touched
         self._written, self._touched = [], []
         return taken
+
+    def list_streams(self) -> list[Stream]:
+        """Every stream of every account and region."""
+        return list(self._by_number.values())
+
+    def list_states(self) -> list[Change]:
+        """The present state of every account and stream."""
+        return [*self.accounts.values(), *(stream.state for stream in self._by_number.values())]
+
+    def replace(
+        self, changes: Sequence[Change], records: Mapping[tuple[int, int], Sequence[Block]], leap: int
+    ) -> None:
+        """Replace everything by copies: states, and the records of shards by stream number and index.
+
+        Subscriptions end. Sequence numbers of new records are beyond all that had a lower ``leap``, so a
+        reader from before goes on with the new ones. A failure leaves a mixture. Raises OSError.
+        """
+        self.subscriptions.end_all()
+        self.readers = Readers()
+        for stream in tuple(self._by_number.values()):
+            self.touch(stream, stream.shards.values())
+            self._drop(stream.state.number)
+        self.accounts.clear()
+        present = [
+            changed(change, leap=leap) if isinstance(change, StreamState) else change for change in changes
+        ]
+        for change in present:
+            self._take(change)
+        for (number, index), blocks in records.items():
+            self._by_number[number].put_back(index, blocks)
+        for stream in self._by_number.values():
+            self.sync(stream.shards.values())
+            self.touch(stream, stream.shards.values())
+        if self._journal is not None:
+            # The highest number is never used again, whichever stream had it.
+            self._journal.replace([StreamGone(self._last_number), *present])
 
     def check_shard_quota(self, scope: Scope, more: int) -> None:
         """Raise LimitExceededException when ``more`` open shards are too many for the account."""

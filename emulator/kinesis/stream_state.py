@@ -65,7 +65,8 @@ class StreamState(msgspec.Struct, omit_defaults=True, tag="stream", tag_field="k
     """A stream. ``created`` is in seconds since the epoch, ``trimmed`` (the trim horizon) in ms.
 
     ``number`` differs from that of earlier streams with the same name. The status is ``busy`` until
-    ``busy_until`` (seconds), then ACTIVE. The resharding ``coming`` takes effect at that time.
+    ``busy_until`` (seconds), then ACTIVE. The resharding ``coming`` takes effect at that time. ``leap`` is
+    how often snapshots had been loaded when this stream was, as ``Segments`` counts it.
     """
 
     name: str
@@ -92,6 +93,7 @@ class StreamState(msgspec.Struct, omit_defaults=True, tag="stream", tag_field="k
     warm_mibps: int | None = None
     distribution: str = "USER_PARTITION_KEY"
     scalings: list[float] = []
+    leap: int = 0
 
     @property
     def scope(self) -> Scope:

@@ -93,6 +93,12 @@ class StreamSource:
     def mark_gone(self, refs: Sequence[str]) -> None:
         """Do nothing: a stream keeps its records for its retention."""
 
+    def start_over(self) -> None:
+        self._channel.start_over(self._checkpoints.of(self._name))
+        self._fetched, self._arrivals, self._ttl = [], [], 0
+        self._uncommitted.clear()
+        self._again.clear()
+
     def _build_arrival(self, delivery: Delivery) -> Arrival:
         ref = _build_ref(delivery.shard, delivery.sequence_number)
         if delivery.redelivered:
@@ -107,9 +113,7 @@ class StreamSource:
         if view is None:
             raise ChannelUnavailableError("there is no such stream")
         if self._checkpoints.begin(self._name, view.generation):
-            self._channel.start_over(self._checkpoints.of(self._name))
-            self._fetched, self._arrivals, self._ttl = [], [], 0
-            self._uncommitted.clear()
+            self.start_over()
         self._ttl = self._ttl or self._read_retention()
 
     def _read_retention(self) -> int:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from importlib.metadata import version
+from functools import cache
+from importlib import metadata
 from itertools import chain
 from pathlib import Path
 from typing import Final, NamedTuple, TypeAlias
@@ -18,6 +19,8 @@ from rdss_sandbox.rewriting import rewriting
 Change: TypeAlias = tuple[bytes, bytes | None]
 """A key and its new value; None when the key is gone."""
 
+version: Final = cache(metadata.version)
+"""The version of a package. Reading it takes milliseconds."""
 _FORMAT: Final = 1
 _HEAD: Final = b""
 _REWRITE_ABOVE_BYTES: Final = 16 << 20

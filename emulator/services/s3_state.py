@@ -14,7 +14,8 @@ from typing import Any, Final
 import msgspec
 
 from emulator.buckets.objects.kept_bodies import KeptBodies, PieceId
-from emulator.buckets.objects.object_bodies import Body
+from emulator.buckets.objects.numbered_bodies import NumberedBodies
+from emulator.buckets.objects.object_bodies import Bodies, Body
 from emulator.services.keyed_log import Change
 from emulator.services.packing import make, pack, unpack
 from emulator.services.places import Places
@@ -35,7 +36,7 @@ class S3State:
 
     name = _NAME
 
-    def __init__(self, bodies: KeptBodies, *, fsync: bool) -> None:
+    def __init__(self, bodies: KeptBodies | NumberedBodies, *, fsync: bool) -> None:
         self._bodies = bodies
         self._fsync = fsync
         self._settings = SweptValues()
@@ -109,6 +110,7 @@ class S3State:
             for name in list(dict.keys(bucket.keys)):
                 for version in bucket.keys.getlist(name):
                     if _is_kept(version):
+                        _give_place(version)
                         yield _version_key(bucket, version), _version_value(bucket, version)
             for upload in bucket.multiparts.values():
                 yield from _upload_changes(bucket, upload)
@@ -138,8 +140,7 @@ class S3State:
         for version in bucket.keys.getlist(name, []):
             if not _is_kept(version):
                 continue
-            if "kept_at" not in vars(version):
-                version.kept_at = _places.next()
+            _give_place(version)
             kept.append(version.kept_at)
             if version.kept_at not in known:
                 yield _version_key(bucket, version), _version_value(bucket, version)
@@ -203,6 +204,11 @@ class S3State:
 _places: Final = Places()
 
 
+def _give_place(version: Any) -> None:
+    if "kept_at" not in vars(version):
+        version.kept_at = _places.next()
+
+
 def _later_for_keys(unit: Any) -> bool:
     # Whether an object that was read is still there is known after the changes of its name.
     return bool(unit[0] == "key")
@@ -240,7 +246,7 @@ def _tagger(bucket: Any) -> Any:
 def _is_kept(version: Any) -> bool:
     """Whether a version of an object is stored: a deletion is, and what the archives put is not."""
     body = vars(version).get("_value_buffer")
-    return body is None or isinstance(body.store, KeptBodies)
+    return body is None or not isinstance(body.store, Bodies)
 
 
 def _version_key(bucket: Any, version: Any) -> bytes:

@@ -9,10 +9,10 @@ from __future__ import annotations
 import gc
 import threading
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from emulator.clock import stopwatch
 from emulator.events import Events
@@ -21,7 +21,13 @@ from emulator.machine.private_files import make_directory
 from emulator.services import touched as touching
 from emulator.services.kept_service import KeptService
 from emulator.services.keyed_log import Change, KeyedLog, check_version
+from emulator.services.request_gate import RequestGate
+from emulator.services.saved_services import SavedPiece, SavedServices, read_saved, save
 from emulator.services.touched import Touched
+
+if TYPE_CHECKING:
+    from emulator.buckets.objects.kept_bodies import KeptBodies
+    from emulator.buckets.objects.numbered_bodies import NumberedBodies
 
 NAMES: Final = ("dynamodb", "s3", "sqs", "sns", "ssm", "cloudwatch")
 _ALIASES: Final = {"monitoring": "cloudwatch"}
@@ -34,11 +40,14 @@ _CALLS: Final[dict[str, tuple[str, ...]]] = {
     "s3": ("sqs", "sns"),
 }
 """The services that each service calls: SNS and S3 notify queues."""
+_WAITING: Final = frozenset(("sqs",))
+"""The services whose requests may wait for many seconds inside moto."""
 _TRIES: Final = 20
+_VALUES_AT_ONCE: Final = 10_000
 
 
 class ServiceStore:
-    """The logs in ``directory``; without one nothing is stored.
+    """The logs in ``directory``; without one everything is in memory, and a log is None.
 
     ``on_open`` are called when a service has been filled. A service whose log is damaged refuses every
     request, with the file and what to do; the others go on.
@@ -50,7 +59,11 @@ class ServiceStore:
         self._fsync = fsync
         self._opening = threading.RLock()
         self._locks: defaultdict[str, threading.Lock] = defaultdict(threading.Lock)
-        self._open: dict[str, tuple[KeptService, KeyedLog] | None] = {}
+        self._open: dict[str, tuple[KeptService, KeyedLog | None]] = {}
+        self._bodies: KeptBodies | NumberedBodies | None = None
+        self._loaded: SavedServices | None = None
+        self._loads = 0
+        self._gate = RequestGate()
         self._damaged: dict[str, DamagedLogError] = {}
         self._failed: defaultdict[str, list[Touched]] = defaultdict(list)
         self.on_open: dict[str, Callable[[], None]] = {}
@@ -70,13 +83,22 @@ class ServiceStore:
         name = _ALIASES.get(service, service)
         action = environ.get("HTTP_X_AMZ_TARGET", "").rpartition(".")[2]
         touched = Touched(name, environ["REQUEST_METHOD"], environ["PATH_INFO"], action, own=own)
-        touching.begin(touched)
-        try:
-            self._open_for(name, action)
+        with nullcontext() if name in _WAITING else self._gate.entered():
+            touching.begin(touched)
+            loads = self._loads
+            try:
+                self._open_for(name, action)
+                yield
+            finally:
+                touching.end()
+                touched.outdated = loads != self._loads
+                self._keep(touched)
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Let no request change anything while the context lasts."""
+        with self._gate.closed(), self._opening:
             yield
-        finally:
-            touching.end()
-            self._keep(touched)
 
     def _open_for(self, name: str, action: str) -> None:
         """Open the service of a request, and those that it calls, of which any may be damaged."""
@@ -94,33 +116,123 @@ class ServiceStore:
             if name in self._damaged:
                 raise self._damaged[name]
             if name not in self._open:
-                self._open[name] = self._fill(name) if self._directory is not None else None
+                self._open[name] = self._fill(name) if self._directory is not None else self._begin(name)
                 self.on_open.get(name, _do_nothing)()
 
     def clear(self) -> None:
         """Remove everything that is stored. moto's services must be empty; each opens again when used."""
-        if self._directory is None:
-            return
         with self._opening:
-            for name, opened in self._open.items():
-                if opened is not None:
-                    with self._locks[name]:
-                        opened[0].forget()
-                        opened[1].close()
-            self._remove_files()
+            for name, (service, log) in self._open.items():
+                with self._locks[name]:
+                    service.forget()
+                    if log is not None:
+                        log.close()
+            if self._directory is not None:
+                self._remove_files()
+            self._loads += 1
+            self._loaded = None
             self._open.clear()
             self._damaged.clear()
             self._failed.clear()
 
+    def save(self) -> list[bytes]:
+        """Return a copy of every service, for ``load``. Call it while the store is ``held``.
+
+        Raises ``DamagedLogError`` and OSError.
+        """
+        values: dict[str, list[Change]] = {}
+        for name in NAMES:
+            if name in self._open:
+                values[name] = self._list_values(self._open[name][0])
+            elif self._directory is not None and self._path(name).exists():
+                log = KeyedLog(self._path(name), fsync=False)
+                values[name] = list(log.read().items())
+                log.close()
+            elif self._loaded is not None:
+                values[name] = self._loaded.values.get(name, [])
+        with self._bodies_of_now() as bodies:
+            pieces = [SavedPiece(piece, stored) for piece, stored in bodies.list_pieces()]
+        return save(values, pieces)
+
+    def load(self, saved: Sequence[bytes | memoryview]) -> None:
+        """Store what was saved; each service is filled from it when used. The store is empty and ``held``.
+
+        Raises OSError.
+        """
+        from emulator.buckets.objects.kept_bodies import PieceId
+
+        found = read_saved(saved)
+        with self._bodies_of_now() as bodies:
+            bodies.put_back((PieceId(*piece.id), piece.stored) for piece in found.pieces)
+        if self._directory is None:
+            self._loaded = found
+            return
+        make_directory(self._directory)
+        for name, values in found.values.items():
+            if values:
+                log = KeyedLog(self._path(name), fsync=self._fsync)
+                try:
+                    for start in range(0, len(values), _VALUES_AT_ONCE):
+                        log.append(values[start : start + _VALUES_AT_ONCE])
+                finally:
+                    log.close()
+
+    def _list_values(self, service: KeptService) -> list[Change]:
+        for _ in range(_TRIES):
+            try:
+                return list(service.everything())
+            except RuntimeError as error:
+                # SQS's requests are not held back, since they wait for messages.
+                if "changed size" not in str(error):
+                    raise
+        raise RuntimeError(f"{service.name} changes faster than it can be copied")
+
+    @contextmanager
+    def _bodies_of_now(self) -> Iterator[KeptBodies | NumberedBodies]:
+        """The bodies of S3's objects, also while S3 is not open."""
+        from emulator.buckets.objects.kept_bodies import KeptBodies
+
+        if "s3" in self._open or self._directory is None:
+            yield self._build_bodies()
+            return
+        bodies = KeptBodies(self._directory)
+        try:
+            yield bodies
+            if self._fsync:
+                bodies.sync()
+        finally:
+            bodies.close()
+
+    def _build_bodies(self) -> KeptBodies | NumberedBodies:
+        """The bodies of S3's objects; a sandbox without a directory has them from its first use on."""
+        from emulator.buckets.objects.kept_bodies import KeptBodies
+        from emulator.buckets.objects.numbered_bodies import NumberedBodies
+
+        if self._directory is None:
+            self._bodies = self._bodies or NumberedBodies()
+        elif "s3" not in self._open or self._bodies is None:
+            self._bodies = KeptBodies(self._directory)
+        return self._bodies
+
     def close(self) -> None:
         """Close the logs. What moto still does is not stored."""
         with self._opening:
-            for name, opened in self._open.items():
-                if opened is not None:
-                    with self._locks[name]:
-                        opened[0].close()
-                        opened[1].close()
+            for name, (service, log) in self._open.items():
+                with self._locks[name]:
+                    service.close()
+                    if log is not None:
+                        log.close()
             self._open.clear()
+
+    def _begin(self, name: str) -> tuple[KeptService, None]:
+        """Fill a service that is in memory from what was loaded, if anything was."""
+        service = self._build(name)
+        _note_actions()
+        service.install()
+        values = self._loaded.values.pop(name, []) if self._loaded is not None else []
+        with _without_collections():
+            service.restore({key: value for key, value in values if value is not None})
+        return service, None
 
     def _fill(self, name: str) -> tuple[KeptService, KeyedLog]:
         assert self._directory is not None
@@ -134,7 +246,7 @@ class ServiceStore:
             raise
         if log.torn_bytes:
             self._events.emit("journal.cut", file=str(self._path(name)), bytes=log.torn_bytes)
-        service = _build(name, self._directory, self._events, fsync=self._fsync)
+        service = self._build(name)
         _note_actions()
         service.install()
         with _without_collections():
@@ -146,13 +258,45 @@ class ServiceStore:
             )
         return service, log
 
+    def _build(self, name: str) -> KeptService:
+        from emulator.services import swept_state
+
+        match name:
+            case "dynamodb":
+                from emulator.services.dynamodb_state import DynamodbState
+
+                return DynamodbState()
+            case "sqs":
+                from emulator.services.sqs_state import SqsState
+
+                return SqsState()
+            case "s3":
+                return self._build_s3()
+            case "sns":
+                return swept_state.sns_state()
+            case "ssm":
+                return swept_state.ssm_state()
+        return swept_state.cloudwatch_state()
+
+    def _build_s3(self) -> KeptService:
+        from emulator.buckets.objects.kept_bodies import KeptBodies
+        from emulator.services.s3_state import S3State
+
+        bodies = self._build_bodies()
+        if isinstance(bodies, KeptBodies):
+            for error in bodies.damage:
+                self._events.emit("journal.damaged", why=str(error))
+            for path, torn in bodies.torn:
+                self._events.emit("journal.cut", file=str(path), bytes=torn)
+        return S3State(bodies, fsync=self._fsync)
+
     def _keep(self, touched: Touched) -> None:
         """Store the changes of a request, in every service that it touched."""
         for name, opened in tuple(self._open.items()):
-            if opened is None or not (touched.service == name or name in touched.units or self._waits(name)):
+            service, log = opened
+            if log is None or not (touched.service == name or name in touched.units or self._waits(name)):
                 continue
             with self._locks[name]:
-                service, log = opened
                 changes = self._changes(service, touched)
                 if not changes:
                     service.settle()
@@ -204,35 +348,6 @@ def _called_by(name: str, action: str) -> tuple[str, ...]:
     if name not in _CALLS or action.startswith(("Import", "Export")):
         return NAMES
     return _CALLS[name]
-
-
-def _build(name: str, directory: Path, events: Events, *, fsync: bool) -> KeptService:
-    from emulator.services import swept_state
-
-    match name:
-        case "dynamodb":
-            from emulator.services.dynamodb_state import DynamodbState
-
-            return DynamodbState()
-        case "sqs":
-            from emulator.services.sqs_state import SqsState
-
-            return SqsState()
-        case "s3":
-            from emulator.buckets.objects.kept_bodies import KeptBodies
-            from emulator.services.s3_state import S3State
-
-            bodies = KeptBodies(directory)
-            for error in bodies.damage:
-                events.emit("journal.damaged", why=str(error))
-            for path, torn in bodies.torn:
-                events.emit("journal.cut", file=str(path), bytes=torn)
-            return S3State(bodies, fsync=fsync)
-        case "sns":
-            return swept_state.sns_state()
-        case "ssm":
-            return swept_state.ssm_state()
-    return swept_state.cloudwatch_state()
 
 
 def _note_actions() -> None:

@@ -126,6 +126,8 @@ class SqsState:
         if touched.service == _NAME and not about_messages and not action.startswith(READING):
             yield from self._settings.sweep(_settings())
         for identity, message in units:
+            if touched.outdated and not _is_there(identity, message):
+                continue
             key = _encode(("message", identity, message.id))
             if message.kept_in == identity:
                 yield key, _message_value(message)
@@ -181,6 +183,12 @@ def _touch(message: Any) -> None:
     """Note that a message changes. One of a sandbox that stores nothing is in no stored queue."""
     if (queue := vars(message).get("kept_in")) is not None:
         touch(_NAME, (queue, message))
+
+
+def _is_there(identity: str, message: Any) -> bool:
+    """Whether a message is in a queue of now, not in one of before a load."""
+    found = (queue for queue in _queues() if queue.kept_as == identity)
+    return any(each is message for queue in found for each in tuple(queue._messages))  # noqa: SLF001
 
 
 def _take_out(messages: list[Any]) -> None:

@@ -13,7 +13,7 @@ class Touched:
     """One request, and the units that it touched, by service.
 
     ``action`` is the operation's name, "" when the service has none in its requests. ``own`` says that the
-    sandbox's own archives send the request.
+    sandbox's own archives send the request. ``outdated``: what it found was replaced while it ran.
     """
 
     def __init__(self, service: str, method: str, path: str, action: str, *, own: bool) -> None:
@@ -22,6 +22,7 @@ class Touched:
         self.path = path
         self.action = action
         self.own = own
+        self.outdated = False
         self.units: defaultdict[str, list[Any]] = defaultdict(list)
 
     @property

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack
 from functools import partial
 from hashlib import blake2b
 from pathlib import Path
@@ -85,6 +85,19 @@ class AmqpLog:
         for name in tuple(self._known):
             self._engine.call("DeleteStream", {"StreamName": name}, self._home)
         self._known.clear()
+
+    def held(self) -> AbstractContextManager[None]:
+        """Let no other thread use the log while the context lasts."""
+        return self._engine.held()
+
+    def save(self) -> list[bytes]:
+        """Return a copy of every record, for ``load``. Raises ``DamagedLogError`` and OSError."""
+        return self._engine.save()
+
+    def load(self, saved: Sequence[bytes | memoryview], leap: int) -> None:
+        """Replace every record by those that were saved, as ``Engine.load`` does. Raises OSError."""
+        self._engine.load(saved, leap)
+        self._known = {view.name for view in self._engine.streams(self._home)}
 
     def close(self) -> None:
         self._engine.close()

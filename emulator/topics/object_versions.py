@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -40,11 +41,7 @@ class ObjectVersions:
         self.torn_bytes = self._log.torn_bytes if self._log else 0
         for _, payload in self._log.entries() if self._log else ():
             self._remember(Told(*_decode(payload)))
-        self._shown = {
-            place.uuid
-            for place in places(self._told.values()).values()
-            if place.current and not place.deleted
-        }
+        self._find_shown()
 
     def publish(self, uuid: str, body: Any, at: float) -> Change:
         """Add a version that was published ``at`` seconds since the epoch."""
@@ -71,9 +68,23 @@ class ObjectVersions:
         """Whether an object is the current version of a work that is not deleted."""
         return uuid in self._shown
 
+    def save(self) -> list[bytes]:
+        """Return a copy of what is known of every version, as the file has it."""
+        return [_encode(told) for told in tuple(self._told.values())]
+
+    def load(self, saved: Iterable[bytes]) -> None:
+        """Take what was saved. Nothing is known yet."""
+        for payload in saved:
+            self._write(Told(*_decode(payload)))
+        self._find_shown()
+
     def close(self) -> None:
         if self._log is not None:
             self._log.close()
+
+    def _find_shown(self) -> None:
+        known = places(self._told.values()).values()
+        self._shown = {place.uuid for place in known if place.current and not place.deleted}
 
     def _write(self, told: Told) -> None:
         self._remember(told)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import shutil
 import threading
-from collections.abc import Callable
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -24,11 +24,14 @@ from emulator.streams.service import StreamService
 from rdss_sandbox.shapes.topics import OURS, Access, Downstream
 
 if TYPE_CHECKING:
+    from emulator.channels.checkpoints.checkpoint_file import CheckpointFile
     from emulator.topics.configuration import TopicConfiguration
     from emulator.topics.engine import Session, Topics
     from emulator.topics.engine.outgoing_messages import Message
     from emulator.topics.link_settings import TopicLinks
     from emulator.topics.object_projection import ObjectProjection
+    from emulator.topics.object_versions import ObjectVersions
+    from emulator.topics.saved_topics import SavedTopics
 
 _CATCH_UP_SECONDS: Final = 2.0
 
@@ -77,6 +80,7 @@ class TopicService:
         self._access: Access | None = None
         self._downstreams: tuple[Downstream, ...] | None = None
         self._closers: set[Callable[[str], None]] = set()
+        self._saved: SavedTopics | None = None
 
     @property
     def configuration(self) -> TopicConfiguration:
@@ -188,21 +192,69 @@ class TopicService:
 
     def reset(self) -> None:
         """Forget every message, record and session."""
+        with self.closed():
+            self._forget()
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Let no other thread use or open the topics while the context lasts."""
+        with self._lock, self._running.topics.lock if self._running is not None else nullcontext():
+            yield
+
+    @contextmanager
+    def closed(self) -> Iterator[None]:
+        """Close the topics and their sessions; no thread opens them while the context lasts."""
         with self._lock:
             self.close()
-            self._access = self._downstreams = None
-            if self._directory is not None:
-                unlist_below(self._directory)
-                shutil.rmtree(self._directory, ignore_errors=True)
-        for ended in tuple(self._closers):
-            ended("reset")
-        self._closers.clear()
+            for ended in tuple(self._closers):
+                ended("reset")
+            self._closers.clear()
+            yield
+
+    def save(self) -> list[bytes]:
+        """Return a copy of everything, for ``load``. Raises as ``open``, and OSError."""
+        from emulator.topics import saved_topics
+
+        with self._lock:
+            if self._saved is not None and self._running is None:
+                return [saved_topics.encode(self._saved)]
+            there = self._directory is not None and segment_files(self._directory / "messages")
+            if self._running is None and not there:
+                return []
+            running = self._run()
+            saved = saved_topics.save(running.topics, running.positions, running.versions)
+            saved.access, saved.downstreams = self._access, self._downstreams
+            return [saved_topics.encode(saved)]
+
+    def load(self, saved: Sequence[bytes | memoryview], leap: int) -> None:
+        """Replace everything by what was saved, while the topics are ``closed``. Raises OSError.
+
+        Numbers of new entries are beyond all that had a lower ``leap``.
+        """
+        self._forget()
+        if not saved:
+            return
+        from emulator.topics import saved_topics
+
+        found = saved_topics.decode(saved[0])
+        found.topics.leap = leap
+        self._access, self._downstreams = found.access, found.downstreams
+        if self._directory is None:
+            self._saved = found
+        else:
+            saved_topics.write(found, self._directory, fsync=self._fsync)
 
     def close(self) -> None:
         with self._lock:
             running, self._running = self._running, None
         if running is not None:
             running.stack.close()
+
+    def _forget(self) -> None:
+        self._access = self._downstreams = self._saved = None
+        if self._directory is not None:
+            unlist_below(self._directory)
+            shutil.rmtree(self._directory, ignore_errors=True)
 
     def _run(self) -> _Running:
         running = self._running
@@ -232,6 +284,7 @@ class TopicService:
                 downstreams=self.downstreams,
                 fsync=self._fsync,
                 retention=self.configuration.retention,
+                recalled=self._saved.topics if self._saved else None,
             )
             stack.callback(topics.close)
             positions = CheckpointFile(directory / "positions.log" if directory else None)
@@ -247,6 +300,9 @@ class TopicService:
             versions = ObjectVersions(directory / "versions.log" if directory else None)
             stack.callback(versions.close)
             self._tell_of_tail("versions.log", versions.torn_bytes)
+            if self._saved is not None:
+                positions.load(self._saved.positions)
+                versions.load(self._saved.versions)
             feed = ObjectProjection(feeding.streams, self.clock, positions, versions, feeding.skipped)
             session = topics.session(OURS, lambda _: None)
             worker = BackgroundWorker("objects", [lambda: feed.step(session)], self._failed)
@@ -256,7 +312,8 @@ class TopicService:
             links = TopicLinks(topics.replication, self._destinations, self._failed)
             stack.callback(links.close)
             links.start(self.downstreams)
-            return _Running(topics, session, feed, links, stack.pop_all())
+            self._saved = None
+            return _Running(topics, session, feed, links, positions, versions, stack.pop_all())
 
     def _tell_of_tail(self, name: str, torn_bytes: int) -> None:
         if self._directory is not None and torn_bytes:
@@ -272,6 +329,8 @@ class _Running:
     session: Session
     feed: ObjectProjection
     links: TopicLinks
+    positions: CheckpointFile
+    versions: ObjectVersions
     stack: ExitStack
 
 

@@ -17,6 +17,7 @@ from rdss_sandbox.api.processing import Processing
 from rdss_sandbox.api.queues import Queues
 from rdss_sandbox.api.sandbox_state import SandboxState
 from rdss_sandbox.api.scenarios import Scenarios
+from rdss_sandbox.api.snapshots import Snapshots
 from rdss_sandbox.api.streams import Streams
 from rdss_sandbox.api.topics import Topics
 from rdss_sandbox.shapes.audit import AuditPlace
@@ -56,6 +57,11 @@ class ControlApi(
         return Queues(self.transport)
 
     @cached_property
+    def snapshots(self) -> Snapshots[Mode]:
+        """Copies of the whole state of the sandbox, to be loaded again."""
+        return Snapshots(self.transport)
+
+    @cached_property
     def topics(self) -> Topics[Mode]:
         """The topics, their records, the changes of these, and the entitlements."""
         return Topics(self.transport)
@@ -86,6 +92,7 @@ SUBJECTS: Final[dict[type[Subject[Any]], str]] = {
     AuditLog: "client",
     AuditMessages: "client.audit(place)",
     Queues: "client.queues",
+    Snapshots: "client.snapshots",
     Topics: "client.topics",
     Processing: "client.processing",
     Scenarios: "client.scenarios",

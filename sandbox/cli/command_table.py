@@ -64,6 +64,7 @@ COMMANDS: dict[str, Row] = {
     "clock": Row("sandbox.cli.clock:clock", "Show, set, freeze, advance or speed up the sandbox's clock."),
     "prune": Row("sandbox.cli.prune:prune", "Remove old objects of the audit log and old events."),
     "reset": Row("sandbox.cli.reset:reset", "Remove every message and fault and start again."),
+    "snapshot": Row("sandbox.cli.snapshot:snapshot", "Save the state of the whole sandbox, and load it."),
     "pipeline": Row("sandbox.cli.pipeline:pipeline", "Turn streams and buckets into tables with Spark."),
     "tui": Row("sandbox.cli.tui:tui", "Watch the sandbox in the terminal."),
     "completion": Row("sandbox.cli.completion:completion", "Print the completion script of a shell."),

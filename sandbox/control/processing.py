@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import sqlite3
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
 from http import HTTPStatus
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -14,6 +15,7 @@ import msgspec
 
 from emulator.assembly.components import Components
 from emulator.listeners.control.routing import ApiError, handles, translate_errors
+from emulator.machine.private_files import touch
 from emulator.rng import new_uuid
 from rdss_sandbox.api import processing as api
 from rdss_sandbox.shapes.processing import (
@@ -44,6 +46,8 @@ if TYPE_CHECKING:
 _STORE = "processing.sqlite3"
 _FIELDS = AsyncMessage.__struct_fields__
 _BODY_SHOWN = 10_000
+_encode = msgspec.json.Encoder().encode
+_decode_scripts = msgspec.json.Decoder(dict[str, tuple[str, ...]]).decode
 
 
 class _Running(NamedTuple):
@@ -65,6 +69,7 @@ class ProcessingResources:
     ``integration`` it is the default one.
     """
 
+    name = "processing"
     _components: Components
 
     def __init__(self, integration: Integration | None) -> None:
@@ -76,7 +81,7 @@ class ProcessingResources:
     def attach(self, components: Components) -> ProcessingResources:
         """Serve the sandbox with these components."""
         self._components = components
-        components.on_reset.append(self.reset)
+        components.extensions.append(self)
         if components.settings.data_dir is not None and self._path().exists():
             self._ensure_running()
         return self
@@ -109,6 +114,28 @@ class ProcessingResources:
         if running is not None:
             # A worker may be waiting for an outside system; the reset must not wait with it.
             threading.Thread(target=running.close, name="abandoned", daemon=True).start()
+
+    def save(self) -> list[bytes]:
+        """Return a copy of every message and call, and of the scripts, for ``load``. Raises OSError."""
+        with self._lock:
+            running = self._running
+            if running is None and not (self._components.settings.data_dir and self._path().exists()):
+                return []
+            scripts = {} if running is None else _read_scripts(running.outside)
+            with closing(sqlite3.connect(self._path(), isolation_level=None)) as connection:
+                return [_encode(scripts), connection.serialize()]
+
+    def load(self, saved: Sequence[bytes | memoryview]) -> None:
+        """Replace every message, call and script by what was saved, and go on with them. Raises OSError."""
+        self.reset()
+        if not saved:
+            return
+        with self._lock:
+            touch(self._path()).write_bytes(saved[1])
+        outside = self._ensure_running().outside
+        for name, answers in _decode_scripts(saved[0]).items():
+            if name in outside.systems:
+                outside.systems[name].script(answers)
 
     def close(self) -> None:
         """Stop processing; the next sandbox on this data directory continues the open messages."""
@@ -232,6 +259,10 @@ def _translate_processing_errors() -> Iterator[None]:
         raise ApiError(HTTPStatus.CONFLICT, "wrong_state", str(error)) from error
     except ProcessingError as error:
         raise ApiError(HTTPStatus.TOO_MANY_REQUESTS, error.code, str(error)) from error
+
+
+def _read_scripts(outside: SimulatedSystems) -> dict[str, tuple[str, ...]]:
+    return {name: system.planned for name, system in outside.systems.items()}
 
 
 def _list_systems(outside: SimulatedSystems) -> OutsideSystemList:

@@ -84,6 +84,7 @@ async def _serve(settings: Settings, ready: Callable[[Running], None]) -> None:
     from emulator.assembly.own_infrastructure import UpstreamFailedError
     from emulator.journal import DamagedLogError
     from emulator.services.keyed_log import OtherVersionError
+    from emulator.snapshots.snapshot_errors import SnapshotError
     from sandbox.control.processing import ProcessingResources
     from sandbox.control.scenarios import scenario_resources
     from sandbox.processing.errors import IntegrationError
@@ -113,6 +114,7 @@ async def _serve(settings: Settings, ready: Callable[[Running], None]) -> None:
         OtherVersionError,
         UpstreamFailedError,
         IntegrationError,
+        SnapshotError,
     ) as error:
         raise CannotStartError(str(error)) from error
     except OSError as error:

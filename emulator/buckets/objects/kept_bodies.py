@@ -107,6 +107,25 @@ class KeptBodies:
             self._append(piece.number, piece.size, stored)
         return KeptPiece(self, piece)
 
+    def put_back(self, pieces: Iterable[tuple[PieceId, bytes | memoryview]]) -> None:
+        """Keep copied pieces, in their stored form and under their numbers. Raises OSError."""
+        with self._lock:
+            for piece, stored in pieces:
+                self._last = max(self._last, piece.number)
+                self._append(piece.number, piece.size, bytes(stored))
+
+    def list_pieces(self) -> Iterator[tuple[PieceId, bytes]]:
+        """Yield every piece in its stored form. Raises ``DamagedLogError`` and OSError."""
+        with self._lock:
+            for number, file in self._where.items():
+                position, length = file.places[number]
+                start = position - frames.HEADER_BYTES
+                raw = file.storage.read(start, frames.HEADER_BYTES + length)
+                frame, stored = frames.parse(raw, start), raw[frames.HEADER_BYTES :]
+                if frame is None or crc32(stored) != frame.check:
+                    raise DamagedLogError(file.path, start, "a block does not match its checksum")
+                yield PieceId(number, frame.size, frame.check), stored
+
     def find(self, piece: PieceId) -> KeptPiece:
         """The piece that a log refers to. Whether it can be read is seen when it is."""
         return KeptPiece(self, piece)

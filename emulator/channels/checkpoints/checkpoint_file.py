@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
@@ -72,9 +73,19 @@ class CheckpointFile:
         self._known.clear()
         self._rewrite()
 
-    def _rewrite(self) -> None:
+    def save(self) -> list[bytes]:
+        """Return a copy of every checkpoint, for ``load``."""
+        return [_encode((*place, number)) for place, number in tuple(self._known.items())]
+
+    def load(self, saved: Iterable[bytes | memoryview]) -> None:
+        """Replace every checkpoint by those that were saved, and are in a snapshot too. Raises OSError."""
+        entries = map(_decode, saved)
+        self._known = {(stream, shard): sequence_number for stream, shard, sequence_number in entries}
+        self._rewrite(synced=False)
+
+    def _rewrite(self, *, synced: bool = True) -> None:
         if self._log is not None:
-            rewritten = self._build_log(self._log.path)
+            rewritten = self._build_log(self._log.path, synced=synced)
             self._log.close()
             self._log = rewritten
 
@@ -82,8 +93,9 @@ class CheckpointFile:
         if self._log is not None:
             self._log.close()
 
-    def _build_log(self, path: Path) -> Log:
-        return Log.rewrite(path, (_encode((*place, number)) for place, number in self._known.items()))
+    def _build_log(self, path: Path, *, synced: bool = True) -> Log:
+        entries = (_encode((*place, number)) for place, number in self._known.items())
+        return Log.rewrite(path, entries, synced=synced)
 
 
 class _StreamCheckpoints:

@@ -76,6 +76,10 @@ class StreamAccess:
         """Restore the permissions that were given at the start."""
         self._change({permission.access_key: permission for permission in self._given})
 
+    def load(self, permissions: Iterable[KeyPermission]) -> None:
+        """Replace every permission."""
+        self._change({permission.access_key: permission for permission in permissions})
+
     def restricts(self, caller: Caller | None) -> bool:
         """Whether this caller's requests have to be checked."""
         return bool(self._by_key) and caller is not None and caller.access_key in self._by_key

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from itertools import islice
 from pathlib import Path
 from typing import Final, Protocol
 
 from emulator.journal import Log
-from emulator.queues.engine.changes import Change, Entry, decode, encode
+from emulator.queues.engine.changes import Entry, decode, encode
 from emulator.queues.engine.queue_state import State
 
 _REWRITE_ABOVE_BYTES: Final = 16 << 20
@@ -25,6 +25,9 @@ class Journal(Protocol):
     def compact(self, state: State, now: float) -> None:
         """Rewrite the journal when it is much larger than ``state`` needs."""
 
+    def replace(self, entries: Iterable[bytes]) -> None:
+        """Store these encoded entries, which a snapshot has too, in place of all others. Raises OSError."""
+
     def close(self) -> None: ...
 
 
@@ -36,6 +39,9 @@ class NoJournal:
 
     def compact(self, state: State, now: float) -> None:
         """Do nothing."""
+
+    def replace(self, entries: Iterable[bytes]) -> None:
+        """Store nothing."""
 
     def close(self) -> None:
         """Do nothing."""
@@ -57,11 +63,7 @@ class FileJournal:
         """Apply every stored entry to the empty ``state``."""
         last = 0.0
         for _, payload in self._log.entries():
-            entry = decode(payload)
-            last = entry.time
-            for change in entry.changes:
-                state.pass_time(change, last)
-                state.apply(change, last)
+            last = replay(payload, state)
         self.compact(state, last)
 
     def append(self, entry: Entry) -> None:
@@ -70,7 +72,7 @@ class FileJournal:
     def compact(self, state: State, now: float) -> None:
         if self._log.end > max(_REWRITE_ABOVE_BYTES, _GROWTH * self._needed):
             try:
-                self._rewrite(state.list_changes(), now)
+                self._rewrite(list_entries(state, now), synced=True)
             except OSError:
                 # The old log stays valid. The next try comes when it has grown by the same factor again.
                 self._needed = self._log.end
@@ -78,12 +80,27 @@ class FileJournal:
     def close(self) -> None:
         self._log.close()
 
-    def _rewrite(self, changes: Iterable[Change], now: float) -> None:
-        """Replace the log by one with only ``changes``. The old one stays until the new one is complete."""
-        left = iter(changes)
-        batches = iter(lambda: list(islice(left, _CHANGES_IN_AN_ENTRY)), [])
-        entries = (encode(Entry(now, batch)) for batch in batches)
-        rewritten = Log.rewrite(self._log.path, entries, fsync=self._fsync)
+    def replace(self, entries: Iterable[bytes]) -> None:
+        self._rewrite(entries, synced=False)
+
+    def _rewrite(self, entries: Iterable[bytes], *, synced: bool) -> None:
+        rewritten = Log.rewrite(self._log.path, entries, fsync=self._fsync, synced=synced)
         self._log.close()
         self._log = rewritten
         self._needed = rewritten.end
+
+
+def list_entries(state: State, now: float) -> Iterator[bytes]:
+    """Yield encoded entries that produce ``state`` from an empty one."""
+    changes = state.list_changes()
+    while batch := list(islice(changes, _CHANGES_IN_AN_ENTRY)):
+        yield encode(Entry(now, batch))
+
+
+def replay(payload: bytes | memoryview, state: State) -> float:
+    """Apply an encoded entry to ``state``, and return the entry's time."""
+    entry = decode(payload)
+    for change in entry.changes:
+        state.pass_time(change, entry.time)
+        state.apply(change, entry.time)
+    return entry.time

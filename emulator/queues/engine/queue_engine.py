@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, Final
 
@@ -95,6 +97,18 @@ class QueueEngine:
     def clear(self) -> None:
         """Delete every queue. Views stay attached, and are empty."""
         self._store.clear()
+
+    def held(self) -> AbstractContextManager[None]:
+        """Let no other thread use the queues while the context lasts."""
+        return self._store.held()
+
+    def save(self) -> list[bytes]:
+        """Return a copy of every queue, for ``load``."""
+        return self._store.save()
+
+    def load(self, saved: Sequence[bytes | memoryview]) -> None:
+        """Replace every queue by those that were saved, while the queues are ``held``. Raises OSError."""
+        self._store.load(saved)
 
     def close(self) -> None:
         """End the watch and close the journal."""

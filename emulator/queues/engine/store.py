@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, Final
 
@@ -13,7 +13,7 @@ from emulator.events import Events
 from emulator.queues.engine.address import Address
 from emulator.queues.engine.changes import Change, Entry, Posted, QueueGone, QueueSet, SecretSet
 from emulator.queues.engine.errors import QueueNotThereError, SourceUnavailableError
-from emulator.queues.engine.journal import FileJournal, Journal, NoJournal
+from emulator.queues.engine.journal import FileJournal, Journal, NoJournal, list_entries, replay
 from emulator.queues.engine.queue import Queue
 from emulator.queues.engine.queue_state import State
 from emulator.queues.engine.queued_message import Message
@@ -179,6 +179,35 @@ class Store:
         with self.lock:
             gone = [QueueGone(at) for at in self.state.queues]
             self.commit(self.now(), *gone, *(QueueSet(at, {}) for at in self.sources))
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Let no other thread use the queues while the context lasts."""
+        with ExitStack() as stack:
+            for refreshing in tuple(self._refreshing.values()):
+                stack.enter_context(refreshing)
+            stack.enter_context(self.lock)
+            yield
+
+    def save(self) -> list[bytes]:
+        """Return a copy of every queue, for ``load``."""
+        with self.lock:
+            return list(list_entries(self.state, self.now()))
+
+    def load(self, saved: Sequence[bytes | memoryview]) -> None:
+        """Replace every queue by those that were saved. Call it while the queues are ``held``.
+
+        Views stay, and read their channels from their checkpoints. Raises OSError.
+        """
+        state = State()
+        for payload in saved:
+            replay(payload, state)
+        self._journal.replace(map(bytes, saved))
+        self.state = state
+        for at, source in self.sources.items():
+            source.start_over()
+            if at not in state.queues:
+                self.commit(self.now(), QueueSet(at, {}))
 
     def close(self) -> None:
         with self.lock:

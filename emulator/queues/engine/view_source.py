@@ -44,6 +44,9 @@ class Source(Protocol):
     def mark_gone(self, refs: Sequence[str]) -> None:
         """Note that these left the queue: deleted, popped, purged, expired or moved to the dead letters."""
 
+    def start_over(self) -> None:
+        """Read on from the checkpoints, which have been replaced."""
+
 
 def message_id(at: Address, ref: str) -> str:
     """The id in the view of the message with this ``ref``."""

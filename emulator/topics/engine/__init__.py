@@ -11,6 +11,7 @@ from emulator.topics.engine.definitions import (
     View,
 )
 from emulator.topics.engine.refusals import CommandRefusedError
+from emulator.topics.engine.topics_copy import TopicsCopy
 from emulator.topics.engine.topics_engine import LogEntry, NameInUseError, Topics
 from rdss_sandbox.shapes.topics import Access, Downstream, Entitlement
 
@@ -29,5 +30,6 @@ __all__ = [
     "Session",
     "Topic",
     "Topics",
+    "TopicsCopy",
     "View",
 ]

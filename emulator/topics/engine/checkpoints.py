@@ -40,14 +40,15 @@ class Checkpoint(msgspec.Struct, gc=False):
     arrivals: dict[str, int] = {}
 
 
-_encode = msgspec.json.Encoder().encode
-_decode = msgspec.json.Decoder(Checkpoint).decode
+encode = msgspec.json.Encoder().encode
+decode = msgspec.json.Decoder(Checkpoint).decode
 
 
 class Checkpoints:
     """Writes checkpoints to ``path``, if it is not None, and trims the log.
 
-    ``retention`` is the minimum age in seconds of entries that are trimmed; None trims nothing.
+    ``retention`` is the minimum age in seconds of entries that are trimmed; None trims nothing. In memory the
+    state begins with a ``recalled`` checkpoint.
     """
 
     def __init__(
@@ -58,7 +59,9 @@ class Checkpoints:
         *,
         retention: float | None,
         fsync: bool,
+        recalled: Checkpoint | None = None,
     ) -> None:
+        self._recalled = recalled
         self._registry = registry
         self._path = path
         self._definitions = tuple(definitions)
@@ -71,7 +74,7 @@ class Checkpoints:
         Raises DamagedLogError when a checkpoint is needed, and is missing or damaged.
         """
         log = self._registry.log
-        found = read_checkpoint(self._path) if self._path is not None else None
+        found = read_checkpoint(self._path) if self._path is not None else self._recalled
         if found is not None and found.next <= log.next:
             if log.first == 1 and found.definitions != self._definitions:
                 return None
@@ -93,7 +96,7 @@ class Checkpoints:
         try:
             if self._path is not None and registry.log.next > 1:
                 registry.log.sync()
-                _save(self._path, self._build(), fsync=self._fsync)
+                save(self._path, self.build(), fsync=self._fsync)
             if self._retention is not None:
                 registry.log.trim(min(registry.clock.time() - self._retention, self._needed_since()))
         except OSError as error:
@@ -110,7 +113,8 @@ class Checkpoints:
     def _put(self) -> None:
         self._registry.schedule.put(0.0, self.write)
 
-    def _build(self) -> Checkpoint:
+    def build(self) -> Checkpoint:
+        """The state after the last entry of the log."""
         topics = self._registry.topics.values()
         return Checkpoint(
             self._registry.log.next,
@@ -137,11 +141,12 @@ def read_checkpoint(path: Path) -> Checkpoint | None:
 
 def write_empty_checkpoint(path: Path, first: int) -> None:
     """Write a checkpoint without state, so that a log without entries before ``first`` can be read."""
-    _save(path, Checkpoint(first, (), {}, [], []), fsync=True)
+    save(path, Checkpoint(first, (), {}, [], []), fsync=True)
 
 
-def _save(path: Path, checkpoint: Checkpoint, *, fsync: bool) -> None:
-    payload = _encode(checkpoint)
+def save(path: Path, checkpoint: Checkpoint, *, fsync: bool) -> None:
+    """Write a checkpoint to ``path``. Raises OSError, and then the old one stays."""
+    payload = encode(checkpoint)
     with rewriting(path, fsync=fsync) as draft, draft.open("wb") as file:
         file.write(frames.header(payload))
         file.write(payload)
@@ -153,7 +158,7 @@ def _parse_checkpoint(raw: bytes) -> Checkpoint | None:
     payload = memoryview(raw)[frames.HEADER_BYTES :]
     if frame is None or frame.length != len(payload) or crc32(payload) != frame.check:
         return None
-    return _decode(payload)
+    return decode(payload)
 
 
 def _records(topic: LiveTopic) -> Iterator[Entry]:

@@ -23,7 +23,7 @@ import msgspec
 
 from emulator.clock import Clock
 from emulator.events import Events
-from emulator.topics.engine.checkpoints import Checkpoints
+from emulator.topics.engine.checkpoints import Checkpoints, decode, encode
 from emulator.topics.engine.client_session import Handler, Session
 from emulator.topics.engine.commands import (
     Command,
@@ -48,6 +48,7 @@ from emulator.topics.engine.replication import Replication
 from emulator.topics.engine.subscribing import sow_and_subscribe, subscribe, unsubscribe
 from emulator.topics.engine.topic_assembly import assemble
 from emulator.topics.engine.topic_registry import TopicRegistry
+from emulator.topics.engine.topics_copy import TopicsCopy
 from emulator.topics.engine.transaction_log import Kind, TransactionLog, bookmark_of
 from rdss_sandbox.shapes.topics import Access, Downstream, Topic, TopicLink
 
@@ -89,7 +90,8 @@ class Topics:
 
     A message that was acknowledged as persisted survives ``kill -9``, and with ``fsync`` a power cut. It is
     also in the ``downstreams`` of its topic; ``replication`` sends it there. The log can be replayed for at
-    least ``retention`` seconds; None means for ever. Raises DamagedLogError and BadDefinitionError.
+    least ``retention`` seconds; None means for ever. Without a directory they may go on from a copy, which is
+    ``recalled``. Raises DamagedLogError and BadDefinitionError.
     """
 
     def __init__(
@@ -103,14 +105,22 @@ class Topics:
         downstreams: Sequence[Downstream] = (),
         fsync: bool = False,
         retention: float | None = None,
+        recalled: TopicsCopy | None = None,
     ) -> None:
         if retention is not None and not retention >= 0:
             raise BadDefinitionError(f"retention {retention} is no number of seconds from 0 on")
-        log = TransactionLog(directory, fsync=fsync)
+        log = TransactionLog(directory, fsync=fsync, recalled=recalled.build_log() if recalled else None)
         path = None if directory is None else directory / "checkpoint"
         try:
             self._registry = registry = TopicRegistry(clock, events, AccessRules(access), log)
-            self._checkpoints = Checkpoints(registry, path, definitions, retention=retention, fsync=fsync)
+            self._checkpoints = Checkpoints(
+                registry,
+                path,
+                definitions,
+                retention=retention,
+                fsync=fsync,
+                recalled=decode(recalled.checkpoint) if recalled else None,
+            )
             assemble(registry, definitions, self._checkpoints)
             self.replication = Replication(registry, directory, definitions, downstreams)
             if log.torn_bytes:
@@ -195,6 +205,12 @@ class Topics:
                 return []
             number, _ = self._registry.log.start(after)
             return list(islice(self._happenings(topic, number), limit))
+
+    def copy(self) -> TopicsCopy:
+        """Return a copy of the log and of the state after it. Raises DamagedLogError and OSError."""
+        with self._registry.lock:
+            self._registry.catch_up()
+            return TopicsCopy(encode(self._checkpoints.build()), self._registry.log.copy())
 
     def close(self) -> None:
         """Close every session, write a checkpoint and close the log."""

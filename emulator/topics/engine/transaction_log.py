@@ -10,7 +10,7 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from emulator.journal import Segments
+from emulator.journal import Block, Segments
 from emulator.topics.engine.headers import split_list
 from emulator.topics.engine.refusals import CommandRefusedError
 from emulator.topics.engine.update import Update
@@ -59,13 +59,15 @@ _decode = msgspec.json.Decoder(Entry).decode
 class TransactionLog:
     """Entries numbered from 1, in ``directory``, or in memory without one. Not thread-safe.
 
+    In memory it may begin with those ``recalled`` from a copy.
+
     After ``append`` returns, entries survive ``kill -9``. After ``sync`` returns, they also survive a power
     cut, if ``fsync`` is set. Raises DamagedLogError.
     """
 
-    def __init__(self, directory: Path | None, *, fsync: bool) -> None:
+    def __init__(self, directory: Path | None, *, fsync: bool, recalled: Segments | None = None) -> None:
         self.durable = directory is not None
-        self._segments = Segments(directory)
+        self._segments = recalled or Segments(directory)
         self._arrival = self._segments.last_arrival
         self._fsync = fsync
         self._grown_at = sys.maxsize
@@ -124,6 +126,10 @@ class TransactionLog:
         """Make the appended entries durable, if ``fsync`` is set. Raises OSError."""
         if self._fsync:
             self._segments.sync()
+
+    def copy(self) -> list[Block]:
+        """Return a copy of every entry. Raises DamagedLogError and OSError."""
+        return list(self._segments.copy())
 
     def entries(self, number: int = 1, limit: int | None = None) -> Iterator[tuple[int, Entry]]:
         """Yield up to ``limit`` entries (None for all) from ``number`` on, with their numbers."""

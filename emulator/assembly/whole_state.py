@@ -1,0 +1,101 @@
+"""The whole state of a sandbox: copied at one instant, and replaced at once, while clients are connected."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
+
+import msgspec
+
+from emulator.clock import Clock, ClockState
+from rdss_sandbox.shapes.access import KeyPermission
+
+if TYPE_CHECKING:
+    from emulator.assembly.components import Components
+    from emulator.assembly.own_infrastructure import OwnState
+
+Saved: TypeAlias = Mapping[str, Sequence[bytes | memoryview]]
+_REAL_TIME_SECONDS: Final = 3600.0
+"""So long after it was saved, real time is shown again; later, records would be past their retention."""
+_encode: Final = msgspec.json.Encoder().encode
+_decode_clock: Final = msgspec.json.Decoder(ClockState).decode
+_decode_permission: Final = msgspec.json.Decoder(KeyPermission).decode
+
+
+class Extension(Protocol):
+    """What is built on top of the emulator, and has a state of its own. ``name`` is that of its section."""
+
+    name: str
+
+    def reset(self) -> None:
+        """Forget everything."""
+
+    def save(self) -> list[bytes]:
+        """Return a copy of everything, for ``load``. Raises OSError."""
+
+    def load(self, saved: Sequence[bytes | memoryview]) -> None:
+        """Replace everything by what was saved. Raises OSError."""
+
+
+def save(components: Components, state: OwnState) -> dict[str, list[bytes]]:
+    """Copy the state of every component at one instant, by section. Raises DamagedLogError and OSError."""
+    # Checkpoints first: one that is behind only repeats work, one that is ahead would lose some.
+    saved = {
+        "archives": components.archives.save(),
+        "checkpoints": components.queue_checkpoints.save(),
+    }
+    with components.topics.held(), _held(components, state):
+        saved["clock"] = [_encode(components.clock.state())]
+        saved |= state.save()
+        saved["amqp"] = components.amqp.save()
+        saved["queues"] = components.queues.save()
+        saved["topics"] = components.topics.save()
+        saved["faults"] = components.fault_engine.save()
+        saved["permissions"] = [_encode(each) for each in components.access.permissions()]
+        saved |= {each.name: each.save() for each in components.extensions}
+    return saved
+
+
+def load(components: Components, state: OwnState, saved: Saved, number: int) -> tuple[str, ...]:
+    """Replace the state of every component by what was saved; say what cannot be here, and why.
+
+    ``number`` is higher than in any earlier load. A failure leaves a mixture. Raises OSError.
+    """
+    # Their workers wait for the streams, so they end before the streams are held.
+    components.archives.pause()
+    components.fault_engine.clear()
+    with components.topics.closed(), _held(components, state):
+        _set_clock(components.clock, _decode_clock(saved["clock"][0]))
+        state.load(saved, number)
+        components.amqp.load(saved["amqp"], number)
+        components.index.clear()
+        if components.audit_log:
+            components.audit_log.clear()
+        components.queue_checkpoints.load(saved["checkpoints"])
+        components.queues.load(saved["queues"])
+        components.topics.load(saved["topics"], number)
+        components.access.load(map(_decode_permission, saved["permissions"]))
+        components.diagnosis.clear()
+        left_out = components.fault_engine.load(saved["faults"])
+    components.archives.load(saved["archives"])
+    for extension in components.extensions:
+        extension.load(saved.get(extension.name, ()))
+    return left_out
+
+
+@contextmanager
+def _held(components: Components, state: OwnState) -> Iterator[None]:
+    """Let nothing change while the context lasts. Those that call others are held before them."""
+    with ExitStack() as stack:
+        stack.enter_context(components.queues.held())
+        stack.enter_context(state.held())
+        stack.enter_context(components.amqp.held())
+        yield
+
+
+def _set_clock(clock: Clock, saved: ClockState) -> None:
+    clock.resume_real_time()
+    if saved.real and 0 <= clock.time() - saved.time < _REAL_TIME_SECONDS:
+        return
+    clock.set_state(ClockState(saved.time, saved.speed, real=False, elapsed=clock.elapsed()))

@@ -1,0 +1,90 @@
+"""``sandbox snapshot``."""
+
+from __future__ import annotations
+
+import click
+
+from rdss_sandbox.timestamps import timestamp
+from sandbox.cli.connection import connect, control_option
+from sandbox.cli.printing import json_option, print_json, print_table
+
+
+@click.group()
+def snapshot() -> None:
+    """Save the whole state of the sandbox, and load it again and again.
+
+    A snapshot has streams, buckets, tables, queues, topics, asynchronous messages, the clock, faults and
+    permissions. It is in the data directory of the sandbox; without one it ends with the sandbox.
+    """
+
+
+@snapshot.command()
+@click.argument("name")
+@control_option
+@json_option
+def save(name: str, control: str | None, as_json: bool) -> None:
+    """Save the present state as NAME, in place of an earlier snapshot of that name."""
+    with connect(control) as client:
+        saved = client.snapshots.save(name)
+    if as_json:
+        print_json(saved)
+    else:
+        click.echo(f"saved {name}: {saved.records} records in streams, {saved.bytes / 1e6:.1f} MB")
+
+
+@snapshot.command()
+@click.argument("name")
+@control_option
+@json_option
+def load(name: str, control: str | None, as_json: bool) -> None:
+    """Replace the state of the running sandbox by the snapshot NAME. What it holds now is lost."""
+    with connect(control) as client:
+        loaded = client.snapshots.load(name)
+    if as_json:
+        print_json(loaded)
+        return
+    at, seconds = timestamp(loaded.snapshot.saved), loaded.seconds
+    click.echo(f"loaded {name}, as it was saved at {at}, in {seconds:.2f} s")
+    for line in loaded.left_out:
+        click.echo(line, err=True)
+
+
+@snapshot.command("list")
+@control_option
+@json_option
+def list_(control: str | None, as_json: bool) -> None:
+    """List the snapshots."""
+    with connect(control) as client:
+        found = client.snapshots.list()
+    if as_json:
+        print_json(found)
+        return
+    rows = (
+        (
+            each.name,
+            "" if each.trouble else timestamp(each.saved),
+            "" if each.trouble else str(each.records),
+            f"{each.bytes / 1e6:.1f} MB",
+        )
+        for each in found.snapshots
+    )
+    print_table(("snapshot", "saved", "records", "size"), rows)
+    for each in found.snapshots:
+        if each.trouble:
+            click.echo(each.trouble, err=True)
+    if found.folder is None and found.snapshots:
+        click.echo("they end with this sandbox: start it with --data-dir to keep them", err=True)
+
+
+@snapshot.command()
+@click.argument("name")
+@control_option
+@json_option
+def remove(name: str, control: str | None, as_json: bool) -> None:
+    """Remove the snapshot NAME."""
+    with connect(control) as client:
+        left = client.snapshots.remove(name)
+    if as_json:
+        print_json(left)
+    else:
+        click.echo(f"removed {name}")
