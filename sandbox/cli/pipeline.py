@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from sandbox.cli.answers import FORMATS, print_answer
 from sandbox.cli.contract import as_published_option
 from sandbox.cli.exit_codes import Exit
 from sandbox.cli.pipeline_options import (
@@ -27,6 +28,7 @@ from sandbox.cli.printing import json_option, print_json, print_table
 from sandbox.cli.waiting import Deadline, timeout_option
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     from pyspark.sql import SparkSession
 
     from sandbox.pipeline.impact import Injected
@@ -162,7 +164,6 @@ def _run(
     metavar="FILE|running",
     help="A run's events.ndjson, or the running sandbox's own: shows what the faults did.",
 )
-@spark_options
 @service_options
 @json_option
 def report(
@@ -170,19 +171,16 @@ def report(
     place: str,
     html: Path,
     events: str | None,
-    session: Session,
     service: Service,
     as_json: bool,
 ) -> None:
     """Summarise the tables: a page with charts, and a summary here."""
-    from emulator.rng import new_uuid
-    from sandbox.pipeline.report import build_report
-    from sandbox.pipeline.report_page import render_page
+    with failures():
+        from sandbox.pipeline.report import build_report
+        from sandbox.pipeline.report_page import render_page
 
-    with failures(), bar() as tell:
         tables, injected = tables_at(place, service), _injected(events, service)
-        tell("adding up", 0.3)
-        found = build_report(session(), tables, new_uuid(), injected)
+        found = build_report(tables, injected)
     html.parent.mkdir(parents=True, exist_ok=True)
     html.write_text(render_page(found), encoding="utf-8")
     if as_json:
@@ -212,27 +210,89 @@ def _injected(events: str | None, service: Service) -> list[Injected]:
 
 
 @pipeline.command()
-@click.argument("sql")
+@click.argument("sql", required=False)
 @place_option("--at")
-@click.option("--limit", default=100, show_default=True, type=click.IntRange(1), help="Rows to show at most.")
+@click.option(
+    "--limit", type=click.IntRange(1), help="Rows to give at most.  [default: 100 in a table, all otherwise]"
+)
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(FORMATS),
+    default="table",
+    show_default=True,
+    help="How rows are given.",
+)
+@click.option(
+    "--engine",
+    type=click.Choice(["duckdb", "spark"]),
+    default="duckdb",
+    show_default=True,
+    help="What runs the SQL, each in its dialect; the options of Spark are for spark.",
+)
 @spark_options
 @service_options
 @json_option
-def query(*, sql: str, place: str, limit: int, session: Session, service: Service, as_json: bool) -> None:
-    """Query the tables with SQL.
+def query(
+    *,
+    sql: str | None,
+    place: str,
+    limit: int | None,
+    form: str,
+    engine: str,
+    session: Session,
+    service: Service,
+    as_json: bool,
+) -> None:
+    """Query the tables with SQL; without SQL, answer statements at a prompt.
 
-    They are messages, parts, sequences, objects, rejects, queued, duplicates, arrivals and figures.
+    The tables are messages, parts, sequences, objects, rejects, queued, duplicates, arrivals and figures.
     """
+    form = "json" if as_json else form
+    most = 100 if limit is None and form == "table" else limit
     with failures():
-        from sandbox.pipeline.query import ask
+        from sandbox.cli.query_prompt import answer_statements
+        from sandbox.pipeline.query import ask, ask_spark
 
         tables = tables_at(place, service)
-        titles, rows = ask(session(), tables, sql, limit)
+
+        def answer(statement: str) -> pa.Table:
+            if engine == "spark":
+                return ask_spark(session(), tables, statement, most)
+            return ask(tables, statement, most)
+
+        if sql is None:
+            answer_statements(tables, answer, lambda found: print_answer(found, form))
+        else:
+            print_answer(answer(sql), form)
+
+
+@pipeline.command()
+@place_option("--at")
+@click.option(
+    "--keep",
+    default=1,
+    show_default=True,
+    type=click.IntRange(1),
+    metavar="HOURS",
+    help="How long files of older versions stay, for those who read them.",
+)
+@service_options
+@json_option
+def optimize(*, place: str, keep: int, service: Service, as_json: bool) -> None:
+    """Join small files of the tables, and remove files that only older versions have.
+
+    It may run beside a run and beside readers: who began to read before it goes on for the time of --keep.
+    """
+    with failures():
+        from sandbox.pipeline.optimization import optimize_tables
+
+        done = optimize_tables(tables_at(place, service), keep)
     if as_json:
-        for row in rows:
-            print_json(dict(zip(titles, row, strict=True)))
+        print_json(done)
     else:
-        print_table(titles, rows)
+        rows = [(name, found.before, found.now, found.removed) for name, found in done.items()]
+        print_table(("table", "files before", "files now", "removed"), rows)
 
 
 @pipeline.command()

@@ -155,7 +155,7 @@ def tables_at(place: str, service: Service) -> Tables:
     url, region = service() if place.startswith("s3://") else (None, "us-east-1")
     require_endpoint(url)
     tables = Tables(TableStorage.at(place, url, region))
-    if not tables.commits:
+    if not tables.exist:
         raise CommandFailedError(
             f"there are no tables in {place}; write some with: sandbox pipeline run --to {place}", Exit.USAGE
         )
@@ -185,7 +185,7 @@ def failures() -> Iterator[None]:
     try:
         yield
     except ModuleNotFoundError as missing:
-        if missing.name not in {"pyspark", "pyarrow", "pandas"}:
+        if missing.name not in {"pyspark", "pyarrow", "pandas", "deltalake", "duckdb"}:
             raise
         from rdss_sandbox.installation import how_to_add
 

@@ -29,20 +29,21 @@ class Rules:
 
 
 def process(incoming: Incoming, past: Identities, rules: Rules, attempt: Attempt, run: str) -> Commit:
-    """Take a batch through every stage and commit the results to the tables of ``past``."""
+    """Take a batch through every stage and commit the results to the tables of ``past``.
+
+    A batch without rows needs no commit.
+    """
     tables, oldest = past.tables, past.tables.oldest_open
     stored = store(incoming, build_judge(rules.queues, as_published=rules.as_published), attempt)
     if not stored.files:
-        commit = Commit(attempt.batch, run, None, None, oldest, ())
-        tables.commit(commit)
-        return commit
+        return Commit(attempt.batch, run, oldest, ())
     # A batch can consist of lines that are no records, which have no time of arrival.
     now = stored.even or datetime.fromtimestamp(0, UTC)
-    first, last = (at.timestamp() if at else None for at in (stored.first, stored.last))
-    marked = mark_batch(stored.rows, stored.keys, first or 0.0, past)
+    first = stored.first.timestamp() if stored.first else 0.0
+    marked = mark_batch(stored.rows, stored.keys, first, past)
     rows = choose_tables(marked, rules.queues)
     outcomes = write_outcomes(rows, attempt)
-    files = [*stored.files, *outcomes, *write_here(count_figures(rows), "figures", attempt)]
+    files = [*stored.files, *outcomes, *write_here(count_figures(rows).toArrow(), "figures", attempt)]
     parts = [file for file in outcomes if file.table == "parts"]
     if parts or (oldest is not None and oldest < now.timestamp() - rules.sequence_limit):
         limit, as_published = rules.sequence_limit, rules.as_published
@@ -50,7 +51,7 @@ def process(incoming: Incoming, past: Identities, rules: Rules, attempt: Attempt
             rows.sparkSession, parts, tables, attempt, now=now, limit=limit, as_published=as_published
         )
         files += finished
-    commit = Commit(attempt.batch, run, first, last, oldest, tuple(files))
+    commit = Commit(attempt.batch, run, oldest, tuple(files))
     tables.commit(commit)
     for frame in (marked, stored.rows):
         frame.unpersist()

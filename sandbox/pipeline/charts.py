@@ -1,94 +1,190 @@
-"""Charts as SVG text: bars over time, lines over time, bars by name. No script, no asset from elsewhere."""
+"""Charts as SVG text: bars and lines over time, bars by name, spans. No script, no asset from elsewhere.
+
+A time is in seconds since the epoch and shown in UTC. An axis of values ends at a round number above the
+largest value, so nothing is cut off.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
 from html import escape
 
-_WIDTH, _HEIGHT, _LEFT, _BELOW = 720, 180, 52, 22
-_PLOT_WIDTH, _PLOT_HEIGHT = _WIDTH - _LEFT - 8, _HEIGHT - _BELOW - 8
+_WIDTH, _HEIGHT, _LEFT, _RIGHT, _BELOW, _ABOVE = 720, 190, 64, 12, 22, 12
+_PLOT_WIDTH, _PLOT_HEIGHT = _WIDTH - _LEFT - _RIGHT, _HEIGHT - _BELOW - _ABOVE
+_BASE = _HEIGHT - _BELOW
+_ROW = 24
+_NAMES = 150
+
+Spelled = Callable[[float], str]
 
 
-def draw_stacked_bars(labels: Sequence[str], series: Mapping[str, Sequence[int]]) -> str:
+@dataclass(frozen=True)
+class Axis:
+    """The axis of time: intervals of ``seconds`` that begin at ``starts``."""
+
+    starts: Sequence[float]
+    seconds: float
+
+    @property
+    def step(self) -> float:
+        """The width of an interval in the chart."""
+        return _PLOT_WIDTH / max(len(self.starts), 1)
+
+    def label(self, start: float) -> str:
+        """A time as short as tells it apart: the date, the time of day, or both."""
+        at = datetime.fromtimestamp(start, UTC)
+        if self.seconds >= 86_400:
+            return f"{at:%Y-%m-%d}"
+        day = "" if self.starts[-1] - self.starts[0] < 86_400 else f"{at:%m-%d} "
+        return f"{day}{at:%H:%M:%S}" if self.seconds < 60 else f"{day}{at:%H:%M}"
+
+
+def draw_stacked_bars(
+    axis: Axis, series: Mapping[str, Sequence[float]], spelled: Spelled | None = None
+) -> str:
     """Draw stacked bars over time; each bar has its numbers as a tooltip."""
-    totals = [sum(values) for values in zip(*series.values(), strict=True)]
-    top = max([*totals, 1])
-    step = _PLOT_WIDTH / max(len(labels), 1)
+    spelled = spelled or short
+    top = round_up(max((sum(values) for values in zip(*series.values(), strict=True)), default=0))
     bars = []
-    for at, label in enumerate(labels):
+    for at, start in enumerate(axis.starts):
         height = 0.0
         for name, values in series.items():
             tall = values[at] / top * _PLOT_HEIGHT
             height += tall
             if tall:
                 bars.append(
-                    f'<rect class="{escape(name)}" x="{_LEFT + at * step:.1f}" y="{_base() - height:.1f}" '
-                    f'width="{max(step - 1, 0.5):.1f}" height="{tall:.1f}">'
-                    f"<title>{escape(label)}: {values[at]:,} {escape(name)}</title></rect>"
+                    f'<rect class="{escape(name)}" x="{_LEFT + at * axis.step:.1f}" y="{_BASE - height:.1f}" '
+                    f'width="{max(axis.step - 1, 0.5):.1f}" height="{tall:.1f}">'
+                    f"<title>{axis.label(start)}: {spelled(values[at])} {escape(name)}</title></rect>"
                 )
-    return _svg(_axes(labels, top, "") + "".join(bars))
+    return _svg(_axes(axis, top, spelled) + "".join(bars))
 
 
-def draw_lines(labels: Sequence[str], series: Mapping[str, Sequence[int | None]], unit: str) -> str:
-    """Draw lines over time; a missing value has no point."""
-    top = max([value for values in series.values() for value in values if value is not None], default=1) or 1
-    step = _PLOT_WIDTH / max(len(labels), 1)
+def draw_lines(
+    axis: Axis, series: Mapping[str, Sequence[float | None]], spelled: Spelled | None = None
+) -> str:
+    """Draw lines over time; a missing value has no point, and ends its line."""
+    spelled = spelled or short
+    top = round_up(max((v for values in series.values() for v in values if v is not None), default=0))
     drawn = []
     for name, values in series.items():
         points = [
-            (_LEFT + (at + 0.5) * step, _base() - value / top * _PLOT_HEIGHT, value)
-            for at, value in enumerate(values)
-            if value is not None
+            None if value is None
+            else (_LEFT + (at + 0.5) * axis.step, _BASE - value / top * _PLOT_HEIGHT, start, value)
+            for at, (start, value) in enumerate(zip(axis.starts, values, strict=True))
+        ]  # fmt: skip
+        drawn += [
+            f'<polyline class="{escape(name)}" points="{" ".join(f"{x:.1f},{y:.1f}" for x, y, *_ in run)}"/>'
+            for run in _runs(points)
         ]
-        path = " ".join(f"{x:.1f},{y:.1f}" for x, y, _ in points)
-        drawn.append(f'<polyline class="{escape(name)}" points="{path}"/>')
         drawn += [
             f'<circle class="{escape(name)}" cx="{x:.1f}" cy="{y:.1f}" r="2.5">'
-            f"<title>{escape(name)}: {value:,} {escape(unit)}</title></circle>"
-            for x, y, value in points
+            f"<title>{axis.label(start)}: {escape(name)} {spelled(value)}</title></circle>"
+            for x, y, start, value in filter(None, points)
         ]
-    return _svg(_axes(labels, top, unit) + "".join(drawn))
+    return _svg(_axes(axis, top, spelled) + "".join(drawn))
 
 
-def draw_bars(counts: Mapping[str, int]) -> str:
+def draw_bars(values: Mapping[str, float], spelled: Spelled | None = None, style: str = "rejects") -> str:
     """Draw one horizontal bar for each name, with its number."""
-    top = max([*counts.values(), 1])
-    tall = 24
+    spelled = spelled or (lambda number: f"{number:,.0f}")
+    top = max([*values.values(), 1])
     rows = []
-    for at, (name, count) in enumerate(counts.items()):
-        y, wide = at * tall, count / top * 480
+    for at, (name, value) in enumerate(values.items()):
+        y, wide = at * _ROW, value / top * (_WIDTH - _NAMES - 90)
         rows.append(
             f'<text x="0" y="{y + 16}">{escape(name)}</text>'
-            f'<rect class="rejects" x="130" y="{y + 4}" width="{wide:.1f}" height="{tall - 8}"/>'
-            f'<text x="{wide + 136:.1f}" y="{y + 16}">{count:,}</text>'
+            f'<rect class="{style}" x="{_NAMES}" y="{y + 4}" width="{wide:.1f}" height="{_ROW - 8}"/>'
+            f'<text x="{_NAMES + wide + 6:.1f}" y="{y + 16}">{spelled(value)}</text>'
         )
-    return _svg("".join(rows), tall * len(counts) + 4)
+    return _svg("".join(rows), _ROW * len(values) + 4)
 
 
-def _base() -> int:
-    return _HEIGHT - _BELOW
+@dataclass(frozen=True)
+class Span:
+    """A bar from one time to another; ``style`` is its class, ``told`` its tooltip."""
+
+    name: str
+    style: str
+    first: float
+    last: float
+    told: str
 
 
-def _axes(labels: Sequence[str], top: int, unit: str) -> str:
+def draw_spans(spans: Sequence[Span]) -> str:
+    """Draw each span as a row on one axis of time, from the first start to the last end."""
+    low, high = min(span.first for span in spans), max(span.last for span in spans)
+    passed = max(high - low, 0.001)
+    rows = []
+    for at, span in enumerate(spans):
+        x = _NAMES + (span.first - low) / passed * (_WIDTH - _NAMES - _RIGHT)
+        wide = max((span.last - span.first) / passed * (_WIDTH - _NAMES - _RIGHT), 2)
+        rows.append(
+            f'<text x="0" y="{at * _ROW + 16}">{escape(span.name)}</text>'
+            f'<rect class="{escape(span.style)}" x="{min(x, _WIDTH - _RIGHT - 2):.1f}" y="{at * _ROW + 4}" '
+            f'width="{wide:.1f}" height="{_ROW - 8}"><title>{escape(span.told)}</title></rect>'
+        )
+    below = _ROW * len(spans) + 16
+    axis = Axis((low, high), 1)
+    ends = f'<text x="{_NAMES}" y="{below}">{axis.label(low)}</text>'
+    ends += f'<text class="scale" x="{_WIDTH - _RIGHT}" y="{below}">{axis.label(high)}</text>'
+    return _svg("".join(rows) + ends, below + 6)
+
+
+def _runs(points: Sequence[tuple[float, ...] | None]) -> list[list[tuple[float, ...]]]:
+    """The points that follow each other without a gap."""
+    runs: list[list[tuple[float, ...]]] = [[]]
+    for point in points:
+        if point is None:
+            runs.append([])
+        else:
+            runs[-1].append(point)
+    return [run for run in runs if run]
+
+
+def _axes(axis: Axis, top: float, spelled: Spelled) -> str:
     marks = [
-        f'<line class="grid" x1="{_LEFT}" x2="{_WIDTH - 8}" y1="{y:.1f}" y2="{y:.1f}"/>'
-        f'<text class="scale" x="{_LEFT - 6}" y="{y + 4:.1f}">{short(round(top * share))}{unit}</text>'
+        f'<line class="grid" x1="{_LEFT}" x2="{_WIDTH - _RIGHT}" y1="{y:.1f}" y2="{y:.1f}"/>'
+        f'<text class="scale" x="{_LEFT - 6}" y="{y + 4:.1f}">{escape(spelled(top * share))}</text>'
         for share in (0.0, 0.5, 1.0)
-        for y in (_base() - share * _PLOT_HEIGHT,)
+        for y in (_BASE - share * _PLOT_HEIGHT,)
     ]
-    if labels:
-        marks.append(f'<text x="{_LEFT}" y="{_HEIGHT - 6}">{escape(labels[0])}</text>')
-    if len(labels) > 1:
-        marks.append(f'<text class="scale" x="{_WIDTH - 8}" y="{_HEIGHT - 6}">{escape(labels[-1])}</text>')
+    if axis.starts:
+        marks.append(f'<text x="{_LEFT}" y="{_HEIGHT - 6}">{axis.label(axis.starts[0])}</text>')
+    if len(axis.starts) > 1:
+        last = axis.label(axis.starts[-1])
+        marks.append(f'<text class="scale" x="{_WIDTH - _RIGHT}" y="{_HEIGHT - 6}">{last}</text>')
     return "".join(marks)
 
 
-def short(number: int) -> str:
-    """A number in a few characters: 950, 12k, 3.4M."""
+def round_up(number: float) -> float:
+    """The smallest of 1, 2, 5, 10, 20 ... that is not below a number."""
+    power = 1.0
+    while power < number:
+        for step in (2, 5, 10):
+            if power * step >= number:
+                return power * step
+        power *= 10
+    return power
+
+
+def short(number: float) -> str:
+    """A number in a few characters: 0.5, 950, 12k, 3.4M."""
     for limit, unit in ((1_000_000, "M"), (1_000, "k")):
         if number >= limit:
             return f"{number / limit:.3g}{unit}"
-    return str(number)
+    return f"{number:.3g}"
+
+
+def duration(milliseconds: float) -> str:
+    """Milliseconds in a few characters, in the unit that suits: 250 ms, 1.5 s, 20 min, 3 h, 4.5 d."""
+    units = ((86_400_000, "d"), (3_600_000, "h"), (60_000, "min"), (1_000, "s"))
+    for size, unit in units:
+        if milliseconds >= size:
+            return f"{milliseconds / size:.3g} {unit}"
+    return f"{milliseconds:.3g} ms"
 
 
 def _svg(content: str, height: int = _HEIGHT) -> str:

@@ -10,7 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from sandbox.pipeline.tables import Commit, File, Tables, read_files
+from sandbox.pipeline.table_log import File
+from sandbox.pipeline.tables import Tables, read_files
 
 if TYPE_CHECKING:
     import numpy as np
@@ -18,8 +19,8 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 KEY = ["stream", "identity"]
-ROW = ["part", "day", "row"]
-"""The key of a row of a batch: its partition, its day, and its index in the file of the two."""
+ROW = ["part", "row"]
+"""The key of a row of a batch: its partition, and its index in the partition's file."""
 
 IDENTIFIED = ("messages", "parts", "rejects", "queued")
 """The tables whose rows count as first arrivals."""
@@ -54,8 +55,8 @@ class Identities:
     def __len__(self) -> int:
         return len(self._keys)
 
-    def suspects(self, found: np.ndarray[Any, Any], first: float) -> tuple[np.ndarray[Any, Any], list[File]]:
-        """Keys of a batch that occur twice or occurred before, and the files that hold the earlier rows.
+    def suspects(self, found: np.ndarray[Any, Any], first: float) -> tuple[np.ndarray[Any, Any], set[int]]:
+        """Keys of a batch that occur twice or occurred before, and the batches of the earlier rows.
 
         ``first`` is the first arrival of the batch in seconds since the epoch.
         """
@@ -67,42 +68,50 @@ class Identities:
         before = highs > lows
         batches = {int(b) for low, high in zip(lows[before], highs[before], strict=True)
                    for b in self._batches[low:high]}  # fmt: skip
-        files = [f for c in self.tables.commits if c.batch in batches for f in _files(c)]
-        return here[before | (counts > 1)], files
+        return here[before | (counts > 1)], batches
+
+    def files_of(self, batches: set[int]) -> list[File]:
+        """The files that hold identities of these batches, and maybe of others."""
+        return [file for table in IDENTIFIED for file in self.tables.files(table)
+                if any(file.batches[0] <= batch <= file.batches[1] for batch in batches)]  # fmt: skip
 
     def _load(self, since: float) -> None:
-        """Add new commits, and remove commits that have left the window."""
-        for commit in self.tables.commits:
-            if commit.batch > self._loaded and commit.last is not None and commit.last >= since:
-                self._add(commit)
-        self._loaded = max((c.batch for c in self.tables.commits), default=self._loaded)
-        gone = [batch for batch, last in self._lasts.items() if last < since]
-        if gone:
-            import numpy as np
+        """Add new batches, and remove batches that have left the window."""
+        import numpy as np
 
+        micros, last = since * 1_000_000, self.tables.last_batch
+        new = [file for table in IDENTIFIED for file in self.tables.files(table, after=self._loaded)
+               if file.last is not None and file.last >= micros]  # fmt: skip
+        for file in new:
+            self._add(file)
+        self._loaded = max(last, self._loaded)
+        gone = [batch for batch, last in self._lasts.items() if last < micros]
+        if gone:
             kept = ~np.isin(self._batches, gone)
             self._keys, self._batches = self._keys[kept], self._batches[kept]
             for batch in gone:
                 del self._lasts[batch]
 
-    def _add(self, commit: Commit) -> None:
+    def _add(self, file: File) -> None:
         import numpy as np
+        from pyarrow import compute as pc
         from pyarrow import parquet
 
-        place, new = self.tables.place, []
-        for file in _files(commit):
-            with parquet.ParquetFile(place.path(file.path), filesystem=place.filesystem) as stored:
-                rows = stored.read(columns=["stream", "identity"]).combine_chunks()
-            new += [hash_identities(*(c.combine_chunks() for c in rows.columns))] if rows.num_rows else []
-        added = np.sort(np.concatenate(new)) if new else self._keys[:0]
-        at = np.searchsorted(self._keys, added)
-        self._keys = np.insert(self._keys, at, added)
-        self._batches = np.insert(self._batches, at, np.int32(commit.batch))
-        self._lasts[commit.batch] = commit.last or 0.0
-
-
-def _files(commit: Commit) -> list[File]:
-    return [file for file in commit.files if file.table in IDENTIFIED]
+        place = self.tables.place
+        with parquet.ParquetFile(place.path(file.path), filesystem=place.filesystem) as stored:
+            rows = stored.read(columns=["stream", "identity", "batch", "arrived"])
+        # A file that was compacted has rows of batches that are in the index already.
+        rows = rows.filter(pc.greater(rows["batch"], self._loaded)).combine_chunks()
+        if not rows.num_rows:
+            return
+        keys = hash_identities(*(rows[name].combine_chunks() for name in KEY))
+        order = np.argsort(keys)
+        at = np.searchsorted(self._keys, keys[order])
+        self._keys = np.insert(self._keys, at, keys[order])
+        self._batches = np.insert(self._batches, at, rows["batch"].to_numpy()[order].astype(np.int32))
+        for row in rows.group_by("batch").aggregate([("arrived", "max")]).to_pylist():
+            last = row["arrived_max"].timestamp() * 1_000_000 if row["arrived_max"] else 0.0
+            self._lasts[row["batch"]] = max(last, self._lasts.get(row["batch"], last))
 
 
 def mark_duplicates(rows: DataFrame, seen: DataFrame) -> DataFrame:
@@ -150,11 +159,12 @@ def mark_batch(rows: DataFrame, keys: np.ndarray[Any, Any], first: float, past: 
     import pyarrow as pa
     from pyspark.sql import functions as F  # noqa: N812 - heavy
 
-    suspects, files = past.suspects(keys, first)
+    suspects, batches = past.suspects(keys, first)
     if not len(suspects):
         return rows.withColumn("duplicate", F.lit(False))
     spark = rows.sparkSession
     listed = spark.createDataFrame(pa.table({"key": suspects}))
-    paths = [file.path for file in files]
-    seen = read_files(spark, past.tables.place, "stream STRING, identity STRING", paths)
+    paths = [file.path for file in past.files_of(batches)]
+    seen = read_files(spark, past.tables.place, "stream STRING, identity STRING, batch BIGINT", paths)
+    seen = seen.filter(F.col("batch").isin(*batches)).select(*KEY)
     return mark_among(rows, listed, seen).persist()

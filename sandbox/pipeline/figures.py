@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING
+
+from sandbox.pipeline.schema import LATENCY_BOUNDS
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -13,8 +16,7 @@ OUTCOMES = ("messages", "parts", "duplicates", "rejects", "queued")
 def count_figures(rows: DataFrame) -> DataFrame:
     """Aggregate the routed rows of a batch to rows of ``figures``; ``outcome`` is the table of a row.
 
-    Latency is the time from published to arrived in milliseconds; it is 0 if the sender's clock is ahead. A
-    KLL sketch keeps its distribution with a rank error of about 1 %.
+    Latency is the time from published to arrived in milliseconds; it is 0 if the sender's clock is ahead.
     """
     from pyspark.sql import functions as F  # noqa: N812 - heavy
 
@@ -32,16 +34,21 @@ def count_figures(rows: DataFrame) -> DataFrame:
         .agg(
             F.count("*").alias("messages"),
             F.sum("size").alias("bytes"),
-            F.max("latency").alias("latency_ms_max"),
-            F.sum("latency").alias("latency_ms_sum"),
-            F.kll_sketch_agg_bigint("latency").alias("latency"),
+            F.count("latency").alias("latency_count"),
+            F.sum("latency").alias("latency_sum"),
+            F.max("latency").alias("latency_max"),
+            *(
+                F.percentile_approx("latency", rank / 100, 10_000).alias(f"latency_p{rank}")
+                for rank in (50, 95, 99)
+            ),
+            F.array(*_count_buckets()).alias("latency_histogram"),
         )
     )
 
 
-def quantile(sketch: str, rank: float) -> Column:
-    """The latency in milliseconds at ``rank`` (0 to 1) of a sketch; null for an empty sketch."""
+def _count_buckets() -> list[Column]:
     from pyspark.sql import functions as F  # noqa: N812 - heavy
 
-    known = F.kll_sketch_get_n_bigint(sketch) > 0
-    return F.when(known, F.kll_sketch_get_quantile_bigint(sketch, F.lit(rank)))
+    latency, (first, *_, last) = F.col("latency"), LATENCY_BOUNDS
+    between = [(latency > low) & (latency <= high) for low, high in pairwise(LATENCY_BOUNDS)]
+    return [F.count_if(rule) for rule in (latency <= first, *between, latency > last)]

@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from datetime import date, timedelta
 from typing import TYPE_CHECKING, Any
 
+from sandbox.pipeline.failures import PipelineFailedError
+from sandbox.pipeline.schema import STORED, TABLES, arrow_schema
+from sandbox.pipeline.table_log import File
 from sandbox.pipeline.table_storage import TableStorage
-from sandbox.pipeline.tables import COLUMNS, File
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -18,13 +19,12 @@ if TYPE_CHECKING:
 _UNIQUE = {"data", "message_id", "identity", "sequence_number"}
 """Columns whose values do not repeat, for which a dictionary would be a waste."""
 
-WRITTEN = "table STRING, path STRING, rows BIGINT, bytes BIGINT"
+WRITTEN = "table STRING, path STRING, rows BIGINT, bytes BIGINT, first BIGINT, last BIGINT"
 """The rows that a writing task returns: one for each of its files."""
 
 Batches = Iterator["pa.RecordBatch"]
-_DAY = 86_400_000_000
 _FILE = [column.split()[0] for column in WRITTEN.split(", ")]
-NAMES = {table: [column.split()[0] for column in columns.split(", ")] for table, columns in COLUMNS.items()}
+NAMES = {name: [column.name for column in table.columns] for name, table in TABLES.items()}
 
 
 @dataclass(frozen=True)
@@ -38,13 +38,25 @@ class Attempt:
     batch: int
     token: str
 
-    def path(self, table: str, day: int | None, part: int) -> str:
-        """Build the path, relative to the place, for the rows of a partition, a table and a day since 1970.
+    def path(self, table: str, part: int) -> str:
+        """Build the path, relative to the place, for the rows of a partition and a table."""
+        return f"{table}/batch-{self.batch:08d}-part-{part:05d}-{self.token}.parquet"
 
-        The day None is for rows of all days.
-        """
-        folder = "all" if day is None else (date(1970, 1, 1) + timedelta(days=day)).isoformat()
-        return f"{table}/date={folder}/batch={self.batch:08d}/part-{part:05d}-{self.token}.parquet"
+
+class WrongColumnError(PipelineFailedError):
+    """A stage made a column that the table does not have so."""
+
+
+@dataclass
+class _Writing:
+    """A file that is being written."""
+
+    table: str
+    writer: Any
+    target: str
+    rows: int = 0
+    first: int | None = None
+    last: int | None = None
 
 
 @dataclass
@@ -53,42 +65,51 @@ class Writers:
 
     attempt: Attempt
     part: int
-    files: dict[str, tuple[str, Any, str]] = field(default_factory=dict)
-    rows: dict[str, int] = field(default_factory=dict)
+    files: dict[str, _Writing] = field(default_factory=dict)
 
-    def add(self, table: str, day: int | None, rows: pa.RecordBatch) -> int:
-        """Write the columns of a table to its file of a day; return the number of rows it had before."""
+    def add(self, table: str, rows: pa.RecordBatch) -> int:
+        """Write the columns of a table to its file; return the number of rows that it had before.
+
+        Raises WrongColumnError for a column whose type is not the table's.
+        """
+        path, stored = self.attempt.path(table, self.part), store_columns(table, rows, self.attempt.batch)
+        if not rows.num_rows:
+            return 0
+        writing = self.files.get(path) or self._open(table, path, stored.schema)
+        writing.writer.write_batch(stored)
+        first, last = span(table, rows)
+        writing.first = min((at for at in (writing.first, first) if at is not None), default=None)
+        writing.last = max((at for at in (writing.last, last) if at is not None), default=None)
+        before = writing.rows
+        writing.rows += rows.num_rows
+        return before
+
+    def _open(self, table: str, path: str, schema: pa.Schema) -> _Writing:
         from pyarrow import parquet
 
-        rows, path = rows.select(NAMES[table]), self.attempt.path(table, day, self.part)
-        if path not in self.files:
-            place = self.attempt.place
-            target = place.path(path) + ("" if place.remote else f".{os.getpid()}.new")
-            place.filesystem.create_dir(target.rpartition("/")[0], recursive=True)
-            repeating = [name for name in rows.schema.names if name not in _UNIQUE]
-            writer = parquet.ParquetWriter(
-                target,
-                rows.schema,
-                filesystem=place.filesystem,
-                compression="zstd",
-                compression_level=1,
-                use_dictionary=repeating,
-                write_statistics=False,
-            )
-            self.files[path], self.rows[path] = (table, writer, target), 0
-        self.files[path][1].write_batch(rows)
-        before = self.rows[path]
-        self.rows[path] += rows.num_rows
-        return before
+        place = self.attempt.place
+        target = place.path(path) + ("" if place.remote else f".{os.getpid()}.new")
+        writer = parquet.ParquetWriter(
+            target,
+            schema,
+            filesystem=place.filesystem,
+            compression="zstd",
+            compression_level=1,
+            use_dictionary=[name for name in schema.names if name not in _UNIQUE],
+            write_statistics=False,
+        )
+        self.files[path] = _Writing(table, writer, target)
+        return self.files[path]
 
     def close(self) -> list[File]:
         """Finish every file. On a disk it gets its name only now, so a half-written one never has it."""
-        place, closed = self.attempt.place, []
-        for path, (table, writer, target) in self.files.items():
-            writer.close()
-            if target != place.path(path):
-                place.filesystem.move(target, place.path(path))
-            closed.append(File(table, path, self.rows[path], place.size(path)))
+        place, batch, closed = self.attempt.place, self.attempt.batch, []
+        for path, writing in self.files.items():
+            writing.writer.close()
+            if writing.target != place.path(path):
+                place.filesystem.move(writing.target, place.path(path))
+            size, bounds = place.size(path), (writing.first, writing.last)
+            closed.append(File(writing.table, path, writing.rows, size, *bounds, (batch, batch)))
         return closed
 
     def finish(self) -> Batches:
@@ -96,7 +117,40 @@ class Writers:
         import pyarrow as pa
 
         if files := self.close():
-            yield pa.RecordBatch.from_pylist([{name: getattr(f, name) for name in _FILE} for f in files])
+            rows = [{name: getattr(file, name) for name in _FILE} for file in files]
+            yield pa.RecordBatch.from_pylist(rows, schema=arrow_schema(WRITTEN))
+
+
+def store_columns(table: str, rows: pa.RecordBatch, batch: int) -> pa.RecordBatch:
+    """Choose the columns of a table, in its order, and the number of the batch. Raises WrongColumnError."""
+    import numpy as np
+    import pyarrow as pa
+
+    schema = arrow_schema(STORED[table])
+    columns = [
+        rows.column(name) if name in NAMES[table] else pa.array(np.full(rows.num_rows, batch))
+        for name in schema.names
+    ]
+    for at, (given, wanted) in enumerate(zip(columns, schema, strict=True)):
+        if given.type == wanted.type:
+            continue
+        lists = pa.types.is_list(given.type) and pa.types.is_list(wanted.type)
+        if not lists or given.type.value_type != wanted.type.value_type:
+            raise WrongColumnError(f"{table}.{wanted.name} would be {given.type}, but is {wanted.type}")
+        columns[at] = given.cast(wanted.type)  # they differ in whether an element can be null
+    return pa.RecordBatch.from_arrays(columns, schema=schema)
+
+
+def span(table: str, rows: pa.RecordBatch) -> tuple[int | None, int | None]:
+    """The bounds of a table's column of time, in microseconds since the epoch; None without any time."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    time = TABLES[table].time
+    if time is None:
+        return None, None
+    found = pc.min_max(rows.column(time).cast(pa.int64()))
+    return found["min"].as_py(), found["max"].as_py()
 
 
 def write_routed(rows: DataFrame, attempt: Attempt) -> list[File]:
@@ -108,11 +162,10 @@ def write_routed(rows: DataFrame, attempt: Attempt) -> list[File]:
         writers = Writers(attempt, partition())
         for batch in batches:
             for table in pc.unique(batch.column("table")).to_pylist():
-                for day, chosen in by_day(batch.filter(pc.equal(batch.column("table"), table))):
-                    writers.add(table, day, chosen)
+                writers.add(table, batch.filter(pc.equal(batch.column("table"), table)))
         yield from writers.finish()
 
-    return collect(rows.mapInArrow(write_partition, WRITTEN))
+    return collect(rows.mapInArrow(write_partition, WRITTEN), attempt)
 
 
 def write(rows: DataFrame, table: str, attempt: Attempt) -> list[File]:
@@ -122,44 +175,20 @@ def write(rows: DataFrame, table: str, attempt: Attempt) -> list[File]:
     return write_routed(rows.withColumn("table", F.lit(table)), attempt)
 
 
-def write_here(rows: DataFrame, table: str, attempt: Attempt) -> list[File]:
+def write_here(rows: pa.Table, table: str, attempt: Attempt) -> list[File]:
     """Write a few rows to a table from the driver, as one file."""
-    import pyarrow as pa
-    from pyarrow import parquet
-
-    collected = rows.toArrow()
-    if not collected.num_rows:
-        return []
-    buffer, path = pa.BufferOutputStream(), attempt.path(table, None, 0)
-    parquet.write_table(collected.select(NAMES[table]), buffer)
-    content = buffer.getvalue().to_pybytes()
-    attempt.place.write(path, content)
-    return [File(table, path, collected.num_rows, len(content))]
+    writers = Writers(attempt, 0)
+    for batch in rows.combine_chunks().to_batches():
+        writers.add(table, batch)
+    return writers.close()
 
 
-def collect(files: DataFrame) -> list[File]:
+def collect(files: DataFrame, attempt: Attempt) -> list[File]:
     """Run the writing tasks of ``files``, a frame of ``WRITTEN``; return the files."""
-    return [File(row.table, row.path, row.rows, row.bytes) for row in files.collect()]
-
-
-def by_day(batch: pa.RecordBatch) -> Iterator[tuple[int | None, pa.RecordBatch]]:
-    """Yield the rows by the day since 1970 in their first time column.
-
-    All rows of a published table, which has no such column, come under None.
-    """
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    if not batch.num_rows:
-        return
-    column = next((name for name in ("arrived", "last_arrived") if name in batch.schema.names), None)
-    if column is None:
-        yield None, batch
-        return
-    days = pc.floor_temporal(batch.column(column), unit="day").cast(pa.int64()).fill_null(0)
-    found = pc.unique(days).to_pylist()
-    for day in found:
-        yield day // _DAY, batch if len(found) == 1 else batch.filter(pc.equal(days, day))
+    own = (attempt.batch, attempt.batch)
+    return [
+        File(row.table, row.path, row.rows, row.bytes, row.first, row.last, own) for row in files.collect()
+    ]
 
 
 def partition() -> int:

@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from functools import reduce
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
+from sandbox.pipeline.database import fetch_rows
 from sandbox.pipeline.failures import UsageError
-from sandbox.pipeline.tables import Tables
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column, DataFrame, SparkSession
+    from duckdb import DuckDBPyConnection
 
     from rdss_sandbox.client import Client
 
 INJECTED = "fault.injected"
-_OUTCOMES = ("messages", "parts", "duplicates", "rejects")
+_NONE: dict[str, Any] = {"arrivals": 0, "duplicates": 0, "rejects": 0, "p50": None, "p95": None}
 
 
 class Injected(NamedTuple):
@@ -101,68 +100,28 @@ def count_by_interval(
     return counts
 
 
-def measure_impacts(spark: SparkSession, tables: Tables, injected: Sequence[Injected]) -> list[Impact]:
-    """Measure the impact of each type of fault; sorted by type."""
-    from pyspark.sql import functions as F  # noqa: N812 - heavy
-
+def measure_impacts(database: DuckDBPyConnection, injected: Sequence[Injected]) -> list[Impact]:
+    """Measure the impact of each type of fault in the view ``outcomes`` of a report; sorted by type."""
     if not injected:
         return []
     struck = {(fault.message_id, fault.type) for fault in injected if fault.message_id}
-    struck_ids = spark.createDataFrame(sorted(struck), "message_id STRING, type STRING")
-    rows = _arrivals(spark, tables).join(F.broadcast(struck_ids), "message_id", "left")
-    found = {
-        row.type: row
-        for row in rows.groupBy("type")
-        .agg(
-            F.count("*").alias("arrivals"),
-            F.count_if(F.col("outcome") == "duplicates").alias("duplicates"),
-            F.count_if(F.col("outcome") == "rejects").alias("rejects"),
-            _latency(F.percentile_approx, [0.5, 0.95]).alias("latency"),
-        )
-        .collect()
+    database.execute("CREATE OR REPLACE TEMP TABLE struck (message_id VARCHAR, type VARCHAR)")
+    if struck:
+        database.executemany("INSERT INTO struck VALUES (?, ?)", sorted(struck))
+    rows = database.sql("""
+        SELECT type, count(*) FILTER (outcome <> 'refused') AS arrivals,
+               count(*) FILTER (outcome = 'duplicates') AS duplicates,
+               count(*) FILTER (outcome IN ('rejects', 'refused')) AS rejects,
+               quantile_disc(latency, 0.5) AS p50, quantile_disc(latency, 0.95) AS p95
+        FROM outcomes LEFT JOIN struck USING (message_id) WHERE outcome <> 'queued' GROUP BY type
+    """)
+    found = {row["type"]: row for row in fetch_rows(rows)}
+    counted = {
+        kind: {
+            "injected": sum(fault.type == kind for fault in injected),
+            "messages": sum(of == kind for _, of in struck),
+            "p50_others": found.get(None, _NONE)["p50"],
+        }
+        for kind in sorted({fault.type for fault in injected})
     }
-    others = _middle(found.get(None))[0]
-    types = sorted({fault.type for fault in injected})
-    return [_measure_impact(kind, injected, struck, found.get(kind), others) for kind in types]
-
-
-def _measure_impact(
-    kind: str, injected: Sequence[Injected], struck: Iterable[tuple[str, str]], row: Any, others: int | None
-) -> Impact:
-    p50, p95 = _middle(row)
-    return Impact(
-        kind,
-        injected=sum(fault.type == kind for fault in injected),
-        messages=sum(of == kind for _, of in struck),
-        arrivals=row.arrivals if row else 0,
-        duplicates=row.duplicates if row else 0,
-        rejects=row.rejects if row else 0,
-        p50=p50,
-        p95=p95,
-        p50_others=others,
-    )
-
-
-def _middle(row: Any) -> tuple[int | None, int | None]:
-    p50, p95 = row.latency if row and row.latency else (None, None)
-    return p50, p95
-
-
-def _latency(percentile: Any, ranks: list[float]) -> Column:
-    from pyspark.sql import functions as F  # noqa: N812 - heavy
-
-    passed = F.greatest(F.unix_millis("arrived") - F.unix_millis("published"), F.lit(0))
-    first = F.col("outcome").isin("messages", "parts") & F.col("published").isNotNull()
-    column: Column = percentile(F.when(first, passed), ranks)
-    return column
-
-
-def _arrivals(spark: SparkSession, tables: Tables) -> DataFrame:
-    """All arrivals with their messageId and ``outcome``, the table of the arrival."""
-    from pyspark.sql import functions as F  # noqa: N812 - heavy
-
-    columns = "message_id STRING, arrived TIMESTAMP, published TIMESTAMP"
-    frames = (
-        tables.read(spark, name, columns=columns).withColumn("outcome", F.lit(name)) for name in _OUTCOMES
-    )
-    return reduce(lambda one, other: one.unionByName(other), frames)
+    return [Impact(**found.get(kind, _NONE) | {"type": kind} | counts) for kind, counts in counted.items()]

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from sandbox.pipeline.parsing import arrow_schema
+from sandbox.pipeline.schema import arrow_schema
 from schemas.versions import Told, places
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
 from sandbox.pipeline.object_versions import place_versions
-from sandbox.pipeline.tables import COLUMNS
+from sandbox.pipeline.schema import COLUMNS
 
 CHANGE = [
     "object_uuid", "tenant", "message_type", "message_id", "published", "arrived",

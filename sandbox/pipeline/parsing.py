@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
-from sandbox.pipeline.tables import COLUMNS
+from sandbox.pipeline.schema import COLUMNS, arrow_schema
 from schemas.envelope import oversize
 from schemas.error_codes import ErrorCode
 from schemas.peek import identity, peek
@@ -233,14 +233,3 @@ def _judge_batch(batch: pa.RecordBatch, queues: frozenset[str], *, as_published:
         given[f.name].cast(f.type) if f.name in given else pa.array(said[f.name], f.type) for f in schema
     ]
     return pa.RecordBatch.from_arrays(columns, schema=schema)
-
-
-def arrow_schema(table: str = "arrivals") -> pa.Schema:
-    """The Arrow schema of a table, or of columns that are written as in ``COLUMNS``."""
-    import pyarrow as pa
-
-    kinds = {
-        "STRING": pa.string(), "INT": pa.int32(), "BIGINT": pa.int64(), "BINARY": pa.binary(),
-        "BOOLEAN": pa.bool_(), "TIMESTAMP": pa.timestamp("us", "UTC"), "ARRAY<STRING>": pa.list_(pa.string()),
-    }  # fmt: skip
-    return pa.schema([(n, kinds[k]) for n, k in (c.split() for c in COLUMNS.get(table, table).split(", "))])

@@ -114,7 +114,7 @@ def follow(
     def wait_for(query: StreamingQuery, tables: Tables) -> None:
         nonlocal published
         while not query.awaitTermination(1) and not stopped():
-            latest = tables.commits[-1].last if tables.commits else None
+            latest = tables.span[1]
             if latest is not None and latest - published >= publish_every:
                 publish(spark, tables, new_uuid())
                 published = latest
@@ -157,7 +157,7 @@ def _open_query(
     from pyspark.errors import PySparkException
 
     tables, token, failed = Tables(job.place), new_uuid(), list[PipelineFailedError]()
-    tables.sweep()
+    tables.prepare()
     past, incoming = Identities(tables, job.rules.dedupe_window), arrivals(spark, job)
 
     def process_batch(rows: DataFrame, batch: int) -> None:
@@ -186,7 +186,7 @@ def _open_query(
 
 
 def _report_progress(tell: Progress, commit: Commit) -> None:
-    rows = sum(file.rows for file in commit.files if file.table == "arrivals")
+    rows = sum(file.rows for file in commit.of("arrivals"))
     tell(f"batch {commit.batch}: {rows} records", 0.1 + 0.8 * (commit.batch + 1) / (commit.batch + 4))
 
 

@@ -6,20 +6,20 @@ from typing import TYPE_CHECKING
 
 from sandbox.pipeline import objects
 from sandbox.pipeline.files import Attempt, write
-from sandbox.pipeline.tables import Publication, Tables
+from sandbox.pipeline.tables import Tables
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 
 def publish(spark: SparkSession, tables: Tables, token: str) -> None:
-    """Bring ``objects`` up to the last commit; do nothing when it is up to date."""
-    if not tables.commits or tables.commits[-1].batch <= tables.published.batch:
+    """Bring ``objects`` up to the last batch; do nothing when it is up to date."""
+    batch, after = tables.last_batch, tables.published
+    if batch <= after:
         return
-    batch, after = tables.commits[-1].batch, tables.published.batch
     attempt = Attempt(tables.place, batch, token)
     state = objects.merge_objects(tables.read(spark, "objects"), read_changes(spark, tables, after))
-    tables.publish(Publication(batch, tuple(write(state, "objects", attempt))))
+    tables.publish(write(state, "objects", attempt), batch)
 
 
 def read_changes(spark: SparkSession, tables: Tables, after: int = -1) -> DataFrame:

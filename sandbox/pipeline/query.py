@@ -1,41 +1,54 @@
-"""SQL queries over the tables."""
+"""SQL over the tables: with DuckDB, or with Spark."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from sandbox.pipeline.database import open_database
 from sandbox.pipeline.failures import UsageError
-from sandbox.pipeline.tables import COLUMNS, Tables
+from sandbox.pipeline.schema import TABLES
+from sandbox.pipeline.tables import Tables
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+    from duckdb import DuckDBPyConnection
     from pyspark.sql import SparkSession
 
-_SHOWN_BYTES = 120
+
+def ask(tables: Tables, sql: str, limit: int | None = None) -> pa.Table:
+    """Run a statement with DuckDB; return at most ``limit`` rows.
+
+    Raises UsageError with DuckDB's message for a wrong statement.
+    """
+    with open_database(tables) as database:
+        return ask_database(database, sql, limit)
 
 
-def ask(spark: SparkSession, tables: Tables, sql: str, limit: int) -> tuple[list[str], list[list[Any]]]:
-    """Run a statement; return the column names and at most ``limit`` rows.
+def ask_database(database: DuckDBPyConnection, sql: str, limit: int | None = None) -> pa.Table:
+    """Run a statement on a database that is open, as ``ask`` does."""
+    import duckdb
+    import pyarrow as pa
 
-    Times are RFC 3339. Of bytes, the first 120 are shown as text. Raises UsageError with Spark's message for
-    a wrong statement.
+    try:
+        found = database.sql(sql)
+        if found is None:  # a statement that gives no rows
+            return pa.table({})
+        return (found if limit is None else found.limit(limit)).to_arrow_table()
+    except duckdb.Error as wrong:
+        raise UsageError(str(wrong).strip().splitlines()[0]) from None
+
+
+def ask_spark(spark: SparkSession, tables: Tables, sql: str, limit: int | None = None) -> pa.Table:
+    """Run a statement with Spark; return at most ``limit`` rows.
+
+    Raises UsageError with Spark's message for a wrong statement.
     """
     from pyspark.errors import AnalysisException, ParseException
 
-    for table in COLUMNS:
+    for table in TABLES:
         tables.read(spark, table).createOrReplaceTempView(table)
     try:
         found = spark.sql(sql)
-        rows = found.limit(limit).collect()
+        return (found if limit is None else found.limit(limit)).toArrow()
     except (AnalysisException, ParseException) as wrong:
         raise UsageError(str(wrong).strip().splitlines()[0]) from None
-    return found.columns, [[_to_text(value) for value in row] for row in rows]
-
-
-def _to_text(value: Any) -> Any:
-    from datetime import datetime
-
-    if isinstance(value, bytearray | bytes):
-        return bytes(value[:_SHOWN_BYTES]).decode(errors="replace")
-    if isinstance(value, datetime):
-        return value.astimezone().isoformat(timespec="milliseconds")
-    return value

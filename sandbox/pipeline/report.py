@@ -3,26 +3,40 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from sandbox.pipeline import figures
+from rdss_sandbox.timestamps import timestamp
+from sandbox.pipeline.database import fetch_rows, open_database
 from sandbox.pipeline.impact import Impact, Injected, count_by_interval, measure_impacts
-from sandbox.pipeline.publication import publish
 from sandbox.pipeline.tables import Tables
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, Row, SparkSession
+    from duckdb import DuckDBPyConnection
 
 _MOST_INTERVALS = 240
 _MOST_TENANTS = 50
-_MOST_REJECTS = 20
+_MOST_SPANS = 40
+_LENGTHS = (1, 2, 5, 10, 30, 60, 300, 900, 3600, 21_600, 86_400, 604_800)
+"""Lengths of an interval in seconds."""
+_FIRST = "outcome IN ('messages', 'parts')"
+_LATENCY = f"CASE WHEN {_FIRST} THEN greatest(epoch_ms(arrived) - epoch_ms(published), 0) END"
+"""Milliseconds from published to arrived of a first arrival; 0 if the sender's clock is ahead."""
+_COUNTS = f"""
+    count(*) FILTER ({_FIRST}) AS messages,
+    count(*) FILTER (outcome = 'duplicates') AS duplicates,
+    count(*) FILTER (outcome = 'rejects') AS rejects,
+    quantile_disc(latency, 0.5) AS p50,
+    quantile_disc(latency, 0.95) AS p95
+"""
+_EMPTY: dict[str, Any] = {
+    "messages": 0, "duplicates": 0, "rejects": 0, "bytes": 0, "p50": None, "p95": None,
+}  # fmt: skip
 
 
 class Interval(msgspec.Struct, frozen=True):
-    """An interval of arrivals: its start in RFC 3339, messages by outcome, latency in milliseconds."""
+    """An interval of arrivals: its start in RFC 3339, arrivals by outcome, latency in milliseconds."""
 
     start: str
     messages: int
@@ -48,20 +62,36 @@ class Tenant(msgspec.Struct, frozen=True):
 
 
 class Reject(msgspec.Struct, frozen=True):
-    """A rejected message and why."""
+    """The first rejected message of a code, and why; its record's place is its stream, shard and number."""
 
     code: str
     description: str
     stream: str
     message_id: str | None
     size: int
+    arrived: str | None = None
+    shard: str | None = None
+    sequence_number: str | None = None
+
+
+class SequenceSpan(msgspec.Struct, frozen=True):
+    """A sequence from its first part to its last, in RFC 3339; ``status`` may be ``open`` too."""
+
+    stream: str
+    sequence: str
+    status: str
+    parts: int
+    total: int
+    first: str
+    last: str
 
 
 class Report(msgspec.Struct, frozen=True):
     """The whole report.
 
     ``rejects`` counts by code what the pipeline rejected, ``queued`` what receivers put on their queues.
-    ``interval_minutes`` is the length of an interval; it is above one if there would be too many intervals.
+    ``interval_seconds`` is the length of an interval: as short as the most intervals that a page shows
+    allow. Intervals without arrivals are listed too. ``objects`` is as of the last time it was published.
     """
 
     place: str
@@ -73,153 +103,161 @@ class Report(msgspec.Struct, frozen=True):
     sequences: dict[str, int]
     objects: dict[str, int]
     streams: dict[str, dict[str, int]]
-    interval_minutes: int
+    interval_seconds: int
     intervals: tuple[Interval, ...]
     tenants: tuple[Tenant, ...]
     examples: tuple[Reject, ...]
+    spans: tuple[SequenceSpan, ...] = ()
     impact: tuple[Impact, ...] = ()
 
 
-def build_report(
-    spark: SparkSession, tables: Tables, token: str, injected: Sequence[Injected] = ()
-) -> Report:
-    """Publish new changes and build the report, with the faults that were ``injected``."""
-    publish(spark, tables, token)
-    sums = tables.read(spark, "figures").persist()
-    firsts = [c.first for c in tables.commits if c.first is not None]
-    lasts = [c.last for c in tables.commits if c.last is not None]
-    minutes = _interval_minutes(min(firsts), max(lasts)) if firsts and lasts else 1
-    found = Report(
-        place=tables.place.uri,
-        first=_text(min(firsts, default=None)),
-        last=_text(max(lasts, default=None)),
-        rows=tables.rows(),
-        rejects=_by_code(sums, "rejects"),
-        queued=_by_code(sums, "queued"),
-        sequences=_sequences(spark, tables),
-        objects=_objects(tables.read(spark, "objects")),
-        streams=_streams(sums),
-        interval_minutes=minutes,
-        intervals=tuple(_with_faults(_intervals(sums, minutes), injected, minutes)),
-        tenants=tuple(_tenants(sums)),
-        examples=tuple(_examples(tables.read(spark, "rejects"))),
-        impact=tuple(measure_impacts(spark, tables, injected)),
-    )
-    sums.unpersist()
-    return found
+def build_report(tables: Tables, injected: Sequence[Injected] = ()) -> Report:
+    """Build the report, with the faults that were ``injected``."""
+    first, last = tables.span
+    seconds = _interval_seconds(first, last)
+    with open_database(tables) as database:
+        _view_outcomes(database)
+        return Report(
+            place=tables.place.uri,
+            first=_text(first),
+            last=_text(last),
+            rows=tables.rows(),
+            rejects=_by_code(database, "rejects"),
+            queued=_by_code(database, "queued"),
+            sequences=_sequences(database),
+            objects=_objects(database),
+            streams=_streams(database),
+            interval_seconds=seconds,
+            intervals=tuple(_intervals(database, seconds, injected)),
+            tenants=tuple(_tenants(database)),
+            examples=tuple(_examples(database)),
+            spans=tuple(_spans(database)),
+            impact=tuple(measure_impacts(database, injected)),
+        )
 
 
-def _interval_minutes(first: float, last: float) -> int:
-    span = (last - first) / 60
-    return next((m for m in (1, 5, 15, 60, 360, 1440, 10080) if span / m <= _MOST_INTERVALS), 43200)
+def _interval_seconds(first: float | None, last: float | None) -> int:
+    passed = (last or 0.0) - (first or 0.0)
+    return next((seconds for seconds in _LENGTHS if passed / seconds < _MOST_INTERVALS - 1), 30 * 86_400)
 
 
 def _text(seconds: float | None) -> str | None:
-    from rdss_sandbox.timestamps import timestamp
-
     return None if seconds is None else timestamp(seconds)
 
 
-def _by_code(sums: DataFrame, outcome: str) -> dict[str, int]:
-    from pyspark.sql import functions as F  # noqa: N812 - heavy
+def _view_outcomes(database: DuckDBPyConnection) -> None:
+    """Make the table ``outcomes``: every arrival, with the table it went to and its latency.
 
-    rows = (
-        sums.filter(F.col("outcome") == outcome).groupBy("code").agg(F.sum("messages").alias("n")).collect()
+    What a sequence that was refused left in ``rejects`` had arrived as parts; it has the outcome ``refused``.
+    """
+    columns = "stream, tenant, size, arrived, published, message_id"
+    united = " UNION ALL ".join(
+        f"SELECT {columns}, '{name}' AS outcome FROM {name}"
+        for name in ("messages", "parts", "duplicates", "queued")
     )
-    return {row.code or "none": row.n for row in sorted(rows, key=lambda row: row.code or "")}
+    record = "stream, shard, sequence_number"
+    database.execute(f"""
+        CREATE TEMP TABLE outcomes AS SELECT *, {_LATENCY} AS latency FROM (
+            {united} UNION ALL
+            SELECT {columns}, CASE WHEN part IS NULL THEN 'rejects' ELSE 'refused' END AS outcome
+            FROM rejects LEFT JOIN (SELECT DISTINCT {record}, true AS part FROM parts) USING ({record})
+        )
+    """)
 
 
-def _sequences(spark: SparkSession, tables: Tables) -> dict[str, int]:
+def _by_code(database: DuckDBPyConnection, table: str) -> dict[str, int]:
+    found = database.sql(f"SELECT coalesce(code, 'none') AS c, count(*) FROM {table} GROUP BY c ORDER BY c")
+    return dict(found.fetchall())
+
+
+def _sequences(database: DuckDBPyConnection) -> dict[str, int]:
     """Count finished sequences by status, and open ones."""
-    from sandbox.pipeline.sequences import summarise_open
-
-    finished = tables.read(spark, "sequences")
-    counts = {row.status: row["count"] for row in finished.groupBy("status").count().collect()}
-    return counts | {"open": summarise_open(tables.read(spark, "parts"), finished).count()}
+    finished = dict(database.sql("SELECT status, count(*) FROM sequences GROUP BY status").fetchall())
+    return finished | {"open": len(_open(database))}
 
 
-def _objects(objects: DataFrame) -> dict[str, int]:
-    from pyspark.sql import functions as F  # noqa: N812 - heavy
-
-    row = objects.agg(
-        F.count("*").alias("known"),
-        F.count_if("deleted").alias("deleted"),
-        F.count_if(F.col("replaced_by").isNotNull()).alias("replaced"),
-        F.count_if(F.col("preserved").isNotNull()).alias("preserved"),
-    ).collect()[0]
-    return {key: int(value) for key, value in row.asDict().items()}
-
-
-def _streams(sums: DataFrame) -> dict[str, dict[str, int]]:
-    found: dict[str, dict[str, int]] = {}
-    for row in sums.groupBy("stream", "outcome").sum("messages").collect():
-        found.setdefault(row.stream or "(unknown)", {})[row.outcome] = row["sum(messages)"]
-    return dict(sorted(found.items()))
-
-
-def _counts(row: Row) -> dict[str, int]:
-    return {"messages": row.good or 0, "duplicates": row.again or 0, "rejects": row.bad or 0}
-
-
-def _split(sums: DataFrame, *by: Any) -> DataFrame:
-    """Aggregate the figures by some keys, with columns for good, repeated and bad messages."""
-    from pyspark.sql import functions as F  # noqa: N812 - heavy
-
-    def of(*outcomes: str) -> Any:
-        return F.sum(F.when(F.col("outcome").isin(*outcomes), F.col("messages")))
-
-    sketch = F.kll_merge_agg_bigint(F.when(F.col("outcome").isin("messages", "parts"), F.col("latency")))
-    return (
-        sums.filter(F.col("outcome") != "queued")
-        .groupBy(*by)
-        .agg(
-            of("messages", "parts").alias("good"),
-            of("duplicates").alias("again"),
-            of("rejects").alias("bad"),
-            F.sum("bytes").alias("bytes"),
-            F.max("latency_ms_max").alias("longest"),
-            sketch.alias("sketch"),
-        )
-        .withColumn("p50", figures.quantile("sketch", 0.5))
-        .withColumn("p95", figures.quantile("sketch", 0.95))
-        .drop("sketch")
+def _open(database: DuckDBPyConnection) -> list[dict[str, Any]]:
+    return fetch_rows(
+        database.sql("""
+            SELECT stream, sequence, 'open' AS status, count(DISTINCT position) AS parts, max(total) AS total,
+                   epoch(min(arrived)) AS first, epoch(max(arrived)) AS last
+            FROM parts ANTI JOIN sequences USING (stream, sequence)
+            GROUP BY stream, sequence
+        """)
     )
 
 
-def _intervals(sums: DataFrame, minutes: int) -> list[Interval]:
-    from pyspark.sql import functions as F  # noqa: N812 - heavy
-
-    start = F.window("minute", f"{minutes} minutes").start.alias("start")
-    rows = _split(sums.filter(F.col("minute").isNotNull()), start).orderBy("start").collect()
+def _spans(database: DuckDBPyConnection) -> list[SequenceSpan]:
+    """The latest sequences."""
+    finished = database.sql(f"""
+        SELECT stream, sequence, status, parts, total,
+               epoch(first_arrived) AS first, epoch(last_arrived) AS last
+        FROM sequences ORDER BY first_arrived DESC, sequence LIMIT {_MOST_SPANS}
+    """)
+    every = [*fetch_rows(finished), *_open(database)]
+    latest = sorted(every, key=lambda row: (row["first"], row["sequence"]))[-_MOST_SPANS:]
     return [
-        Interval(
-            f"{row.start.astimezone():%Y-%m-%dT%H:%M:%S%z}",
-            row.good or 0,
-            row.again or 0,
-            row.bad or 0,
-            row.bytes or 0,
-            row.p50,
-            row.p95,
+        SequenceSpan(**row | {"first": timestamp(row["first"]), "last": timestamp(row["last"])})
+        for row in latest
+    ]
+
+
+def _objects(database: DuckDBPyConnection) -> dict[str, int]:
+    found = database.sql("""
+        SELECT count(*) AS known, count(*) FILTER (deleted) AS deleted, count(replaced_by) AS replaced,
+               count(preserved) AS preserved
+        FROM objects
+    """)
+    (counts,) = fetch_rows(found)
+    return counts
+
+
+def _streams(database: DuckDBPyConnection) -> dict[str, dict[str, int]]:
+    found: dict[str, dict[str, int]] = {}
+    rows = database.sql(
+        "SELECT stream, outcome, count(*) FROM outcomes WHERE outcome <> 'refused' GROUP BY ALL ORDER BY ALL"
+    ).fetchall()
+    for stream, outcome, count in rows:
+        found.setdefault(stream or "(unknown)", {})[outcome] = count
+    return found
+
+
+def _intervals(database: DuckDBPyConnection, seconds: int, injected: Sequence[Injected]) -> list[Interval]:
+    start = f"epoch_ms(arrived) // {seconds * 1000} * {seconds}"
+    rows = fetch_rows(
+        database.sql(
+            f"SELECT {start} AS start, {_COUNTS}, sum(size)::BIGINT AS bytes FROM outcomes "
+            "WHERE arrived IS NOT NULL AND outcome NOT IN ('queued', 'refused') GROUP BY start ORDER BY start"
         )
-        for row in rows
-    ]
-
-
-def _with_faults(intervals: list[Interval], injected: Sequence[Injected], minutes: int) -> list[Interval]:
-    starts = [datetime.fromisoformat(interval.start).timestamp() for interval in intervals]
-    struck = count_by_interval(injected, starts, minutes * 60.0)
+    )
+    if not rows:
+        return []
+    found = {row["start"]: row for row in rows}
+    starts = range(rows[0]["start"], rows[-1]["start"] + 1, seconds)
+    struck = count_by_interval(injected, starts, seconds)
     return [
-        msgspec.structs.replace(interval, faults=faults)
-        for interval, faults in zip(intervals, struck, strict=True)
+        Interval(**found.get(at, _EMPTY) | {"start": timestamp(at), "faults": faults})
+        for at, faults in zip(starts, struck, strict=True)
     ]
 
 
-def _tenants(sums: DataFrame) -> list[Tenant]:
-    rows = _split(sums, "tenant").orderBy("good", ascending=False).limit(_MOST_TENANTS).collect()
-    return [Tenant(row.tenant, **_counts(row), p50=row.p50, p95=row.p95, longest=row.longest) for row in rows]
+def _tenants(database: DuckDBPyConnection) -> list[Tenant]:
+    rows = database.sql(
+        f"SELECT tenant, {_COUNTS}, max(latency) AS longest FROM outcomes "
+        "WHERE outcome NOT IN ('queued', 'refused') "
+        f"GROUP BY tenant ORDER BY messages DESC, tenant LIMIT {_MOST_TENANTS}"
+    )
+    return [Tenant(**row) for row in fetch_rows(rows)]
 
 
-def _examples(rejects: DataFrame) -> list[Reject]:
-    columns = ("code", "description", "stream", "message_id", "size")
-    rows = rejects.select(*columns).limit(_MOST_REJECTS).collect()
-    return sorted((Reject(*row) for row in rows), key=lambda reject: reject.code)
+def _examples(database: DuckDBPyConnection) -> list[Reject]:
+    rows = database.sql("""
+        SELECT code, description, stream, message_id, size, epoch(arrived) AS arrived, shard, sequence_number
+        FROM rejects
+        QUALIFY row_number() OVER (
+            PARTITION BY code
+            ORDER BY arrived, stream, shard, length(sequence_number), sequence_number, position
+        ) = 1
+        ORDER BY code
+    """)
+    return [Reject(**row | {"arrived": _text(row["arrived"])}) for row in fetch_rows(rows)]

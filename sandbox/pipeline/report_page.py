@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from datetime import datetime
 from html import escape
 from pathlib import Path
 
-from sandbox.pipeline.charts import draw_bars, draw_lines, draw_stacked_bars
+from sandbox.pipeline.charts import Axis, Span, draw_bars, draw_lines, draw_spans, draw_stacked_bars, duration
 from sandbox.pipeline.report import Report
 from schemas.error_codes import ErrorCode
 
@@ -15,31 +16,39 @@ _STYLE = Path(__file__).with_name("report.css")
 
 def render_page(found: Report) -> str:
     """Render the whole HTML document."""
-    every = f"{found.interval_minutes} minutes" if found.interval_minutes > 1 else "minute"
-    rejects = _section("Rejects by code", draw_bars(found.rejects), _codes(found)) if found.rejects else ""
     sections = [
         _tiles(found),
-        _section(f"Arrivals a {every}", *_arrivals(found)),
-        _section("From published to arrived", *_latency(found)),
+        _section(f"Arrivals in {_length(found.interval_seconds)}", *_arrivals(found)),
+        _section("Throughput: records a second", _throughput(found)),
+        _section("Latency: from published to arrived", *_latency(found)),
         _section("What the faults did", *_impact(found)) if found.impact else "",
-        rejects,
+        _section("Rejects by code", draw_bars(found.rejects), _codes(found)) if found.rejects else "",
+        _section("Sequences, from first part to last", *_spans(found)) if found.spans else "",
         _section("Streams", _streams(found)),
         _section("Tenants", _tenants(found)),
-        _section("Rejected messages", _examples(found)) if found.examples else "",
     ]
     return (
         '<!doctype html><html lang="en"><head><meta charset="utf-8"><title>RDSS pipeline report</title>'
         f'<meta name="viewport" content="width=device-width"><style>{_STYLE.read_text()}</style></head><body>'
         f"<h1>Pipeline report</h1><p>{escape(found.place)}</p>"
-        f"<p>arrivals from {escape(found.first or 'never')} to {escape(found.last or 'never')}</p>"
+        f"<p>arrivals from {escape(found.first or 'never')} to {escape(found.last or 'never')}, in UTC</p>"
         f"{''.join(sections)}</body></html>\n"
     )
 
 
-def _times(found: Report) -> list[str]:
-    """The label of each interval: its time of day, or its date if intervals are days or longer."""
-    whole_days = found.interval_minutes >= 1440
-    return [interval.start[:10] if whole_days else interval.start[11:16] for interval in found.intervals]
+def _length(seconds: int) -> str:
+    for size, unit in ((86_400, "day"), (3600, "hour"), (60, "minute"), (1, "second")):
+        if seconds >= size:
+            return f"a {unit}" if seconds == size else f"{seconds // size} {unit}s"
+    raise AssertionError("an interval has a second or more")
+
+
+def _axis(found: Report) -> Axis:
+    return Axis([_seconds(interval.start) for interval in found.intervals], found.interval_seconds)
+
+
+def _seconds(text: str) -> float:
+    return datetime.fromisoformat(text).timestamp()
 
 
 def _arrivals(found: Report) -> tuple[str, str]:
@@ -48,26 +57,48 @@ def _arrivals(found: Report) -> tuple[str, str]:
         "duplicates": [interval.duplicates for interval in found.intervals],
         "rejects": [interval.rejects for interval in found.intervals],
     }
-    return _key(messages="--good", duplicates="--again", rejects="--bad"), draw_stacked_bars(
-        _times(found), series
-    )
+    colours = _key(messages="--good", duplicates="--again", rejects="--bad")
+    return colours, draw_stacked_bars(_axis(found), series)
+
+
+def _throughput(found: Report) -> str:
+    rates = [(i.messages + i.duplicates + i.rejects) / found.interval_seconds for i in found.intervals]
+    return draw_lines(_axis(found), {"throughput": rates})
 
 
 def _latency(found: Report) -> tuple[str, str]:
     series = {"p50": [i.p50 for i in found.intervals], "p95": [i.p95 for i in found.intervals]}
-    return _key(p50="--good", p95="--slow"), draw_lines(_times(found), series, " ms")
+    return _key(p50="--good", p95="--slow"), draw_lines(_axis(found), series, duration)
 
 
-def _impact(found: Report) -> tuple[str, str, str]:
-    """The number of injections over time, and the outcomes of the messages by type of fault."""
+def _impact(found: Report) -> tuple[str, str, str, str]:
+    """The injections over time, the latency by fault, and the outcomes of the messages they struck."""
     series = {"injected": [sum(interval.faults.values()) for interval in found.intervals]}
     titles = ("fault", "injected", "messages struck", "arrivals of them", "duplicates", "rejects")
     rows = [
         (i.type, i.injected, i.messages, i.arrivals, i.duplicates, i.rejects, i.p50, i.p95, i.p50_others)
         for i in found.impact
     ]
+    medians = [("no fault", found.impact[0].p50_others), *((i.type, i.p50) for i in found.impact)]
+    latency = {name: median for name, median in medians if median is not None}
     listed = _table((*titles, "p50 ms", "p95 ms", "p50 ms of those not struck"), rows)
-    return _key(injected="--slow"), draw_stacked_bars(_times(found), series), listed
+    bars = f"<h3>Latency by fault: p50</h3>{draw_bars(latency, duration, 'injected')}" if latency else ""
+    return _key(injected="--slow"), draw_stacked_bars(_axis(found), series), bars, listed
+
+
+def _spans(found: Report) -> tuple[str, str]:
+    spans = [
+        Span(
+            f"{span.stream} {span.sequence[:8]}",
+            span.status,
+            _seconds(span.first),
+            _seconds(span.last),
+            f"{span.sequence}: {span.status}, {span.parts} of {span.total} parts, "
+            f"{span.first} to {span.last}",
+        )
+        for span in found.spans
+    ]
+    return _key(joined="--good", open="--again", refused="--bad", overdue="--slow"), draw_spans(spans)
 
 
 def _section(title: str, *content: str) -> str:
@@ -99,9 +130,17 @@ def _key(**colours: str) -> str:
 
 
 def _codes(found: Report) -> str:
+    """The codes with the first message of each."""
     known = {str(code): code.description for code in ErrorCode}
-    rows = [(code, known.get(code, ""), n, found.queued.get(code, 0)) for code, n in found.rejects.items()]
-    return _table(("code", "meaning", "rejected here", "queued by receivers"), rows)
+    first = {example.code: example for example in found.examples}
+    titles = ("code", "meaning", "rejected here", "queued by receivers", "first", "messageId", "bytes", "why")
+    rows: list[list[str | int | None]] = []
+    for code, count in found.rejects.items():
+        told: tuple[str | int | None, ...] = (None, None, None, None)
+        if reject := first.get(code):
+            told = (reject.arrived or "-", reject.message_id or "unreadable", reject.size, reject.description)
+        rows.append([code, known.get(code, ""), count, found.queued.get(code, 0), *told])
+    return _table(titles, rows)
 
 
 def _streams(found: Report) -> str:
@@ -119,11 +158,6 @@ def _tenants(found: Report) -> str:
         for t in found.tenants
     ]
     return _table(titles, rows)
-
-
-def _examples(found: Report) -> str:
-    rows = [(e.code, e.description, e.stream, e.message_id or "unreadable", e.size) for e in found.examples]
-    return _table(("code", "why", "stream", "messageId", "bytes"), rows)
 
 
 def _table(titles: Sequence[str], rows: Iterable[Sequence[str | int | None]]) -> str:

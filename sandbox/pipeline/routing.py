@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from sandbox.pipeline.files import NAMES, WRITTEN, Attempt, Batches, Writers, collect, partition
-from sandbox.pipeline.tables import File
+from sandbox.pipeline.table_log import File
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -48,26 +48,25 @@ def write_outcomes(rows: DataFrame, attempt: Attempt) -> list[File]:
             return
         whole = pa.Table.from_batches(all_of_it)
         writers = Writers(attempt, partition())
-        for part, day, tables in _by_file(whole):
-            for table, chosen in _rows(attempt, attempt.path("arrivals", day, part), tables):
-                writers.add(table, day, chosen)
+        for part, tables in _by_file(whole):
+            for table, chosen in _rows(attempt, attempt.path("arrivals", part), tables):
+                writers.add(table, chosen)
         yield from writers.finish()
 
-    return collect(rows.select("part", "day", "row", "table").mapInArrow(write_partition, WRITTEN))
+    return collect(rows.select("part", "row", "table").mapInArrow(write_partition, WRITTEN), attempt)
 
 
-def _by_file(rows: pa.Table) -> Iterator[tuple[int, int, pa.Array]]:
-    """Yield the partition and day of each kept file, and the table of each of its rows in order."""
+def _by_file(rows: pa.Table) -> Iterator[tuple[int, pa.Array]]:
+    """Yield the partition of each kept file, and the table of each of its rows in order."""
     import pyarrow.compute as pc
 
-    for file in rows.select(["part", "day"]).group_by(["part", "day"]).aggregate([]).to_pylist():
-        mine = pc.and_(pc.equal(rows["part"], file["part"]), pc.equal(rows["day"], file["day"]))
-        yield file["part"], file["day"], rows.filter(mine).sort_by("row")["table"].combine_chunks()
+    for part in pc.unique(rows["part"]).to_pylist():
+        mine = rows.filter(pc.equal(rows["part"], part))
+        yield part, mine.sort_by("row")["table"].combine_chunks()
 
 
 def _rows(attempt: Attempt, path: str, tables: pa.Array) -> Iterator[tuple[str, pa.RecordBatch]]:
-    """Yield the rows of a kept file by table, with the path of the file in the column ``file``."""
-    import pyarrow as pa
+    """Yield the rows of a kept file by table."""
     import pyarrow.compute as pc
     from pyarrow import parquet
 
@@ -80,7 +79,6 @@ def _rows(attempt: Attempt, path: str, tables: pa.Array) -> Iterator[tuple[str, 
             present = pc.unique(named).to_pylist()
             names = NAMES["arrivals"] if _WITH_DATA.intersection(present) else _LEAN
             (batch,) = stored.read_row_group(group, columns=names).combine_chunks().to_batches()
-            batch = batch.append_column("file", pa.array([path] * batch.num_rows, pa.string()))
             for table in present:
                 some = batch if len(present) == 1 else batch.filter(pc.equal(named, table))
                 yield table, some

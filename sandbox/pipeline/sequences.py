@@ -8,8 +8,10 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 from sandbox.pipeline.files import Attempt, write_routed
-from sandbox.pipeline.parsing import Subject, arrow_schema, moment, subject, verdict
-from sandbox.pipeline.tables import COLUMNS, File, Tables, read_files
+from sandbox.pipeline.parsing import Subject, moment, subject, verdict
+from sandbox.pipeline.schema import COLUMNS, arrow_schema
+from sandbox.pipeline.table_log import File
+from sandbox.pipeline.tables import Tables, read_files
 from schemas.envelope import peek
 from schemas.error_codes import ErrorCode
 from schemas.sequence import SequenceError, body_of, join
@@ -19,7 +21,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 KEY = ["stream", "sequence"]
-_LEAN_PARTS = ", ".join(c for c in COLUMNS["parts"].split(", ") if c not in {"data BINARY", "file STRING"})
+_LEAN_PARTS = ", ".join(c for c in COLUMNS["parts"].split(", ") if c != "data BINARY")
 _SEQUENCES = COLUMNS["sequences"].split(", ")
 _REJECTS = [column for column in COLUMNS["rejects"].split(", ") if column not in _SEQUENCES]
 OUTCOME = ", ".join([*_SEQUENCES, *_REJECTS, "table STRING"])

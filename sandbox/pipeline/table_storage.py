@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from rdss_sandbox.rewriting import rewriting
+from rdss_sandbox.tables import storage_options
 
 if TYPE_CHECKING:
     from pyarrow.fs import FileSystem
@@ -49,6 +49,15 @@ class TableStorage:
         """Pyarrow's view of it."""
         return _s3(replace(self, uri="")) if self.remote else _local()
 
+    @property
+    def options(self) -> dict[str, str]:
+        """What delta-rs needs to know of S3: empty for a folder."""
+        return storage_options(self.uri, self.endpoint_url, self.region)
+
+    def table_uri(self, table: str) -> str:
+        """The address of a table, for delta-rs."""
+        return f"{self.uri}/{table}"
+
     def path(self, *parts: str) -> str:
         """The path of something in here, for ``filesystem``."""
         return "/".join((self.root, *parts))
@@ -61,26 +70,15 @@ class TableStorage:
         except FileNotFoundError:
             return None
 
-    def write(self, name: str, content: bytes) -> None:
-        """Write one small file atomically, as S3 does by itself."""
-        path = Path(self.path(name))
-        self.filesystem.create_dir(str(path.parent), recursive=True)
-        if self.remote:
-            with self.filesystem.open_output_stream(str(path)) as file:
-                file.write(content)
-            return
-        with rewriting(path) as draft:
-            draft.write_bytes(content)
-
     def size(self, name: str) -> int:
         """The bytes that a file has."""
         return int(self.filesystem.get_file_info(self.path(name)).size or 0)
 
-    def names(self, folder: str, *, recursive: bool = False) -> list[str]:
+    def names(self, folder: str) -> list[str]:
         """Paths of the files in a folder, relative to the place, in order; none when there is no folder."""
         from pyarrow.fs import FileSelector, FileType
 
-        selector = FileSelector(self.path(folder), allow_not_found=True, recursive=recursive)
+        selector = FileSelector(self.path(folder), allow_not_found=True)
         found = self.filesystem.get_file_info(selector)
         return sorted(info.path[len(self.root) + 1 :] for info in found if info.type == FileType.File)
 

@@ -13,8 +13,7 @@ import pytest
 from rdss_sandbox.client import Client
 from rdss_sandbox.shapes.faults import NewFault
 from rdss_sandbox.shapes.topology import Topology
-from sandbox.pipeline.table_storage import TableStorage
-from sandbox.pipeline.tables import Tables
+from rdss_sandbox.tables import read_table
 from tests.compose.stack import Stack
 from tests.compose.test_compose import configured
 from tests.sandbox.pipeline.workload import Load, load
@@ -105,12 +104,7 @@ def test_the_job_on_a_cluster_of_containers_writes_the_same_tables(
 
 def content(folder: Path) -> dict[str, list[str]]:
     """What tells the rows of each table apart, in order, of the files that belong to the tables."""
-    from pyarrow import parquet
-
-    tables = Tables(TableStorage.at(folder))
-    files = [file for commit in tables.commits for file in commit.files] + list(tables.published.files)
-    found: dict[str, list[str]] = {table: [] for table in KEYS}
-    for file in files:
-        if key := KEYS.get(file.table):
-            found[file.table] += parquet.ParquetFile(folder / file.path).read([key])[key].to_pylist()
-    return {table: sorted(keys) for table, keys in found.items()}
+    return {
+        table: sorted(read_table(folder, table, columns=[key])[key].to_pylist())
+        for table, key in KEYS.items()
+    }

@@ -59,6 +59,7 @@ ELSEWHERE = {
     "files": "tests/sandbox/cli/test_applications.py",
     "logs": "tests/sandbox/cli/test_up.py",
     "messages": "tests/sandbox/cli/test_commands.py",
+    "pipeline query": "tests/sandbox/pipeline/test_questions.py",
     "pipeline run": "tests/sandbox/pipeline/test_command.py",
     "prune": "tests/docs/test_pages.py",
     "repair": "tests/sandbox/cli/test_repair.py",

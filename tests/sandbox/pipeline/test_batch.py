@@ -33,11 +33,17 @@ def _batch(
     process(incoming, past, Rules(dedupe_window=3600), Attempt(past.tables.place, number, "t"), "run")
 
 
+def _prepared(folder: Path) -> Tables:
+    tables = Tables(TableStorage.at(folder))
+    tables.prepare()
+    return tables
+
+
 def test_duplicates_are_known_across_batches_days_and_restarts_and_forgotten_behind_the_window(
     spark: SparkSession, tmp_path: Path
 ) -> None:
     """A message is a duplicate within the window, whichever batch, day or run it came in; behind it, none."""
-    tables = Tables(TableStorage.at(tmp_path))
+    tables = _prepared(tmp_path)
     past = Identities(tables, 3600)
     one, two, three = (serialise(m) for m in Samples(5, now=NOW.timestamp()).stream(3))
     _batch(
@@ -56,7 +62,7 @@ def test_duplicates_are_known_across_batches_days_and_restarts_and_forgotten_beh
 
 def test_lines_without_any_arrival_are_rejects_with_their_bytes(spark: SparkSession, tmp_path: Path) -> None:
     """A batch of nothing but damaged lines of the audit log is not lost."""
-    tables = Tables(TableStorage.at(tmp_path))
+    tables = _prepared(tmp_path)
     _batch(spark, Identities(tables, 3600), 0, [(b"{half a line", None), (b"\xff", None)])
     rows = tables.read(spark, "rejects").collect()
     assert sorted(bytes(row.data) for row in rows) == [b"{half a line", b"\xff"]

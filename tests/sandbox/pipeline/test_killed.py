@@ -9,15 +9,21 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import duckdb
 import pytest
+from deltalake.exceptions import TableNotFoundError
 
 from emulator.clock import Clock
+from rdss_sandbox.tables import read_table
 from sandbox.pipeline.pipeline_run import Job, once
+from sandbox.pipeline.query import ask
+from sandbox.pipeline.schema import TABLES
 from sandbox.pipeline.table_storage import TableStorage
 from sandbox.pipeline.tables import Tables
 from tests.sandbox.pipeline.workload import INTERPRETED, Endpoint, Load, load
@@ -34,9 +40,12 @@ from sandbox.pipeline.table_storage import TableStorage
 from sandbox.pipeline.pipeline_run import Job, once
 from sandbox.pipeline.spark_session import open_session
 
-endpoint, stream, to, master, batch, settings = sys.argv[1:]
+endpoint, stream, to, checkpoint, master, batch, settings = sys.argv[1:]
 spark = open_session(master, settings=json.loads(settings))
-job = Job(TableStorage.at(to, endpoint), endpoint, streams=(stream,), records_per_trigger=int(batch))
+job = Job(
+    TableStorage.at(to, endpoint), endpoint,
+    streams=(stream,), records_per_trigger=int(batch), checkpoint=checkpoint,
+)
 once(spark, job, progress=lambda what, share: print(what, flush=True))
 print(spark.sparkContext.master)
 """
@@ -87,11 +96,12 @@ def _content(spark: SparkSession, tables: Tables) -> dict[str, Any]:
 
 @contextmanager
 def _driver(
-    endpoint: Endpoint, stream: str, to: Path, *, master: str, batch: int
+    endpoint: Endpoint, stream: str, to: str, checkpoint: Path, *, master: str, batch: int
 ) -> Iterator[subprocess.Popen[str]]:
     """A run in processes of its own; at the end of the context all of them are killed in the same instant."""
     process = subprocess.Popen(
-        [sys.executable, "-c", _RUN, endpoint.url, stream, str(to), master, str(batch), _SETTINGS],
+        [sys.executable, "-c", _RUN, endpoint.url, stream, to, str(checkpoint), master, str(batch),
+         _SETTINGS],
         stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, start_new_session=True,
     )  # fmt: skip
     try:
@@ -102,28 +112,90 @@ def _driver(
         process.communicate()
 
 
+@contextmanager
+def _reading(place: TableStorage) -> Iterator[list[int]]:
+    """Read messages with delta-rs and DuckDB until the end; yields how many there were each time."""
+    seen, stop, clock, wrong = [0], threading.Event(), Clock(), list[str]()
+
+    def read() -> None:
+        while not stop.is_set():
+            clock.wait(0.1)
+            try:
+                found = read_table(place.uri, "messages", endpoint_url=place.endpoint_url)
+            except TableNotFoundError:
+                continue
+            with duckdb.connect() as database:
+                database.register("found", found)
+                rows, different = database.sql(
+                    "SELECT count(*), count(DISTINCT identity) FROM found"
+                ).fetchall()[0]
+            if rows != different or rows < seen[-1]:
+                wrong.append(f"{rows} rows, {different} messages, {seen[-1]} before")
+            seen.append(rows)
+
+    reader = threading.Thread(target=read, daemon=True)
+    reader.start()
+    try:
+        yield seen
+    finally:
+        stop.set()
+        reader.join()
+    assert not wrong, wrong
+
+
+@pytest.mark.parametrize("kind", ["disk", "bucket"])
 def test_a_driver_killed_again_and_again_leaves_the_same_tables(
+    *,
     spark: SparkSession,
     endpoint: Endpoint,
     written: tuple[str, Load],
     expected: dict[str, Any],
     tmp_path: Path,
+    kind: str,
 ) -> None:
-    """kill -9 in the middle of a batch, behind a commit and at the end: nothing lost, nothing twice."""
-    for died_at in (r"batch 0$", r"batch 1: ", r"publishing"):
-        with _driver(endpoint, written[0], tmp_path, master="local[2]", batch=60) as process:
-            assert process.stdout
-            seen = next((line for line in process.stdout if re.search(died_at, line.strip())), None)
-        assert seen, f"the run ended before {died_at}"
-    place = TableStorage.at(tmp_path, endpoint.url)
-    (tmp_path / "messages" / "date=2000-01-01" / "batch=99999999").mkdir(parents=True)
-    (tmp_path / "messages" / "date=2000-01-01" / "batch=99999999" / "part-0.parquet").write_bytes(b"half")
-    job = Job(place, endpoint.url, streams=(written[0],), records_per_trigger=60)
-    assert _content(spark, once(spark, job)) == expected
-    listed = {file.path for commit in Tables(place).commits for file in commit.files}
-    listed |= {file.path for file in Tables(place).published.files}
-    there = {str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*.parquet")}
+    """kill -9 in the middle of a batch, behind a commit and at the end: nothing lost, nothing twice.
+
+    A reader that reads all the while sees no row twice and no table go back.
+    """
+    if kind == "bucket":
+        endpoint.client("s3").create_bucket(Bucket="killed")
+    to, offsets = (
+        ("s3://killed/tables" if kind == "bucket" else str(tmp_path / "tables")),
+        tmp_path / "offsets",
+    )
+    place = TableStorage.at(to, endpoint.url)
+    with _reading(place) as seen:
+        for died_at in (r"batch 0$", r"batch 1: ", r"publishing"):
+            with _driver(endpoint, written[0], to, offsets, master="local[2]", batch=60) as process:
+                assert process.stdout
+                told = next((line for line in process.stdout if re.search(died_at, line.strip())), None)
+            assert told, f"the run ended before {died_at}"
+        with place.filesystem.open_output_stream(
+            place.path("messages/batch-99999999-part-00000-dead.parquet")
+        ) as half:
+            half.write(b"half")
+        job = Job(place, endpoint.url, streams=(written[0],), records_per_trigger=60, checkpoint=str(offsets))
+        assert _content(spark, once(spark, job)) == expected
+    assert max(seen) > 0
+    tables = Tables(place)
+    listed = {file.path for table in TABLES for file in tables.files(table)}
+    there = {name for table in TABLES for name in place.names(table) if name.endswith(".parquet")}
     assert there == listed, "what a dead run left behind is gone"
+    assert _counts(place) == [tables.rows()] * 4
+
+
+def _counts(place: TableStorage) -> list[dict[str, int]]:
+    """The rows of each table as delta-rs, DuckDB, pandas and polars count them."""
+    import polars as pl
+
+    found = {name: read_table(place.uri, name, endpoint_url=place.endpoint_url) for name in TABLES}
+    asked = {name: ask(Tables(place), f"SELECT count(*) AS n FROM {name}")["n"][0].as_py() for name in TABLES}
+    return [
+        {name: rows.num_rows for name, rows in found.items()},
+        asked,
+        {name: len(rows.to_pandas()) for name, rows in found.items()},
+        {name: len(pl.DataFrame(rows)) for name, rows in found.items()},
+    ]
 
 
 class Cluster(NamedTuple):
@@ -222,7 +294,8 @@ def test_a_cluster_that_loses_executors_writes_the_same_tables(
 ) -> None:
     """A master and two workers, of which an executor is killed in each batch: the tables are the same."""
     killed, said = set[int](), ""
-    with _driver(endpoint, written[0], tmp_path, master=cluster.url, batch=120) as process:
+    to = str(tmp_path / "tables")
+    with _driver(endpoint, written[0], to, tmp_path / "offsets", master=cluster.url, batch=120) as process:
         assert process.stdout
         for line in process.stdout:
             said = line.strip()
@@ -234,4 +307,4 @@ def test_a_cluster_that_loses_executors_writes_the_same_tables(
     assert process.returncode == 0
     assert said == cluster.url
     assert len(killed) >= 2
-    assert _content(spark, Tables(TableStorage.at(tmp_path))) == expected
+    assert _content(spark, Tables(TableStorage.at(to))) == expected

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from html.parser import HTMLParser
 
-from sandbox.pipeline.report import Interval, Reject, Report, Tenant
+from sandbox.pipeline.report import Interval, Reject, Report, SequenceSpan, Tenant
 from sandbox.pipeline.report_page import render_page
 
 
@@ -20,13 +20,21 @@ def _report() -> Report:
         sequences={"joined": 2, "open": 1},
         objects={"known": 900, "deleted": 40, "replaced": 3, "preserved": 1},
         streams={"input": {"messages": 1200, "duplicates": 7, "rejects": 1}},
-        interval_minutes=1,
+        interval_seconds=60,
         intervals=(
-            Interval("2026-11-21T08:00:00+0000", 700, 7, 1, 90_000, 12, 250),
-            Interval("2026-11-21T08:01:00+0000", 500, 0, 0, 70_000, None, None),
+            Interval("2026-11-21T08:00:00.000Z", 700, 7, 1, 90_000, 12, 250),
+            Interval("2026-11-21T08:01:00.000Z", 500, 0, 0, 70_000, None, None),
         ),
         tenants=(Tenant(12, 1200, 7, 1, 12, 250, 900), Tenant(None, 0, 0, 1, None, None, None)),
         examples=(Reject("GENERR007", "the bytes are <script>alert(1)</script>", "input", None, 12),),
+        spans=(
+            SequenceSpan(
+                "input", "5f0c", "joined", 3, 3, "2026-11-21T08:00:10.000Z", "2026-11-21T08:00:40.000Z"
+            ),
+            SequenceSpan(
+                "input", "7a1b", "open", 1, 2, "2026-11-21T08:01:00.000Z", "2026-11-21T08:01:00.000Z"
+            ),
+        ),
     )
 
 
@@ -49,7 +57,7 @@ def test_the_page_shows_the_numbers_and_needs_nothing_from_elsewhere() -> None:
     assert not re.search(r"https?:|<script|src=|@import|url\(", text)
     for shown in ("1,200", "GENERR007", "sequences joined", "860", "2026-11-21T08:00:00.000Z", "unreadable"):
         assert shown in text
-    assert text.count("<svg") == 3
+    assert text.count("<svg") == 5
     assert "08:01" in text
 
 

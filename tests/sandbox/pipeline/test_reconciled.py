@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from sandbox.pipeline.impact import measure_impacts
+from sandbox.pipeline.report import build_report
 from sandbox.pipeline.table_storage import TableStorage
 from sandbox.pipeline.tables import Tables
 from tests.bench import reconciliation
@@ -32,10 +32,8 @@ def test_after_faults_and_deaths_everything_dispatched_is_everywhere_once(
     assert ran.rows["messages"] == 120
     assert ran.rows["duplicates"] == ran.rows["arrivals"] - ran.sent - ran.rows["queued"]
 
-    told = {
-        impact.type: impact
-        for impact in measure_impacts(spark, Tables(TableStorage.at(tmp_path / "tables")), ran.injected)
-    }
+    tables = Tables(TableStorage.at(tmp_path / "tables"))
+    told = {impact.type: impact for impact in build_report(tables, ran.injected).impact}
     assert {kind: impact.injected for kind, impact in told.items()} == struck
     assert told["oversize"].messages == told["oversize"].rejects == struck["oversize"]
     assert told["duplicate"].duplicates >= told["duplicate"].messages > 0

@@ -24,7 +24,9 @@ def _late(monkeypatch: pytest.MonkeyPatch, times: int, place: Path) -> None:
     def query(*_: Any) -> Iterator[tuple[Any, Tables]]:
         if next(left, None) is not None:
             raise WorkerLateError("late")
-        yield object(), Tables(TableStorage.at(place))
+        tables = Tables(TableStorage.at(place))
+        tables.prepare()
+        yield object(), tables
 
     monkeypatch.setattr(running, "_open_query", query)
 

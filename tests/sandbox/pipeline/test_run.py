@@ -11,7 +11,7 @@ import pytest
 
 from sandbox.pipeline.batch import Rules
 from sandbox.pipeline.pipeline_run import CheckpointMissingError, Job, once
-from sandbox.pipeline.query import ask
+from sandbox.pipeline.query import ask, ask_spark
 from sandbox.pipeline.report import build_report
 from sandbox.pipeline.report_page import render_page
 from sandbox.pipeline.table_storage import TableStorage
@@ -64,14 +64,14 @@ def test_a_stream_becomes_tables_that_hold_everything_once(
     once(spark, job)
     assert Tables(job.place).rows() == rows, "a run with nothing new changes nothing"
 
-    found = build_report(spark, tables, "again")
+    found = build_report(tables)
     assert (found.rows, found.rejects) == (rows, dict(sorted(sent.bad.items())))
     assert found.sequences == {"joined": 2, "open": 0}
     assert sum(interval.messages for interval in found.intervals) == 120 + sent.parts
     assert stream in render_page(found)
-    titles, answer = ask(spark, tables, "SELECT code, count(*) AS n FROM rejects GROUP BY code", 100)
-    assert titles == ["code", "n"]
-    assert dict(answer) == sent.bad
+    counted = "SELECT code, count(*) AS n FROM rejects GROUP BY code"
+    for answer in (ask(tables, counted), ask_spark(spark, tables, counted)):
+        assert {row["code"]: row["n"] for row in answer.to_pylist()} == sent.bad
 
 
 def test_parts_that_never_come_end_as_rejects(

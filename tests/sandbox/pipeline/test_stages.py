@@ -13,7 +13,7 @@ from emulator.rng import Chance
 from sandbox.pipeline import deduplication, figures, objects, reconciliation, routing, sequences
 from sandbox.pipeline.object_versions import find_components
 from sandbox.pipeline.parsing import RECORDS, judge_records
-from sandbox.pipeline.tables import COLUMNS
+from sandbox.pipeline.schema import COLUMNS, LATENCY_BOUNDS
 from schemas.envelope import serialise
 from schemas.samples import Samples
 from schemas.versions import Told, places
@@ -225,18 +225,19 @@ def test_what_is_connected_comes_together(pairs: list[tuple[int, int]]) -> None:
 
 
 def test_figures_count_by_minute_tenant_and_outcome(spark: SparkSession) -> None:
-    """Messages, bytes and latency of a minute; the middle latency comes from the sketch."""
+    """Messages, bytes and latency of a minute, in numbers that any engine reads."""
     columns = "arrived TIMESTAMP, published TIMESTAMP, stream STRING, tenant BIGINT, code STRING, size INT"
     columns += ", table STRING"
     rows = [(_at(n), _at(n - n / 1000), "input", 7, None, 10, "messages") for n in range(60)]
     rows += [(_at(61), None, "input", None, "GENERR007", 3, "rejects")]
-    found = figures.count_figures(spark.createDataFrame(rows, columns)).withColumn(
-        "p50", figures.quantile("latency", 0.5)
-    )
+    found = figures.count_figures(spark.createDataFrame(rows, columns))
     good, bad = sorted(found.collect(), key=lambda row: row.outcome)
-    assert (good.messages, good.bytes, good.latency_ms_max, good.latency_ms_sum) == (60, 600, 59, 1770)
-    assert abs(good.p50 - 30) <= 2
-    assert (bad.messages, bad.code, bad.tenant, bad.p50) == (1, "GENERR007", None, None)
+    assert (good.messages, good.bytes, good.latency_max, good.latency_sum) == (60, 600, 59, 1770)
+    assert (good.latency_count, good.latency_p50, good.latency_p95, good.latency_p99) == (60, 29, 56, 59)
+    assert good.latency_histogram[:7] == [2, 1, 3, 5, 10, 30, 9], "up to 1, 2, 5, 10, 20, 50, 100 ms"
+    assert len(good.latency_histogram) == len(LATENCY_BOUNDS) + 1
+    assert (bad.messages, bad.code, bad.tenant, bad.latency_p50) == (1, "GENERR007", None, None)
+    assert (bad.latency_count, sum(bad.latency_histogram)) == (0, 0)
     assert bad.minute.astimezone(UTC) == _at(60)
 
 

@@ -1,0 +1,213 @@
+"""The nine tables and their columns, written down once.
+
+Spark's DDL, Arrow's and Delta's schemas and ``docs/tables.md`` are made of it. A table may get further
+columns: the next run adds them to tables that are there. A column is never removed, renamed or given
+another type.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, Literal
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from deltalake import Schema
+
+Type = Literal["STRING", "INT", "BIGINT", "BINARY", "BOOLEAN", "TIMESTAMP", "ARRAY<STRING>", "ARRAY<BIGINT>"]
+
+LATENCY_BOUNDS: Final = tuple(step * 10**power for power in range(8) for step in (1, 2, 5))
+"""The upper bounds of the latency histogram's buckets in milliseconds; a last bucket holds what is above."""
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column; ``unit`` is empty where the meaning needs none."""
+
+    name: str
+    type: Type
+    meaning: str
+    unit: str = ""
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table: what a row is, the columns that tell rows apart, and the column of time, if there is one."""
+
+    row: str
+    key: tuple[str, ...]
+    columns: tuple[Column, ...]
+    time: str | None = None
+    grows: bool = True
+    """Whether batches append to it; the other tables are derived from those and replaced as a whole."""
+
+    @property
+    def stored(self) -> tuple[Column, ...]:
+        """The columns in the table's files."""
+        return (*self.columns, _BATCH) if self.grows else self.columns
+
+
+_BATCH = Column("batch", "BIGINT", "the batch that wrote the row")
+_PLACE = (
+    Column("stream", "STRING", "the stream of the record"),
+    Column("shard", "STRING", "the id of its shard"),
+    Column("sequence_number", "STRING", "its sequence number, a decimal number of up to 128 bits"),
+    Column("partition_key", "STRING", "its partition key; null when it was read from the audit log"),
+    Column("arrived", "TIMESTAMP", "when the stream took it in", "UTC"),
+    Column("size", "INT", "the length of its data", "bytes"),
+)
+_HEADER = (
+    Column("message_id", "STRING", "messageId"),
+    Column("message_class", "STRING", "messageClass"),
+    Column("message_type", "STRING", "messageType"),
+    Column("tenant", "BIGINT", "tenantJiscID; null when it is not readable"),
+    Column("version", "STRING", "version of the Message API in the header"),
+    Column("published", "TIMESTAMP", "publishedTimestamp; null when it is not a time with a zone", "UTC"),
+)
+_HEAD = (
+    *_PLACE,
+    Column("identity", "STRING",
+           "what duplicates share: 'message' or 'reject', and the messageId or a hash of the data"),
+    _HEADER[0],
+    Column("correlation_id", "STRING", "correlationId"),
+    *_HEADER[1:3],
+    Column("sequence", "STRING", "the id of the sequence that it is part of"),
+    Column("position", "INT", "its position in the sequence, from 1"),
+    Column("total", "INT", "the parts of the sequence; 1 for a whole message"),
+    *_HEADER[3:],
+)  # fmt: skip
+_VERSIONS = (
+    Column("previous", "ARRAY<STRING>", "objectUUIDs of versions before it"),
+    Column("following", "ARRAY<STRING>", "objectUUIDs of versions behind it"),
+)
+_OBJECT = (
+    Column("object_uuid", "STRING", "objectUUID; null when the body names no object"),
+    Column("resource_type", "STRING", "objectResourceType"),
+    Column("title", "STRING", "objectTitle"),
+    Column("replaces", "STRING", "the first of its previous versions"),
+    *_VERSIONS,
+)
+_VERDICT = (
+    Column("code", "STRING", "the error code; null for a valid message"),
+    Column("description", "STRING", "why it has this code"),
+)
+_DATA = Column("data", "BINARY", "the bytes as they arrived")
+_RECORD = ("stream", "shard", "sequence_number")
+
+TABLES: Final[dict[str, Table]] = {
+    "arrivals": Table("a record that was read, whole, and the verdict on it",
+                      _RECORD, (*_HEAD, *_OBJECT, *_VERDICT, _DATA), "arrived"),
+    "messages": Table("a whole, valid message, once a stream; its bytes are in arrivals under the same key",
+                      _RECORD, (*_HEAD, *_OBJECT), "arrived"),
+    "parts": Table("a valid part of a sequence", _RECORD, (*_HEAD, _DATA), "arrived"),
+    "duplicates": Table("a further arrival of a message", _RECORD, _HEAD, "arrived"),
+    "rejects": Table("a message with an error code; of a refused sequence, the joined message or each part",
+                     (*_RECORD, "identity"), (*_HEAD, *_VERDICT, _DATA), "arrived"),
+    "queued": Table("a message that a receiver put on the error or invalid queue, with the code given there",
+                    _RECORD, (*_HEAD, *_VERDICT, _DATA), "arrived"),
+    "sequences": Table(
+        "a sequence that is finished",
+        ("stream", "sequence"),
+        (
+            Column("stream", "STRING", "the stream of its parts"),
+            Column("sequence", "STRING", "the id of the sequence"),
+            Column("status", "STRING", "joined, refused (what was joined is not valid) or overdue"),
+            Column("parts", "INT", "the parts that arrived"),
+            Column("total", "INT", "the parts it should have"),
+            Column("first_arrived", "TIMESTAMP", "when its first part arrived", "UTC"),
+            Column("last_arrived", "TIMESTAMP", "when its last part arrived", "UTC"),
+            Column("size", "INT", "the length of the joined message", "bytes"),
+            Column("body_sha256", "STRING", "SHA-256 of the joined body, in hexadecimal"),
+            *_HEADER, *_OBJECT, *_VERDICT,
+        ),
+        "last_arrived",
+    ),
+    "objects": Table(
+        "the current state of an object",
+        ("object_uuid",),
+        (
+            Column("object_uuid", "STRING", "objectUUID"),
+            Column("tenant", "BIGINT", "tenantJiscID of its last change"),
+            Column("resource_type", "STRING", "objectResourceType"),
+            Column("title", "STRING", "objectTitle"),
+            Column("message_type", "STRING", "messageType of its last create or update"),
+            Column("message_id", "STRING", "messageId of its last create or update"),
+            Column("created", "TIMESTAMP", "when its first create was published", "UTC"),
+            Column("updated", "TIMESTAMP", "when its last create or update was published", "UTC"),
+            Column("deleted", "BOOLEAN", "whether it, or another version of the same work, was deleted last"),
+            Column("deleted_at", "TIMESTAMP", "when its last delete was published", "UTC"),
+            Column("replaces", "STRING", "the version before it, as its last create or update names it"),
+            Column("replaced_by", "STRING", "the version behind it; null for the current version of a work"),
+            Column("first_version", "STRING", "objectUUID of the first version of the work"),
+            Column("version", "BIGINT", "its number among the versions of the work, from 1"),
+            Column("preserved", "TIMESTAMP", "when its last preservation event was published", "UTC"),
+            *_VERSIONS,
+        ),
+        grows=False,
+    ),
+    "figures": Table(
+        "sums of one batch by minute, stream, tenant, outcome and code; rows with the same key add up",
+        ("batch", "minute", "stream", "tenant", "outcome", "code"),
+        (
+            Column("minute", "TIMESTAMP", "the minute in which the records arrived", "UTC"),
+            Column("stream", "STRING", "the stream"),
+            Column("tenant", "BIGINT", "tenantJiscID"),
+            Column("outcome", "STRING", "their table: messages, parts, duplicates, rejects or queued"),
+            Column("code", "STRING", "the error code"),
+            Column("messages", "BIGINT", "how many records"),
+            Column("bytes", "BIGINT", "the length of their data together", "bytes"),
+            Column("latency_count", "BIGINT", "records with a published time"),
+            Column("latency_sum", "BIGINT", "the sum of their latencies, from published to arrived", "ms"),
+            Column("latency_max", "BIGINT", "the longest latency", "ms"),
+            Column("latency_p50", "BIGINT", "the latency that half of them do not exceed", "ms"),
+            Column("latency_p95", "BIGINT", "the same for 95 of 100", "ms"),
+            Column("latency_p99", "BIGINT", "the same for 99 of 100", "ms"),
+            Column("latency_histogram", "ARRAY<BIGINT>",
+                   "how many latencies are in each bucket; the upper bounds are 1, 2, 5, 10 ... 50000000 ms, "
+                   "and the last bucket holds the rest"),
+        ),
+        "minute",
+    ),
+}  # fmt: skip
+"""The tables by name."""
+
+COLUMNS: Final = {
+    name: ", ".join(f"{c.name} {c.type}" for c in table.columns) for name, table in TABLES.items()
+}
+"""The columns of a table as the stages make them, with Spark's type names."""
+
+STORED: Final = {
+    name: ", ".join(f"{c.name} {c.type}" for c in table.stored) for name, table in TABLES.items()
+}
+"""The columns of a table's files, with Spark's type names."""
+
+_DELTA = {"STRING": "string", "INT": "integer", "BIGINT": "long", "BINARY": "binary", "BOOLEAN": "boolean",
+          "TIMESTAMP": "timestamp"}  # fmt: skip
+
+
+def arrow_schema(table: str = "arrivals") -> pa.Schema:
+    """The Arrow schema of a table's ``COLUMNS``, or of columns that are written in the same way."""
+    import pyarrow as pa
+
+    kinds = {
+        "STRING": pa.string(), "INT": pa.int32(), "BIGINT": pa.int64(), "BINARY": pa.binary(),
+        "BOOLEAN": pa.bool_(), "TIMESTAMP": pa.timestamp("us", "UTC"), "ARRAY<STRING>": pa.list_(pa.string()),
+        "ARRAY<BIGINT>": pa.list_(pa.int64()),
+    }  # fmt: skip
+    return pa.schema([(n, kinds[k]) for n, k in (c.split() for c in COLUMNS.get(table, table).split(", "))])
+
+
+def delta_schema(table: str) -> Schema:
+    """The schema of a Delta table; the meaning of a column is its comment."""
+    from deltalake import Field, Schema
+    from deltalake.schema import ArrayType, PrimitiveType
+
+    def typed(name: str) -> PrimitiveType | ArrayType:
+        inner = name.removeprefix("ARRAY<").removesuffix(">")
+        plain = PrimitiveType(_DELTA[inner])
+        return plain if inner == name else ArrayType(plain, contains_null=True)
+
+    return Schema(
+        [Field(c.name, typed(c.type), metadata={"comment": f"{c.meaning}{f' ({c.unit})' * bool(c.unit)}"})
+         for c in TABLES[table].stored]
+    )  # fmt: skip
