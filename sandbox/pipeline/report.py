@@ -21,7 +21,9 @@ _MOST_SPANS = 40
 _LENGTHS = (1, 2, 5, 10, 30, 60, 300, 900, 3600, 21_600, 86_400, 604_800)
 """Lengths of an interval in seconds."""
 _FIRST = "outcome IN ('messages', 'parts')"
-_LATENCY = f"CASE WHEN {_FIRST} THEN greatest(epoch_ms(arrived) - epoch_ms(published), 0) END"
+_LATENCY = f"""
+    CASE WHEN {_FIRST} AND published IS NOT NULL THEN greatest(epoch_ms(arrived) - epoch_ms(published), 0) END
+"""
 """Milliseconds from published to arrived of a first arrival; 0 if the sender's clock is ahead."""
 _COUNTS = f"""
     count(*) FILTER ({_FIRST}) AS messages,

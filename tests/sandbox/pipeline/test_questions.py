@@ -48,7 +48,7 @@ def written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     tables = Tables(TableStorage.at("runs/pipeline"))
     tables.prepare()
     rejects = [_row(n, n, code="GENERR007", description=f"bad {n}") for n in (9, 10)]
-    messages = [_row(n, n, latency=n / 10) for n in range(1, 6)]
+    messages = [_row(n, n, latency=n / 10) for n in range(1, 6)] + [_row(12, 5, published=None)]
     parts = [_row(n, 20, sequence="waits", position=n - 19, total=3) for n in (20, 21)]
     sequence = {"stream": "input", "sequence": "done", "status": "joined", "parts": 2, "total": 2,
                 "first_arrived": NOW, "last_arrived": NOW + timedelta(seconds=3)}  # fmt: skip
@@ -99,7 +99,7 @@ def test_a_prompt_answers_statement_after_statement(pipeline: Callable[..., Ran]
     """Statements end with a semicolon, an empty line or the input; one that is wrong does not end it."""
     said = "SELECT count(*) AS n\nFROM messages;\nSELEKT;\nSELECT 1 AS one\n\nSELECT 2 AS two"
     ran = pipeline("query", "--json", said=said)
-    assert [json.loads(line) for line in ran.out.splitlines()] == [{"n": 5}, {"one": 1}, {"two": 2}]
+    assert [json.loads(line) for line in ran.out.splitlines()] == [{"n": 6}, {"one": 1}, {"two": 2}]
     assert re.fullmatch(r'sandbox: .*"SELEKT".*\n', ran.err)
 
 
@@ -128,7 +128,7 @@ def test_the_report_counts_every_arrival_once_and_shows_the_first_reject_of_a_co
     ran = pipeline("report", "--json", "--html", "page.html", "--events", "events.ndjson")
     assert ran.code == 0, ran.err
     found = json.loads(ran.out)
-    assert found["streams"] == {"input": {"duplicates": 1, "messages": 5, "parts": 2, "rejects": 2}}
+    assert found["streams"] == {"input": {"duplicates": 1, "messages": 6, "parts": 2, "rejects": 2}}
     assert found["sequences"] == {"joined": 1, "open": 1}
     assert [(span["sequence"], span["status"], span["parts"]) for span in found["spans"]] == [
         ("done", "joined", 2),
@@ -140,8 +140,8 @@ def test_the_report_counts_every_arrival_once_and_shows_the_first_reject_of_a_co
     assert found["interval_seconds"] == 1
     assert [i["start"][17:19] for i in found["intervals"]] == [f"{second:02}" for second in range(1, 21)]
     assert [(i["messages"], i["p50"]) for i in found["intervals"][:5]] == [
-        (1, 100), (1, 200), (1, 300), (1, 400), (1, 500),
-    ]  # fmt: skip
+        (1, 100), (1, 200), (1, 300), (1, 400), (2, 500),
+    ], "a message that does not say when it was published has no latency"  # fmt: skip
     assert found["intervals"][6] == {
         "start": "2026-11-21T08:00:07.000Z", "messages": 0, "duplicates": 0, "rejects": 0, "bytes": 0,
         "p50": None, "p95": None, "faults": {},
@@ -178,4 +178,4 @@ def test_optimize_says_what_it_did(pipeline: Callable[..., Ran]) -> None:
         "now",
         "removed",
     ]
-    assert json.loads(pipeline("query", "SELECT count(*) AS n FROM arrivals", "--json").out) == {"n": 10}
+    assert json.loads(pipeline("query", "SELECT count(*) AS n FROM arrivals", "--json").out) == {"n": 11}
