@@ -102,12 +102,15 @@ def count_by_interval(
 
 def measure_impacts(database: DuckDBPyConnection, injected: Sequence[Injected]) -> list[Impact]:
     """Measure the impact of each type of fault in the view ``outcomes`` of a report; sorted by type."""
+    import pyarrow as pa
+
     if not injected:
         return []
     struck = {(fault.message_id, fault.type) for fault in injected if fault.message_id}
-    database.execute("CREATE OR REPLACE TEMP TABLE struck (message_id VARCHAR, type VARCHAR)")
-    if struck:
-        database.executemany("INSERT INTO struck VALUES (?, ?)", sorted(struck))
+    ids, kinds = ([pair[at] for pair in sorted(struck)] for at in (0, 1))
+    database.register(
+        "struck", pa.table({"message_id": pa.array(ids, pa.string()), "type": pa.array(kinds, pa.string())})
+    )
     rows = database.sql("""
         SELECT type, count(*) FILTER (outcome <> 'refused') AS arrivals,
                count(*) FILTER (outcome = 'duplicates') AS duplicates,
