@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from rdss_sandbox.shapes.clock import ClockChange, ClockReading
     from rdss_sandbox.shapes.events import Event
     from rdss_sandbox.shapes.faults import Fault, FaultChange, FaultType, NewFault
-    from rdss_sandbox.shapes.messages import MessageDetail, MessageRow, NewMessage
+    from rdss_sandbox.shapes.messages import MessageDetail, MessageRow, NewMessage, StoredMessage
+    from rdss_sandbox.shapes.resetting import Reset
     from rdss_sandbox.shapes.sequences import SequenceRow
     from rdss_sandbox.shapes.status import Status
     from rdss_sandbox.shapes.streams import Reshard, Shard, Stream, StreamDetail
@@ -32,7 +33,8 @@ _HOMES: Final = {
     "shapes.clock": ("ClockChange", "ClockReading"),
     "shapes.events": ("Event",),
     "shapes.faults": ("Fault", "FaultChange", "FaultType", "NewFault"),
-    "shapes.messages": ("MessageDetail", "MessageRow", "NewMessage"),
+    "shapes.messages": ("MessageDetail", "MessageRow", "NewMessage", "StoredMessage"),
+    "shapes.resetting": ("Reset",),
     "shapes.sequences": ("SequenceRow",),
     "shapes.status": ("Status",),
     "shapes.streams": ("Reshard", "Shard", "Stream", "StreamDetail"),
@@ -56,10 +58,12 @@ __all__ = [
     "NewFault",
     "NewMessage",
     "RefusedError",
+    "Reset",
     "Reshard",
     "SequenceRow",
     "Shard",
     "Status",
+    "StoredMessage",
     "Stream",
     "StreamDetail",
     "Topology",

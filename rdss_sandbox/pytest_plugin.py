@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import os
 import shlex
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 import pytest
 
@@ -138,7 +139,8 @@ def _configured(request: pytest.FixtureRequest) -> Iterator[Sandbox]:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    marked = any(mark.name == "sandbox" for mark in item.own_markers)
+    # One without words may be a mark of the project's own.
+    marked = any(mark.name == "sandbox" and mark.kwargs for mark in item.own_markers)
     if marked and not set(_FIXTURES) & set(getattr(item, "fixturenames", ())):
         pytest.fail(f"the mark 'sandbox' is for a test with a fixture: {', '.join(_FIXTURES)}", pytrace=False)
 
@@ -150,9 +152,15 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[Any]) -> 
     if report.failed and call.when != "teardown":
         for name in _FIXTURES:
             running = getattr(item, "funcargs", {}).get(name)
-            if running is not None:
+            if _is_ours(running):
                 report.sections.append((f"fixture {name}", _tell(item, running)))
     return report
+
+
+def _is_ours(value: object) -> TypeGuard[Sandbox]:
+    """Whether a fixture's value is a sandbox; a project may have one of that name for something else."""
+    module = sys.modules.get("rdss_sandbox.testing.sandbox")
+    return module is not None and isinstance(value, module.Sandbox)
 
 
 def _tell(item: pytest.Item, running: Sandbox) -> str:
