@@ -16,7 +16,7 @@ from rdss_sandbox.testing.configuration import Configuration
 from rdss_sandbox.testing.findings import NotDiagnosedError
 from rdss_sandbox.testing.records import Record, RejectQueue, SandboxStream
 from rdss_sandbox.testing.sandbox import AsyncSandbox, Sandbox
-from rdss_sandbox.testing.test_case import SandboxTestCase
+from rdss_sandbox.testing.unittest_case import SandboxTestCase
 
 __all__ = [
     "AsyncSandbox",
