@@ -105,7 +105,7 @@ class Archives:
         return self._checkpoints.save()
 
     def pause(self) -> None:
-        """Stop copying, until ``start`` or ``load``."""
+        """Stop copying, until ``reset``, or ``load`` and ``start``. Returns after a copy in progress."""
         self._close()
 
     def load(self, saved: Sequence[bytes | memoryview]) -> None:

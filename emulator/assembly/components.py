@@ -115,6 +115,8 @@ class Components:
     def _reset(self, wanted: Reset) -> None:
         if wanted.time is not None:
             check_time(wanted.time)
+        # What is being copied would arrive in the buckets that are made again.
+        self.archives.pause()
         self.fault_engine.clear()
         if wanted.seed is not None:
             self.fault_engine.reseed(wanted.seed)

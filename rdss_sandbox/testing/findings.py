@@ -19,7 +19,7 @@ class NotDiagnosedError(LookupError):
 
 
 def list_findings(client: Client) -> list[str]:
-    """A sentence for each finding, with its rule and what to do. Raises ``NotDiagnosedError``."""
+    """Each finding with its rule, and on a second line what to do. Raises ``NotDiagnosedError``."""
     deadline = Deadline(_COMPLETE_SECONDS)
     found = client.diagnosis(later=_LATER_SECONDS)
     while not found.complete and not deadline.passed:
@@ -28,12 +28,11 @@ def list_findings(client: Client) -> list[str]:
     if not found.known or not found.complete:
         why = "an upstream has the streams" if not found.known else "not all records were looked through"
         raise NotDiagnosedError(f"clients cannot be diagnosed: {why}")
-    return [f"{each.rule}: {each.said}; {each.advice}" for each in found.findings]
+    return [f"{each.rule}: {each.said}\n  do: {each.advice}" for each in found.findings]
 
 
 def assert_no_findings(client: Client) -> None:
     """Assert that no client did what the sandbox knows to be wrong. Raises ``NotDiagnosedError``."""
     __tracebackhide__ = True
     if found := list_findings(client):
-        told = "".join(f"\n  {each}" for each in found)
-        raise AssertionError(f"findings about clients of the sandbox: {len(found)}{told}")
+        raise AssertionError("\n".join(["clients of the sandbox did what is wrong:", *found]))

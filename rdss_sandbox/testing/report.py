@@ -37,15 +37,13 @@ def build_report(client: Client, after: int) -> str:
         ("messages by outcome", lambda: _tell_messages(client)),
         ("faults in force", lambda: _tell_faults(client, events)),
         ("readers", lambda: _tell_readers(client)),
-        ("findings", lambda: iter(list_findings(client))),
+        *([("what clients did wrong", lambda: iter(wrong))] if (wrong := _find_wrong(client)) else []),
         ("last events", lambda: _tell_events(events)),
     )
     lines: list[str] = []
     for title, tell in parts:
         try:
             told = list(tell())
-        except NotDiagnosedError:
-            continue
         except (RefusedError, UnreachableError) as error:
             told = [str(error)]
         lines += [f"{title}:", *(f"  {line}" for line in told or ["none"])]
@@ -59,6 +57,14 @@ def _read_events(client: Client, after: int) -> list[Event]:
         found += page
         after = page[-1].id
     return found
+
+
+def _find_wrong(client: Client) -> list[str]:
+    """The lines of the findings; empty where there are none, or clients cannot be judged."""
+    try:
+        return [line for finding in list_findings(client) for line in finding.splitlines()]
+    except (NotDiagnosedError, RefusedError, UnreachableError):
+        return []
 
 
 def _tell_messages(client: Client) -> Iterator[str]:
