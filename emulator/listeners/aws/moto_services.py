@@ -5,6 +5,7 @@ moto is imported for the first such request. It is synchronous, so requests run 
 
 from __future__ import annotations
 
+import importlib
 import io
 import re
 import sys
@@ -334,13 +335,21 @@ class _Body(io.RawIOBase):
 
 
 def _leave_out_managed_policies() -> None:
-    """Keep AWS's IAM policies out of memory: 5 MB of text that moto reads only if a setting says so."""
+    """Import IAM, which every request needs, without AWS's own policies.
+
+    IAM keeps that text of 5 MB and reads it only if a setting says so. Others that import it get it.
+    """
     from moto.settings import load_iam_aws_managed_policies
 
-    if not load_iam_aws_managed_policies():
-        empty: Any = ModuleType("moto.iam.aws_managed_policies")
-        empty.aws_managed_policies_data = "{}"
-        sys.modules.setdefault(empty.__name__, empty)
+    if "moto.iam" in sys.modules or load_iam_aws_managed_policies():
+        return
+    empty: Any = ModuleType("moto.iam.aws_managed_policies")
+    empty.aws_managed_policies_data = "{}"
+    sys.modules[empty.__name__] = empty
+    try:
+        importlib.import_module("moto.iam")
+    finally:
+        del sys.modules[empty.__name__]
 
 
 def bucket_in_host(host: str, caller: Caller | None) -> str | None:

@@ -114,6 +114,20 @@ NOT_EMULATED = {
 }
 
 
+def test_a_service_that_uses_the_policies_of_aws_has_them(endpoint: Endpoint) -> None:
+    """They are not in memory for the services that have no use for them."""
+    instance, policy = "arn:aws:sso:::instance/ins-0123456789abcdef", "arn:aws:iam::aws:policy/ReadOnlyAccess"
+    endpoint.client("s3").list_buckets()
+    sso = endpoint.client("sso-admin")
+    made = sso.create_permission_set(Name="readers", InstanceArn=instance)["PermissionSet"]
+    named = {"InstanceArn": instance, "PermissionSetArn": made["PermissionSetArn"]}
+
+    sso.attach_managed_policy_to_permission_set(**named, ManagedPolicyArn=policy)
+
+    attached = sso.list_managed_policies_in_permission_set(**named)["AttachedManagedPolicies"]
+    assert [each["Arn"] for each in attached] == [policy]
+
+
 @pytest.mark.parametrize("name", NOT_EMULATED)
 def test_a_service_that_nobody_emulates_says_so(endpoint: Endpoint, name: str) -> None:
     """In its own protocol (REST or JSON, XML, CBOR), so that botocore shows the sentence and asks once."""
