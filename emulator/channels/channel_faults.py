@@ -1,13 +1,11 @@
-"""The faults on what a channel of this process publishes and delivers; its calls block."""
+"""The faults on one channel of this process, whose calls block."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from typing import Final, TypeAlias
+from typing import TypeAlias
 
 from emulator.channels.channel import Delivery, Outcome, PublishRefusedError, PublishUnknownError, Receipt
-from emulator.channels.shards import Fetched
 from emulator.clock import Clock
 from emulator.faults.engine import FaultEngine
 from emulator.faults.fault import Failure, Item, Kind
@@ -18,8 +16,6 @@ from emulator.faults.waits import OnThread
 from emulator.kinesis.batches import Entry
 
 Put: TypeAlias = Callable[[Sequence[Entry]], list[Outcome]]
-Fetch: TypeAlias = Callable[[str, str | None, int], Fetched]
-_MOST_HELD: Final = 1000
 
 
 class ChannelFaults:
@@ -72,57 +68,3 @@ class ChannelFaults:
             lambda _: self._channel, lambda each: Message(each.data, each.key, each.arrived)
         )
         return HeldDeliveries(self._point, form)
-
-
-@dataclass(slots=True)
-class _Shard:
-    """How far one shard was fetched, and the records that the reader has not been given yet."""
-
-    after: str | None
-    held: HeldDeliveries[Delivery]
-    drained: bool = False
-
-
-class FaultedReads:
-    """The deliver faults between a channel's broker and its reader.
-
-    ``fetch`` finds deliveries of a shard after a sequence number.
-    """
-
-    def __init__(self, faults: ChannelFaults, fetch: Fetch) -> None:
-        self._faults = faults
-        self._fetch = fetch
-        self._shards: dict[str, _Shard] = {}
-
-    def take(self, name: str, after: str | None, limit: int) -> Fetched:
-        """Up to ``limit`` due deliveries of a shard. It is not drained while a delivery is held back."""
-        shard = self._shards.get(name)
-        if shard is None:
-            if (held := self._faults.hold()) is None:
-                return self._fetch(name, after, limit)
-            shard = self._shards[name] = _Shard(after, held)
-        if len(shard.held) < _MOST_HELD and not shard.drained:
-            fetched = self._fetch(name, shard.after, limit)
-            shard.held.add(fetched.deliveries)
-            shard.drained = fetched.drained
-            if fetched.deliveries:
-                shard.after = fetched.deliveries[-1].sequence_number
-        try:
-            run_blocking(shard.held.meet())
-        except CallFailedError as failed:
-            if failed.failure.kind == "cut":
-                self._faults.cut()
-        deliveries = [
-            replace(each.record, data=each.data, redelivered=each.record.redelivered or each.again)
-            for each in shard.held.take(limit)
-        ]
-        return Fetched(deliveries, drained=shard.drained and not len(shard.held))
-
-    @property
-    def holds_back(self) -> bool:
-        """Whether any fetched record has not been given to the reader."""
-        return any(len(shard.held) for shard in self._shards.values())
-
-    def clear(self) -> None:
-        """Forget what is held. It will be fetched again."""
-        self._shards.clear()

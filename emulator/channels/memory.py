@@ -14,8 +14,9 @@ from emulator.channels.channel import (
     PublishUnknownError,
     Receipt,
 )
-from emulator.channels.channel_faults import ChannelFaults, FaultedReads
+from emulator.channels.channel_faults import ChannelFaults
 from emulator.channels.checkpoints import SHARD_END, Checkpoints, MemoryCheckpoints
+from emulator.channels.faulted_reads import FaultedReads
 from emulator.channels.shards import Fetched, ShardListing, ShardReader
 from emulator.clock import Clock
 from emulator.faults.engine import FaultEngine

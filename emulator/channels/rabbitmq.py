@@ -15,7 +15,8 @@ from emulator.channels.channel import (
     PublishUnknownError,
     Receipt,
 )
-from emulator.channels.channel_faults import ChannelFaults, FaultedReads
+from emulator.channels.channel_faults import ChannelFaults
+from emulator.channels.faulted_reads import FaultedReads
 from emulator.channels.shards import Fetched
 from emulator.clock import Clock, stopwatch
 from emulator.faults.engine import FaultEngine

@@ -91,9 +91,8 @@ class FaultedDeliveries:
     def hand_over(self, due: Due[Arrived]) -> None:
         """Send a message that is due to the client."""
         command = due.record.command
-        at = ARGUMENTS
-        if command.method != Method.GET_OK:
-            _, at = read_short_string(command.frames[0], ARGUMENTS)
+        got = command.method == Method.GET_OK
+        at = ARGUMENTS if got else read_short_string(command.frames[0], ARGUMENTS)[1]
         client_tag = self._acks.assign_tag(due.record.handed)
         frames = [replace_tag(command.frames[0], at, client_tag, redelivered=due.again), *command.frames[1:]]
         if due.data != command.body:

@@ -11,25 +11,10 @@ from emulator.faults.faulted_message import Message
 from emulator.relay.amqp.amqp_tap import Tap
 from emulator.relay.amqp.channel_link import ChannelLink
 from emulator.relay.amqp.confirms import Confirms
-from emulator.relay.amqp.frames import ARGUMENTS, Command, read_partition_key, read_short_string, replace_body
+from emulator.relay.amqp.frames import Command, PublishTarget, read_partition_key, replace_body
 from emulator.relay.amqp.refusals import Answer, Refusal, refusal
 
-_TICKET_BYTES: Final = 2
 _MANDATORY: Final = 1
-
-
-class PublishTarget:
-    """The target of a publish. ``channel`` is its name for faults.
-
-    That is the queue on the default exchange, and otherwise the exchange.
-    """
-
-    __slots__ = ("bits_at", "channel", "exchange", "routing_key")
-
-    def __init__(self, frame: bytes) -> None:
-        self.exchange, at = read_short_string(frame, ARGUMENTS + _TICKET_BYTES)
-        self.routing_key, self.bits_at = read_short_string(frame, at)
-        self.channel = self.exchange or self.routing_key
 
 
 class FaultedPublishes:

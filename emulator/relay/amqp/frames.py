@@ -27,6 +27,7 @@ _SIZE: Final = Struct(">Q")
 _TAG: Final = Struct(">Q")
 _END: Final = 0xCE
 _TYPES: Final = (1, 2, 3, 8)
+_TICKET_BYTES: Final = 2
 _KEY_HEADER: Final = "partition-key"
 ARGUMENTS: Final = 11
 """The offset of the arguments in the frame of a method."""
@@ -185,6 +186,20 @@ class CommandReader:
         del self._open[channel]
         self._count(-command.size)
         return command
+
+
+class PublishTarget:
+    """The target of a publish. ``channel`` is its name for faults.
+
+    That is the queue on the default exchange, and otherwise the exchange.
+    """
+
+    __slots__ = ("bits_at", "channel", "exchange", "routing_key")
+
+    def __init__(self, frame: bytes) -> None:
+        self.exchange, at = read_short_string(frame, ARGUMENTS + _TICKET_BYTES)
+        self.routing_key, self.bits_at = read_short_string(frame, at)
+        self.channel = self.exchange or self.routing_key
 
 
 def encode_method(method: Frame, channel: int) -> bytes:

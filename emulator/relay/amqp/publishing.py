@@ -13,8 +13,8 @@ from emulator.faults.fault import Call
 from emulator.relay.amqp.amqp_tap import Tap
 from emulator.relay.amqp.channel_link import ChannelLink
 from emulator.relay.amqp.confirms import Confirms
-from emulator.relay.amqp.faulted_publishes import FaultedPublishes, PublishTarget
-from emulator.relay.amqp.frames import ARGUMENTS, Command, Method, read_delivery_tag
+from emulator.relay.amqp.faulted_publishes import FaultedPublishes
+from emulator.relay.amqp.frames import ARGUMENTS, Command, Method, PublishTarget, read_delivery_tag
 
 
 class _HeldCommand(NamedTuple):
