@@ -151,6 +151,8 @@ class Queue:
     def put_back(self, entries: list[Entry]) -> None:
         """Take messages back that were delivered and not acknowledged, each at its own place."""
         if self.deleted:
+            for entry in entries:
+                self._surroundings.settle(self, entry)
             return
         self.unacked -= len(entries)
         by_priority: dict[int, list[Entry]] = {}
@@ -196,14 +198,15 @@ class Queue:
 
     def settle(self, entry: Entry) -> None:
         """Forget a message that was acknowledged."""
-        if not self.deleted:
-            self.unacked -= 1
-            self._surroundings.settle(self, entry)
+        self.unacked -= 1
+        self._surroundings.settle(self, entry)
 
     def discard(self, entry: Entry) -> None:
-        """Give up a message that a consumer rejected: it is dead-lettered."""
-        if not self.deleted:
-            self.unacked -= 1
+        """Give up a message that a consumer rejected: it is dead-lettered, unless its queue is gone."""
+        self.unacked -= 1
+        if self.deleted:
+            self._surroundings.settle(self, entry)
+        else:
             self._surroundings.dead_letter(self, entry, "rejected")
 
     def purge(self) -> int:

@@ -100,12 +100,8 @@ class EngineClient:
         return came[-1] if came else None
 
     def publish(self, method: Method, body: bytes = b"m", properties: bytes = EMPTY) -> list[Any]:
-        head = CONTENT.pack(60, 0, len(body)) + properties
-        pieces = [frames.build_frame(frames.METHOD, 1, encode_method(method))]
-        pieces.append(frames.build_frame(frames.HEADER, 1, head))
-        if body:
-            pieces.append(frames.build_frame(frames.BODY, 1, body))
-        self.give(b"".join(pieces))
+        content = frames.build_content(1, properties, body, 131_072)
+        self.give(frames.build_frame(frames.METHOD, 1, encode_method(method)) + b"".join(content))
         return self.take()
 
     def take(self) -> list[Any]:

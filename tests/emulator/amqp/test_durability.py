@@ -71,6 +71,35 @@ def test_what_was_out_comes_back_marked_and_what_was_acknowledged_does_not(tmp_p
     assert bodies(OwnBroker(tmp_path).client()) == [(b"1", True), (b"3", True), (b"4", True)]
 
 
+def test_what_comes_back_together_is_put_in_order(tmp_path: Path) -> None:
+    """The second was delivered before the first, which had come back once."""
+    client = OwnBroker(tmp_path).client()
+    client.ask(queue(durable=True))
+    fill(client, b"0", b"1", b"2")
+    client.ask(get())
+    client.ask(get())
+    client.say(m.BasicReject(1, True))
+    client.ask(get())
+    client.say(m.BasicNack(3, True, True))
+    assert bodies(client) == [(b"0", True), (b"1", True), (b"2", False)]
+
+
+def test_a_queue_has_no_message_of_an_earlier_process_by_mistake(tmp_path: Path) -> None:
+    """Neither of a queue that was deleted then, nor of one that is still there."""
+    client = OwnBroker(tmp_path).client()
+    client.ask(queue("q3", durable=True))
+    client.ask(queue(durable=True))
+    client.publish(publish("q3"), b"kept", KEPT)
+    fill(client, b"old")
+    client.ask(get())
+    client.ask(delete())
+    client = OwnBroker(tmp_path).client()
+    client.ask(queue("q2", durable=True))
+    client = OwnBroker(tmp_path).client()
+    assert bodies(client, "q2") == []
+    assert bodies(client, "q3") == [(b"kept", False)]
+
+
 def test_definitions_come_back(tmp_path: Path) -> None:
     """Durable exchanges, queues and the bindings between them, with their arguments."""
     client = OwnBroker(tmp_path).client()
@@ -124,19 +153,36 @@ def test_time_goes_on_while_nothing_runs(tmp_path: Path) -> None:
     assert bodies(OwnBroker(tmp_path, own.clock).client()) == [(b"late", False)]
 
 
+def fill_files(client: EngineClient, files: int) -> None:
+    """As many files of messages, the last of them not full."""
+    client.ask(queue(durable=True))
+    for _ in range(files * FILE_BYTES // 1_000_000):
+        client.publish(publish(), b"x" * 1_000_000, KEPT)
+
+
 def test_a_file_goes_with_its_last_message(tmp_path: Path) -> None:
     """Whatever older files still hold."""
-    own = OwnBroker(tmp_path)
-    client = own.client()
-    client.ask(queue(durable=True))
+    client = OwnBroker(tmp_path).client()
     client.ask(queue("q2", durable=True))
     client.publish(publish("q2"), b"stays", KEPT)
-    client.ask(consume(no_ack=True))
-    for _ in range(2 * FILE_BYTES // 1_000_000 + 2):
-        client.publish(publish(), b"x" * 1_000_000, KEPT)
-        client.publish(publish("q2"), b"", KEPT)
-        client.ask(m.QueuePurge(0, "q2", False))
-    assert sum(path.stat().st_size for path in tmp_path.glob("*.messages.log")) < 2 * FILE_BYTES
+    fill_files(client, 3)
+    assert len(list(tmp_path.glob("*.messages.log"))) == 3
+    client.ask(purge())
+    assert len(list(tmp_path.glob("*.messages.log"))) == 2
+    assert bodies(OwnBroker(tmp_path).client(), "q2") == [(b"stays", False)]
+
+
+@pytest.mark.parametrize(
+    "answer", [m.BasicAck(0, True), m.BasicNack(0, True, True), m.BasicNack(0, True, False)]
+)
+def test_what_is_out_of_a_deleted_queue_takes_no_space(tmp_path: Path, answer: m.Method) -> None:
+    """However the consumer answers in the end."""
+    client = OwnBroker(tmp_path).client()
+    fill_files(client, 2)
+    client.ask(consume())
+    client.ask(delete())
+    client.say(answer)
+    assert len(list(tmp_path.glob("*.messages.log"))) == 1
 
 
 def test_what_was_not_written_whole_is_cut_and_told(tmp_path: Path) -> None:
