@@ -84,7 +84,8 @@ def kinesis(sandbox: Sandbox) -> Iterator[KinesisClient]:
     client.close()
 
 
-def _installed(what: str, make: Callable[[], Path]) -> Path:
+def installed(what: str, make: Callable[[], Path]) -> Path:
+    """Where a client is, which is installed if it is not; a test that cannot have it is skipped."""
     try:
         return make()
     except (OSError, subprocess.CalledProcessError) as error:
@@ -94,19 +95,19 @@ def _installed(what: str, make: Callable[[], Path]) -> Path:
 @pytest.fixture(scope="session")
 def aws_cli() -> Path:
     """The ``aws`` command."""
-    return _installed("the AWS CLI", lambda: install.python_environment("awscli", install.AWS_CLI)) / "aws"
+    return installed("the AWS CLI", lambda: install.python_environment("awscli", install.AWS_CLI)) / "aws"
 
 
 @pytest.fixture(scope="session")
 def zaqar() -> Path:
     """The ``bin`` of the environment that holds python-zaqarclient."""
-    return _installed("python-zaqarclient", lambda: install.python_environment("zaqar", install.ZAQAR))
+    return installed("python-zaqarclient", lambda: install.python_environment("zaqar", install.ZAQAR))
 
 
 @pytest.fixture(scope="session")
 def javascript() -> Path:
     """The folder whose ``node_modules`` holds the AWS SDK for JavaScript."""
-    return _installed(
+    return installed(
         "the AWS SDK for JavaScript", lambda: install.node_packages("javascript", *install.JAVASCRIPT)
     ).parent
 
@@ -114,4 +115,4 @@ def javascript() -> Path:
 @pytest.fixture(scope="session")
 def kcl() -> Path:
     """The ``bin`` of the environment that holds the KCL, its jars and its Python side."""
-    return _installed("the Java KCL", lambda: install.python_environment("kcl", install.KCL))
+    return installed("the Java KCL", lambda: install.python_environment("kcl", install.KCL))

@@ -1,0 +1,65 @@
+"""Clients of AMQP that others wrote, unmodified, against the sandbox's own broker."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from rdss_sandbox.process import sandbox_process
+from tests.real_clients import install
+from tests.real_clients.conftest import installed
+
+pytestmark = pytest.mark.real_client
+HERE = Path(__file__).parent
+
+
+@pytest.fixture(scope="module")
+def url() -> Iterator[str]:
+    with sandbox_process() as running:
+        yield running.amqp
+
+
+def run(*command: str | Path, **environment: str) -> str:
+    ran = subprocess.run(
+        list(map(str, command)),
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=150,
+        env={**os.environ, **environment},
+    )
+    assert ran.returncode == 0, ran.stderr
+    return ran.stdout
+
+
+def test_aio_pika(url: str) -> None:
+    """Confirms, returns, prefetch, an iterator, a dead letter and a refusal."""
+    programs = installed("aio-pika", lambda: install.python_environment("aio-pika", install.AIO_PIKA))
+    found = json.loads(run(programs / "python", HERE / "aio_pika_client.py", url))
+    assert found == {
+        "returned": "Basic.Return",
+        "came": [[str(number), f"order.{number}", number] for number in range(4)],
+        "letter": ["1", "rejected"],
+        "refused": "NOT_FOUND - no queue 'missing' in vhost '/'",
+    }
+
+
+def test_celery(url: str, tmp_path: Path) -> None:
+    """A worker runs a task and one that is tried again, over kombu and py-amqp; results come by rpc."""
+    programs = installed("Celery", lambda: install.python_environment("celery", install.CELERY))
+    said = run(programs / "python", HERE / "celery_tasks.py", AMQP_URL=url, HOME=str(tmp_path))
+    assert said.split() == ["5", "1"]
+
+
+def test_amqplib(url: str) -> None:
+    """Confirms, headers, priorities, prefetch, a refusal, and that its queue is gone, from Node."""
+    modules = installed("amqplib", lambda: install.node_packages("amqplib", *install.AMQPLIB))
+    found = json.loads(run("node", HERE / "amqplib_client.mjs", url, modules.parent))
+    assert found["came"] == ["5", "3", "1"]
+    assert (found["left"], found["cancelled"]) == (0, True)
+    assert "404 (NOT-FOUND) with message \"NOT_FOUND - no queue 'missing' in vhost '/'\"" in found["refused"]
