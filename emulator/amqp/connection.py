@@ -220,17 +220,23 @@ class Connection:
                 self._take_connection_frame(frame)
         except RefusedError as refused:
             self._refuse(refused, frame.channel, channel.method_id if channel is not None else method_id)
+        except OSError as error:
+            why = f"what this asks for cannot be stored: {error.strerror}"
+            self._refuse(RefusedError(506, why, method=method_id), 0)
         except TruncatedMethodError:
-            if len(frame.payload) < 4:
-                text = f"type 1, all octets = {describe_bytes(frame.payload)}: unknown_frame"
-                self._refuse(RefusedError(501, text, method=0), 0)
-            else:
-                text = f"cannot decode {describe_bytes(frame.payload[4:])}"
-                self._refuse(RefusedError(501, text, method=method_id), 0)
+            self._refuse_truncated(frame, method_id)
         except UnknownMethodError:
             self._close()
         except (BadTableError, struct.error, IndexError):
             self._refuse(RefusedError(541, method=0), 0)
+
+    def _refuse_truncated(self, frame: Frame, method_id: int) -> None:
+        if len(frame.payload) < 4:
+            text = f"type 1, all octets = {describe_bytes(frame.payload)}: unknown_frame"
+            self._refuse(RefusedError(501, text, method=0), 0)
+        else:
+            text = f"cannot decode {describe_bytes(frame.payload[4:])}"
+            self._refuse(RefusedError(501, text, method=method_id), 0)
 
     def _take_channel_frame(self, channel: Channel, frame: Frame) -> None:
         if channel.is_closing:

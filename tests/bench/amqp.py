@@ -1,4 +1,4 @@
-"""AMQP with a real RabbitMQ, directly and through the relay: publishing, consuming, a confirm's latency."""
+"""AMQP: RabbitMQ directly and through the relay, and our own broker: publishing, consuming, confirms."""
 
 from __future__ import annotations
 
@@ -15,11 +15,14 @@ from urllib.parse import urlsplit
 
 from emulator.clock import stopwatch
 from emulator.rabbitmq.broker_process import find_server, start_broker
+from rdss_sandbox.process import sandbox_process
 from tests.bench.rows import US, Row
 
 if TYPE_CHECKING:
     from pika.adapters.blocking_connection import BlockingChannel
 
+OWN = "own broker"
+"""The sandbox with the broker of its own, behind the same relay."""
 MESSAGES = 10_000
 CONFIRMED = 1_000
 ROUNDS = 3
@@ -28,7 +31,7 @@ _BODY = bytes(i % 251 for i in range(1_000))
 
 
 def measure(messages: int = MESSAGES, rounds: int = ROUNDS) -> Iterator[Row]:
-    """The better of some rounds, the two taking turns. Nothing where no RabbitMQ is installed."""
+    """The better of some rounds, the three taking turns. Nothing where no RabbitMQ is installed."""
     server = find_server(os.environ)
     if server is None:
         sys.stderr.write("RabbitMQ is not installed here\n")
@@ -36,8 +39,9 @@ def measure(messages: int = MESSAGES, rounds: int = ROUNDS) -> Iterator[Row]:
     with tempfile.TemporaryDirectory(prefix="bench-") as folder:
         broker = start_broker(server, Path(folder), os.environ)
         try:
-            with _relay(broker.url) as relayed:
-                urls = {"RabbitMQ": broker.url, US: relayed}
+            own = sandbox_process("--data-dir", f"{folder}/own")
+            with _relay(broker.url) as relayed, own as running:
+                urls = {"RabbitMQ": broker.url, US: relayed, OWN: running.amqp}
                 found = [
                     row for _ in range(rounds) for name in urls for row in _round(name, urls[name], messages)
                 ]

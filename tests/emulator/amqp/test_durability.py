@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from pathlib import Path
 
 import pytest
@@ -195,6 +196,39 @@ def test_what_was_not_written_whole_is_cut_and_told(tmp_path: Path) -> None:
     again = OwnBroker(tmp_path)
     assert [kind for kind, _ in again.host.reported] == ["journal.cut"]
     assert bodies(again.client()) == [(b"0", False)]
+
+
+@pytest.fixture
+def full(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> EngineClient:
+    """A client with a durable queue, of a broker whose disk takes no more."""
+    client = OwnBroker(tmp_path).client()
+    client.ask(queue(durable=True))
+
+    def refuse(*_: object) -> int:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("emulator.journal.log.frames.write_all", refuse)
+    return client
+
+
+def test_a_full_disk_refuses_a_confirmed_publish_by_a_nack(full: EngineClient) -> None:
+    """And takes the next when there is space."""
+    full.ask(m.ConfirmSelect(False))
+    assert full.publish(publish(), b"m", KEPT) == [m.BasicNack(1, True, True)]
+    assert full.publish(publish(), b"passing") == [m.BasicAck(2, False)]
+
+
+def test_a_full_disk_says_so_where_there_is_no_nack(full: EngineClient) -> None:
+    """The connection is closed with the reason."""
+    (refused,) = full.publish(publish(), b"m", KEPT)
+    assert refused.reply_code == 506
+    assert "No space left on device" in refused.reply_text
+
+
+def test_a_full_disk_refuses_a_declaration(full: EngineClient) -> None:
+    """In the same way."""
+    refused = full.ask(queue("q2", durable=True))
+    assert (refused.reply_code, refused.class_id, refused.method_id) == (506, 50, 10)
 
 
 def test_damage_is_not_passed_over(tmp_path: Path) -> None:

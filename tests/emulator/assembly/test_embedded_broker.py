@@ -109,6 +109,26 @@ def test_damage_is_told_and_the_other_ports_go_on(tmp_path: Path) -> None:
         assert httpx.get(f"{emulator.control}/health").is_success
 
 
+def test_messages_whose_queues_are_lost_are_put_aside(tmp_path: Path) -> None:
+    """A power cut may leave no definitions: nothing is deleted, and the status says what was."""
+    settings = Settings(amqp="embedded", **MEMORY | {"data_dir": tmp_path})
+    with embedded(settings) as emulator:
+        assert emulator.broker.url is not None
+        with closing(open_channel(emulator.broker.url).connection) as connection:
+            channel = connection.channel()
+            channel.queue_declare("q", durable=True)
+            channel.confirm_delivery()
+            channel.basic_publish("", "q", b"kept", pika.BasicProperties(delivery_mode=2), mandatory=True)
+    (messages,) = (tmp_path / "broker").glob("*.messages.log")
+    written = messages.read_bytes()
+    (tmp_path / "broker/definitions.log").unlink()
+    with embedded(settings) as emulator:
+        notes = emulator.status().notes
+    assert any("the exchanges, queues and bindings of the AMQP port is gone" in note for note in notes)
+    (aside,) = (tmp_path / "put-aside").rglob("*.messages.log")
+    assert aside.read_bytes() == written
+
+
 def test_what_was_confirmed_survives_a_kill(tmp_path: Path) -> None:
     """Of the process, in the midst of publishing; what was out comes back marked."""
     options = ["--amqp", "embedded", "--topology", "none", "--data-dir", "data"]
