@@ -39,20 +39,17 @@ def process(incoming: Incoming, past: Identities, rules: Rules, attempt: Attempt
         return Commit(attempt.batch, run, oldest, ())
     # A batch can consist of lines that are no records, which have no time of arrival.
     now = stored.even or datetime.fromtimestamp(0, UTC)
-    first = stored.first.timestamp() if stored.first else 0.0
-    marked = mark_batch(stored.rows, stored.keys, first, past)
-    rows = choose_tables(marked, rules.queues)
-    outcomes = write_outcomes(rows, attempt)
-    files = [*stored.files, *outcomes, *write_here(count_figures(rows).toArrow(), "figures", attempt)]
+    spark = incoming.rows.sparkSession
+    rows = choose_tables(mark_batch(stored.rows, past), rules.queues)
+    outcomes = write_outcomes(spark, rows, attempt)
+    files = [*stored.files, *outcomes, *write_here(count_figures(rows), "figures", attempt)]
     parts = [file for file in outcomes if file.table == "parts"]
     if parts or (oldest is not None and oldest < now.timestamp() - rules.sequence_limit):
         limit, as_published = rules.sequence_limit, rules.as_published
         finished, oldest = write_finished(
-            rows.sparkSession, parts, tables, attempt, now=now, limit=limit, as_published=as_published
+            spark, parts, tables, attempt, now=now, limit=limit, as_published=as_published
         )
         files += finished
     commit = Commit(attempt.batch, run, oldest, tuple(files))
     tables.commit(commit)
-    for frame in (marked, stored.rows):
-        frame.unpersist()
     return commit

@@ -11,20 +11,25 @@ if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection, DuckDBPyRelation
 
 
-def open_database(tables: Tables) -> DuckDBPyConnection:
-    """Open a database in memory with a view of each table as it is now; times are shown in UTC.
-
-    A view stays at the version of its table that was there when it was made.
-    """
+def connect() -> DuckDBPyConnection:
+    """Open an empty database in memory; times are shown in UTC."""
     import duckdb
 
-    # What is not part of DuckDB itself would be fetched from elsewhere.
-    settings: dict[str, str | bool | int | float | list[str]] = {
-        "autoinstall_known_extensions": False,
-        "python_enable_replacements": False,  # a name that is no table is none of our variables either
-        "TimeZone": "UTC",
-    }
-    database = duckdb.connect(config=settings)
+    return duckdb.connect(
+        config={
+            "autoinstall_known_extensions": False,  # they would be fetched from elsewhere
+            "python_enable_replacements": False,  # a name that is no table is none of our variables either
+            "TimeZone": "UTC",
+        }
+    )
+
+
+def open_database(tables: Tables) -> DuckDBPyConnection:
+    """Open a database with a view of each table.
+
+    A view stays at the version of its table that was there when the database was opened.
+    """
+    database = connect()
     for name in TABLES:
         database.register(name, tables.log(name).delta.to_pyarrow_dataset())
     return database

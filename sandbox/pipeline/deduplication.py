@@ -10,18 +10,15 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from sandbox.pipeline.database import connect
 from sandbox.pipeline.table_log import File
-from sandbox.pipeline.tables import Tables, read_files
+from sandbox.pipeline.tables import Tables
 
 if TYPE_CHECKING:
     import numpy as np
     import pyarrow as pa
-    from pyspark.sql import DataFrame
 
 KEY = ["stream", "identity"]
-ROW = ["part", "row"]
-"""The key of a row of a batch: its partition, and its index in the partition's file."""
-
 IDENTIFIED = ("messages", "parts", "rejects", "queued")
 """The tables whose rows count as first arrivals."""
 
@@ -70,9 +67,23 @@ class Identities:
                    for b in self._batches[low:high]}  # fmt: skip
         return here[before | (counts > 1)], batches
 
-    def files_of(self, batches: set[int]) -> list[File]:
-        """The files that hold identities of these batches, and maybe of others."""
-        return [file for table in IDENTIFIED for file in self.tables.files(table)
+    def read(self, batches: set[int], keys: np.ndarray[Any, Any]) -> pa.Table:
+        """Read the ``KEY`` of the rows of some batches whose hashes are among ``keys``."""
+        import numpy as np
+        import pyarrow as pa
+        from pyarrow import parquet
+
+        place, found = self.tables.place, [pa.table({name: pa.array([], pa.string()) for name in KEY})]
+        for path in self._paths_of(batches):
+            with parquet.ParquetFile(place.path(path), filesystem=place.filesystem) as stored:
+                rows = stored.read(columns=[*KEY, "batch"]).combine_chunks()
+            hashes = hash_identities(*(rows[name].combine_chunks() for name in KEY))
+            wanted = np.isin(hashes, keys) & np.isin(rows["batch"].to_numpy(), [*batches])
+            found.append(rows.select(KEY).filter(pa.array(wanted)))
+        return pa.concat_tables(found)
+
+    def _paths_of(self, batches: set[int]) -> list[str]:
+        return [file.path for table in IDENTIFIED for file in self.tables.files(table)
                 if any(file.batches[0] <= batch <= file.batches[1] for batch in batches)]  # fmt: skip
 
     def _load(self, since: float) -> None:
@@ -114,57 +125,48 @@ class Identities:
             self._lasts[row["batch"]] = max(last, self._lasts.get(row["batch"], last))
 
 
-def mark_duplicates(rows: DataFrame, seen: DataFrame) -> DataFrame:
-    """Add the column ``duplicate``: true for all but the first arrival of an identity on its stream.
+def mark_duplicates(rows: pa.Table, seen: pa.Table) -> pa.Array:
+    """Say of each row whether it is a duplicate: any but the first arrival of an identity on its stream.
 
     ``seen`` holds the ``KEY`` of earlier batches within the deduplication window. A valid message and an
     invalid one with the same messageId have different identities: a damaged copy must not hide the valid one.
     """
-    from pyspark.sql import Window
-    from pyspark.sql import functions as F  # noqa: N812 - as above
-
-    # Sequence numbers are decimal texts of different lengths: the length must be compared first.
-    arrival = ("arrived", "shard", F.length("sequence_number"), "sequence_number")
-    place = F.row_number().over(Window.partitionBy(*KEY).orderBy(*arrival))
-    # The batch is small and the past is large: broadcasting the keys of the batch avoids a shuffle of the
-    # past.
-    known = seen.join(F.broadcast(rows.select(*KEY).distinct()), KEY, "left_semi").distinct()
-    again = F.broadcast(known.withColumn("known", F.lit(True)))
-    return (
-        rows.withColumn("place", place)
-        .join(again, KEY, "left")
-        .withColumn("duplicate", (F.col("place") > 1) | F.col("known").isNotNull())
-        .drop("place", "known")
-    )
-
-
-def mark_among(rows: DataFrame, suspects: DataFrame, seen: DataFrame) -> DataFrame:
-    """Mark duplicates if only rows whose ``key`` is in ``suspects`` can be duplicates.
-
-    All other rows, which are nearly all, are neither sorted nor shuffled.
-    """
-    from pyspark.sql import functions as F  # noqa: N812 - heavy
-
-    some = rows.join(F.broadcast(suspects), "key", "left_semi")
-    again = mark_duplicates(some, seen).filter("duplicate").select(*ROW, F.lit(True).alias("again"))
-    return (
-        rows.join(F.broadcast(again), ROW, "left")
-        .withColumn("duplicate", F.col("again").isNotNull())
-        .drop("again")
-    )
-
-
-def mark_batch(rows: DataFrame, keys: np.ndarray[Any, Any], first: float, past: Identities) -> DataFrame:
-    """Mark the duplicates of a batch; ``keys`` are those of its rows, ``first`` is the earliest arrival."""
     import pyarrow as pa
-    from pyspark.sql import functions as F  # noqa: N812 - heavy
 
-    suspects, batches = past.suspects(keys, first)
-    if not len(suspects):
-        return rows.withColumn("duplicate", F.lit(False))
-    spark = rows.sparkSession
-    listed = spark.createDataFrame(pa.table({"key": suspects}))
-    paths = [file.path for file in past.files_of(batches)]
-    seen = read_files(spark, past.tables.place, "stream STRING, identity STRING, batch BIGINT", paths)
-    seen = seen.filter(F.col("batch").isin(*batches)).select(*KEY)
-    return mark_among(rows, listed, seen).persist()
+    with connect() as database:
+        database.register("rows", rows.append_column("place", pa.array(range(rows.num_rows))))
+        database.register("seen", seen)
+        found = database.sql(_MARKED).to_arrow_table()
+    return found["duplicate"].combine_chunks()
+
+
+# Sequence numbers are decimal texts of different lengths: the length must be compared first.
+_MARKED = """
+    SELECT row_number() OVER (
+               PARTITION BY stream, identity
+               ORDER BY arrived NULLS FIRST, shard, length(sequence_number), sequence_number
+           ) > 1 OR known IS NOT NULL AS duplicate
+    FROM rows LEFT JOIN (SELECT DISTINCT stream, identity, true AS known FROM seen) USING (stream, identity)
+    ORDER BY place
+"""
+
+
+def mark_batch(rows: pa.Table, past: Identities) -> pa.Table:
+    """Add the column ``duplicate`` to the rows of a batch.
+
+    Only rows with a suspect key are looked at again, which are few.
+    """
+    import numpy as np
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    arrived = pc.min(rows["arrived"]).as_py()
+    suspects, batches = past.suspects(rows["key"].to_numpy(), arrived.timestamp() if arrived else 0.0)
+    duplicate = np.zeros(rows.num_rows, bool)
+    if len(suspects):
+        suspect = pc.is_in(rows["key"], pa.array(suspects)).combine_chunks().to_numpy(zero_copy_only=False)
+        some = rows.filter(pa.array(suspect))
+        duplicate[suspect] = mark_duplicates(some, past.read(batches, suspects)).to_numpy(
+            zero_copy_only=False
+        )
+    return rows.append_column("duplicate", pa.array(duplicate))

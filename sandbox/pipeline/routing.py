@@ -5,55 +5,67 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from sandbox.pipeline.files import NAMES, WRITTEN, Attempt, Batches, Writers, collect, partition
+from sandbox.pipeline.files import NAMES, WRITTEN, Attempt, Batches, Writers, collect
 from sandbox.pipeline.table_log import File
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    from pyspark.sql import DataFrame
+    from pyspark.sql import SparkSession
 
 _WITH_DATA = frozenset(table for table, names in NAMES.items() if "data" in names)
+_FEW = 5_000
+"""Rows that are written by the driver itself."""
 _LEAN = [name for name in NAMES["arrivals"] if name != "data"]
 
 
-def choose_tables(marked: DataFrame, queues: Sequence[str]) -> DataFrame:
+def choose_tables(marked: pa.Table, queues: Sequence[str]) -> pa.Table:
     """Add the column ``table``: the table of a row.
 
     Messages on the error and invalid ``queues`` were put there by a receiver and go to ``queued``. Rows with
     an error code go to ``rejects``. Parts of sequences go to ``parts``.
     """
-    from pyspark.sql import functions as F  # noqa: N812 - heavy
+    import pyarrow as pa
+    import pyarrow.compute as pc
 
-    tables = (
-        F.when(F.col("duplicate"), "duplicates")
-        .when(F.col("stream").isin(*queues), "queued")
-        .when(F.col("code").isNotNull(), "rejects")
-        .when(F.col("total") > 1, "parts")
-        .otherwise("messages")
-    )
-    return marked.withColumn("table", tables)
+    rules = {
+        "duplicates": marked["duplicate"],
+        "queued": pc.is_in(marked["stream"], pa.array(queues, pa.string())),
+        "rejects": pc.is_valid(marked["code"]),
+        "parts": pc.fill_null(pc.greater(marked["total"], 1), False),
+    }
+    chosen = pc.case_when(pc.make_struct(*rules.values(), field_names=[*rules]), *rules, "messages")
+    return marked.append_column("table", chosen)
 
 
-def write_outcomes(rows: DataFrame, attempt: Attempt) -> list[File]:
+def write_outcomes(spark: SparkSession, routed: pa.Table, attempt: Attempt) -> list[File]:
     """Write each row, whole, to the table in its column ``table``; return the files.
 
-    ``rows`` are in the partitions they came in. Each task reads what ``storing`` kept of its partition again,
-    with the bytes only where a table has them.
+    Each file that ``storing`` kept is read again, with the bytes only where a table has them: in a task of
+    its own, or here when there is less to do than starting tasks would take.
     """
+    tables = dict(_by_file(routed))
+    if routed.num_rows <= _FEW:
+        writers = Writers(attempt, 0)
+        for part, named in tables.items():
+            _copy(attempt, part, named, writers)
+        return writers.close()
+    parts = [(part, named.dictionary_encode()) for part, named in tables.items()]
 
-    def write_partition(batches: Batches) -> Batches:
-        import pyarrow as pa
+    def write_part(batches: Batches) -> Batches:
+        for batch in batches:
+            for at in batch.column(0).to_pylist():
+                part, named = parts[at]
+                writers = Writers(attempt, part)
+                _copy(attempt, part, named.dictionary_decode(), writers)
+                yield from writers.finish()
 
-        if not (all_of_it := list(batches)):
-            return
-        whole = pa.Table.from_batches(all_of_it)
-        writers = Writers(attempt, partition())
-        for part, tables in _by_file(whole):
-            for table, chosen in _rows(attempt, attempt.path("arrivals", part), tables):
-                writers.add(table, chosen)
-        yield from writers.finish()
+    return collect(spark.range(0, len(parts), 1, len(parts)).mapInArrow(write_part, WRITTEN), attempt)
 
-    return collect(rows.select("part", "row", "table").mapInArrow(write_partition, WRITTEN), attempt)
+
+def _copy(attempt: Attempt, part: int, tables: pa.Array, writers: Writers) -> None:
+    """Copy the rows of a kept file to their tables."""
+    for table, chosen in _rows(attempt, attempt.path("arrivals", part), tables):
+        writers.add(table, chosen)
 
 
 def _by_file(rows: pa.Table) -> Iterator[tuple[int, pa.Array]]:

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from sandbox.pipeline.deduplication import hash_identities
 from sandbox.pipeline.files import Attempt, Batches, Writers, partition
 from sandbox.pipeline.table_log import File
 
 if TYPE_CHECKING:
-    import numpy as np
     import pyarrow as pa
     from pyspark.sql import DataFrame
 
@@ -22,7 +21,6 @@ KEPT = (
 )
 """What goes on of a row that is kept in ``arrivals``: where it is kept, the hash of its identity, and what
 decides on it."""
-_GROUP = ["stream", "shard", "part"]
 
 
 @dataclass(frozen=True)
@@ -39,36 +37,25 @@ class Incoming:
 
 @dataclass(frozen=True)
 class Stored:
-    """What is kept of a batch: ``KEPT`` rows, and what they hold."""
+    """What is kept of a batch: ``KEPT`` rows, and the files of ``arrivals`` that hold them."""
 
-    rows: DataFrame
-    keys: np.ndarray[Any, Any]
-    first: datetime | None
-    even: datetime | None
-    """How far every shard of the batch has come: what sequences are late by."""
+    rows: pa.Table
     files: tuple[File, ...]
+
+    @property
+    def even(self) -> datetime | None:
+        """How far every shard of the batch has come, which is what sequences are late by."""
+        lasts = self.rows.group_by(["stream", "shard"]).aggregate([("arrived", "max")])["arrived_max"]
+        return min((last for last in lasts.to_pylist() if last is not None), default=None)
 
 
 def store(incoming: Incoming, judge: Callable[[Batches], Batches], attempt: Attempt) -> Stored:
     """Judge the records and store each whole."""
     opened, kept = incoming.opened, _build_keeper(attempt)
-    # All in one worker: between two, Spark would carry every message through the JVM.
-    rows = incoming.rows.mapInArrow(lambda batches: kept(judge(opened(batches))), KEPT).persist()
-    # A few dozen bytes a record come to the driver, which a batch has as many of as its source lets in.
-    told = rows.select("key", *_GROUP, "arrived").toArrow()
-    found = told.group_by(_GROUP).aggregate([("arrived", "min"), ("arrived", "max")]).to_pylist()
-    lasts: dict[tuple[str, str], datetime] = {}
-    for r in found:
-        if r["arrived_max"] is not None:
-            shard = r["stream"], r["shard"]
-            lasts[shard] = max(r["arrived_max"], lasts.get(shard, r["arrived_max"]))
-    return Stored(
-        rows,
-        told["key"].to_numpy(),
-        min((r["arrived_min"] for r in found if r["arrived_min"] is not None), default=None),
-        min(lasts.values(), default=None),
-        tuple(_list_files(told, attempt)),
-    )
+    # All in one worker: between two, Spark would carry every message through the JVM. A few dozen bytes a
+    # record come to the driver, which a batch has as many of as its source lets in.
+    rows = incoming.rows.mapInArrow(lambda batches: kept(judge(opened(batches))), KEPT).toArrow()
+    return Stored(rows, tuple(_list_files(rows, attempt)))
 
 
 def _list_files(told: pa.Table, attempt: Attempt) -> Iterator[File]:
@@ -76,7 +63,11 @@ def _list_files(told: pa.Table, attempt: Attempt) -> Iterator[File]:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    rows = told.append_column("at", told["arrived"].cast(pa.int64())).group_by("part")
+    rows = (
+        told.select(["part", "arrived"])
+        .append_column("at", told["arrived"].cast(pa.int64()))
+        .group_by("part")
+    )
     count, size, batches = pc.CountOptions(mode="all"), attempt.place.size, (attempt.batch, attempt.batch)
     for r in rows.aggregate([("at", "count", count), ("at", "min"), ("at", "max")]).to_pylist():
         path = attempt.path("arrivals", r["part"])

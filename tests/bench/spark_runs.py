@@ -169,21 +169,14 @@ def resident(name: str) -> float:
 
 
 def read_as_json(spark: SparkSession, file: Path) -> None:
-    """Spark's own reader over messages, with the aggregation that makes the pipeline's figures."""
+    """Spark's own reader over messages, with sums by minute and tenant, as in the figures."""
     from pyspark.sql import functions as F  # noqa: N812
-
-    from sandbox.pipeline.figures import count_figures
 
     frame: DataFrame = spark.read.schema(_HEADER).json(str(file))
     published = F.col("messageHeader.messageTimings.publishedTimestamp")
-    count_figures(
-        frame.select(
-            published.alias("arrived"),
-            published.alias("published"),
-            F.lit("messages").alias("stream"),
-            F.col("messageHeader.tenantJiscID").alias("tenant"),
-            F.lit("messages").alias("table"),
-            F.lit(None).cast("string").alias("code"),
-            F.length("messageBody.objectUUID").alias("size"),
-        )
+    frame.groupBy(F.date_trunc("minute", published), "messageHeader.tenantJiscID").agg(
+        F.count("*"),
+        F.sum(F.length("messageBody.objectUUID")),
+        F.max(published),
+        F.percentile_approx(F.unix_millis(published), [0.5, 0.95, 0.99]),
     ).collect()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -13,7 +14,7 @@ from emulator.rng import Chance
 from sandbox.pipeline import deduplication, figures, objects, reconciliation, routing, sequences
 from sandbox.pipeline.object_versions import find_components
 from sandbox.pipeline.parsing import RECORDS, judge_records
-from sandbox.pipeline.schema import COLUMNS, LATENCY_BOUNDS
+from sandbox.pipeline.schema import COLUMNS, LATENCY_BOUNDS, arrow_schema
 from schemas.envelope import serialise
 from schemas.samples import Samples
 from schemas.versions import Told, places
@@ -42,10 +43,16 @@ def test_every_record_is_judged_into_one_row(spark: SparkSession) -> None:
     assert found[1].arrived.astimezone(UTC) == _at(1)
 
 
-def test_only_the_first_arrival_is_no_duplicate(spark: SparkSession) -> None:
+def _table(columns: str, rows: list[tuple[Any, ...]]) -> pa.Table:
+    schema = arrow_schema(columns)
+    return pa.Table.from_pylist([dict(zip(schema.names, row, strict=True)) for row in rows], schema=schema)
+
+
+def test_only_the_first_arrival_is_no_duplicate() -> None:
     """The earliest arrival counts, also across batches; another stream, or a bad copy, is something else."""
     columns = "stream STRING, identity STRING, arrived TIMESTAMP, shard STRING, sequence_number STRING"
-    rows = spark.createDataFrame(
+    rows = _table(
+        columns,
         [
             ("input", "message a", _at(2), "s", "30"),
             ("input", "message a", _at(1), "s", "4"),
@@ -55,20 +62,20 @@ def test_only_the_first_arrival_is_no_duplicate(spark: SparkSession) -> None:
             ("input", "message c", _at(5), "s", "10"),
             ("input", "message c", _at(5), "s", "9"),
         ],
-        columns,
     )
-    seen = spark.createDataFrame(
-        [("input", "message b"), ("input", "message z")], "stream STRING, identity STRING"
+    seen = _table(
+        "stream STRING, identity STRING", [("input", "message b"), ("input", "message b"), ("input", "z")]
     )
-    found = {
-        row.sequence_number: row.duplicate for row in deduplication.mark_duplicates(rows, seen).collect()
-    }
-    assert found == {"4": False, "30": True, "1": False, "5": False, "6": True, "9": False, "10": True}
+    found = deduplication.mark_duplicates(rows, seen).to_pylist()
+    assert dict(zip(rows["sequence_number"].to_pylist(), found, strict=True)) == {
+        "4": False, "30": True, "1": False, "5": False, "6": True, "9": False, "10": True,
+    }  # fmt: skip
 
 
-def test_each_row_has_one_table(spark: SparkSession) -> None:
+def test_each_row_has_one_table() -> None:
     """Duplicates, what receivers queued, rejects, parts and messages part ways."""
-    rows = spark.createDataFrame(
+    rows = _table(
+        "stream STRING, duplicate BOOLEAN, code STRING, total INT",
         [
             ("input", False, None, 1),
             ("input", False, None, 3),
@@ -77,9 +84,8 @@ def test_each_row_has_one_table(spark: SparkSession) -> None:
             ("error", True, None, 1),
             ("input", False, None, None),
         ],
-        "stream STRING, duplicate BOOLEAN, code STRING, total INT",
     )
-    found = [row.table for row in routing.choose_tables(rows, ["error"]).collect()]
+    found = routing.choose_tables(rows, ["error"])["table"].to_pylist()
     assert found == ["messages", "parts", "rejects", "queued", "duplicates", "messages"]
 
 
@@ -224,21 +230,22 @@ def test_what_is_connected_comes_together(pairs: list[tuple[int, int]]) -> None:
     assert len({*works.values()}) == len(groups)
 
 
-def test_figures_count_by_minute_tenant_and_outcome(spark: SparkSession) -> None:
+def test_figures_count_by_minute_tenant_and_outcome() -> None:
     """Messages, bytes and latency of a minute, in numbers that any engine reads."""
     columns = "arrived TIMESTAMP, published TIMESTAMP, stream STRING, tenant BIGINT, code STRING, size INT"
     columns += ", table STRING"
     rows = [(_at(n), _at(n - n / 1000), "input", 7, None, 10, "messages") for n in range(60)]
     rows += [(_at(61), None, "input", None, "GENERR007", 3, "rejects")]
-    found = figures.count_figures(spark.createDataFrame(rows, columns))
-    good, bad = sorted(found.collect(), key=lambda row: row.outcome)
-    assert (good.messages, good.bytes, good.latency_max, good.latency_sum) == (60, 600, 59, 1770)
-    assert (good.latency_count, good.latency_p50, good.latency_p95, good.latency_p99) == (60, 29, 56, 59)
-    assert good.latency_histogram[:7] == [2, 1, 3, 5, 10, 30, 9], "up to 1, 2, 5, 10, 20, 50, 100 ms"
-    assert len(good.latency_histogram) == len(LATENCY_BOUNDS) + 1
-    assert (bad.messages, bad.code, bad.tenant, bad.latency_p50) == (1, "GENERR007", None, None)
-    assert (bad.latency_count, sum(bad.latency_histogram)) == (0, 0)
-    assert bad.minute.astimezone(UTC) == _at(60)
+    found = figures.count_figures(_table(columns, rows)).to_pylist()
+    good, bad = sorted(found, key=lambda row: str(row["outcome"]))
+    assert [good[name] for name in ("messages", "bytes", "latency_max", "latency_sum")] == [60, 600, 59, 1770]
+    latency = [good[f"latency_{name}"] for name in ("count", "p50", "p95", "p99")]
+    assert latency == [60, 29, 56, 59]
+    assert good["latency_histogram"][:7] == [2, 1, 3, 5, 10, 30, 9], "up to 1, 2, 5, 10, 20, 50, 100 ms"
+    assert len(good["latency_histogram"]) == len(LATENCY_BOUNDS) + 1
+    assert (bad["messages"], bad["code"], bad["tenant"], bad["latency_p50"]) == (1, "GENERR007", None, None)
+    assert (bad["latency_count"], sum(bad["latency_histogram"])) == (0, 0)
+    assert bad["minute"] == _at(60)
 
 
 def test_reconciliation_says_what_is_missing_where(spark: SparkSession) -> None:
