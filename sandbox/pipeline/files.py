@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _UNIQUE = {"data", "message_id", "identity", "sequence_number"}
 """Columns whose values do not repeat, for which a dictionary would be a waste."""
 
-WRITTEN = "table STRING, path STRING, rows BIGINT, bytes BIGINT, first BIGINT, last BIGINT"
+WRITTEN = "table STRING, path STRING, rows BIGINT, bytes BIGINT, first BIGINT, last BIGINT, undated BIGINT"
 """The rows that a writing task returns: one for each of its files."""
 
 Batches = Iterator["pa.RecordBatch"]
@@ -57,6 +57,7 @@ class _Writing:
     rows: int = 0
     first: int | None = None
     last: int | None = None
+    undated: int = 0
 
 
 @dataclass
@@ -77,7 +78,8 @@ class Writers:
             return 0
         writing = self.files.get(path) or self._open(table, path, stored.schema)
         writing.writer.write_batch(stored)
-        first, last = span(table, rows)
+        first, last, undated = span(table, rows)
+        writing.undated += undated
         writing.first = min((at for at in (writing.first, first) if at is not None), default=None)
         writing.last = max((at for at in (writing.last, last) if at is not None), default=None)
         before = writing.rows
@@ -108,7 +110,7 @@ class Writers:
             writing.writer.close()
             if writing.target != place.path(path):
                 place.filesystem.move(writing.target, place.path(path))
-            size, bounds = place.size(path), (writing.first, writing.last)
+            size, bounds = place.size(path), (writing.first, writing.last, writing.undated)
             closed.append(File(writing.table, path, writing.rows, size, *bounds, (batch, batch)))
         return closed
 
@@ -141,16 +143,19 @@ def store_columns(table: str, rows: pa.RecordBatch, batch: int) -> pa.RecordBatc
     return pa.RecordBatch.from_arrays(columns, schema=schema)
 
 
-def span(table: str, rows: pa.RecordBatch) -> tuple[int | None, int | None]:
-    """The bounds of a table's column of time, in microseconds since the epoch; None without any time."""
+def span(table: str, rows: pa.RecordBatch) -> tuple[int | None, int | None, int]:
+    """The bounds of a table's column of time, and how many rows have none.
+
+    They are in microseconds since the epoch, and None without any time.
+    """
     import pyarrow as pa
     import pyarrow.compute as pc
 
     time = TABLES[table].time
     if time is None:
-        return None, None
+        return None, None, 0
     found = pc.min_max(rows.column(time).cast(pa.int64()))
-    return found["min"].as_py(), found["max"].as_py()
+    return found["min"].as_py(), found["max"].as_py(), rows.column(time).null_count
 
 
 def write_routed(rows: DataFrame, attempt: Attempt) -> list[File]:
@@ -187,7 +192,8 @@ def collect(files: DataFrame, attempt: Attempt) -> list[File]:
     """Run the writing tasks of ``files``, a frame of ``WRITTEN``; return the files."""
     own = (attempt.batch, attempt.batch)
     return [
-        File(row.table, row.path, row.rows, row.bytes, row.first, row.last, own) for row in files.collect()
+        File(row.table, row.path, row.rows, row.bytes, row.first, row.last, row.undated, own)
+        for row in files.collect()
     ]
 
 

@@ -68,10 +68,12 @@ def _list_files(told: pa.Table, attempt: Attempt) -> Iterator[File]:
         .append_column("at", told["arrived"].cast(pa.int64()))
         .group_by("part")
     )
-    count, size, batches = pc.CountOptions(mode="all"), attempt.place.size, (attempt.batch, attempt.batch)
-    for r in rows.aggregate([("at", "count", count), ("at", "min"), ("at", "max")]).to_pylist():
-        path = attempt.path("arrivals", r["part"])
-        yield File("arrivals", path, r["at_count"], size(path), r["at_min"], r["at_max"], batches)
+    size, batches = attempt.place.size, (attempt.batch, attempt.batch)
+    every = pc.CountOptions(mode="all")
+    counts = [("part", "count", every), ("at", "count"), ("at", "min"), ("at", "max")]
+    for r in rows.aggregate(counts).to_pylist():
+        path, undated = attempt.path("arrivals", r["part"]), r["part_count"] - r["at_count"]
+        yield File("arrivals", path, r["part_count"], size(path), r["at_min"], r["at_max"], undated, batches)
 
 
 def _build_keeper(attempt: Attempt) -> Callable[[Batches], Batches]:

@@ -37,7 +37,8 @@ class File(msgspec.Struct, frozen=True):
     """A Parquet file of a table; ``path`` is relative to the place.
 
     ``first`` and ``last`` are the bounds of the table's column of time in microseconds since the epoch;
-    they are None for a file without any time. ``batches`` are the first and the last batch of its rows.
+    they are None for a file without any time. ``undated`` rows have none. ``batches`` are the first and the
+    last batch of its rows.
     """
 
     table: str
@@ -46,6 +47,7 @@ class File(msgspec.Struct, frozen=True):
     bytes: int
     first: int | None = None
     last: int | None = None
+    undated: int = 0
     batches: tuple[int, int] = (-1, -1)
 
     @property
@@ -98,9 +100,11 @@ class TableLog:
             uri, row = self.place.table_uri(self.name), TABLES[self.name].row
             if not self.place.remote:
                 self.place.filesystem.create_dir(uri, recursive=True)
+            # Readers drop files by these columns' statistics, and would by those of columns that have none.
+            settings = _SETTINGS | {"delta.dataSkippingStatsColumns": ",".join(self._measured)}
             options = self.place.options
             self._opened = DeltaTable.create(
-                uri, wanted, "ignore", description=row, configuration=_SETTINGS, storage_options=options
+                uri, wanted, "ignore", description=row, configuration=settings, storage_options=options
             )
         present = {field.name: field for field in self.delta.schema().fields}
         for field in wanted.fields:
@@ -113,6 +117,12 @@ class TableLog:
         if lacking := [field for field in wanted.fields if field.name not in present]:
             self.delta.alter.add_columns(lacking)
             self.refresh()
+
+    @property
+    def _measured(self) -> tuple[str, ...]:
+        """The columns with statistics."""
+        table = TABLES[self.name]
+        return (table.time, "batch") if table.time else table.key
 
     def refresh(self) -> None:
         """See what others have committed."""
@@ -136,16 +146,9 @@ class TableLog:
     def _describe(self, row: Mapping[str, Any]) -> File:
         time = TABLES[self.name].time
         first, last = (_micros(row.get(f"{end}.{time}")) for end in ("min", "max"))
-        batches = row.get("min.batch", -1), row.get("max.batch", -1)
-        return File(
-            self.name,
-            f"{self.name}/{row['path']}",
-            row["num_records"],
-            row["size_bytes"],
-            first,
-            last,
-            batches,
-        )
+        batches, undated = (row.get("min.batch", -1), row.get("max.batch", -1)), row.get(f"null_count.{time}")
+        path, rows, size = f"{self.name}/{row['path']}", row["num_records"], row["size_bytes"]
+        return File(self.name, path, rows, size, first, last, undated or 0, batches)
 
     def commit(
         self,
@@ -190,7 +193,10 @@ class TableLog:
                 at[time] = _text(bound)
             if TABLES[self.name].grows:
                 at["batch"] = batch
-        return json.dumps({"numRecords": file.rows, "minValues": bounds[0], "maxValues": bounds[1]})
+        nulls = {time: file.undated, "batch": 0} if time is not None else {}
+        return json.dumps(
+            {"numRecords": file.rows, "minValues": bounds[0], "maxValues": bounds[1], "nullCount": nulls}
+        )
 
     def note(self, name: str) -> str | None:
         """What the last commit that has this note says; None when the log no longer has it."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from sandbox.pipeline import routing
 from sandbox.pipeline.batch import Rules, process
 from sandbox.pipeline.deduplication import Identities
 from sandbox.pipeline.files import Attempt
@@ -39,10 +40,16 @@ def _prepared(folder: Path) -> Tables:
     return tables
 
 
+@pytest.mark.parametrize("written_by", ["driver", "tasks"])
 def test_duplicates_are_known_across_batches_days_and_restarts_and_forgotten_behind_the_window(
-    spark: SparkSession, tmp_path: Path
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, written_by: str
 ) -> None:
-    """A message is a duplicate within the window, whichever batch, day or run it came in; behind it, none."""
+    """A message is a duplicate within the window, whichever batch, day or run it came in; behind it, none.
+
+    It is the same whether the driver writes the rows of a batch, as of a small one, or Spark's tasks do.
+    """
+    if written_by == "tasks":
+        monkeypatch.setattr(routing, "_FEW", 0)
     tables = _prepared(tmp_path)
     past = Identities(tables, 3600)
     one, two, three = (serialise(m) for m in Samples(5, now=NOW.timestamp()).stream(3))
