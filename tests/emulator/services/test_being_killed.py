@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
+import subprocess
+import sys
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
 
+from emulator.clock import stopwatch
 from emulator.rng import Chance
 from rdss_sandbox.process import sandbox_process
-from tests.emulator.services.load import Clients, load, read_everything
+from tests.emulator.services.load import Clients, load, prepare, read_everything
 
 SEED = 20_261_122
 FEW, MANY = 3, 200
@@ -83,6 +89,48 @@ def test_a_few_deaths(tmp_path: Path) -> None:
 @pytest.mark.timeout(3600)
 def test_two_hundred_deaths(tmp_path: Path) -> None:
     survive(tmp_path, MANY)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_moto_by_itself_loses_it_all() -> None:
+    """The same load and the same death in moto's own server: nothing that it acknowledged is there."""
+    port = free_port()
+    url = f"http://127.0.0.1:{port}"
+    expected = Expected()
+    with moto_server(port) as process:
+        clients = Clients(url)
+
+        def note(*what: str | None) -> None:
+            expected.note(*what)
+            if expected.acknowledged == MOST:
+                process.kill()
+
+        load(clients, SEED, note)
+    assert expected.acknowledged >= MOST
+    with moto_server(port):
+        prepare(clients)
+        assert {name: values for name, values in read_everything(clients).items() if values} == {}
+
+
+@contextmanager
+def moto_server(port: int) -> Iterator[subprocess.Popen[bytes]]:
+    command = [sys.executable, "-c", "from moto.server import main; main()", "-p", str(port)]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+        try:
+            deadline = stopwatch() + 60
+            while stopwatch() < deadline and process.poll() is None:
+                with suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
+                    break
+            yield process
+        finally:
+            process.kill()
+
+
+def free_port() -> int:
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        return int(found.getsockname()[1])
 
 
 @pytest.mark.slow
