@@ -57,9 +57,13 @@ AUDIT_COLUMNS = tuple(_SOURCE.get(column.title, column) for column in MESSAGE_CO
 """Columns of the audit log: the stream and shard of the copied record, the number of the entry itself."""
 
 
+_REPLACING = frozenset(("sandbox.reset", "snapshot.loaded"))
+"""Events after which all messages are others."""
+
+
 def came(news: News) -> bool:
     """Whether there may be new messages."""
-    return news.first or bool(news.streams) or "sandbox.reset" in news.kinds
+    return news.first or bool(news.streams) or not _REPLACING.isdisjoint(news.kinds)
 
 
 class MessageList(RowList[MessageRow]):
