@@ -1,0 +1,37 @@
+"""``sandbox certify`` passes right clients of other makers: the SDK for JavaScript."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from sandbox.certify.clause import Group, Role
+from sandbox.certify.trial import certify
+from tests.sandbox.certify.trials import build_trial
+
+pytestmark = [pytest.mark.real_client, pytest.mark.timeout(420)]
+
+_FOLDER = Path(__file__).parent
+_DELIVERY = frozenset({Group.DELIVERY})
+
+
+def _left(role: Role, *command: str, patience: float = 8.0) -> dict[str, object]:
+    """The clauses of the delivery group that a client does not pass, with their verdict and evidence."""
+    trial = replace(build_trial(role, *command, patience=patience), groups=_DELIVERY)
+    certificate, _ = certify(trial, lambda _doing: None)
+    return {
+        each.id: (each.verdict, each.reason, [finding.said for finding in each.evidence])
+        for each in certificate.clauses
+        if each.verdict != "pass" and each not in certificate.left_out
+    }
+
+
+@pytest.mark.parametrize("role", Role)
+def test_the_sdk_for_javascript_passes(role: Role, javascript: Path) -> None:
+    """A consumer that reads its shards at once, and a producer, both with the SDK's own retries."""
+    node = shutil.which("node")
+    assert node is not None
+    assert _left(role, node, str(_FOLDER / f"certified_{role}.mjs"), str(javascript)) == {}
