@@ -22,6 +22,7 @@ _STRANGE = {
     "prints nothing": "exec sleep 600",
     "prints rubbish": 'printf "{\\377\\n{}\\n[1]\\n{\\"processed\\": 7}\\n"; exec sleep 600',
     "fills its output": "exec yes 0123456789",
+    "tells without end": 'exec yes \'{"processed": "m-1"}\'',
     "never ends a line": "exec cat /dev/zero",
     "ignores SIGTERM": "trap '' TERM; while :; do sleep 1; done",
 }
