@@ -1,8 +1,9 @@
-"""``sandbox certify`` passes right clients of other makers: the SDK for JavaScript."""
+"""``sandbox certify`` passes right clients of other makers: the Java KCL and the SDK for JavaScript."""
 
 from __future__ import annotations
 
 import shutil
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import pytest
 
 from sandbox.certify.clause import Group, Role
 from sandbox.certify.trial import certify
+from tests.real_clients.test_kcl import java
 from tests.sandbox.certify.trials import build_trial
 
 pytestmark = [pytest.mark.real_client, pytest.mark.timeout(420)]
@@ -35,3 +37,12 @@ def test_the_sdk_for_javascript_passes(role: Role, javascript: Path) -> None:
     node = shutil.which("node")
     assert node is not None
     assert _left(role, node, str(_FOLDER / f"certified_{role}.mjs"), str(javascript)) == {}
+
+
+@pytest.mark.xdist_group("kcl")
+def test_the_kcl_passes(kcl: Path) -> None:
+    """The KCL 3 with a process for each shard, which are killed with it."""
+    (jars,) = kcl.parent.glob("lib/python3*/site-packages/amazon_kclpy/jars")
+    command = (sys.executable, str(_FOLDER / "certified_kcl.py"), java(), str(jars), str(kcl / "python"))
+    # A start takes the JVM and its leases ten seconds, and a split until its children are read as long.
+    assert _left(Role.CONSUMER, *command, patience=30.0) == {}
