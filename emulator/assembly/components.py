@@ -16,8 +16,8 @@ from emulator.archive.audit_log import AuditLog
 from emulator.archive.pruning import Pruning
 from emulator.assembly.damage import describe_damage, report_losses
 from emulator.assembly.data_directory import DataDirectory
+from emulator.assembly.extension import Extension
 from emulator.assembly.own_infrastructure import Infrastructure, own_infrastructure
-from emulator.assembly.whole_state import Extension
 from emulator.buckets.service import BucketService
 from emulator.channels.checkpoints.checkpoint_file import CheckpointFile
 from emulator.clock import Clock, check_time

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 import msgspec
 
@@ -21,21 +21,6 @@ _REAL_TIME_SECONDS: Final = 3600.0
 _encode: Final = msgspec.json.Encoder().encode
 _decode_clock: Final = msgspec.json.Decoder(ClockState).decode
 _decode_permission: Final = msgspec.json.Decoder(KeyPermission).decode
-
-
-class Extension(Protocol):
-    """What is built on top of the emulator, and has a state of its own. ``name`` is that of its section."""
-
-    name: str
-
-    def reset(self) -> None:
-        """Forget everything."""
-
-    def save(self) -> list[bytes]:
-        """Return a copy of everything, for ``load``. Raises OSError."""
-
-    def load(self, saved: Sequence[bytes | memoryview]) -> None:
-        """Replace everything by what was saved. Raises OSError."""
 
 
 def save(components: Components, state: OwnState) -> dict[str, list[bytes]]:
