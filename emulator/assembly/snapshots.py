@@ -100,7 +100,7 @@ class Snapshots:
             why = str(error) or repr(error)
             raise SnapshotError(
                 f"the load of the snapshot {name!r} stopped half way ({why}): the state is a mixture. "
-                "Load it again, or start the sandbox again, which finishes the load"
+                "Load it again, or start anew: the next start finishes the load"
             ) from error
         self._store.end_load()
 

@@ -53,7 +53,7 @@ def test_a_load_that_stops_half_way_is_finished_by_the_next_start(
         with monkeypatch.context() as broken:
             broken.setattr(component, "load", fail)
             with pytest.raises(
-                RefusedError, match=r"stopped half way .the disk is gone.*start the sandbox again"
+                RefusedError, match=r"stopped half way .the disk is gone.*the next start finishes the load"
             ):
                 lesson.control.snapshots.load("s")
     with on_disk() as lesson:

@@ -23,7 +23,8 @@ PROSE = frozenset(
         # "the sandbox answers", "a sandbox of its own": what follows the noun in a sentence.
         *("a", "all", "and", "answers", "are", "as", "asks", "at", "begins", "but", "by", "can", "cannot"),
         *("control", "ends", "failed", "fixture", "for", "from", "further", "has", "here", "if", "in", "is"),
-        *("itself", "may", "means", "names", "now", "of", "on", "one", "or", "refused", "refuses", "runs"),
+        *("itself", "may", "means", "names", "now", "of", "on", "one", "or", "refused", "refuses"),
+        *("relays", "runs"),
         *("said", "says", "started", "stopped", "takes", "tells", "that", "the", "these", "this", "to"),
         *("until", "was", "when", "where", "which", "while", "who", "with", "holds", "does", "goes", "stays"),
         *(
