@@ -35,6 +35,8 @@ from schemas.peek import peek
 
 MOST_CLIENTS: Final = 256
 MOST_SHARDS: Final = 10_000
+MOST_STREAMS: Final = 1_000
+"""Streams, deleted ones included, of which it is known who writes them."""
 _MOST_ALIASES: Final = 4_096
 _MOST_TURNS: Final = 1_000
 _EXPIRED: Final = "ExpiredIteratorException"
@@ -123,7 +125,7 @@ class ClientRecord:
             code = written.error[0] if written.error else ""
             failed = [bool(written.failed) and '"ErrorCode"' in answer for answer in written.answers]
             for entry, lost in zip(entries, failed, strict=True):
-                key = (entry.PartitionKey, entry.Data)
+                key = hash((entry.PartitionKey, entry.Data))
                 if lost:
                     data = b64decode(entry.Data)
                     call = _Refused(operation, stream.name, code, moment)
@@ -296,6 +298,8 @@ class ClientRecord:
                 self.refused.accept(_key(entry), asked)
 
     def _begin_writing(self, number: int) -> WritingRecord:
+        if len(self.writings) >= MOST_STREAMS:
+            del self.writings[next(iter(self.writings))]
         writing = self.writings[number] = WritingRecord(self._clock.time())
         return writing
 
@@ -346,6 +350,10 @@ class Recorder:
     def note_turn(self, number: int, place: Position, client: ClientRecord) -> None:
         """Note that from this record on it is this client that writes to a stream."""
         if self.last_writer.get(number) is not client:
+            if len(self._turns) >= MOST_STREAMS:
+                oldest = next(iter(self._turns))
+                del self._turns[oldest]
+                self.last_writer.pop(oldest, None)
             self.last_writer[number] = client
             self._turns.setdefault(number, deque(maxlen=_MOST_TURNS)).append((place, client.name))
 
@@ -366,11 +374,11 @@ class Recorder:
 
     def make_room(self) -> None:
         """Forget the tenth of the shards that are quiet for longest, when there are too many."""
+        if sum(len(client.shards) for client in self.clients()) < MOST_SHARDS:
+            return
         records = [
             (each.last, client, key) for client in self.clients() for key, each in client.shards.items()
         ]
-        if len(records) < MOST_SHARDS:
-            return
         records.sort(key=lambda found: found[0])
         for _, client, key in records[: MOST_SHARDS // 10]:
             del client.shards[key]
@@ -431,6 +439,6 @@ def _stream_named(request: Shape) -> str:
     return named or (found[1] if found else "")
 
 
-def _key(entry: Shape) -> tuple[str | None, str]:
+def _key(entry: Shape) -> int:
     """What a record that was put is known by when it comes again, on the fast path too."""
-    return entry.get("PartitionKey"), b64encode_as_string(entry["Data"])
+    return hash((entry.get("PartitionKey"), b64encode_as_string(entry["Data"])))

@@ -101,7 +101,7 @@ class DiagnosisService:
             return ()
         return read_leases({int(each.view.generation): each.label for each in self._catalogue.list_streams()})
 
-    def exchange(self, seconds: float = 0.5) -> tuple[Exchange, bool]:
+    def exchange(self, seconds: float = 0.1) -> tuple[Exchange, bool]:
         """The exchange so far, with what streams hold; False when records are still to be looked through.
 
         New records are looked through for about so many real seconds; 0 leaves out what streams hold.
@@ -109,7 +109,7 @@ class DiagnosisService:
         with self._lock:
             return self._gather(seconds)
 
-    def diagnose(self, seconds: float = 0.5, later: float = 0.0) -> Diagnosis:
+    def diagnose(self, seconds: float = 0.1, later: float = 0.0) -> Diagnosis:
         """The diagnosis of the exchange so far, as if nothing more came for ``later`` clock seconds.
 
         ``seconds`` is as for ``exchange``.
