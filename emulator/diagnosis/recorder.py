@@ -58,13 +58,19 @@ class _Refused(NamedTuple):
 
 
 class WritingRecord:
-    """What one client put on one stream."""
+    """What one client put on one stream. ``answer`` is the last one: its sequence number tells the time."""
 
-    __slots__ = ("calls", "first", "last", "records")
+    __slots__ = ("answer", "calls", "first", "records")
 
     def __init__(self, first: float) -> None:
-        self.first = self.last = first
+        self.first = first
         self.calls = self.records = 0
+        self.answer = ""
+
+    @property
+    def last(self) -> float:
+        place = position(self.answer[_NUMBER])
+        return place.arrival / 1000 if place is not None else self.first
 
 
 class ClientRecord:
@@ -114,7 +120,7 @@ class ClientRecord:
         writing = self.writings.get(number) or self._begin_writing(number)
         writing.calls += 1
         writing.records += len(entries)
-        writing.last = self._time()
+        writing.answer = written.answers[-1]
         if self._last_writer.get(number) is not self and not written.failed:
             place = position(written.answers[0][_NUMBER])
             if place is not None:
@@ -284,7 +290,8 @@ class ClientRecord:
             writing = self.writings.get(place.stream) or self._begin_writing(place.stream)
             writing.calls += 1
             writing.records += sum(not each for each in failed)
-            writing.last = self._clock.time()
+            number = next(each["SequenceNumber"] for each in answers if each.get("SequenceNumber"))
+            writing.answer = f'{{"SequenceNumber":"{number}'
             self._recorder.note_turn(place.stream, place, self)
         if not any(failed) and not self.refused.open:
             return
@@ -330,17 +337,18 @@ class Recorder:
         self.forgotten: set[int] = set()
         """The numbers of the streams of which reads were forgotten."""
         self._clients: dict[Identity, ClientRecord] = {}
-        self._aliases: dict[tuple[str, bytes], ClientRecord] = {}
+        self.known: dict[tuple[str, bytes], ClientRecord] = {}
+        """The records of clients that called before: for the fast path, which saves a call of ``find``."""
         self._turns: dict[int, deque[tuple[Position, str]]] = {}
 
     def find(self, access_key: str, user_agent: bytes) -> ClientRecord:
         """The record of the client with this access key's id and User-Agent header."""
         alias = (access_key, user_agent)
-        known = self._aliases.get(alias)
+        known = self.known.get(alias)
         if known is None:
-            if len(self._aliases) >= _MOST_ALIASES:
-                self._aliases.clear()
-            known = self._aliases[alias] = self._find(identify(access_key, user_agent.decode("latin-1")))
+            if len(self.known) >= _MOST_ALIASES:
+                self.known.clear()
+            known = self.known[alias] = self._find(identify(access_key, user_agent.decode("latin-1")))
         return known
 
     def find_consumer(self, access_key: str, arn: str) -> ClientRecord:
@@ -407,7 +415,7 @@ class Recorder:
     def clear(self) -> None:
         """Forget everything."""
         self._clients.clear()
-        self._aliases.clear()
+        self.known.clear()
         self._turns.clear()
         self.last_writer.clear()
         self.forgotten.clear()
@@ -420,7 +428,7 @@ class Recorder:
                 quiet = min(self._clients.values(), key=lambda each: each.last)
                 self.forgotten |= {number for number, _ in quiet.shards}
                 del self._clients[quiet.identity]
-                self._aliases = {alias: each for alias, each in self._aliases.items() if each is not quiet}
+                self.known = {alias: each for alias, each in self.known.items() if each is not quiet}
             known = self._clients[identity] = ClientRecord(self, identity)
         return known
 

@@ -1,7 +1,7 @@
-"""One engine behind three AWS ports: ``python -m tests.bench.fault_stages`` prints the ports it took.
+"""One engine behind four AWS ports: ``python -m tests.bench.fault_stages`` prints the ports it took.
 
 The first has no fault stage in front, the second one without a fault, the third one whose faults are for
-another channel.
+another channel. The fourth is as the first, with the recorder that the diagnosis of clients is made from.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import sys
 import uvloop
 
 from emulator.clock import Clock
+from emulator.diagnosis.recorder import Recorder
 from emulator.events import Events
 from emulator.faults.engine import FaultEngine
 from emulator.http.server import serve
@@ -31,12 +32,14 @@ async def main() -> None:
     engine = Engine(None, clock, events)
     backend = EngineBackend(engine, clock)
     ports = []
-    for interceptors in (
-        [],
-        [_fault_engine(engine, clock, events)],
-        [_fault_engine(engine, clock, events, "elsewhere")],
+    bare: list[Interceptor] = []
+    for interceptors, recorder in (
+        (bare, None),
+        ([_fault_engine(engine, clock, events)], None),
+        ([_fault_engine(engine, clock, events, "elsewhere")], None),
+        (bare, Recorder(clock)),
     ):
-        server = await serve(AwsApp(backend, events, interceptors), "127.0.0.1", 0)
+        server = await serve(AwsApp(backend, events, interceptors, recorder=recorder), "127.0.0.1", 0)
         ports.append(server.port)
     print(*ports, flush=True)  # noqa: T201 -- stdout is what it answers with
     await asyncio.to_thread(sys.stdin.read)

@@ -1,6 +1,6 @@
-"""What the fault stage costs while no fault strikes: three ports of one process, asked in turn.
+"""What faults and diagnosis cost while no fault strikes and nobody asks: four ports of one process, in turn.
 
-Each round asks all three, in the next of all orders, so that whatever else the machine does, and what a
+Each round asks all four, in the next of all orders, so that whatever else the machine does, and what a
 call leaves behind for the one after it, is done to each of them.
 """
 
@@ -21,7 +21,7 @@ from tests.bench.rows import US, Row
 STREAM = "input"
 ROUNDS = 300
 BATCH, RECORD_BYTES = 500, 1_000
-_CASES = ("stage without a fault", "stage with faults for another channel")
+_CASES = ("stage without a fault", "stage with faults for another channel", "recorder of clients")
 _WARMING_ROUNDS = 10
 
 

@@ -192,7 +192,8 @@ class KinesisHandler:
     def _record_of(self, call: _Call, caller: Caller | None) -> ClientRecord | None:
         if self._recorder is None:
             return None
-        return self._recorder.find(caller.access_key if caller else "", call.headers.get(b"user-agent", b""))
+        key, agent = caller.access_key if caller else "", call.headers.get(b"user-agent", b"")
+        return self._recorder.known.get((key, agent)) or self._recorder.find(key, agent)
 
     def _failure(self, operation: str, error: Exception, protocol: WireProtocol | None) -> _Answer:
         trace = "".join(format_exception(error))
