@@ -12,6 +12,7 @@ from emulator.message_index.sql_filter import compile_filter
 from rdss_sandbox import shapes as r
 from rdss_sandbox.client import RefusedError, UnreachableError
 from rdss_sandbox.message_filter import MARKS
+from rdss_sandbox.shapes.diagnosis import Diagnosis, Finding
 from rdss_sandbox.shapes.events import Event, News
 from rdss_sandbox.shapes.readers import Reader, ReaderList
 from tests.tui.canned_scenarios import CannedScenarios
@@ -160,6 +161,7 @@ class Canned:
             stream("output", (shard(0, (), (), (0, 1, 2), 80), shard(1, (), (), (1, 2, 2), 63))),
         )
         self.readers_known = True
+        self.all_findings: tuple[Finding, ...] = ()
         self.scenarios = CannedScenarios()
         self.all_readers: tuple[Reader, ...] = READERS
         self.all_faults: tuple[r.Fault, ...] = (
@@ -231,6 +233,10 @@ class Canned:
     async def readers(self, stream: str | None = None) -> ReaderList:
         self._answer("readers", stream)
         return ReaderList(self.all_readers if self.readers_known else (), known=self.readers_known)
+
+    async def diagnosis(self) -> Diagnosis:
+        self._answer("diagnosis")
+        return Diagnosis(NOON, self.all_findings, (), ())
 
     async def faults(self) -> tuple[r.Fault, ...]:
         self._answer("faults")

@@ -117,6 +117,7 @@ ACTIONS: tuple[Action, ...] = (
         Group.STREAMS,
         ("split", "S", "Split", "Split the shard under the cursor at its middle, or the stream's widest."),
         ("readers", "r", "Readers", "Who reads the streams and how far behind; again: back to the tree."),
+        ("findings", "w", "Findings", "What clients of the streams do wrong; enter shows the evidence."),
         ("merge", "M", "Merge", "Merge the shard under the cursor with its neighbour, or the two narrowest."),
     ),
     *_in(

@@ -12,7 +12,9 @@ from textual.message import Message
 
 from rdss_sandbox.client import RefusedError
 from rdss_sandbox.shapes import readers
+from rdss_sandbox.shapes.diagnosis import Finding
 from rdss_sandbox.shapes.streams import Reshard, Stream, StreamDetail
+from tui.dialogs.findings import Findings
 from tui.keys.actions import Group, bindings
 from tui.panes.message_actions import MessageActions
 from tui.panes.message_browser import MessageBrowser
@@ -21,7 +23,7 @@ from tui.state.worker_messages import Snapshot
 from tui.widgets.event_list import EventList
 from tui.widgets.message_list import MessageList
 from tui.widgets.reader_list import ReaderList
-from tui.widgets.stream_tree import StreamTree, scope
+from tui.widgets.stream_tree import StreamTree, concerns, scope
 
 _READERS_SECONDS = 0.9
 """Reads make no event: the readers are fetched with every state, but not more often than this."""
@@ -34,12 +36,17 @@ class StreamsScreen(FollowingScreen):
     BINDINGS: ClassVar[list[Any]] = bindings(Group.STREAMS)
 
     class StreamsArrived(Message):
-        """The streams with their shards, as of ``snapshot``, and their readers."""
+        """The streams with their shards, as of ``snapshot``, their readers, and what these do wrong."""
 
         def __init__(
-            self, snapshot: Snapshot, streams: tuple[StreamDetail, ...], readers: readers.ReaderList
+            self,
+            snapshot: Snapshot,
+            streams: tuple[StreamDetail, ...],
+            readers: readers.ReaderList,
+            findings: tuple[Finding, ...],
         ) -> None:
             super().__init__()
+            self.findings = findings
             self.snapshot = snapshot
             self.streams = streams
             self.readers = readers
@@ -48,6 +55,7 @@ class StreamsScreen(FollowingScreen):
         super().__init__()
         self._known: dict[Stream, StreamDetail] = {}
         self._readers = readers.ReaderList((), known=True)
+        self._findings: tuple[Finding, ...] = ()
         self._readers_at = -_READERS_SECONDS
 
     def content(self) -> ComposeResult:
@@ -66,8 +74,10 @@ class StreamsScreen(FollowingScreen):
         snapshot = self.sandbox.snapshot
         if snapshot is None:
             return
+        looking = False
         if snapshot.at - self._readers_at >= _READERS_SECONDS:
             self._readers, self._readers_at = await self.client.readers(), snapshot.at
+            looking = True
         streams = snapshot.status.streams
         try:
             found = await asyncio.gather(*map(self._detail, streams))
@@ -76,14 +86,20 @@ class StreamsScreen(FollowingScreen):
                 return  # a stream was deleted meanwhile, and the next state is without it
             raise
         self._known = dict(zip(streams, found, strict=True))
-        self.post_message(self.StreamsArrived(snapshot, tuple(found), self._readers))
+        self.post_message(self.StreamsArrived(snapshot, tuple(found), self._readers, self._findings))
+        # Afterwards: the streams are shown at once, and clients are judged meanwhile.
+        findings = (await self.client.diagnosis()).findings if looking else self._findings
+        if findings != self._findings:
+            self._findings = findings
+            self.post_message(self.StreamsArrived(snapshot, tuple(found), self._readers, findings))
 
     async def _detail(self, stream: Stream) -> StreamDetail:
         """The stream with its shards; one whose figures are those of before did not change."""
         return self._known.get(stream) or await self.client.stream(stream.name)
 
     def on_streams_screen_streams_arrived(self, message: StreamsArrived) -> None:
-        self.query_one(StreamTree).show(message.snapshot, message.streams, message.readers)
+        tree = self.query_one(StreamTree)
+        tree.show(message.snapshot, message.streams, message.readers, message.findings)
         self.query_one(ReaderList).show(message.snapshot, message.readers)
 
     def on_stream_tree_chosen(self, message: StreamTree.Chosen) -> None:
@@ -103,6 +119,12 @@ class StreamsScreen(FollowingScreen):
             shown.focus()
         else:
             self.query_one(StreamTree).focus()
+
+    def action_findings(self) -> None:
+        """Show what was found about the branch under the cursor, or about all where nothing was."""
+        line = self.query_one(StreamTree).current
+        here = tuple(each for each in self._findings if line is not None and concerns(each, line.branch))
+        self.app.push_screen(Findings(here or self._findings))
 
     def action_merge(self) -> None:
         self._reshard("merge")

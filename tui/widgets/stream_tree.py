@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from textual.message import Message
 
+from rdss_sandbox.shapes.diagnosis import Finding
 from rdss_sandbox.shapes.readers import ReaderList
 from rdss_sandbox.shapes.streams import Shard, StreamDetail
 from tui.state.worker_messages import Snapshot
@@ -27,7 +28,7 @@ class TreeLine:
     """A line of the tree: a stream or shard with its rate and its lag, now and over time.
 
     ``now`` and ``rates`` are records per second. ``behind`` and ``lags`` are numbers of records; ``behind``
-    is None without a reader.
+    is None without a reader. ``found`` counts the findings about clients.
     """
 
     branch: Branch
@@ -35,6 +36,7 @@ class TreeLine:
     rates: tuple[float, ...]
     behind: int | None
     lags: tuple[float, ...]
+    found: int = 0
 
     @property
     def held(self) -> StreamDetail | Shard:
@@ -66,7 +68,14 @@ def _lag(line: TreeLine) -> str:
 
 
 def _tone(line: TreeLine) -> str:
+    if line.found:
+        return "error"
     return "dim" if line.closed else ""
+
+
+def _name(line: TreeLine) -> str:
+    """The label, with a mark where clients do something wrong."""
+    return f"{label(line.branch)} !{line.found}" if line.found else label(line.branch)
 
 
 def _bar_tone(line: TreeLine) -> str:
@@ -79,7 +88,7 @@ def _waiting(line: TreeLine) -> str:
 
 
 TREE_COLUMNS: tuple[Column[TreeLine], ...] = (
-    Column("stream, shard", 21, lambda line: label(line.branch), _tone, worth=9, stretch=True),
+    Column("stream, shard", 21, _name, _tone, worth=9, stretch=True),
     Column("hash keys", _BAR_CELLS, lambda line: hash_range(line.branch), _bar_tone, worth=8),
     Column("records", 7, lambda line: short_count(line.held.records), _tone, right=True, worth=8),
     Column("bytes", 7, lambda line: size(line.held.bytes), lambda _: "dim", right=True, worth=2),
@@ -111,15 +120,23 @@ class StreamTree(RowList[TreeLine]):
         self._rates = Rates()
         self._lags = Levels()
         self._behind: Mapping[str, int] = {}
+        self._findings: Sequence[Finding] = ()
         self.chosen: Branch | None = None
         super().__init__(TREE_COLUMNS, marked=self._is_chosen, empty="no streams yet", id="tree")
 
-    def show(self, snapshot: Snapshot, streams: Sequence[StreamDetail], readers: ReaderList) -> None:
+    def show(
+        self,
+        snapshot: Snapshot,
+        streams: Sequence[StreamDetail],
+        readers: ReaderList,
+        findings: Sequence[Finding] = (),
+    ) -> None:
         """Draw the streams and their readers as of a snapshot, and add them to the rates and lags."""
         for stream in streams:
             self._rates.note(stream.name, snapshot.at, stream.records)
             for each in stream.shards:
                 self._rates.note(f"{stream.name}/{each.id}", snapshot.at, each.records)
+        self._findings = findings
         self._behind = behind(readers.readers, snapshot.status.clock.time, streams)
         for name, records in self._behind.items():
             self._lags.note(name, records)
@@ -133,6 +150,7 @@ class StreamTree(RowList[TreeLine]):
             tuple(rates[-_SPARK_CELLS:]),
             self._behind.get(branch.key),
             tuple(lags[-_SPARK_CELLS:]),
+            sum(concerns(each, branch) for each in self._findings),
         )
 
     def on_row_list_opened(self, message: RowList.Opened) -> None:
@@ -144,6 +162,13 @@ class StreamTree(RowList[TreeLine]):
 
     def _is_chosen(self, line: TreeLine) -> bool:
         return self.chosen is not None and self.chosen.key == line.branch.key
+
+
+def concerns(finding: Finding, branch: Branch) -> bool:
+    """Whether a finding is about this shard, or about this stream or any shard of it."""
+    if finding.stream != branch.stream.name:
+        return False
+    return branch.shard is None or finding.shard == branch.shard.id
 
 
 def scope(branch: Branch | None) -> str:

@@ -1,0 +1,68 @@
+"""What clients do wrong, over the present screen: a list, and the evidence of the one under the cursor."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from textual.app import ComposeResult
+from textual.containers import Vertical
+from textual.screen import ModalScreen
+
+from rdss_sandbox.shapes.diagnosis import Finding
+from tui.text.columns import Column
+from tui.text.figures import clock_time, shard
+from tui.widgets.row_list import RowList
+from tui.widgets.text_lines import TextLines
+
+FINDING_COLUMNS: tuple[Column[Finding], ...] = (
+    Column("harm", 10, lambda found: found.harm, lambda _: "error", worth=8),
+    Column("what", 20, lambda found: found.rule, lambda _: "warning", worth=9),
+    Column("stream", 10, lambda found: found.stream, worth=7),
+    Column("shard", 5, lambda found: shard(found.shard) if found.shard else "", worth=6),
+    Column("client", 16, lambda found: found.client or "", lambda _: "dim", worth=7, stretch=True),
+)
+
+
+class Findings(ModalScreen[None]):
+    """Shows findings; enter opens the evidence of one, and closes it again."""
+
+    BINDINGS: ClassVar[list[Any]] = [("escape,q,w", "dismiss(None)", "Close")]
+    DEFAULT_CSS = """
+    Findings { align: center middle; }
+    Findings > Vertical { width: 96%; height: 92%; background: $surface; border: round $primary; }
+    Findings RowList { height: 1fr; }
+    Findings TextLines { display: none; height: 1fr; padding: 0 1; border-top: hkey $panel; }
+    Findings.-evidence TextLines { display: block; }
+    """
+
+    def __init__(self, findings: tuple[Finding, ...]) -> None:
+        super().__init__()
+        self._findings = findings
+
+    def compose(self) -> ComposeResult:
+        with Vertical():
+            yield RowList(FINDING_COLUMNS, empty="nothing was found; a client's mistake shows here")
+            yield TextLines()
+
+    def on_mount(self) -> None:
+        rows = self.query_one(RowList)
+        rows.fill(list(self._findings))
+        rows.focus()
+
+    def on_row_list_opened(self, message: RowList.Opened) -> None:
+        message.stop()
+        self.toggle_class("-evidence")
+        self.query_one(TextLines).show(list_evidence(message.row))
+
+
+def list_evidence(found: Finding) -> list[str]:
+    """A finding in lines of text: what was seen, step by step, the facts, and what to do."""
+    return [
+        found.said,
+        "",
+        *(f"{clock_time(step.at)}  {step.said}" for step in found.steps),
+        *(f"{name}: {value}" for name, value in found.evidence.items()),
+        *(f"fault: {name}" for name in found.faults),
+        "",
+        f"do: {found.advice}",
+    ]
