@@ -73,6 +73,10 @@ class Broker:
         self.connections[connection] = None
         return connection
 
+    def forget(self, connection: Connection) -> None:
+        """Forget a connection that is gone."""
+        self.connections.pop(connection, None)
+
     def note_unsent(self, connection: Connection) -> None:
         """Note that a connection has something to send."""
         self._unsent[connection] = None

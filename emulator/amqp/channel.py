@@ -2,36 +2,48 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from collections.abc import Callable, Mapping
+from typing import Any, Final, NamedTuple, Protocol
 
 from emulator.amqp.confirms import Confirms
-from emulator.amqp.consumer import Consumer
+from emulator.amqp.delivery import Delivery
 from emulator.amqp.message import Entry, Message
-from emulator.amqp.operations.operation_table import OPERATIONS
-from emulator.amqp.operations.publishing import publish
-from emulator.amqp.queue import Queue
+from emulator.amqp.queue import Consumer, Queue
 from emulator.amqp.refusals import RefusedError
 from emulator.amqp.transaction import Transaction
+from emulator.amqp.virtual_host import VirtualHost
 from emulator.amqp.wire import frames, methods
 from emulator.amqp.wire.frames import Frame
 from emulator.amqp.wire.methods import IDS, Method
-
-if TYPE_CHECKING:
-    from emulator.amqp.broker import Broker
-    from emulator.amqp.connection import Connection
-    from emulator.amqp.virtual_host import VirtualHost
 
 _CLOSE_OK: Final = b"\x00\x14\x00\x29"
 _OPEN: Final = b"\x00\x14\x00\x0a"
 _BASIC: Final = 60
 
 
-class Delivery(NamedTuple):
-    """A message that waits for its acknowledgement. Without a ``consumer`` it was taken by a get."""
+class ChannelOwner(Protocol):
+    """The connection of a channel."""
 
-    entry: Entry
-    queue: Queue
-    consumer: Consumer | None
+    frame_max: int
+
+    @property
+    def vhost(self) -> VirtualHost: ...
+    @property
+    def user(self) -> str: ...
+    @property
+    def is_writable(self) -> bool: ...
+    def is_capable(self, name: str) -> bool: ...
+    def send(self, channel: int, method: Method) -> None: ...
+    def send_bytes(self, data: bytes) -> None: ...
+    def note_confirms(self) -> None: ...
+    def delete_queue(self, name: str) -> None: ...
+
+
+class Handlers(NamedTuple):
+    """What a channel does with its methods: the operations by their classes, and what a publish does."""
+
+    operations: Mapping[type, Callable[[Channel, Any], None]]
+    publish: Callable[[Channel, methods.BasicPublish, bytes, bytes], None]
 
 
 class _Content:
@@ -48,8 +60,9 @@ class _Content:
 class Channel:
     """A channel of a connection. It ``is_closing`` from an error until the client has answered that."""
 
-    def __init__(self, connection: Connection, number: int) -> None:
+    def __init__(self, connection: ChannelOwner, number: int, handlers: Handlers) -> None:
         self.connection = connection
+        self._handlers = handlers
         self.number = number
         self.method_id = 0
         self.is_closing = False
@@ -66,12 +79,8 @@ class Channel:
         self._content: _Content | None = None
 
     @property
-    def broker(self) -> Broker:
-        return self.connection.broker
-
-    @property
     def vhost(self) -> VirtualHost:
-        return self.connection.broker.vhost
+        return self.connection.vhost
 
     # From the client
 
@@ -90,7 +99,7 @@ class Channel:
             return
         if isinstance(method, methods.ChannelOpen):
             raise RefusedError(504, "second 'channel.open' seen")
-        operation = OPERATIONS.get(type(method))
+        operation = self._handlers.operations.get(type(method))
         if operation is None:
             raise RefusedError(503, "unimplemented method")
         operation(self, method)
@@ -119,7 +128,7 @@ class Channel:
         if content.left <= 0:
             self._content = None
             body = content.body[0] if len(content.body) == 1 else b"".join(content.body)
-            publish(self, content.method, content.properties, body)
+            self._handlers.publish(self, content.method, content.properties, body)
 
     def drop_until_close_ok(self, frame: Frame) -> None:
         """Drop what a client sends that does not know yet that the channel is closed."""
@@ -235,7 +244,7 @@ class Channel:
         self._content = None
         ending = [name for each in tuple(self.consumers.values()) if (name := self.remove_consumer(each))]
         if self.transaction is not None:
-            self.transaction.roll_back(self)
+            self.unacked = self.transaction.roll_back(self.unacked)
         self.put_back(self.unacked)
         return ending
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import struct
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import Final, Protocol
 
 from emulator.amqp.authentication import MECHANISMS, MalformedLoginError, is_password, read_login
-from emulator.amqp.channel import Channel
+from emulator.amqp.channel import Channel, Handlers
+from emulator.amqp.operations.operation_table import OPERATIONS
+from emulator.amqp.operations.publishing import publish
 from emulator.amqp.refusals import RefusedError, describe_bytes
 from emulator.amqp.server_properties import SERVER_PROPERTIES
-from emulator.amqp.virtual_host import NAME
+from emulator.amqp.virtual_host import NAME, VirtualHost
 from emulator.amqp.wire import frames, methods
 from emulator.amqp.wire.field_tables import BadTableError, Table
 from emulator.amqp.wire.frames import Frame, FrameReader
@@ -20,9 +22,6 @@ from emulator.amqp.wire.method_codec import (
     encode_method,
 )
 from emulator.amqp.wire.methods import Method
-
-if TYPE_CHECKING:
-    from emulator.amqp.broker import Broker
 
 CHANNEL_MAX: Final = 2047
 FRAME_MAX: Final = 131_072
@@ -36,6 +35,7 @@ _HEADER: Final = b"AMQP"
 _VERSIONS: Final = (b"\0\0\x09\x01", b"\x01\x01\0\x09")
 _OURS: Final = b"AMQP\0\0\x09\x01"
 _NEWER: Final = b"AMQP\x03\x01\0\0"
+_HANDLERS: Final = Handlers(OPERATIONS, publish)
 _MOST_UNSENT: Final = 256 << 10
 _SILENT_BEATS: Final = 6
 _FROM_CLIENT: Final = frozenset(
@@ -49,6 +49,19 @@ _FROM_CLIENT: Final = frozenset(
     }
 )
 _BEFORE_OPEN: Final = frozenset({"start", "tune", "open"})
+
+
+class ConnectionOwner(Protocol):
+    """The broker of a connection."""
+
+    user: str
+    password: str
+    vhost: VirtualHost
+
+    def commit(self) -> None: ...
+    def note_unsent(self, connection: Connection) -> None: ...
+    def forget(self, connection: Connection) -> None: ...
+    def delete_queue(self, name: str) -> int: ...
 
 
 class Wire(Protocol):
@@ -69,7 +82,7 @@ class Connection:
     ``closing`` until close-ok comes, and ``closed``.
     """
 
-    def __init__(self, broker: Broker, wire: Wire) -> None:
+    def __init__(self, broker: ConnectionOwner, wire: Wire) -> None:
         self.broker = broker
         self.state = "header"
         self.capabilities: Table = {}
@@ -102,7 +115,7 @@ class Connection:
         """Give up the connection, which is gone: its messages go back, its own queues are deleted."""
         self._end_channels()
         self.state = "closed"
-        self.broker.connections.pop(self, None)
+        self.broker.forget(self)
         for queue in tuple(self.broker.vhost.queues.values()):
             if queue.owner is self:
                 self.broker.delete_queue(queue.name)
@@ -121,6 +134,18 @@ class Connection:
     def is_writable(self) -> bool:
         """Whether messages may be delivered: the client reads, and is not to be closed."""
         return not self._paused and self._unsent < _MOST_UNSENT and self.state == "running"
+
+    @property
+    def vhost(self) -> VirtualHost:
+        return self.broker.vhost
+
+    @property
+    def user(self) -> str:
+        return self.broker.user
+
+    def delete_queue(self, name: str) -> None:
+        """Delete a queue and notify its consumers."""
+        self.broker.delete_queue(name)
 
     def send(self, channel: int, method: Method) -> None:
         self.send_bytes(frames.build_frame(frames.METHOD, channel, encode_method(method)))
@@ -324,7 +349,7 @@ class Connection:
         if len(self.channels) >= self.channel_max:
             reached = f"has reached the negotiated channel_max ({self.channel_max})"
             raise RefusedError(530, f"number of channels opened ({len(self.channels)}) {reached}", method=0)
-        self.channels[number] = Channel(self, number)
+        self.channels[number] = Channel(self, number, _HANDLERS)
         self.send(number, methods.ChannelOpenOk(b""))
 
     # The end

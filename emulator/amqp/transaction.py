@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from emulator.amqp.channel import Channel, Delivery
+from emulator.amqp.delivery import Delivery
 
 
 class Transaction:
@@ -33,10 +31,10 @@ class Transaction:
         for deliveries, settle in settlements:
             settle(deliveries)
 
-    def roll_back(self, channel: Channel) -> None:
-        """Forget the publishes; what was acknowledged waits for that again."""
+    def roll_back(self, unacked: dict[int, Delivery]) -> dict[int, Delivery]:
+        """Forget the publishes. Return ``unacked`` with what was acknowledged, by delivery tags."""
         self._publishes.clear()
         for deliveries, _ in self._settlements:
-            channel.unacked.update(deliveries)
+            unacked.update(deliveries)
         self._settlements.clear()
-        channel.unacked = dict(sorted(channel.unacked.items()))
+        return dict(sorted(unacked.items()))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from emulator.amqp.dead_letters import bury, is_cycle
 from emulator.amqp.exchange import EXCHANGE, QUEUE, Binding, Destination, Exchange
@@ -26,9 +26,6 @@ from emulator.amqp.wire.field_tables import Table, encode_table
 from emulator.amqp.wire.properties import Properties
 from emulator.clock import Clock
 from emulator.priority_queue import PriorityQueue
-
-if TYPE_CHECKING:
-    from emulator.amqp.connection import Connection
 
 NAME: Final = "/"
 PREDECLARED: Final = {
@@ -100,7 +97,7 @@ class VirtualHost:
         *,
         durable: bool,
         auto_delete: bool,
-        owner: Connection | None,
+        owner: object,
     ) -> Queue:
         """Create a queue. One that is exclusive ends with its owner's connection, so it is not stored."""
         self.last_id += 1

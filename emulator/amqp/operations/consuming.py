@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from emulator.amqp.consumer import Consumer
 from emulator.amqp.operations.names import generate
 from emulator.amqp.operations.queues import find
-from emulator.amqp.queue import Queue
+from emulator.amqp.queue import Consumer, Queue
 from emulator.amqp.refusals import RefusedError
 from emulator.amqp.virtual_host import NAME
 from emulator.amqp.wire import methods
@@ -57,7 +56,7 @@ def cancel(channel: Channel, asked: methods.BasicCancel) -> None:
     if not asked.nowait:
         channel.send(methods.BasicCancelOk(asked.consumer_tag))
     if ending is not None and ending in channel.vhost.queues:
-        channel.broker.delete_queue(ending)
+        channel.connection.delete_queue(ending)
 
 
 def get(channel: Channel, asked: methods.BasicGet) -> None:

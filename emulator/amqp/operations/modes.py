@@ -44,7 +44,7 @@ def commit(channel: Channel, _asked: methods.TxCommit) -> None:
 
 
 def roll_back(channel: Channel, _asked: methods.TxRollback) -> None:
-    _transaction_of(channel).roll_back(channel)
+    channel.unacked = _transaction_of(channel).roll_back(channel.unacked)
     channel.send(methods.TxRollbackOk())
 
 

@@ -32,7 +32,7 @@ def publish(channel: Channel, asked: methods.BasicPublish, encoded: bytes, body:
     exchange = vhost.find_exchange(strip(asked.exchange))
     if exchange.internal:
         raise RefusedError(403, f"cannot publish to internal exchange '{exchange.name}' in vhost '{NAME}'")
-    message = _build(exchange.name, asked.routing_key, encoded, body, user=channel.broker.user)
+    message = _build(exchange.name, asked.routing_key, encoded, body, user=channel.connection.user)
     queues = vhost.route(exchange, (*message.routing_keys, *message.hidden_keys), message.properties)
     number = channel.confirms.number_publish() if channel.confirms is not None else 0
     put = partial(_put, channel, message, queues, number, mandatory=asked.mandatory)

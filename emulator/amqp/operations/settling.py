@@ -8,7 +8,8 @@ from emulator.amqp.refusals import RefusedError
 from emulator.amqp.wire import methods
 
 if TYPE_CHECKING:
-    from emulator.amqp.channel import Channel, Delivery
+    from emulator.amqp.channel import Channel
+    from emulator.amqp.delivery import Delivery
 
 
 def ack(channel: Channel, asked: methods.BasicAck) -> None:
