@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -200,6 +201,8 @@ def _run(trial: Trial, to: Path | None, *, as_json: bool) -> int:
     from sandbox.certify.results_folder import write_results
     from sandbox.certify.trial import certify as certify_client
 
+    # A job that is cancelled ends as by Ctrl-C: nothing that the client started stays behind.
+    usual = signal.signal(signal.SIGTERM, signal.default_int_handler)
     talk = Console(stderr=True)
     try:
         with talk.status(f"seed {trial.seed}") as status:
@@ -208,6 +211,8 @@ def _run(trial: Trial, to: Path | None, *, as_json: bool) -> int:
             )
     except ClientNotStartedError as error:
         raise CommandFailedError(str(error), Exit.ENVIRONMENT) from error
+    finally:
+        signal.signal(signal.SIGTERM, usual)
     if to is not None:
         write_results(certificate, history, to)
     if as_json:

@@ -148,17 +148,18 @@ def test_ids_from_the_clients_own_lines(sandbox: Callable[..., Ran], tmp_path: P
     assert "--processed" in found["nothing-lost"]["replay"]
 
 
-def test_ctrl_c_leaves_no_process(tmp_path: Path) -> None:
-    """The client and what it started are gone when the command has ended."""
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_what_ends_the_command_leaves_no_process(tmp_path: Path, number: signal.Signals) -> None:
+    """The client and what it started, in its process group or not, are gone when the command has ended."""
     pids = tmp_path / "pids"
-    script = f"sleep 600 & echo $! $$ > {pids}.draft; mv {pids}.draft {pids}; wait"
+    script = f"setsid sleep 600 & echo $! $$ > {pids}.draft; mv {pids}.draft {pids}; wait"
     arguments = ["certify", "consumer", "--level", "bronze", "--", "sh", "-c", script]
     command = [sys.executable, "-c", f"{_RUN}sys.exit(main({arguments!r}))"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         deadline = stopwatch() + 60
         while not pids.exists() and stopwatch() < deadline:
             assert process.poll() is None
-        process.send_signal(signal.SIGINT)
+        process.send_signal(number)
         process.communicate(timeout=60)
     assert process.returncode == 130
     assert [pid for pid in map(int, pids.read_text(encoding="utf-8").split()) if _runs(pid)] == []
