@@ -28,12 +28,18 @@ def _find_in_proc(port: int) -> str | None:
     sockets = {f"socket:[{inode}]" for inode in _list_inodes(port)}
     for folder in Path("/proc").glob("[0-9]*") if sockets else ():
         try:
-            held = {str(each.readlink()) for each in (folder / "fd").iterdir()}
-            if held & sockets:
+            if any(_is_one_of(sockets, each) for each in (folder / "fd").iterdir()):
                 return f"process {folder.name} ({(folder / 'comm').read_text().strip()})"
         except OSError:  # another user's process, or one that ended meanwhile
             continue
     return None
+
+
+def _is_one_of(sockets: set[str], descriptor: Path) -> bool:
+    try:
+        return str(descriptor.readlink()) in sockets
+    except OSError:  # closed meanwhile, as that of this listing is
+        return False
 
 
 def _list_inodes(port: int) -> set[str]:

@@ -40,8 +40,8 @@ _CALLS: Final[dict[str, tuple[str, ...]]] = {
     "s3": ("sqs", "sns"),
 }
 """The services that each service calls: SNS and S3 notify queues."""
-_WAITING: Final = frozenset(("sqs",))
-"""The services whose requests may wait for many seconds inside moto."""
+_WAITING: Final = frozenset((("sqs", "ReceiveMessage"), ("sqs", "")))
+"""Services and actions that may wait for many seconds inside moto; the query protocol has no action here."""
 _TRIES: Final = 20
 _VALUES_AT_ONCE: Final = 10_000
 
@@ -83,7 +83,7 @@ class ServiceStore:
         name = _ALIASES.get(service, service)
         action = environ.get("HTTP_X_AMZ_TARGET", "").rpartition(".")[2]
         touched = Touched(name, environ["REQUEST_METHOD"], environ["PATH_INFO"], action, own=own)
-        with nullcontext() if name in _WAITING else self._gate.entered():
+        with nullcontext() if (name, action) in _WAITING else self._gate.entered():
             touching.begin(touched)
             loads = self._loads
             try:
@@ -182,7 +182,7 @@ class ServiceStore:
             try:
                 return list(service.everything())
             except RuntimeError as error:
-                # SQS's requests are not held back, since they wait for messages.
+                # Requests that wait for messages are not held back.
                 if "changed size" not in str(error):
                     raise
         raise RuntimeError(f"{service.name} changes faster than it can be copied")

@@ -6,15 +6,11 @@ from collections.abc import Sequence
 
 
 class SnapshotError(Exception):
-    """A snapshot cannot be saved, found or loaded. ``code`` is for programs."""
-
-    code = "no_snapshots"
+    """A snapshot cannot be saved, found or loaded."""
 
 
 class BadNameError(SnapshotError):
     """The name is none that a snapshot can have."""
-
-    code = "bad_name"
 
     def __init__(self, name: str) -> None:
         super().__init__(
@@ -26,8 +22,6 @@ class BadNameError(SnapshotError):
 class NoSnapshotError(SnapshotError):
     """There is no snapshot of this name."""
 
-    code = "no_such_snapshot"
-
     def __init__(self, name: str, there: Sequence[str]) -> None:
         known = ", ".join(there) or "none"
         super().__init__(f"no snapshot is named {name!r}; there are: {known}")
@@ -35,5 +29,3 @@ class NoSnapshotError(SnapshotError):
 
 class UnreadableError(SnapshotError):
     """The snapshot is damaged, or another version wrote it. Nothing was changed."""
-
-    code = "unreadable"

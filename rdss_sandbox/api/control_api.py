@@ -12,7 +12,7 @@ from rdss_sandbox.api.diagnosis import ClientDiagnosis
 from rdss_sandbox.api.endpoint import Mode, Subject
 from rdss_sandbox.api.events import Events
 from rdss_sandbox.api.faults import Chaos, Faults
-from rdss_sandbox.api.messages import Messages, Sending, Sequences
+from rdss_sandbox.api.messages import Messages, Sending, Sequences, StoredMessages
 from rdss_sandbox.api.processing import Processing
 from rdss_sandbox.api.queues import Queues
 from rdss_sandbox.api.sandbox_state import SandboxState
@@ -27,6 +27,7 @@ class ControlApi(
     SandboxState[Mode],
     Streams[Mode],
     Messages[Mode],
+    StoredMessages[Mode],
     Sending[Mode],
     Sequences[Mode],
     Events[Mode],
@@ -81,6 +82,7 @@ SUBJECTS: Final[dict[type[Subject[Any]], str]] = {
     SandboxState: "client",
     Streams: "client",
     Messages: "client",
+    StoredMessages: "client",
     Sending: "client",
     Sequences: "client",
     Events: "client",

@@ -49,16 +49,20 @@ class Messages(Subject[Mode], at="/messages"):
     def export(self, matching: Matching = "") -> Iterator[bytes]:
         """All messages that the filter selects, as NDJSON, each as it was sent."""
 
+    @GET("/{id}", errors={"no_such_message": 404})
+    def message(self, row_id: Id) -> MessageDetail:
+        """The whole message with the id ``row_id`` of ``MessageRow``."""
+
+
+class StoredMessages(Subject[Mode], at="/messages"):
+    """Messages with what the streams hold of them."""
+
     @download("/stored", "application/x-ndjson", errors=_BAD_FILTER)
     def stored(self, matching: Matching = "") -> Iterator[bytes]:
         """All messages that the filter selects and the streams still hold, oldest first.
 
         Each is a ``StoredMessage`` on a line: what the list shows of it, and its payload in base64.
         """
-
-    @GET("/{id}", errors={"no_such_message": 404})
-    def message(self, row_id: Id) -> MessageDetail:
-        """The whole message with the id ``row_id`` of ``MessageRow``."""
 
 
 class Sending(Subject[Mode], at="/messages"):

@@ -25,11 +25,15 @@ PORTS = ("4566", "4570", "5672", "8888", "9007", "8090", "8000")
 SETTINGS = {"4566": "AWS", "4570": "CONTROL", "5672": "AMQP", "8888": "QUEUES", "9007": "TOPICS"}
 NOT_RUN = {
     "README.md": ["they run everything, this test as well"],
+    "kinesis-source.md": [
+        "tests/sandbox/pipeline/kinesis_source/test_alone.py installs it and runs the job below with it"
+    ],
     "pipeline.md": [
         "a cluster, and AWS",
         "a Docker engine; tests/compose/test_pipeline.py runs the stack",
     ],
     "profiles.md": ["a Docker engine; tests/compose runs the stack"],
+    "tables.md": ["it needs tables; the notebook has the same, and tests/docs/test_tables_page.py runs that"],
 }
 SLOW = {
     "README.md": ["a client under every fault of silver"],
@@ -37,6 +41,7 @@ SLOW = {
     "kinesis-source.md": ["Spark", "Spark"],
     "pipeline.md": ["Spark"],
     "scenarios.md": ["every scenario"],
+    "tables.md": ["Spark"],
 }
 
 NAMES = [page.name for page in PAGES]

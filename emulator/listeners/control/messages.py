@@ -15,7 +15,7 @@ from emulator.listeners.control.events import flatten
 from emulator.listeners.control.routing import ApiError, handles
 from emulator.message_index.index import MessageIndex
 from emulator.message_index.sql_filter import compile_filter
-from rdss_sandbox.api.messages import Messages
+from rdss_sandbox.api.messages import Messages, StoredMessages
 from rdss_sandbox.ndjson import as_line
 from rdss_sandbox.shapes.events import Event
 from rdss_sandbox.shapes.messages import (
@@ -63,7 +63,7 @@ class MessageResources:
         lines = (f"{as_line(data)}\n".encode() for _, data in _read_all(index, matching))
         return StreamingResponse(lines, media_type=Messages.export.media_type)
 
-    @handles(Messages.stored)
+    @handles(StoredMessages.stored)
     def stored(self, matching: str) -> StreamingResponse:
         compile_filter(matching)
         index = self._index
@@ -72,7 +72,7 @@ class MessageResources:
             msgspec.json.encode(StoredMessage(**msgspec.structs.asdict(row), data=data)) + b"\n"
             for row, data in _read_all(index, matching)
         )
-        return StreamingResponse(lines, media_type=Messages.stored.media_type)
+        return StreamingResponse(lines, media_type=StoredMessages.stored.media_type)
 
     @handles(Messages.message)
     def message(self, row_id: int) -> MessageDetail:

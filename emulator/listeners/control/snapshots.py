@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from http import HTTPStatus
 from typing import Final, Protocol
 
-from emulator.listeners.control.routing import ApiError, handles
-from emulator.snapshots.snapshot_errors import SnapshotError
+from emulator.listeners.control.routing import handles, translate_errors
+from emulator.snapshots.snapshot_errors import BadNameError, NoSnapshotError, SnapshotError, UnreadableError
 from rdss_sandbox.api import snapshots as api
 from rdss_sandbox.shapes.snapshots import Loaded, Snapshot, SnapshotList
 
-_STATUS: Final = {
-    "bad_name": HTTPStatus.BAD_REQUEST,
-    "no_such_snapshot": HTTPStatus.NOT_FOUND,
-}
+_REFUSED: Final = (
+    (BadNameError, HTTPStatus.BAD_REQUEST, "bad_name"),
+    (NoSnapshotError, HTTPStatus.NOT_FOUND, "no_such_snapshot"),
+    (UnreadableError, HTTPStatus.CONFLICT, "unreadable"),
+    (SnapshotError, HTTPStatus.CONFLICT, "no_snapshots"),
+)
 
 
 class Snapshots(Protocol):
@@ -35,29 +35,20 @@ class SnapshotResources:
 
     @handles(api.Snapshots.list)
     def list(self) -> SnapshotList:
-        with _translate_errors():
+        with translate_errors(*_REFUSED):
             return self._snapshots.list()
 
     @handles(api.Snapshots.save)
     def save(self, name: str) -> Snapshot:
-        with _translate_errors():
+        with translate_errors(*_REFUSED):
             return self._snapshots.save(name)
 
     @handles(api.Snapshots.load)
     def load(self, name: str) -> Loaded:
-        with _translate_errors():
+        with translate_errors(*_REFUSED):
             return self._snapshots.load(name)
 
     @handles(api.Snapshots.remove)
     def remove(self, name: str) -> SnapshotList:
-        with _translate_errors():
+        with translate_errors(*_REFUSED):
             return self._snapshots.remove(name)
-
-
-@contextmanager
-def _translate_errors() -> Iterator[None]:
-    """Translate the errors of snapshots to those of the control API."""
-    try:
-        yield
-    except SnapshotError as error:
-        raise ApiError(_STATUS.get(error.code, HTTPStatus.CONFLICT), error.code, str(error)) from error

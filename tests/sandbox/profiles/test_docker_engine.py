@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import socket
 from pathlib import Path
 
 import pytest
 
 from sandbox.profiles.docker_engine import Finding, _needs_token, findings, free_port, port_or_fallback
+from sandbox.profiles.machine_checks import check_ports
 
 
-def stopping(environment: dict[str, str], ports: dict[str, int]) -> list[Finding]:
-    return [finding for finding in findings(environment, ports) if finding.stops]
+def stopping(environment: dict[str, str]) -> list[Finding]:
+    return [finding for finding in findings(environment) if finding.stops]
 
 
 @pytest.fixture
@@ -26,23 +28,23 @@ def docker_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_no_docker_command(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """What to install, and what needs none of it."""
     monkeypatch.setenv("PATH", str(tmp_path))
-    (finding,) = stopping({}, {"aws": 0})
+    (finding,) = stopping({})
     assert (finding.about, "sandbox up" in finding.remedy) == ("docker", True)
 
 
 def test_an_engine_that_does_not_run(docker_command: None, tmp_path: Path) -> None:
     """How to start it."""
-    (finding,) = stopping({"DOCKER_HOST": f"unix://{tmp_path}/none.sock"}, {"aws": 0})
+    (finding,) = stopping({"DOCKER_HOST": f"unix://{tmp_path}/none.sock"})
     assert finding.about == "engine"
     assert "start it" in finding.remedy
 
 
-def test_a_port_that_is_taken(docker_command: None, tmp_path: Path) -> None:
-    """Which one, and the option that picks another."""
+def test_a_port_that_is_taken() -> None:
+    """Which one, who has it, and the option that picks another."""
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-        found = stopping({"DOCKER_HOST": f"unix://{tmp_path}/none.sock"}, {"aws": port, "amqp": 0})[-1]
-    assert found.found.startswith(f"port {port} for aws cannot be had")
+        (found,) = [finding for finding in check_ports({"aws": port, "amqp": 0}) if finding.stops]
+    assert found.found.startswith(f"port {port} for aws is held by process {os.getpid()}")
     assert "--aws-port 0" in found.remedy
     assert free_port(port) == port
     assert free_port(0) > 0
@@ -72,9 +74,9 @@ def test_a_token_that_is_needed(docker_command: None, tmp_path: Path) -> None:
         "DOCKER_HOST": f"unix://{tmp_path}/none.sock",
         "LOCALSTACK_IMAGE": "localstack/localstack:latest",
     }
-    assert [found.about for found in stopping(environment, {})] == ["engine", "token"]
+    assert [found.about for found in stopping(environment)] == ["engine", "token"]
     environment["LOCALSTACK_AUTH_TOKEN"] = "given"
-    assert [found.about for found in stopping(environment, {})] == ["engine"]
+    assert [found.about for found in stopping(environment)] == ["engine"]
 
 
 def test_a_usual_port_gives_way_unless_it_was_asked_for() -> None:
