@@ -46,14 +46,14 @@ async def test_many_commands_in_a_body_are_done_in_turns(port: Port) -> None:
     """Others are served between them, and none is lost: the last is acknowledged as durable too."""
     commands = [
         {"cmd": "publish", "topic": "orders", "data": {"id": n}, "cmd_id": str(n), "ack_type": "persisted"}
-        for n in range(5000)
+        for n in range(20_000)
     ]
     began = stopwatch()
     async with Pulse() as pulse:
         answer = await port.post(*commands)
     took = stopwatch() - began
     said = answer.json()["messages"]
-    assert {each["cmd_id"] for each in said if each["ack_type"] == "persisted"} == set(map(str, range(5000)))
+    assert {each["cmd_id"] for each in said if each["ack_type"] == "persisted"} == set(map(str, range(20_000)))
     assert pulse.longest < took / 3
 
 
