@@ -30,7 +30,7 @@ class RunningSandbox(msgspec.Struct, frozen=True):
 
     aws: str
     control: str
-    amqp: str
+    amqp: str | None
     queues: str
     topics: str
     seed: int

@@ -123,8 +123,11 @@ class Sandbox:
 
     @property
     def amqp(self) -> str:
-        """The URL of the broker, as RabbitMQ's clients take it."""
-        return self._entered.running.amqp
+        """The URL of the broker, as RabbitMQ's clients take it. Raises LookupError where none answers."""
+        url = self._entered.running.amqp
+        if url is None:
+            raise LookupError("nothing answers AMQP: `sandbox status` says why")
+        return url
 
     @property
     def queues(self) -> str:
@@ -275,11 +278,15 @@ class AsyncSandbox:
         self.sandbox = sandbox
         self.aws = sandbox.aws
         self.control = sandbox.control
-        self.amqp = sandbox.amqp
         self.queues = sandbox.queues
         self.topics = sandbox.topics
         self.region = sandbox.region
         self.seed = sandbox.seed
+
+    @property
+    def amqp(self) -> str:
+        """The URL of the broker. Raises LookupError where none answers."""
+        return self.sandbox.amqp
 
     async def send(
         self, messages: Message | Iterable[Message], stream: str = "input", *, key: str | None = None
