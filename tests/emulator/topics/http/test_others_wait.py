@@ -52,8 +52,8 @@ async def test_many_commands_in_a_body_are_done_in_turns(port: Port) -> None:
     async with Pulse() as pulse:
         answer = await port.post(*commands)
     took = stopwatch() - began
-    said = answer.json()["messages"]
-    assert {each["cmd_id"] for each in said if each["ack_type"] == "persisted"} == set(map(str, range(20_000)))
+    persisted = {each["cmd_id"] for each in answer.json()["messages"] if each["ack_type"] == "persisted"}
+    assert persisted == set(map(str, range(20_000)))
     assert pulse.longest < took / 3
 
 
