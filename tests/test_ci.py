@@ -120,6 +120,7 @@ sandbox status --json > mine.json
 """
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(600)
 def test_the_steps_start_wait_run_collect_and_stop(tmp_path: Path) -> None:
     """As they stand, but for the installation: the sandbox of this checkout is on the path."""
@@ -138,6 +139,7 @@ def test_the_steps_start_wait_run_collect_and_stop(tmp_path: Path) -> None:
     assert process_ids.state(status["pid"]) in {None, "Z"}
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(600)
 def test_a_command_that_fails_fails_the_action_and_the_sandbox_is_stopped(tmp_path: Path) -> None:
     """What it recorded is collected all the same."""

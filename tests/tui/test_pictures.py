@@ -42,10 +42,16 @@ KEYS = {
 SCREENS = ("streams", "sequences", "audit", "errors", "faults", "buckets", "scenarios", "run")
 SEEN = [
     *((name, DARK, WIDE) for name in KEYS if name != "readers"),
-    *((name, DARK, NARROW) for name in (*SCREENS, "readers", "detail")),
-    *((name, LIGHT, WIDE) for name in (*SCREENS, "detail")),
-    ("streams", LIGHT, NARROW),
+    ("streams", DARK, NARROW),
+    ("streams", LIGHT, WIDE),
+    *(
+        pytest.param(name, DARK, NARROW, marks=pytest.mark.slow)
+        for name in (*SCREENS[1:], "readers", "detail")
+    ),
+    *(pytest.param(name, LIGHT, WIDE, marks=pytest.mark.slow) for name in (*SCREENS[1:], "detail")),
+    pytest.param("streams", LIGHT, NARROW, marks=pytest.mark.slow),
 ]
+"""Every screen dark and wide, and one of the others; the rest is slow."""
 
 
 GROUPS = (

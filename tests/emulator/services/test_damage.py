@@ -124,6 +124,7 @@ def copied(original: Path, to: Path) -> Path:
     return to
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FILES)
 def test_no_file_is_lost_in_silence(name: str, original: Path, tmp_path: Path) -> None:
     """All is there, or a request or the start says what is not. Other files have all of theirs."""
@@ -142,7 +143,10 @@ def test_no_file_is_lost_in_silence(name: str, original: Path, tmp_path: Path) -
 
 
 @pytest.mark.parametrize("name", FILES)
-@pytest.mark.parametrize("harm", [flipped, cut_off, zeroed, emptied, missing])
+@pytest.mark.parametrize(
+    "harm",
+    [flipped, missing, *(pytest.param(each, marks=pytest.mark.slow) for each in (cut_off, zeroed, emptied))],
+)
 def test_after_a_repair_everything_answers(
     name: str, harm: Callable[[Path], None], original: Path, tmp_path: Path
 ) -> None:

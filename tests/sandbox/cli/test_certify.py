@@ -148,6 +148,7 @@ def test_ids_from_the_clients_own_lines(sandbox: Callable[..., Ran], tmp_path: P
     assert "--processed" in found["nothing-lost"]["replay"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_what_ends_the_command_leaves_no_process(tmp_path: Path, number: signal.Signals) -> None:
     """The client and what it started, in its process group or not, are gone when the command has ended."""

@@ -108,7 +108,16 @@ def asked(ask: Ask, sandbox: Ask) -> Ask:
     return run
 
 
-@pytest.mark.parametrize("judge", JUDGES)
+@pytest.mark.parametrize(
+    "judge",
+    [
+        "validate",
+        "receive",
+        "preservation",
+        "pipeline",
+        *(pytest.param(judge, marks=pytest.mark.slow) for judge in ("repository", "later")),
+    ],
+)
 @pytest.mark.parametrize("body", BODIES)
 def test_the_type_settles_the_body(asked: Ask, judge: str, body: str) -> None:
     """GENERR001 and the invalid queue, where the published files take any message's body for any type."""

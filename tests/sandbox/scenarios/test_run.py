@@ -37,6 +37,7 @@ def without_folders(summary: dict[str, Any]) -> dict[str, Any]:
     return summary | {"scenarios": [{**each, "folder": ""} for each in summary["scenarios"]]}
 
 
+@pytest.mark.slow
 def test_all_twice_is_the_same(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     """Every scenario, run twice with one seed, gives equal summaries: the verdicts and all the facts."""
     arguments = [
