@@ -58,6 +58,14 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     mark_differences(items)
     mark_by_fixtures(items)
+    # So that no worker begins a long test when the other has none left.
+    items.sort(key=_time_allowed, reverse=True)
+
+
+def _time_allowed(item: pytest.Item) -> float:
+    """The seconds of its mark ``timeout``; 0 without one."""
+    mark = item.get_closest_marker("timeout")
+    return float(mark.args[0]) if mark else 0.0
 
 
 def pytest_collection_finish() -> None:
