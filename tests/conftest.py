@@ -42,13 +42,10 @@ def usual_collector() -> Iterator[None]:
     gc.set_threshold(*_SELDOM)
 
 
-def pytest_xdist_auto_num_workers(config: pytest.Config) -> int | None:
-    """Three workers for two cores, since nearly half of a test's time is waiting; one each for ``test-slow``.
-
-    What is marked as slow takes all of a core, or measures time.
-    """
+def pytest_xdist_auto_num_workers() -> int:
+    """Three workers for two cores, since nearly half of a test's time is waiting, of the slow ones' too."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return cores + cores // 2 if config.getoption("markexpr").startswith("not (") else None
+    return cores + cores // 2
 
 
 def pytest_configure(config: pytest.Config) -> None:
