@@ -51,7 +51,7 @@ SEEN = [
     *(pytest.param(name, LIGHT, WIDE, marks=pytest.mark.slow) for name in (*SCREENS[1:], "detail")),
     pytest.param("streams", LIGHT, NARROW, marks=pytest.mark.slow),
 ]
-"""Every screen dark and wide, and one of the others; the rest is slow."""
+"""Each screen is seen dark and wide, and Streams also small, and light; the rest is slow."""
 
 
 GROUPS = (
