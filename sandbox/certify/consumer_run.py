@@ -151,6 +151,9 @@ class ConsumerRun:
 
     # Stages
 
+    def quiet(self, stage: Stage) -> None:
+        self.send(stage.messages)
+
     def duplicates(self, stage: Stage) -> None:
         self.send(stage.messages, twice=_SENT_AGAIN, fault="duplicate")
 
@@ -307,6 +310,7 @@ class ConsumerRun:
 
 
 _STAGES: Final = {
+    "quiet": ConsumerRun.quiet,
     "duplicates": ConsumerRun.duplicates,
     "delays": ConsumerRun.delays,
     "restart": ConsumerRun.restart,

@@ -78,6 +78,9 @@ class ProducerRun:
 
     # Stages
 
+    def quiet(self, ids: Sequence[str]) -> None:
+        """Nothing happens to these messages."""
+
     def delays(self, ids: Sequence[str]) -> None:
         for message_id in ids[:_STRUCK]:
             self._strike("latency", message_id, delay="200ms")
@@ -141,6 +144,7 @@ class ProducerRun:
 
 
 _STAGES: Final = {
+    "quiet": ProducerRun.quiet,
     "delays": ProducerRun.delays,
     "restart": ProducerRun.restart,
     "partial failures": ProducerRun.partial_failures,

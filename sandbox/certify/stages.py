@@ -24,6 +24,8 @@ class Stage(msgspec.Struct, frozen=True):
     messages: int
 
 
+QUIET: Final = Stage("quiet", Level.BRONZE, Group.DELIVERY, "nothing-lost", 10)
+"""Valid messages and no fault: what a lesson of the course begins with. No certificate has it."""
 CONSUMER: Final = (
     Stage("duplicates", Level.BRONZE, Group.DELIVERY, "nothing-lost", 20),
     Stage("delays", Level.BRONZE, Group.DELIVERY, "nothing-lost", 10),

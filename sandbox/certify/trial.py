@@ -104,9 +104,19 @@ def certify(trial: Trial, progress: Progress) -> tuple[Certificate, History]:
     )
 
 
-def play(trial: Trial, planned: Sequence[Stage], progress: Progress) -> History:
-    """Play stages against the client in a lab of its own, and return what happened."""
+def play(
+    trial: Trial,
+    planned: Sequence[Stage],
+    progress: Progress,
+    follow: Callable[[History], object] = lambda _history: None,
+) -> History:
+    """Play stages against the client in a lab of its own, and return what happened.
+
+    ``follow`` gets the history at the start, which grows while the stages are played. Raises
+    ``ClientNotStartedError``.
+    """
     lab = Lab(trial.seed)
+    follow(lab.history)
     with tempfile.TemporaryDirectory(prefix="sandbox-certify-") as name, lab.running():
         directory = Path(name)
         state = directory / "state"
