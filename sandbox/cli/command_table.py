@@ -40,6 +40,7 @@ COMMANDS: dict[str, Row] = {
     "certify": Row(
         "sandbox.cli.certify:certify", "Certify a client: run it under seeded faults, and judge it."
     ),
+    "learn": Row("sandbox.cli.learn:learn", "Learn to write a client, from broken ones to the certificate."),
     "scenario": Row("sandbox.cli.scenario:scenario", "Play bad days by seed, and judge what comes of them."),
     "replay": Row("sandbox.cli.scenario:replay", "Play a run again, and compare the facts."),
     "send": Row("sandbox.cli.send:send", "Send messages from files, or from standard input with -."),

@@ -1,0 +1,51 @@
+"""The proof of a lesson: its broken client fails as the lesson says, and its solution passes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+
+from sandbox.certify.stages import QUIET
+from sandbox.learn.check import CheckResult, check_client
+from sandbox.learn.lesson import Language, Lesson
+
+
+def prove_lesson(lesson: Lesson, language: Language) -> list[str]:
+    """Check both clients of a lesson; return what is not as the lesson says.
+
+    Raises ``ClientNotStartedError``.
+    """
+    # Both wait for their clients most of the time.
+    with ThreadPoolExecutor(2) as pool:
+        files = (lesson.client(language), lesson.solution(language))
+        broken, solved = pool.map(lambda file: check_client(lesson, file, language), files)
+    return [*_problems_of_broken(lesson, broken), *_problems_of_solution(solved)]
+
+
+def _problems_of_broken(lesson: Lesson, found: CheckResult) -> Iterator[str]:
+    front = lesson.front
+    if set(found.failed) != set(front.fails):
+        yield f"the broken client fails {_list(found.failed)}, and not {_list(front.fails)}"
+    said = [finding.said for each in found.clauses if each.id == front.fails[0] for finding in each.evidence]
+    if not any(front.reason in each for each in said):
+        yield f"no finding of {front.fails[0]} has {front.reason!r}: {said[:3]}"
+    quiet = found.stages[0]
+    if quiet.stage != QUIET.name or quiet.lost or quiet.twice or quiet.processed != quiet.sent:
+        yield f"the broken client does not seem to work on a quiet day: {quiet}"
+    if not any(
+        each.lost or each.twice or each.rejected < each.bad or each.happened for each in found.stages[1:]
+    ):
+        yield "nothing that the check counts shows what the broken client does wrong"
+
+
+def _problems_of_solution(found: CheckResult) -> Iterator[str]:
+    for each in found.clauses:
+        if each.verdict != "pass":
+            said = [finding.said for finding in each.evidence[:3]]
+            yield f"the solution: {each.id} {each.verdict} ({each.reason or ''}{each.exposure}): {said}"
+    if found.output:
+        yield f"the solution ended by itself: {found.output[-3:]}"
+
+
+def _list(names: tuple[str, ...]) -> str:
+    return ", ".join(names) or "nothing"

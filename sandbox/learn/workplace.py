@@ -1,0 +1,82 @@
+"""The learner's files: a folder for each lesson, under ``learn`` in the working directory."""
+
+from __future__ import annotations
+
+import difflib
+import shutil
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from sandbox.learn.lesson import Language, Lesson
+
+FOLDER: Final = "learn"
+SDK: Final = "@aws-sdk/client-kinesis"
+_PACKAGE: Final = {"private": True, "type": "module", "dependencies": {SDK: "^3.0.0"}}
+
+
+def client_file(lesson: Lesson, language: Language, directory: Path) -> Path:
+    """Where the learner's client lies."""
+    return directory / FOLDER / lesson.name / lesson.client(language).name
+
+
+def place_client(lesson: Lesson, language: Language, directory: Path) -> bool:
+    """Copy the broken client to the learner; return False where there is one, which stays. Raises OSError."""
+    file = client_file(lesson, language, directory)
+    if file.exists():
+        return False
+    file.parent.mkdir(parents=True, exist_ok=True)
+    package = directory / FOLDER / "package.json"
+    if language is Language.JAVASCRIPT and not package.exists():
+        package.write_bytes(msgspec.json.format(msgspec.json.encode(_PACKAGE), indent=2) + b"\n")
+    shutil.copyfile(lesson.client(language), file)
+    return True
+
+
+def put_back_client(lesson: Lesson, language: Language, directory: Path) -> Path | None:
+    """Put the broken client back; return where the learner's is kept, None where there was none."""
+    file = client_file(lesson, language, directory)
+    kept = None
+    if file.exists():
+        kept = _free_name(file)
+        file.replace(kept)
+    place_client(lesson, language, directory)
+    return kept
+
+
+def write_solution(lesson: Lesson, language: Language, directory: Path) -> Path:
+    """Write the solution beside the learner's client, and return its file."""
+    solution = lesson.solution(language)
+    file = client_file(lesson, language, directory).with_name(solution.name)
+    file.parent.mkdir(parents=True, exist_ok=True)
+    shutil.copyfile(solution, file)
+    return file
+
+
+def changes(lesson: Lesson, language: Language) -> list[str]:
+    """The lines of a unified diff from the broken client to the solution."""
+    before, after = lesson.client(language), lesson.solution(language)
+    return list(
+        difflib.unified_diff(
+            before.read_text(encoding="utf-8").splitlines(),
+            after.read_text(encoding="utf-8").splitlines(),
+            before.name,
+            after.name,
+            lineterm="",
+            n=2,
+        )
+    )
+
+
+def has_sdk(lesson: Lesson, directory: Path) -> bool:
+    """Whether Node.js finds the AWS SDK from where the learner's client lies."""
+    folder = client_file(lesson, Language.JAVASCRIPT, directory).parent.resolve()
+    return any((each / "node_modules" / SDK).exists() for each in (folder, *folder.parents))
+
+
+def _free_name(file: Path) -> Path:
+    number = 1
+    while (kept := file.with_name(f"{file.stem}.{number}{file.suffix}")).exists():
+        number += 1
+    return kept
