@@ -20,7 +20,8 @@ from sandbox.certify.trial import Trial, play
 from sandbox.learn.lesson import Language, Lesson
 from sandbox.learn.stage_counts import StageCount, count_stages
 
-_PATIENCE_SECONDS: Final = 4.0
+# A producer that waits long between its tries must not be taken for one that has stopped.
+_PATIENCE_SECONDS: Final = {Role.CONSUMER: 4.0, Role.PRODUCER: 8.0}
 _TELLS: Final = {Role.CONSUMER: "processed", Role.PRODUCER: "sent"}
 
 
@@ -57,7 +58,11 @@ def check_client(
     interpreter = sys.executable if language is Language.PYTHON else "node"
     trial = Trial(
         front.role,
-        Client((interpreter, str(client.resolve())), json_lines(_TELLS[front.role]), _PATIENCE_SECONDS),
+        Client(
+            (interpreter, str(client.resolve())),
+            json_lines(_TELLS[front.role]),
+            _PATIENCE_SECONDS[front.role],
+        ),
         front.seed,
         Level.GOLD,
         frozenset(Group),
