@@ -201,7 +201,7 @@ def check(lessons: Path | None, wanted: str | None, as_json: bool) -> int:
             f"{file} is not there; put the lesson's client back: sandbox learn reset {lesson.number}",
             Exit.USAGE,
         )
-    _require_runtime(lesson, found.language, _HERE)
+    _require_runtime(found.language)
     with _ended_by_signals():
         if as_json:
             result = check_client(lesson, file, found.language)
@@ -300,6 +300,7 @@ def prove(lessons: Path | None, wanted: str | None, language: str, as_json: bool
     """
     from sandbox.learn.lesson import Language
     from sandbox.learn.proof import prove_lesson
+    from sandbox.learn.workplace import place_package
 
     course = _course(lessons)
     chosen = Language(language)
@@ -308,9 +309,10 @@ def prove(lessons: Path | None, wanted: str | None, language: str, as_json: bool
     for each in every:
         if chosen not in each.languages:
             raise CommandFailedError(f"lesson {each.number} has no client in {chosen}", Exit.USAGE)
-        _require_runtime(each, chosen, each.folder)
+        place_package(chosen, _HERE)
+        _require_runtime(chosen)
         with _ended_by_signals():
-            found[each.name] = prove_lesson(each, chosen)
+            found[each.name] = prove_lesson(each, chosen, _HERE)
         if not as_json:
             for line in found[each.name] or ["its broken client fails as it says, and its solution passes"]:
                 click.echo(f"{each.name}: {line}")
@@ -319,7 +321,7 @@ def prove(lessons: Path | None, wanted: str | None, language: str, as_json: bool
     return Exit.FAIL if any(found.values()) else Exit.PASS
 
 
-def _require_runtime(lesson: Lesson, language: Language, directory: Path) -> None:
+def _require_runtime(language: Language) -> None:
     """Raise where what runs a client of this language is missing."""
     from shutil import which
 
@@ -332,7 +334,7 @@ def _require_runtime(lesson: Lesson, language: Language, directory: Path) -> Non
         raise CommandFailedError(
             "node is not on the PATH; install Node.js to run clients in JavaScript", Exit.ENVIRONMENT
         )
-    if not has_sdk(lesson, directory):
+    if not has_sdk(_HERE):
         raise CommandFailedError(
             f"{SDK} is not installed for the client; install it: npm install --prefix learn", Exit.ENVIRONMENT
         )

@@ -2,22 +2,30 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from sandbox.certify.stages import QUIET
 from sandbox.learn.check import CheckResult, check_client
 from sandbox.learn.lesson import Language, Lesson
+from sandbox.learn.workplace import FOLDER, place_package
 
 
-def prove_lesson(lesson: Lesson, language: Language) -> list[str]:
+def prove_lesson(lesson: Lesson, language: Language, directory: Path) -> list[str]:
     """Check both clients of a lesson; return what is not as the lesson says.
 
-    Raises ``ClientNotStartedError``.
+    They are copied to where a learner's clients lie, so that they find what those find. Raises
+    ``ClientNotStartedError``, and OSError.
     """
-    # Both wait for their clients most of the time.
-    with ThreadPoolExecutor(2) as pool:
-        files = (lesson.client(language), lesson.solution(language))
+    place_package(language, directory)
+    learners = directory / FOLDER
+    learners.mkdir(parents=True, exist_ok=True)
+    # Both checks wait for their clients most of the time.
+    with TemporaryDirectory(dir=learners, prefix="proof-") as folder, ThreadPoolExecutor(2) as pool:
+        files = [Path(shutil.copy(each(language), folder)) for each in (lesson.client, lesson.solution)]
         broken, solved = pool.map(lambda file: check_client(lesson, file, language), files)
     return [*_problems_of_broken(lesson, broken), *_problems_of_solution(solved)]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from itertools import islice
 from typing import Final
 
 import msgspec
@@ -107,7 +108,7 @@ def _of_producer(history: History, planned: Sequence[Stage], *, over: bool) -> t
     found = []
     for stage in planned:
         is_large = stage.name == "sequences"
-        ids = {each for each, _ in zip(large if is_large else messages, range(stage.messages), strict=False)}
+        ids = set(islice(large if is_large else messages, stage.messages))
         # The parts of a large message have ids of their own, so the producer's word is counted.
         processed = ids & told.keys() if is_large else ids & accepted
         happened = Counter(each.type for each in history.injected if each.message_id in ids)

@@ -27,11 +27,17 @@ def place_client(lesson: Lesson, language: Language, directory: Path) -> bool:
     if file.exists():
         return False
     file.parent.mkdir(parents=True, exist_ok=True)
-    package = directory / FOLDER / "package.json"
-    if language is Language.JAVASCRIPT and not package.exists():
-        package.write_bytes(msgspec.json.format(msgspec.json.encode(_PACKAGE), indent=2) + b"\n")
+    place_package(language, directory)
     shutil.copyfile(lesson.client(language), file)
     return True
+
+
+def place_package(language: Language, directory: Path) -> None:
+    """Write the file by which npm installs the SDK, where there is none. Raises OSError."""
+    package = directory / FOLDER / "package.json"
+    if language is Language.JAVASCRIPT and not package.exists():
+        package.parent.mkdir(parents=True, exist_ok=True)
+        package.write_bytes(msgspec.json.format(msgspec.json.encode(_PACKAGE), indent=2) + b"\n")
 
 
 def put_back_client(lesson: Lesson, language: Language, directory: Path) -> Path | None:
@@ -69,9 +75,9 @@ def changes(lesson: Lesson, language: Language) -> list[str]:
     )
 
 
-def has_sdk(lesson: Lesson, directory: Path) -> bool:
-    """Whether Node.js finds the AWS SDK from where the learner's client lies."""
-    folder = client_file(lesson, Language.JAVASCRIPT, directory).parent.resolve()
+def has_sdk(directory: Path) -> bool:
+    """Whether Node.js finds the AWS SDK from where the learner's clients lie."""
+    folder = (directory / FOLDER).resolve()
     return any((each / "node_modules" / SDK).exists() for each in (folder, *folder.parents))
 
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import shutil
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
-from sandbox.learn.lesson import Language, Lesson, read_course, read_lesson
+from sandbox.learn.check import check_client
+from sandbox.learn.lesson import Language, Lesson, find_lesson, read_course, read_lesson
 from sandbox.learn.proof import prove_lesson
 
 LESSONS = read_course()
@@ -16,9 +18,11 @@ LESSONS = read_course()
 @pytest.mark.slow
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("lesson", LESSONS, ids=lambda lesson: lesson.name)
-def test_the_broken_client_fails_as_the_lesson_says_and_the_solution_passes(lesson: Lesson) -> None:
+def test_the_broken_client_fails_as_the_lesson_says_and_the_solution_passes(
+    lesson: Lesson, tmp_path: Path
+) -> None:
     """Fails exactly the clauses that it names, for its reason, after a quiet stage that shows nothing."""
-    assert prove_lesson(lesson, Language.PYTHON) == []
+    assert prove_lesson(lesson, Language.PYTHON, tmp_path) == []
 
 
 @pytest.mark.slow
@@ -31,7 +35,52 @@ def test_a_lesson_whose_clients_are_swapped_is_not_proved(tmp_path: Path) -> Non
     (folder / "solution.py").rename(folder / "client.py")
     (folder / "kept.py").rename(folder / "solution.py")
 
-    problems = prove_lesson(read_lesson(folder), Language.PYTHON)
+    problems = prove_lesson(read_lesson(folder), Language.PYTHON, tmp_path)
 
     assert any("the broken client fails nothing" in each for each in problems)
     assert any("the solution: nothing-lost fail" in each for each in problems)
+
+
+class HalfRepair(NamedTuple):
+    """A solution with half of the repair taken out: its lesson, the clause that fails, and what is said."""
+
+    lesson: str
+    old: str
+    new: str
+    clause: str
+    said: str
+
+
+HALF_REPAIRS = (
+    HalfRepair(
+        "duplicates",
+        "DONE.read_text().split()) if DONE.exists() else set()",
+        "DONE.read_text().split()) if False else set()",
+        "nothing-twice",
+        "was told 2 times",
+    ),
+    HalfRepair(
+        "split",
+        'shard["ShardId"] not in ended and parents <= ended:',
+        'shard["ShardId"] not in ended:',
+        "parents-before-children",
+        "still had unread records",
+    ),
+)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("half", HALF_REPAIRS, ids=lambda half: half.lesson)
+def test_half_a_repair_fails_the_clause_about_the_other_half(half: HalfRepair, tmp_path: Path) -> None:
+    """A memory that a restart empties, and children that are read before their parents, as the hints say."""
+    lesson = find_lesson(LESSONS, half.lesson)
+    text = lesson.solution(Language.PYTHON).read_text(encoding="utf-8")
+    assert text.count(half.old) == 1
+    client = tmp_path / "client.py"
+    client.write_text(text.replace(half.old, half.new), encoding="utf-8")
+
+    found = check_client(lesson, client, Language.PYTHON)
+
+    assert found.failed == (half.clause,)
+    assert any(half.said in each.said for result in found.clauses for each in result.evidence)
