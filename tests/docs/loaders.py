@@ -14,6 +14,7 @@ from emulator.topics.configuration import read_configuration as read_topics
 from emulator.topics.engine import commands
 from rdss_sandbox.project_table import read_project
 from rdss_sandbox.testing.configuration import read_configuration
+from sandbox.learn.lesson import Front
 from sandbox.processing.integration_file import read_integration
 from sandbox.scenarios.scenario import read_scenario
 from tests.ci_schemas import check_schema
@@ -59,6 +60,7 @@ LOADERS: dict[str, Callable[[Path], object]] = {
     "a GitLab pipeline": _ci("gitlab-ci"),
     "topics": read_topics,
     "integration": read_integration,
+    "a lesson": lambda path: msgspec.toml.decode(path.read_bytes(), type=Front),
     "scenario": lambda path: read_scenario(path.name, path.read_text(encoding="utf-8")),
     "tui.toml": read_preferences,
     "a topic command": _topic_command,

@@ -39,6 +39,7 @@ SLOW = {
     "README.md": ["a client under every fault of silver"],
     "certify.md": ["a client under every fault"] * 4,
     "kinesis-source.md": ["Spark", "Spark"],
+    "learn.md": ["a client under a restart", "both clients of a lesson"],
     "pipeline.md": ["Spark"],
     "scenarios.md": ["every scenario"],
     "tables.md": ["Spark"],
