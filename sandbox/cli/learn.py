@@ -65,10 +65,20 @@ class _Course:
             )
         return found
 
+    def keep(self) -> None:
+        """Write how far the learner is, and the page that shows it."""
+        from sandbox.learn.progress import write_progress
+        from sandbox.learn.workplace import write_page
+
+        write_progress(self.progress, _HERE)
+        write_page(self.lessons, self.progress, _HERE)
+
 
 @click.group()
 @click.option(
     "--lessons",
+    envvar="SANDBOX_LESSONS",
+    show_envvar=True,
     type=click.Path(exists=True, file_okay=False, path_type=Path),
     metavar="DIR",
     help="Lessons of your own: a folder with a folder for each.",
@@ -140,8 +150,8 @@ def start(lessons: Path | None, wanted: str | None, language: str | None, as_jso
     Without N it is the first lesson that you have not passed. A client that is there already stays as it is.
     """
     from sandbox.learn.lesson import Language
-    from sandbox.learn.progress import LessonProgress, write_progress
-    from sandbox.learn.workplace import client_file, place_client
+    from sandbox.learn.progress import LessonProgress
+    from sandbox.learn.workplace import PAGE, client_file, place_client
 
     course = _course(lessons)
     progress = course.progress
@@ -157,7 +167,7 @@ def start(lessons: Path | None, wanted: str | None, language: str | None, as_jso
     found.language = chosen
     progress.current, progress.lessons[lesson.name] = lesson.name, found
     placed = place_client(lesson, chosen, _HERE)
-    write_progress(progress, _HERE)
+    course.keep()
     file = client_file(lesson, chosen, _HERE)
     if as_json:
         print_json(
@@ -168,6 +178,7 @@ def start(lessons: Path | None, wanted: str | None, language: str | None, as_jso
     click.echo(f"\nyour client{', broken on purpose' if placed else ', as you left it'}: {file}")
     if chosen is Language.JAVASCRIPT:
         click.echo("its SDK, once: npm install --prefix learn")
+    click.echo(f"the lesson in a browser: {PAGE}")
     click.echo("see what it does: sandbox learn check")
 
 
@@ -189,8 +200,7 @@ def check(lessons: Path | None, wanted: str | None, as_json: bool) -> int:
     Exit code 0: it passes; 1: it fails a clause; 4: none fails, and one was not exercised.
     """
     from sandbox.learn.check import check_client
-    from sandbox.learn.progress import write_progress
-    from sandbox.learn.workplace import client_file
+    from sandbox.learn.workplace import client_file, keep_check
 
     course = _course(lessons)
     lesson = course.pick(wanted)
@@ -207,10 +217,11 @@ def check(lessons: Path | None, wanted: str | None, as_json: bool) -> int:
             result = check_client(lesson, file, found.language)
         else:
             result = _check_on_screen(lesson, file, found.language)
+    keep_check(result, _HERE)
     found.checks += 1
     if result.passed and found.passed is None:
         found.passed = found.checks
-    write_progress(course.progress, _HERE)
+    course.keep()
     if as_json:
         print_json(result)
     else:
@@ -226,13 +237,11 @@ def check(lessons: Path | None, wanted: str | None, as_json: bool) -> int:
 @click.pass_obj
 def hint(lessons: Path | None, wanted: str | None, as_json: bool) -> None:
     """Show the next hint of three."""
-    from sandbox.learn.progress import write_progress
-
     course = _course(lessons)
     lesson = course.pick(wanted)
     found = course.of(lesson)
     found.hints = min(found.hints + 1, _HINTS)
-    write_progress(course.progress, _HERE)
+    course.keep()
     shown = lesson.hints[: found.hints]
     if as_json:
         print_json({"lesson": lesson.name, "hints": shown, "left": _HINTS - len(shown)})
@@ -248,7 +257,6 @@ def hint(lessons: Path | None, wanted: str | None, as_json: bool) -> None:
 @click.pass_obj
 def solution(lessons: Path | None, wanted: str | None, as_json: bool) -> None:
     """Show what a client that passes does differently, and write it beside yours."""
-    from sandbox.learn.progress import write_progress
     from sandbox.learn.workplace import changes, write_solution
 
     course = _course(lessons)
@@ -256,7 +264,7 @@ def solution(lessons: Path | None, wanted: str | None, as_json: bool) -> None:
     found = course.of(lesson)
     file = write_solution(lesson, found.language, _HERE)
     found.solution = True
-    write_progress(course.progress, _HERE)
+    course.keep()
     lines = changes(lesson, found.language)
     if as_json:
         print_json({"lesson": lesson.name, "file": str(file), "changes": lines})
@@ -272,7 +280,7 @@ def solution(lessons: Path | None, wanted: str | None, as_json: bool) -> None:
 @click.pass_obj
 def reset(lessons: Path | None, wanted: str | None, as_json: bool) -> None:
     """Begin a lesson again: the broken client is put back, and yours is kept beside it."""
-    from sandbox.learn.progress import LessonProgress, write_progress
+    from sandbox.learn.progress import LessonProgress
     from sandbox.learn.workplace import client_file, put_back_client
 
     course = _course(lessons)
@@ -280,7 +288,7 @@ def reset(lessons: Path | None, wanted: str | None, as_json: bool) -> None:
     found = course.of(lesson)
     kept = put_back_client(lesson, found.language, _HERE)
     course.progress.lessons[lesson.name] = LessonProgress(found.language)
-    write_progress(course.progress, _HERE)
+    course.keep()
     file = client_file(lesson, found.language, _HERE)
     if as_json:
         print_json({"lesson": lesson.name, "client": str(file), "kept": str(kept) if kept else None})

@@ -4,14 +4,22 @@ from __future__ import annotations
 
 import difflib
 import shutil
+from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
 import msgspec
 
+from rdss_sandbox.rewriting import rewriting
+from sandbox.learn.check import CheckResult
+from sandbox.learn.course_page import course_page
 from sandbox.learn.lesson import Language, Lesson
+from sandbox.learn.progress import Progress
 
 FOLDER: Final = "learn"
+PAGE: Final = Path(FOLDER, "index.html")
+_LAST_CHECK: Final = "check.json"
 SDK: Final = "@aws-sdk/client-kinesis"
 _PACKAGE: Final = {"private": True, "type": "module", "dependencies": {SDK: "^3.0.0"}}
 
@@ -49,6 +57,31 @@ def put_back_client(lesson: Lesson, language: Language, directory: Path) -> Path
         file.replace(kept)
     place_client(lesson, language, directory)
     return kept
+
+
+def keep_check(result: CheckResult, directory: Path) -> None:
+    """Write the last check of a lesson beside the learner's client. Raises OSError."""
+    with rewriting(directory / FOLDER / result.lesson / _LAST_CHECK, fsync=False) as draft:
+        draft.write_bytes(msgspec.json.encode(result))
+
+
+def read_checks(lessons: Sequence[Lesson], directory: Path) -> dict[str, CheckResult]:
+    """Read the last check of each lesson that has a readable one, by the lesson's name."""
+    found = {}
+    for each in lessons:
+        with suppress(OSError, msgspec.MsgspecError):
+            kept = (directory / FOLDER / each.name / _LAST_CHECK).read_bytes()
+            found[each.name] = msgspec.json.decode(kept, type=CheckResult)
+    return found
+
+
+def write_page(lessons: Sequence[Lesson], progress: Progress, directory: Path) -> None:
+    """Write the course's page for a browser. Raises OSError."""
+    page = directory / PAGE
+    page.parent.mkdir(parents=True, exist_ok=True)
+    with rewriting(page, fsync=False) as draft:
+        text = course_page(lessons, progress, read_checks(lessons, directory))
+        draft.write_text(text, encoding="utf-8")
 
 
 def write_solution(lesson: Lesson, language: Language, directory: Path) -> Path:
