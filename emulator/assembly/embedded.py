@@ -45,6 +45,9 @@ from emulator.listeners.control.sending import SendResources
 from emulator.listeners.control.sequences import SequenceResources
 from emulator.listeners.control.snapshots import SnapshotResources
 from emulator.listeners.control.streams import StreamResources, summarise_streams
+from emulator.listeners.control.watch.page_access import admit_pages
+from emulator.listeners.control.watch.picture_maker import PictureMaker, Sources
+from emulator.listeners.control.watch.resources import PictureResources
 from emulator.queues.control import QueueResources
 from emulator.queues.webhooks import Notifier
 from emulator.rabbitmq.broker_process import find_server
@@ -56,6 +59,7 @@ from rdss_sandbox.shapes.resetting import Reset
 from rdss_sandbox.shapes.status import Status
 from rdss_sandbox.shapes.topology import Populated, Topology
 from rdss_sandbox.version import VERSION
+from schemas.error_codes import Queue
 
 MakeResources: TypeAlias = Callable[[Components], object]
 
@@ -244,10 +248,23 @@ class Embedded:
         components, settings = self.components, self.settings
         counts = EventCounts()
         self._stack.enter_context(components.events.subscribed(counts))
+        readers = ReaderResources(components.streams, components.catalogue, components.diagnosis)
+        pictured = Sources(
+            clock=components.clock,
+            events=components.events,
+            catalogue=components.catalogue,
+            streams=components.streams,
+            amqp=components.amqp,
+            readers=lambda: readers.readers(None),
+            faults=components.fault_engine.list,
+            counts=counts.by_kind,
+            queues={*settings.topology.archives, *Queue},
+        )
         resources: list[object] = [
             StateResources(self, VERSION, components.clock, components.events, self._live),
             StreamResources(components.streams, components.catalogue),
-            ReaderResources(components.streams, components.catalogue, components.diagnosis),
+            readers,
+            PictureResources(PictureMaker(pictured), self._live),
             DiagnosisResources(components.diagnosis),
             MessageResources(lambda: components.index, components.events),
             SendResources(self._put_record, components.catalogue),
@@ -265,7 +282,10 @@ class Embedded:
             SnapshotResources(self._snapshots),
             *self._more_resources,
         ]
-        return self._guard(control_app(resources, VERSION, self._report_failure), access_policies.CONTROL)
+        return self._guard(
+            control_app(resources, VERSION, self._report_failure, settings.token),
+            admit_pages(access_policies.CONTROL, settings.token),
+        )
 
     def _guard(self, app: App, policy: AccessPolicy) -> App:
         settings = self.settings

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from rdss_sandbox.api.endpoint import GET, POST, Mode, Subject
 from rdss_sandbox.shapes.clock import ClockChange, ClockReading
+from rdss_sandbox.shapes.picture import Picture
 from rdss_sandbox.shapes.pruning import Prune, Pruned
 from rdss_sandbox.shapes.resetting import Reset
 from rdss_sandbox.shapes.status import Health, Status, Version
@@ -28,6 +29,14 @@ class SandboxState(Subject[Mode], at=""):
     @GET("/metrics", media_type="text/plain")
     def metrics(self) -> str:
         """The metrics of the sandbox, for Prometheus."""
+
+    @GET("/picture", live=True)
+    def picture(self) -> Picture:
+        """The picture of the sandbox that the page at ``/`` draws.
+
+        A live answer has the next picture when something changed, at most twice a second, and less often
+        where a picture takes long.
+        """
 
     @GET("/clock", live=True)
     def clock(self) -> ClockReading:

@@ -68,6 +68,7 @@ COMMANDS: dict[str, Row] = {
     "snapshot": Row("sandbox.cli.snapshot:snapshot", "Save the state of the whole sandbox, and load it."),
     "pipeline": Row("sandbox.cli.pipeline:pipeline", "Turn streams and buckets into tables with Spark."),
     "tui": Row("sandbox.cli.tui:tui", "Watch the sandbox in the terminal."),
+    "watch": Row("sandbox.cli.watch:watch", "Watch the sandbox in a browser, large enough for a class."),
     "completion": Row("sandbox.cli.completion:completion", "Print the completion script of a shell."),
     "man": Row("sandbox.cli.man_page:man", "Print the manual page, made from the commands."),
 }

@@ -66,7 +66,7 @@ def _show(running: Running, as_json: bool) -> None:
 _NEXT = (
     "next:  sandbox message sample | sandbox send -",
     "       sandbox fault add duplicate --toxicity 0.5",
-    "       sandbox status      sandbox tui      sandbox down",
+    "       sandbox status      sandbox tui      sandbox watch      sandbox down",
 )
 
 

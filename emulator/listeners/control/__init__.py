@@ -13,23 +13,32 @@ from starlette.responses import Response
 from emulator.http.asgi import App
 from emulator.listeners.control.documents import Documents
 from emulator.listeners.control.routing import JSON, list_handlers, route_by_segments
+from emulator.listeners.control.watch.page import WatchPage
 from rdss_sandbox.shapes.refusals import Problem, Refusal
 
 __all__ = ["control_app"]
 
 
 def control_app(
-    resources: Iterable[object], version: str, failed: Callable[[Exception], None] = lambda _: None
+    resources: Iterable[object],
+    version: str,
+    failed: Callable[[Exception], None] = lambda _: None,
+    token: str | None = None,
 ) -> App:
     """Build the application from the handlers that the resources have.
 
-    ``failed`` receives unexpected errors, which a client sees as a 500.
+    ``failed`` receives unexpected errors, which a client sees as a 500. ``token`` is the one that the port
+    asks for; the pages of the port are then opened with it.
     """
     handlers = list_handlers(resources)
     documents = Documents([handler.endpoint for handler in handlers], version)
     return route_by_segments(
         Starlette(
-            routes=[*documents.routes(), *(handler.build_route(failed) for handler in handlers)],
+            routes=[
+                *WatchPage(token).routes(),
+                *documents.routes(),
+                *(handler.build_route(failed) for handler in handlers),
+            ],
             exception_handlers={HTTPException: _refuse_unknown},
         )
     )

@@ -24,7 +24,7 @@ _HEADERS: Final = {
 
 
 class Documents:
-    """``/openapi.json``, and the page at ``/`` and ``/docs``. A start does not wait for their imports."""
+    """``/openapi.json``, and the page at ``/docs``. A start does not wait for their imports."""
 
     def __init__(self, endpoints: Iterable[Described], version: str) -> None:
         self._endpoints = tuple(endpoints)
@@ -34,7 +34,6 @@ class Documents:
     def routes(self) -> list[Route]:
         return [
             Route("/openapi.json", self._answer_openapi),
-            Route("/", self._answer_page),
             Route("/docs", self._answer_page),
         ]
 

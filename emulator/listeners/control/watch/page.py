@@ -1,0 +1,57 @@
+"""The watch page at ``/``: a page, a script and a style sheet, which load nothing from elsewhere."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from pathlib import Path
+from typing import Final
+
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import Route
+
+from emulator.listeners.control.watch.page_access import PageCookie
+
+_FILES: Final = {
+    "/": ("watch.html", "text/html"),
+    "/watch.js": ("watch.js", "text/javascript"),
+    "/watch.css": ("watch.css", "text/css"),
+}
+_HEADERS: Final = {
+    "content-security-policy": (
+        "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; "
+        "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    ),
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "no-referrer",
+    # A newer sandbox at the same address has a newer page.
+    "cache-control": "no-store",
+}
+
+
+class WatchPage:
+    """``/`` and its files. ``/?token=...`` leads to ``/`` with a cookie where the port has a ``token``."""
+
+    def __init__(self, token: str | None) -> None:
+        self._cookie = PageCookie.of(token) if token else None
+
+    def routes(self) -> list[Route]:
+        return [Route(path, self._answer) for path in _FILES]
+
+    async def _answer(self, request: Request) -> Response:
+        if "token" in request.query_params:
+            return self._enter()
+        name, media_type = _FILES[request.scope["path"]]
+        return Response(_read(name), media_type=media_type, headers=_HEADERS)
+
+    def _enter(self) -> Response:
+        """Lead away from the address with the token, which would stay in the browser's address bar."""
+        answer = RedirectResponse("/", 303, headers=_HEADERS)
+        if self._cookie:
+            answer.set_cookie(self._cookie.name, self._cookie.value, httponly=True, samesite="strict")
+        return answer
+
+
+@lru_cache
+def _read(name: str) -> str:
+    return Path(__file__).with_name(name).read_text(encoding="utf-8")

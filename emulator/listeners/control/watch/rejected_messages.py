@@ -1,0 +1,61 @@
+"""The newest message in the error and invalid queues, for people who watch."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from typing import Final
+
+from emulator.clock import stopwatch
+from emulator.listeners.control.watch.sentences import describe_rejected
+from emulator.streams.catalogue import Catalogue, ListedStream
+from emulator.streams.merged_reading import ShardKey
+from rdss_sandbox.shapes.picture import NewsLine
+from schemas.peek import peek
+
+_PAGE: Final = 50
+_LOOK_SECONDS: Final = 0.01
+"""Real seconds of one look; what is not read by then, the next one reads."""
+_NOTHING: Final = (0, None)
+
+
+class RejectedMessages:
+    """Reads the streams named ``queues`` on from its last look, a bounded time at each.
+
+    ``last`` is the newest message that was read, None before the first.
+    """
+
+    def __init__(self, catalogue: Catalogue, queues: Collection[str]) -> None:
+        self._catalogue = catalogue
+        self._queues = queues
+        self._read: dict[ShardKey, tuple[int, str | None]] = {}
+        self.last: NewsLine | None = None
+
+    def read_on(self, listed: Iterable[ListedStream]) -> None:
+        """Read what was put into the queues since the last look."""
+        there = {
+            ShardKey(each.label, shard.id, each.view.generation): shard.put
+            for each in listed
+            if each.label in self._queues
+            for shard in each.view.shards
+        }
+        if self._read.keys() - there.keys():
+            # A queue was deleted: so is what was last in it.
+            self._read = {key: read for key, read in self._read.items() if key in there}
+            self.last = None
+        began = stopwatch()
+        for key, put in there.items():
+            while self._read.get(key, _NOTHING)[0] != put and stopwatch() - began < _LOOK_SECONDS:
+                self._read_page(key, put)
+
+    def _read_page(self, key: ShardKey, put: int) -> None:
+        _, after = self._read.get(key, _NOTHING)
+        records = self._catalogue.read(key, after, _PAGE)
+        if records:
+            record = records[-1]
+            after = record.sequence_number
+            if self.last is None or record.arrived >= self.last.at:
+                seen = peek(record.data)
+                said = describe_rejected(key.stream, seen.error_code, seen.message_id)
+                self.last = NewsLine(0, record.arrived, "bad", said)
+        # After a full page there may be more.
+        self._read[key] = (-1 if len(records) == _PAGE else put), after

@@ -1,0 +1,319 @@
+"""The watch page in a real Chromium, over a real sandbox with real clients, faults and messages in it."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import boto3
+import pytest
+
+from emulator.assembly.embedded import Embedded, embedded
+from emulator.settings.settings import Settings
+from rdss_sandbox.client import Client
+from rdss_sandbox.shapes.faults import NewFault
+from rdss_sandbox.shapes.streams import Reshard
+from tests.browser_tab import Tab, open_tab, running_browser
+
+pytestmark = [pytest.mark.browser, pytest.mark.timeout(300)]
+
+LIVE = "document.querySelector('#state').textContent === 'live'"
+CONTRASTS = """
+(() => {
+  const channels = (text) => {
+    const canvas = Object.assign(document.createElement('canvas'), {width: 1, height: 1});
+    const context = canvas.getContext('2d');
+    context.fillStyle = text;
+    context.fillRect(0, 0, 1, 1);
+    return [...context.getImageData(0, 0, 1, 1).data];
+  };
+  const light = ([r, g, b]) => [r, g, b].map((each) => each / 255)
+    .map((each) => each <= 0.04045 ? each / 12.92 : ((each + 0.055) / 1.055) ** 2.4)
+    .reduce((sum, each, at) => sum + each * [0.2126, 0.7152, 0.0722][at], 0);
+  const ground = (element) => {
+    for (let at = element; at; at = at.parentElement) {
+      const found = channels(getComputedStyle(at).backgroundColor);
+      if (found[3] === 255) return found;
+    }
+    return [255, 255, 255, 255];
+  };
+  const written = [...document.querySelectorAll('body *')].filter((element) => element.checkVisibility() &&
+    [...element.childNodes].some((node) => node.nodeType === 3 && node.textContent.trim()));
+  return written.map((element) => {
+    const shades = [channels(getComputedStyle(element).color), ground(element)].map(light);
+    const contrast = (Math.max(...shades) + 0.05) / (Math.min(...shades) + 0.05);
+    return [contrast, element.className, element.textContent];
+  });
+})()
+"""
+"""The contrast (WCAG 2.2) of every element with text of its own, with what it is."""
+UNNAMED = """
+[...document.querySelectorAll('button, a, section, [role], dialog')].filter((element) =>
+  !(element.getAttribute('aria-label') || element.getAttribute('aria-live') || element.textContent.trim() ||
+    element.getAttribute('role') === 'status' ||
+    document.getElementById(element.getAttribute('aria-labelledby'))?.textContent))
+  .map((element) => element.outerHTML)
+"""
+"""What a screen reader would have no name for."""
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    with running_browser(tmp_path_factory.mktemp("profile")) as address:
+        yield address
+
+
+@pytest.fixture
+def sandbox() -> Iterator[Embedded]:
+    with embedded(Settings(aws_port=0, control_port=0, data_dir=None, seed=7)) as running:
+        yield running
+
+
+@pytest.fixture
+def client(sandbox: Embedded) -> Iterator[Client]:
+    with Client(sandbox.control) as client:
+        yield client
+
+
+def kinesis(sandbox: Embedded) -> Any:
+    keys = {"aws_access_key_id": "trainee", "aws_secret_access_key": "x", "region_name": "us-east-1"}
+    return boto3.client("kinesis", endpoint_url=sandbox.aws, **keys)
+
+
+def put(sandbox: Embedded, count: int, stream: str = "input", data: bytes = b"x") -> None:
+    entries = [{"Data": data, "PartitionKey": str(number)} for number in range(count)]
+    kinesis(sandbox).put_records(StreamName=stream, Records=entries)
+
+
+def text(selector: str) -> str:
+    return f"document.querySelector({json.dumps(selector)})?.textContent"
+
+
+def contains(selector: str, said: str) -> str:
+    return f"{text(selector)}?.includes({json.dumps(said)})"
+
+
+async def watch(tab: Tab, sandbox: Embedded) -> None:
+    await tab.go_to(f"{sandbox.control}/")
+    await tab.wait_for(LIVE)
+
+
+async def test_what_happens_in_the_sandbox_shows_on_the_page(
+    browser: str, sandbox: Embedded, client: Client
+) -> None:
+    """Lanes, splits and merges, readers, strikes, findings and errors, as they happen, without a reload."""
+    async with open_tab(browser) as tab:
+        await watch(tab, sandbox)
+        put(sandbox, 40)
+        await tab.wait_for(contains("[data-key=input] .figures", "40 records"))
+
+        client.reshard("input", Reshard("split", "0"))
+        client.reshard("input", Reshard("merge", "2", "3"))
+        await tab.wait_for(contains("[data-key=input] .rows", "shard 4"))
+        lines = await tab.evaluate(
+            "[...document.querySelectorAll('[data-key=input] path')]"
+            ".map((each) => each.dataset.from.slice(-1) + each.dataset.to.slice(-1)).sort().join(' ')"
+        )
+        assert lines == "02 03 24 34"
+        boxes = await tab.evaluate(
+            "Object.fromEntries([...document.querySelectorAll('[data-key=input] .shard')].map((each) => "
+            "[each.textContent, [each.offsetLeft, each.offsetTop, each.offsetHeight]]))"
+        )
+        assert boxes["0"][0] < boxes["2"][0] == boxes["3"][0] < boxes["4"][0], "a generation after the other"
+        assert boxes["2"][1] < boxes["3"][1] < boxes["1"][1], "in the order of the hash keys"
+        assert abs(boxes["2"][2] * 2 - boxes["0"][2]) <= 3, "halves of what was split"
+
+        reading = kinesis(sandbox)
+        shard = "shardId-000000000001"
+        begun = reading.get_shard_iterator(
+            StreamName="input", ShardId=shard, ShardIteratorType="TRIM_HORIZON"
+        )
+        reading.get_records(ShardIterator=begun["ShardIterator"], Limit=3)
+        unread = client.stream("input").shards[1].records - 3
+        await tab.wait_for(
+            contains(f"[data-key=input] [data-key='{shard}'] .reader.behind", f"{unread} behind")
+        )
+        assert await tab.evaluate(contains(f"[data-key='{shard}'] .reader", "trainee"))
+
+        client.add_fault(NewFault("duplicate", name="twice", toxicity=1))
+        await tab.wait_for(contains("#faults [data-key=twice]", "duplicate"))
+        await tab.evaluate(
+            "window.lit = []; new MutationObserver((all) => all.forEach(({target}) => "
+            "target.matches('.struck') && lit.push(target.closest('[data-key]').dataset.key)))"
+            ".observe(document.body, {subtree: true, attributeFilter: ['class']})"
+        )
+        put(sandbox, 1)
+        await tab.wait_for("lit.includes('twice') && lit.includes('input')")
+        await tab.wait_for("!document.querySelector('.struck')")
+        assert await tab.evaluate("!lit.includes('output')")
+
+        refused = {"messageHeader": {"messageId": "0b1e4a5c-9", "errorCode": "GENERR004"}}
+        put(sandbox, 1, "invalid", json.dumps(refused).encode())
+        await tab.wait_for(contains("#error .line", "GENERR004, A message header is invalid"))
+        hostile = "<img src=x onerror=window.broken=1><script>window.broken=1</script>"
+        sandbox.components.events.emit(
+            "client.finding", rule="r", harm="loses", client=hostile, stream="input", shard=None,
+            said=f"{hostile} reads no child", advice="Follow the children.", evidence={}, faults=(),
+        )  # fmt: skip
+        await tab.wait_for(contains("#findings", f"{hostile} reads no child"))
+        await tab.wait_for(contains("#told", "reads no child"))
+        assert await tab.evaluate("window.broken === undefined && !document.querySelector('img')")
+
+        client.reset()
+        await tab.wait_for(
+            "!document.querySelector('#faults li') && !document.querySelector('#error .line').textContent"
+        )
+        assert tab.said == [], "nothing was refused by the content security policy, no error in the console"
+
+
+async def test_every_word_can_be_read_from_the_back(browser: str, sandbox: Embedded, client: Client) -> None:
+    """A contrast of 7 to 1 in both themes, also when a fault strikes; nothing is wider than the screen."""
+    client.add_fault(NewFault("duplicate", name="twice", toxicity=1))
+    put(sandbox, 5)
+    client.reshard("input", Reshard("split", "0"))
+    put(sandbox, 1, "error")
+    async with open_tab(browser) as tab:
+        await watch(tab, sandbox)
+        await tab.evaluate(
+            "for (const each of document.querySelectorAll('.fault, .title')) each.classList.add('struck')"
+        )
+        for theme in ("dark", "light"):
+            await tab.evaluate(f"document.documentElement.dataset.theme = '{theme}'")
+            contrasts = await tab.evaluate(CONTRASTS)
+            assert len(contrasts) > 30
+            assert [each for each in contrasts if each[0] < 7] == [], theme
+        assert await tab.evaluate(UNNAMED) == []
+        assert await tab.evaluate("parseFloat(getComputedStyle(document.body).fontSize)") >= 20
+        for width in (1920, 1024, 400):
+            await tab.ask(
+                "Emulation.setDeviceMetricsOverride",
+                width=width,
+                height=800,
+                deviceScaleFactor=1,
+                mobile=False,
+            )
+            assert await tab.evaluate("document.documentElement.scrollWidth <= innerWidth"), width
+
+
+async def test_it_works_by_keyboard(browser: str, sandbox: Embedded) -> None:
+    """Each key of the list does what the list says; what is set stays for the next visit."""
+    put(sandbox, 1)
+    async with open_tab(browser) as tab:
+        await watch(tab, sandbox)
+        for key, section in {
+            "s": "streams",
+            "e": "error",
+            "f": "faults",
+            "d": "findings",
+            "n": "news",
+        }.items():
+            await tab.press(key)
+            assert await tab.evaluate("document.activeElement.id") == section
+        await tab.press("1")
+        assert await tab.evaluate("document.activeElement.dataset.key") == "input"
+        shown = "[...document.querySelectorAll('.stream')].filter((each) => each.checkVisibility()).length"
+        await tab.press("o")
+        assert await tab.evaluate(shown) == 1
+        await tab.press("o")
+        assert await tab.evaluate(shown) == 5
+        await tab.press("h")
+        assert await tab.evaluate(text("#state")) == "held"
+        put(sandbox, 7)
+        await tab.wait_for("view.picture.streams[0].put === 8")
+        assert await tab.evaluate(contains("[data-key=input] .figures", "1 record"))
+        await tab.press("h")
+        assert await tab.evaluate(contains("[data-key=input] .figures", "8 records"))
+        dark = "matchMedia('(prefers-color-scheme: dark)').matches"
+        themes = ["light", "dark"] if await tab.evaluate(dark) else ["dark", "light"]
+        for theme in [*themes, themes[0]]:
+            await tab.press("t")
+            assert await tab.evaluate("document.documentElement.dataset.theme") == theme
+        before = await tab.evaluate("parseFloat(getComputedStyle(document.body).fontSize)")
+        await tab.press("+")
+        assert await tab.evaluate("parseFloat(getComputedStyle(document.body).fontSize)") > before
+        await tab.press("?")
+        assert await tab.evaluate("document.querySelector('#keys').open")
+        await tab.evaluate("document.querySelector('#keys').close(); location.reload()")
+        await tab.wait_for(LIVE)
+        assert await tab.evaluate("document.documentElement.dataset.theme") == themes[0]
+        assert await tab.evaluate("parseFloat(getComputedStyle(document.body).fontSize)") > before
+        await tab.evaluate("localStorage.clear()")
+
+
+async def test_it_says_that_the_sandbox_is_gone_and_goes_on_when_it_is_back(browser: str) -> None:
+    """What was last seen stays; a sandbox that starts again at the same address is shown at once."""
+    with ExitStack() as stack:
+        first = stack.enter_context(embedded(Settings(aws_port=0, control_port=0, data_dir=None)))
+        port = int(first.control.rpartition(":")[2])
+        async with open_tab(browser) as tab:
+            put(first, 3)
+            await watch(tab, first)
+            stack.close()
+            await tab.wait_for(contains("#state", "no answer since"))
+            assert await tab.evaluate(contains("[data-key=input] .figures", "3 records"))
+            with embedded(Settings(aws_port=0, control_port=port, data_dir=None)):
+                await tab.wait_for(LIVE)
+                await tab.wait_for(contains("[data-key=input] .figures", "empty"))
+
+
+@contextmanager
+def _other_site(page: str) -> Iterator[str]:
+    """A web site of its own with one page."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(200)
+            self.send_header("content-type", "text/html")
+            self.end_headers()
+            self.wfile.write(page.encode())
+
+        def log_message(self, *_: object) -> None: ...
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        yield f"http://localhost:{server.server_address[1]}/"
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+async def test_with_a_token_the_printed_address_opens_it_and_no_other_page_does(browser: str) -> None:
+    """The token is not in the address bar afterwards; a page elsewhere can neither frame nor read it."""
+    settings = Settings(aws_port=0, control_port=0, data_dir=None, token="not-to-be-guessed")
+    with embedded(settings) as sandbox:
+        async with open_tab(browser) as tab:
+            await tab.go_to(f"{sandbox.control}/")
+            assert "sandbox watch" in await tab.evaluate("document.body.innerText")
+            await tab.go_to(f"{sandbox.control}/?token=not-to-be-guessed")
+            await tab.wait_for(LIVE)
+            assert await tab.evaluate("location.href") == f"{sandbox.control}/"
+            assert await tab.evaluate("document.cookie") == ""
+            status = "fetch('/reset', {method: 'POST'}).then((answer) => answer.status)"
+            assert await tab.evaluate(status) == 401
+            with _other_site(f"<iframe src='{sandbox.control}/'></iframe>") as elsewhere:
+                await tab.go_to(elsewhere)
+                asked = f"fetch('{sandbox.control}/picture', {{credentials: 'include'}})"
+                read = f"{asked}.then(() => 'read', () => 'failed')"
+                assert await tab.evaluate(read) == "failed"
+                refused = [e for e in sandbox.components.events.since() if e.kind == "request.refused"]
+                assert refused
+
+
+async def test_a_picture_of_it(browser: str, sandbox: Embedded, client: Client, tmp_path: Path) -> None:
+    """What Chromium draws differs when a shard is split: the lanes are drawn, and are not only there."""
+    async with open_tab(browser) as tab:
+        put(sandbox, 1)
+        await watch(tab, sandbox)
+        before = await tab.picture()
+        client.reshard("input", Reshard("split", "0"))
+        await tab.wait_for(contains("[data-key=input] .rows", "shard 3"))
+        after = await tab.picture()
+        (tmp_path / "watch.png").write_bytes(after)
+        assert after != before
+        assert len(after) > 40_000
