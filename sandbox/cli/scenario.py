@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -12,6 +13,8 @@ from sandbox.cli.exit_codes import CommandFailedError, Exit
 from sandbox.cli.printing import json_option, print_json, print_table
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from emulator.faults.fault import Kind
     from sandbox.scenarios.outcome import Run
     from sandbox.scenarios.scenario import Scenario
@@ -93,7 +96,7 @@ def _reports(_ctx: click.Context, _parameter: click.Parameter, value: str) -> fr
     "--pace",
     type=click.FloatRange(min=0, min_open=True),
     metavar="N",
-    help="Play N seconds of the scenario a second, to watch it.  [default: as fast as it goes]",
+    help="Play N seconds of the scenario a second, and say where to watch it.  [default: as fast as it goes]",
 )
 @json_option
 def run(
@@ -199,16 +202,29 @@ def _play_all(
     wanted = frozenset(Report(name) for name in reports)
     done: list[Run] = []
     talk = Console(stderr=True)
-    show = (
-        ViewerOptions(pace, lambda url: talk.print(f"to watch: sandbox tui --control {url}"))
-        if pace
-        else AT_ONCE
-    )
     with talk.status(f"seed {seed}") as status:
         for name, each in chosen:
             status.update(f"{name} (seed {seed})")
+            show = ViewerOptions(pace, partial(_tell_what_to_watch, talk, each, kind)) if pace else AT_ONCE
             done.append(run_scenario(each, name, seed=seed, kind=kind, reports=wanted, runs=runs, show=show))
     return done
+
+
+def _tell_what_to_watch(talk: Console, scenario: Scenario, kind: Kind, control: str) -> None:
+    """Say where a scenario that plays now can be watched, and what to look at there."""
+    from sandbox.cli.watch import watch_address
+
+    # Messages in a broker's queues are in no stream.
+    lanes = "" if kind.value == "rabbitmq" else "the shards of input, how far the receiver is in each, and "
+    faults = ", ".join(fault.name or fault.type for fault in scenario.faults)
+    lines = (
+        f"to watch: {watch_address(control, None)} in a browser, or: sandbox tui --control {control}",
+        f"what happens: {scenario.teach.happens}",
+        f"look at: {lanes}the figures from wanted sent to processed",
+        f"faults that strike: {faults}" if faults else "faults that strike: none",
+    )
+    for line in lines:
+        talk.print(line, markup=False, highlight=False, soft_wrap=True)
 
 
 _COLOURS = {"pass": "green", "fail": "bold red", "inconclusive": "yellow"}

@@ -44,7 +44,7 @@ class ScenarioBackend:
     """A running emulator: its components and the function that opens its channels.
 
     ``wait`` is the real time in seconds that a read waits for messages. ``control`` is the URL of the control
-    API, None where there is none.
+    API; it is None where nobody watches and the channels need no ports.
     """
 
     components: Components
@@ -54,12 +54,19 @@ class ScenarioBackend:
 
 
 class _Setting(Protocol):
-    def __call__(self, settings: Settings, clock: Clock, stack: ExitStack) -> ScenarioBackend: ...
+    def __call__(
+        self, settings: Settings, clock: Clock, stack: ExitStack, *, watched: bool
+    ) -> ScenarioBackend: ...
 
 
 @contextmanager
-def open_backend(scenario: Scenario, seed: int, kind: Kind, clock: Clock) -> Iterator[ScenarioBackend]:
-    """Start an emulator for a scenario for the time of the context. Raises ``NotHereError``."""
+def open_backend(
+    scenario: Scenario, seed: int, kind: Kind, clock: Clock, *, watched: bool = False
+) -> Iterator[ScenarioBackend]:
+    """Start an emulator for a scenario for the time of the context. Raises ``NotHereError``.
+
+    ``watched``: it has a control API whatever the kind of its channels.
+    """
     streams = scenario.streams
     topology = Topology(
         {INPUT: streams.input, "error": streams.error, "invalid": streams.invalid},
@@ -73,13 +80,23 @@ def open_backend(scenario: Scenario, seed: int, kind: Kind, clock: Clock) -> Ite
             "messages are claimed from queues that are views on streams, which RabbitMQ has none of"
         )
     with ExitStack() as stack:
-        found = _SETTINGS[kind](settings, clock, stack)
+        found = _SETTINGS[kind](settings, clock, stack, watched=watched)
         found.components.fault_engine.note_channel(INPUT, kind)
         yield found
 
 
-def _memory(settings: Settings, clock: Clock, stack: ExitStack) -> ScenarioBackend:
-    components = stack.enter_context(build_components(settings, clock))
+def _start(
+    settings: Settings, clock: Clock, stack: ExitStack, *, watched: bool
+) -> tuple[Components, str | None]:
+    """Start the components, with the URL of their control API where somebody watches."""
+    if watched:
+        running = stack.enter_context(embedded(settings, clock))
+        return running.components, running.control
+    return stack.enter_context(build_components(settings, clock)), None
+
+
+def _memory(settings: Settings, clock: Clock, stack: ExitStack, *, watched: bool) -> ScenarioBackend:
+    components, control = _start(settings, clock, stack, watched=watched)
 
     def channel(name: str, checkpoints: Checkpoints | None) -> Channel:
         return MemoryChannel(
@@ -91,10 +108,10 @@ def _memory(settings: Settings, clock: Clock, stack: ExitStack) -> ScenarioBacke
             scope=components.home,
         )
 
-    return ScenarioBackend(components, channel, 0.0)
+    return ScenarioBackend(components, channel, 0.0, control)
 
 
-def _kinesis(settings: Settings, clock: Clock, stack: ExitStack) -> ScenarioBackend:
+def _kinesis(settings: Settings, clock: Clock, stack: ExitStack, *, watched: bool) -> ScenarioBackend:  # noqa: ARG001 -- it always can be
     running = stack.enter_context(embedded(settings, clock))
     endpoint = Endpoint(running.aws, settings.region, settings.token)
 
@@ -104,15 +121,15 @@ def _kinesis(settings: Settings, clock: Clock, stack: ExitStack) -> ScenarioBack
     return ScenarioBackend(running.components, channel, 0.0, running.control)
 
 
-def _rabbitmq(settings: Settings, clock: Clock, stack: ExitStack) -> ScenarioBackend:
-    components = stack.enter_context(build_components(settings, clock))
+def _rabbitmq(settings: Settings, clock: Clock, stack: ExitStack, *, watched: bool) -> ScenarioBackend:
+    components, control = _start(settings, clock, stack, watched=watched)
     url = stack.enter_context(_installed_broker() or loopback_broker(components.home))
     open_channel = partial(RabbitMQChannel, url, clock=clock, fault_engine=components.fault_engine)
 
     def channel(name: str, _checkpoints: Checkpoints | None) -> Channel:
         return open_channel(name)
 
-    return ScenarioBackend(components, channel, BROKER_SECONDS)
+    return ScenarioBackend(components, channel, BROKER_SECONDS, control)
 
 
 def _installed_broker() -> AbstractContextManager[str] | None:

@@ -41,8 +41,8 @@ _MOST_ROUNDS: Final = 100_000
 class ViewerOptions:
     """Options for people who watch a run.
 
-    ``pace`` is the scenario's seconds per real second, None for no delay. ``watch`` is called with the URL of
-    the control API, if the channel's kind has one.
+    ``pace`` is the scenario's seconds per real second, None for no delay. ``watch`` is then called with the
+    URL of the control API.
     """
 
     pace: float | None = None
@@ -78,8 +78,8 @@ def play(
     clock = DrivenClock(START, show.pace)
     messages = tuple(make_messages(scenario.workload, seed, START))
     try:
-        with open_backend(scenario, seed, kind, clock) as backend:
-            if backend.control:
+        with open_backend(scenario, seed, kind, clock, watched=show.pace is not None) as backend:
+            if show.pace is not None and backend.control:
                 show.watch(backend.control)
             with _environment(scenario, folder, seed, backend, clock) as environment:
                 for fault in scenario.faults:

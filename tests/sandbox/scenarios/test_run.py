@@ -93,16 +93,23 @@ def test_the_last_run_can_be_found(tmp_path: Path, capfd: pytest.CaptureFixture[
     assert (code, again["seed"], again["same"]) == (0, 2, True)
 
 
-def test_a_run_can_be_watched_in_its_own_time(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    """With --pace the scenario's time goes by, its control API answers, and the same comes of it."""
+@pytest.mark.parametrize("channel", ["memory", "kinesis", "rabbitmq"])
+def test_a_run_can_be_watched_in_its_own_time(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], channel: str
+) -> None:
+    """With --pace the scenario's time goes by, it says where and what to watch, and the same comes of it."""
     path = tmp_path / "small.yaml"
     path.write_text(SMALL)
-    arguments = ["scenario", "run", str(path), "--seed", "7", "--channel", "kinesis", "--json"]
+    arguments = ["scenario", "run", str(path), "--seed", "7", "--channel", channel, "--json"]
     began = stopwatch()
     assert main([*arguments, "--pace", "500", "--runs", str(tmp_path)]) == 0
     paced = stopwatch() - began
     watched = capfd.readouterr()
-    assert re.search(r"to watch: sandbox tui --control http://127\.0\.0\.1:\d+", watched.err)
+    where = r"to watch: (http://127\.0\.0\.1:\d+)/ in a browser, or: sandbox tui --control \1\n"
+    assert re.search(where, watched.err)
+    assert "what happens: a\n" in watched.err
+    assert ("look at: the shards of input" in watched.err) == (channel != "rabbitmq")
+    assert "faults that strike: twice\n" in watched.err
     _, at_once = answer(capfd, *arguments, "--runs", str(tmp_path))
     slow, fast = json.loads(watched.out)["scenarios"][0], at_once["scenarios"][0]
     assert slow["facts"] == fast["facts"]
