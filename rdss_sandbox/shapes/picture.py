@@ -43,8 +43,9 @@ class StreamPicture(msgspec.Struct, frozen=True, kw_only=True):
     """A stream: its lanes by hash key, parents before children, and its readers, the slowest first.
 
     ``put`` counts the records that were ever put, ``rate`` those of a real second now. ``aside`` says that it
-    is the audit log or a queue of refused messages. Of many shards and readers some are left out: closed
-    shards first, and readers that are not far behind.
+    is the audit log or a queue of refused messages. ``readers_known`` is False where an upstream or a broker
+    has the readers. Of many shards and readers some are left out: closed shards first, and readers that are
+    not far behind.
     """
 
     name: str
@@ -55,6 +56,7 @@ class StreamPicture(msgspec.Struct, frozen=True, kw_only=True):
     unread: int | None
     lanes: tuple[ShardLane, ...]
     readers: tuple[ShardReader, ...]
+    readers_known: bool = True
     aside: bool = False
     left_out_shards: int = 0
     left_out_readers: int = 0

@@ -17,13 +17,13 @@ _LIVE_SECONDS: Final = 60.0
 
 
 def draw_stream(
-    label: str, view: StreamView, readers: Iterable[ShardReader], rate: float, *, aside: bool
+    label: str, view: StreamView, readers: Iterable[ShardReader] | None, rate: float, *, aside: bool
 ) -> StreamPicture:
-    """The stream with the lanes and readers that there is room for."""
+    """The stream with the lanes and readers that there is room for. ``readers`` is None where not known."""
     open_shards = [shard for shard in view.shards if shard.open]
     closed = [shard for shard in view.shards if not shard.open]
     chosen = [*closed[-MOST_CLOSED:], *open_shards[:MOST_OPEN]]
-    ranked = sorted(readers, key=lambda reader: (not reader.live, -reader.behind, reader.shard or ""))
+    ranked = sorted(readers or (), key=lambda reader: (not reader.live, -reader.behind, reader.shard or ""))
     unread = [shard.unread for shard in view.shards if shard.unread is not None]
     return StreamPicture(
         name=label,
@@ -34,6 +34,7 @@ def draw_stream(
         unread=sum(unread) if unread else None,
         lanes=tuple(sorted(map(_draw_lane, chosen), key=lambda lane: (lane.start, lane.id))),
         readers=tuple(ranked[:MOST_READERS]),
+        readers_known=readers is not None,
         aside=aside,
         left_out_shards=len(view.shards) - len(chosen),
         left_out_readers=max(0, len(ranked) - MOST_READERS),

@@ -68,7 +68,7 @@ class PictureMaker:
             draw_stream(
                 label,
                 view,
-                readers.get(label, ()),
+                readers.get(label),
                 self._rates.note(label, view),
                 aside=self._stands_aside(label),
             )
@@ -90,17 +90,20 @@ class PictureMaker:
         return label in self._sources.queues or label in self._sources.catalogue.copies
 
     def _group_readers(self, listed: Iterable[ListedStream]) -> dict[str, list[ShardReader]]:
-        """The readers by stream. A scenario's receiver reads beside the AWS port, and is told by events."""
+        """The readers by stream, without the streams whose readers an upstream has.
+
+        A scenario's receiver reads beside the AWS port: events tell how far it is.
+        """
         sources = self._sources
         grouped: defaultdict[str, list[ShardReader]] = defaultdict(list)
         now = sources.clock.time()
-        for reader in sources.readers().readers:
+        found = sources.readers()
+        for reader in found.readers:
             grouped[reader.stream] += draw_readers([reader], now)
-        if self._digest.delivered:
-            for each in listed:
-                if each.label not in grouped:
-                    grouped[each.label] += self._follow_receiver(each)
-        return dict(grouped)
+        for each in listed:
+            if each.label not in grouped and (found.known or self._digest.delivered):
+                grouped[each.label] += self._follow_receiver(each)
+        return grouped
 
     def _follow_receiver(self, listed: ListedStream) -> Iterable[ShardReader]:
         for shard in listed.view.shards:

@@ -99,7 +99,7 @@ function updateStream(section, stream) {
   const late = new Set(stream.readers.filter((reader) => reader.live && reader.behind).map((reader) => reader.shard));
   drawRiver(section.querySelector(".river"), lanes, late);
   reconcile(section.querySelector(".rows"), rows, (lane) => lane.id, buildLane, (row, lane) => {
-    updateLane(row, lane, stream.readers.filter((reader) => reader.shard === lane.id));
+    updateLane(row, lane, stream.readers.filter((reader) => reader.shard === lane.id), stream.readers_known);
   });
   const more = [];
   if (stream.left_out_shards) more.push(`${count(stream.left_out_shards, "shard")} more`);
@@ -205,7 +205,7 @@ function buildLane() {
   return make("li", "lane", make("div", "", make("b"), make("small")), make("div", "readers"));
 }
 
-function updateLane(row, lane, readers) {
+function updateLane(row, lane, readers, known) {
   const share = (part) => (part * 100).toFixed(part * 100 === Math.round(part * 100) ? 0 : 1);
   setText(row.querySelector("b"), `shard ${shardNumber(lane.id)}`);
   const unread = lane.unread && !readers.length ? `, ${numbers.format(lane.unread)} unread` : "";
@@ -214,7 +214,9 @@ function updateLane(row, lane, readers) {
   const live = readers.filter((reader) => reader.live);
   const shown = live.slice(0, MOST_READERS).map((reader, place) => ({ ...reader, key: `reader ${place}` }));
   const others = readers.length - shown.length;
-  const noted = readers.length ? (others ? `${count(others, "reader")} more, ${readers.length - live.length} idle` : "") : "no reader";
+  const idle = readers.length - live.length;
+  let noted = known ? "no reader" : "readers are not known";
+  if (readers.length) noted = others ? `${count(others, "reader")} more, ${idle} idle` : "";
   const items = [...shown, ...(noted ? [{ key: "note", note: noted }] : [])];
   const build = (item) => (item.note ? make("p", "nobody") : buildReader());
   reconcile(row.querySelector(".readers"), items, (item) => item.key, build, (element, item) => {

@@ -131,6 +131,16 @@ def test_a_scenario_is_followed_by_its_events(emulator: Embedded, api: Client) -
     assert (picture.run.delivered, picture.run.processed) == (4, 1)
 
 
+def test_what_came_through_amqp_is_a_stream_whose_readers_are_not_known(
+    emulator: Embedded, api: Client
+) -> None:
+    """Consumers read from the broker; the page does not say that nobody reads."""
+    emulator.components.amqp.record("orders", [(b"x", "k")])
+    shown = stream(api.picture(), "amqp:orders")
+    assert (shown.records, shown.readers_known) == (1, False)
+    assert stream(api.picture(), "input").readers_known
+
+
 def test_what_repeats_other_streams_stands_aside(emulator: Embedded, api: Client) -> None:
     """The streams of an application come first, the audit log and the queues of refused messages last."""
     assert [(each.name, each.aside) for each in api.picture().streams] == [
@@ -150,7 +160,7 @@ def test_more_shards_than_a_page_has_room_for_are_left_out_and_counted() -> None
         for number in range(100)
     ]  # fmt: skip
     view = StreamView("wide", "arn", "ACTIVE", shards, 0, 0, "1")
-    drawn = draw_stream("wide", view, (), 0.0, aside=False)
+    drawn = draw_stream("wide", view, None, 0.0, aside=False)
 
     assert sum(lane.open for lane in drawn.lanes) == MOST_OPEN
     closed = [lane.id for lane in drawn.lanes if not lane.open]
