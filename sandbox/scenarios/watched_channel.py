@@ -14,7 +14,8 @@ from schemas.peek import peek
 class WatchedChannel:
     """Emits ``message.acknowledged``, ``.refused`` and ``.delivered``; calls ``committed`` after each commit.
 
-    The events show what the broker answered and delivered, whatever the client does with it.
+    The events show what the broker answered and delivered, whatever the client does with it. A read that
+    finds nothing is the event ``receiver.read_empty``.
     """
 
     def __init__(self, channel: Channel, events: Events, committed: Callable[[], None]) -> None:
@@ -44,6 +45,8 @@ class WatchedChannel:
 
     def read(self, *, limit: int = 100, wait: float = 0.0) -> list[Delivery]:
         deliveries = self._channel.read(limit=limit, wait=wait)
+        if not deliveries:
+            self._events.emit("receiver.read_empty", channel=self.name)
         for each in deliveries:
             place = {"shard": each.shard, "sequence_number": each.sequence_number}
             self._events.emit("message.delivered", **self._event_fields(each.data), **place)

@@ -40,6 +40,20 @@ def test_a_run_of_ours_is_read_whole(tmp_path: Path) -> None:
     assert all(sentence(event) for event in read.events)
 
 
+def test_a_sentence_says_why(tmp_path: Path) -> None:
+    """What the broker refused is told with its code; claims and empty reads are told in words."""
+    throttled = run_scenario(find_scenario("throttled-producer"), "x", seed=7, runs=tmp_path).events
+    refused = [sentence(event) for event in throttled if event.kind == "message.refused"]
+    assert all(said.endswith("ProvisionedThroughputExceededException") for said in refused)
+    assert "the receiver reads and finds nothing" in map(sentence, throttled)
+    claimed = [
+        sentence(event)
+        for event in run_scenario(find_scenario("claim-expires"), "x", seed=7, runs=tmp_path).events
+    ]
+    assert "worker-2 claims 5 messages for 60 s" in claimed
+    assert "the claim of worker-2 expires with 3 messages in it" in claimed
+
+
 def test_a_run_without_a_summary_has_its_folders_name(tmp_path: Path) -> None:
     """Events alone are enough to look through them."""
     read = read_recording(write(tmp_path / "2026-01-01T00-00-00Z", events()))

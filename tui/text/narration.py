@@ -31,8 +31,11 @@ def sentence(event: Event) -> str:
 
 def name_of(fields: _Fields) -> str:
     """The short name of a message: the first part of its messageId, and its position in a sequence."""
+    name = str(fields.get("message_id", "?"))
+    if name.startswith("unreadable"):
+        return "an unreadable message"
     part = f" part {fields['position']}" if "position" in fields else ""
-    return f"{str(fields.get('message_id', '?'))[:8]}{part}"
+    return f"{name[:8]}{part}"
 
 
 def _offered(fields: _Fields) -> str:
@@ -44,7 +47,7 @@ def _acknowledged(fields: _Fields) -> str:
 
 
 def _refused(fields: _Fields) -> str:
-    return f"the broker did not take {name_of(fields)}: {fields.get('why', 'it did not say why')}"
+    return f"the broker did not take {name_of(fields)}: {fields.get('code') or 'it did not say why'}"
 
 
 def _delivered(fields: _Fields) -> str:
@@ -81,6 +84,27 @@ def _created(fields: _Fields) -> str:
     return f"the stream {fields.get('stream')} was made with {shards} shard{'' if shards == 1 else 's'}"
 
 
+def _claimed(fields: _Fields) -> str:
+    return f"{fields.get('client')} claims {_messages(fields)} for {fields.get('ttl')} s"
+
+
+def _claim_expired(fields: _Fields) -> str:
+    return f"the claim of {fields.get('client')} expires with {_messages(fields)} in it"
+
+
+def _messages(fields: _Fields) -> str:
+    number = len(fields.get("messages", ()))
+    return f"{number} message{'' if number == 1 else 's'}"
+
+
+def _delete_refused(fields: _Fields) -> str:
+    return f"{fields.get('worker')} may not delete {str(fields.get('message'))[:8]}: {fields.get('why')}"
+
+
+def _claim_lost(fields: _Fields) -> str:
+    return f"{fields.get('worker')} leaves {str(fields.get('message'))[:8]}, whose claim it holds no more"
+
+
 def _place(fields: _Fields) -> str:
     shard = f", shard {figures.shard(str(fields['shard']))}" if fields.get("shard") else ""
     return f"{fields.get('channel', 'the channel')}{shard}"
@@ -97,6 +121,11 @@ _SENTENCES: dict[str, Callable[[_Fields], str]] = {
     "stream.created": _created,
     "fault.injected": _injected,
     "fault.added": _added,
+    "queue.claimed": _claimed,
+    "queue.claim_expired": _claim_expired,
+    "delete.refused": _delete_refused,
+    "claim.lost": _claim_lost,
+    "receiver.read_empty": lambda _: "the receiver reads and finds nothing",
     "receiver.started": lambda _: "the receiving process starts",
     "receiver.crashed": lambda fields: f"the receiving process is killed ({fields.get('target')})",
     "receiver.failed": lambda fields: f"the receiving process ends: {fields.get('why')}",
