@@ -15,6 +15,8 @@ from schemas.envelope import MAX_MESSAGE_BYTES
 from schemas.validation import judge
 
 Facts = dict[str, float]
+Culprits = dict[str, frozenset[str]]
+"""The messageIds behind each fact of the contract."""
 
 MEANINGS: Final = {
     "offered": "messages that the application wanted sent",
@@ -97,6 +99,34 @@ def _outcomes(played: Played, by_kind: dict[str, list[Event]], delivered: list[E
         "misjudged": len(times.keys() - wanted.keys()) + (rejected - expected).total(),
         "rejected": rejected.total(),
         **{f"rejected.{code}": count for code, count in sorted(rejected.items())},
+    }
+
+
+def find_culprits(played: Played) -> Culprits:
+    """Find the messages that are lost, processed twice, altered or misjudged."""
+    by_kind: dict[str, list[Event]] = defaultdict(list)
+    for event in played.events:
+        by_kind[event.kind].append(event)
+    delivered = [event for event in by_kind["message.delivered"] if event.fields["channel"] == INPUT]
+    codes = _expected_codes(played, by_kind["fault.injected"], delivered)
+    wanted = {
+        identity(each.data): body_digest(each.data) for each in played.offered if codes[id(each)] is None
+    }
+    bad = {identity(each.data): code for each in played.offered if (code := codes[id(each)]) is not None}
+    bodies = {event.fields["message_id"]: event.fields["body"] for event in by_kind["message.processed"]}
+    rejected = {
+        event.fields["message_id"]: str(event.fields["code"]) for event in by_kind["message.rejected"]
+    }
+    # The names of unreadable messages change when they are decorated: their codes are counted.
+    missing = Counter(bad.values()) - Counter(rejected.values())
+    times = Counter(event.fields["message_id"] for event in by_kind["message.processed"])
+    return {
+        "lost": frozenset(wanted.keys() - times.keys())
+        | {name for name, code in bad.items() if missing[code] and rejected.get(name) != code},
+        "twice": frozenset(name for name, count in times.items() if count > 1),
+        "altered": frozenset(name for name in bodies.keys() & wanted.keys() if bodies[name] != wanted[name]),
+        "misjudged": frozenset(times.keys() - wanted.keys())
+        | {name for name, code in rejected.items() if name in wanted or bad.get(name, code) != code},
     }
 
 

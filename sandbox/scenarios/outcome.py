@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,7 @@ import msgspec
 
 from emulator.faults.fault import Kind
 from rdss_sandbox.shapes.events import Event
+from sandbox.scenarios.facts import Culprits
 from sandbox.scenarios.judgement import Judgement
 from sandbox.scenarios.scenario import Scenario
 
@@ -26,7 +27,10 @@ class Report(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """A finished run. ``source`` is the scenario's name in the library, or its file."""
+    """A finished run. ``source`` is the scenario's name in the library, or its file.
+
+    ``culprits`` are the messageIds behind the facts of the contract.
+    """
 
     scenario: Scenario
     source: str
@@ -35,6 +39,7 @@ class Run:
     judgement: Judgement
     events: tuple[Event, ...]
     folder: Path
+    culprits: Culprits = field(default_factory=dict)
 
     @property
     def command(self) -> str:

@@ -13,13 +13,14 @@ from emulator.faults.fault import Kind
 from rdss_sandbox.shapes.events import Event
 from sandbox.judging.runs import RUNS, new_folder, point_latest
 from sandbox.judging.verdict import Verdict
-from sandbox.scenarios.facts import compute_facts
+from sandbox.scenarios.facts import Culprits, compute_facts, find_culprits
 from sandbox.scenarios.judgement import judge_facts, unplayable
 from sandbox.scenarios.junit import junit
 from sandbox.scenarios.outcome import Report, Run
 from sandbox.scenarios.play import AT_ONCE, UnplayableError, ViewerOptions, play
 from sandbox.scenarios.run_report import page
 from sandbox.scenarios.scenario import Scenario, ScenarioError
+from sandbox.scenarios.scenario_client import Client
 
 SUMMARY: Final = "summary.json"
 
@@ -32,20 +33,26 @@ def run_scenario(
     kind: Kind = Kind.MEMORY,
     reports: frozenset[Report] = frozenset(Report),
     runs: Path = RUNS,
+    client: Client | None = None,
     show: ViewerOptions = AT_ONCE,
 ) -> Run:
-    """Play and judge a scenario, and write summary and reports into a new folder. Raises OSError."""
+    """Play and judge a scenario, and write summary and reports into a new folder. Raises OSError.
+
+    ``client`` is the client under test; the sandbox's own gateway and receiver without one.
+    """
     folder = new_folder(scenario.name, runs)
     events: tuple[Event, ...] = ()
+    culprits: Culprits = {}
     with TemporaryDirectory(prefix="sandbox-scenario-") as clients:
         try:
-            played = play(scenario, Path(clients), seed=seed, kind=kind, show=show)
+            played = play(scenario, Path(clients), seed=seed, kind=kind, client=client, show=show)
         except UnplayableError as error:
             judgement = unplayable(str(error))
         else:
             events = played.events
             judgement = judge_facts(scenario, compute_facts(played))
-    run = Run(scenario, source, seed, kind, judgement, events, folder)
+            culprits = find_culprits(played)
+    run = Run(scenario, source, seed, kind, judgement, events, folder, culprits)
     _write_reports(run, reports)
     return run
 
