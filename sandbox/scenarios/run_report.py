@@ -12,7 +12,10 @@ from sandbox.judging.verdict import Verdict, VerdictLine
 from sandbox.scenarios.facts import CONTRACT, MEANINGS
 from sandbox.scenarios.outcome import Run
 from sandbox.scenarios.play import START
-from sandbox.scenarios.timeline_drawing import draw, timeline
+from sandbox.scenarios.replay.first_failure import FirstFailure, find_first_failure
+from sandbox.scenarios.replay.replay_section import replay_section, script, script_policy, style
+from sandbox.scenarios.replay.steps import fold_events
+from sandbox.scenarios.timeline_drawing import Timeline, draw, timeline
 
 _MARKS: Final = {True: "holds", False: "fails", None: "not shown"}
 _SAID: Final = {
@@ -21,19 +24,35 @@ _SAID: Final = {
     Verdict.INCONCLUSIVE: "Something that should be shown did not happen.",
 }
 _MOST_MESSAGES: Final = 500
-_POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'"
+_WIDE: Final = '<div class=wide tabindex="0" role="region" aria-label="{}">'
+_POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 
 
 def page(run: Run) -> str:
     """The whole HTML document."""
-    style = (files("sandbox.scenarios") / "report.css").read_text(encoding="utf-8")
-    body = "\n".join((_head(run), _teaching(run), _timeline(run), _claims(run), _facts(run), _messages(run)))
+    found = timeline(steps := fold_events(run.events))
+    lit = find_first_failure(steps, run.judgement.lines, run.culprits)
+    played = replay_section(run, found, lit) if steps else ""
+    plays = f"<script>{script()}</script>\n" if steps else ""
+    policy = f"{_POLICY}; script-src {script_policy(script())}" if steps else _POLICY
+    report = (files("sandbox.scenarios") / "report.css").read_text(encoding="utf-8")
+    body = "\n".join(
+        (
+            _head(run),
+            played,
+            _timeline(run, found, lit),
+            _teaching(run),
+            _claims(run),
+            _facts(run),
+            _messages(found),
+        )
+    )
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>{escape(run.scenario.name)}: {run.judgement.verdict}</title>\n<style>\n{style}</style>\n"
-        f"</head>\n<body>\n{body}\n</body>\n</html>\n"
+        f"<title>{escape(run.scenario.name)}: {run.judgement.verdict}</title>\n"
+        f"<style>\n{report}{style()}</style>\n</head>\n<body>\n<main>\n{body}\n</main>\n{plays}</body>\n</html>\n"
     )
 
 
@@ -56,11 +75,10 @@ def _teaching(run: Run) -> str:
     return f"<section class=teach>{parts}</section>"
 
 
-def _timeline(run: Run) -> str:
-    if not run.events:
+def _timeline(run: Run, found: Timeline, lit: FirstFailure | None) -> str:
+    if not found.steps:
         return ""
-    found = timeline(run.events)
-    drawing = draw(found)
+    drawing = draw(found, lit)
     legend = "".join(
         f'<li><svg width="14" height="14"><circle class="dot {style}" cx="7" cy="7" r="4.5"/></svg>'
         f"{text}</li>"
@@ -68,9 +86,11 @@ def _timeline(run: Run) -> str:
     )
     return (
         "<section><h2>Timeline</h2><p class=hint>Each line is a message on its way, from left to right as it "
-        "happened; dotted lines are where the clock went on. Point at a dot to see what it is.</p>"
+        "happened; dotted lines are where nothing happened for a while. Point at a dot to see what it is; "
+        "click to go there.</p>"
         f"<ul class=legend>{legend}</ul><div class=chart>{drawing.names}"
-        f'<div class=scroll tabindex="0">{drawing.picture}</div></div></section>'
+        f'<div class=scroll id=timeline-scroll tabindex="0" role="region" '
+        f'aria-label="the timeline">{drawing.picture}</div></div></section>'
     )
 
 
@@ -106,8 +126,9 @@ def _claims(run: Run) -> str:
         return ""
     rows = "".join(_claim(line) for line in run.judgement.lines)
     return (
-        "<section><h2>Verdict</h2><table><thead><tr><th>fact<th class=n>observed<th class=n>must be<th>"
-        f"<th>meaning</thead><tbody>{rows}</tbody></table></section>"
+        f"<section><h2>Verdict</h2>{_WIDE.format('the verdict')}<table><thead><tr><th>fact"
+        f"<th class=n>observed<th class=n>must be<th>verdict<th>meaning</thead><tbody>{rows}</tbody></table>"
+        "</div></section>"
     )
 
 
@@ -129,20 +150,27 @@ def _facts(run: Run) -> str:
         f"<tr><td><code>{escape(fact)}</code><td class=n>{value:,.10g}<td>{_meaning(fact)}"
         for fact, value in run.judgement.facts.items()
     )
-    return f"<section><details><summary>All facts</summary><table>{rows}</table></details></section>"
+    return (
+        f"<section><details><summary>All facts</summary>{_WIDE.format('all facts')}<table>{rows}</table>"
+        "</div></details></section>"
+    )
 
 
-def _messages(run: Run) -> str:
-    """The events of each message, in order, as a table."""
+def _messages(found: Timeline) -> str:
+    """The steps of each message, in order, as a table; parts of a sequence are with their whole message."""
     said: dict[str, list[str]] = {}
-    for event in run.events:
-        name = event.fields.get("message_id")
-        if name and event.fields.get("channel", "input") == "input":
-            what = event.kind if event.kind != "fault.injected" else f"fault {event.fields['fault']}"
-            said.setdefault(name, []).append(f"+{event.time - START:.3f} s {what.removeprefix('message.')}")
+    for step in found.steps:
+        if step.message:
+            struck = step.kind == "fault.injected"
+            what = f"fault {step.place}" if struck else step.kind.removeprefix("message.")
+            said.setdefault(step.message, []).append(f"+{step.at:.3f} s {what}")
     rows = "".join(
-        f"<tr><td><code>{escape(name)}</code><td>{escape(' → '.join(steps))}"
+        f'<tr><td><button type="button" class=life data-message="{escape(name)}">{escape(name)}</button>'
+        f"<td>{escape(' → '.join(steps))}"
         for name, steps in list(said.items())[:_MOST_MESSAGES]
     )
     left = f"<p>and {len(said) - _MOST_MESSAGES:,} more</p>" if len(said) > _MOST_MESSAGES else ""
-    return f"<section><details><summary>All messages</summary><table>{rows}</table>{left}</details></section>"
+    return (
+        f"<section><details><summary>All messages</summary>{_WIDE.format('all messages')}<table>{rows}"
+        f"</table></div>{left}</details></section>"
+    )

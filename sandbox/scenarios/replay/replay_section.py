@@ -1,0 +1,94 @@
+"""The section of a run's page that plays the run, with its script, style and data."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from collections.abc import Sequence
+from hashlib import sha256
+from html import escape
+from importlib.resources import files
+from typing import Final
+
+import msgspec
+
+from sandbox.scenarios.outcome import Run
+from sandbox.scenarios.replay.first_failure import FirstFailure
+from sandbox.scenarios.replay.replay_data import build_replay_data
+from sandbox.scenarios.replay.steps import Step
+from sandbox.scenarios.timeline_drawing import Timeline
+
+_MOST_EFFECTS: Final = 5
+_SPEEDS: Final = (1, 4, 16, 64, 256)
+
+
+def script() -> str:
+    """The script of the page, without anything of a run in it."""
+    return (files("sandbox.scenarios.replay") / "replay.js").read_text(encoding="utf-8")
+
+
+def style() -> str:
+    return (files("sandbox.scenarios.replay") / "replay.css").read_text(encoding="utf-8")
+
+
+def script_policy(text: str) -> str:
+    """The source expression of a Content-Security-Policy that lets exactly this inline script run."""
+    return f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'"
+
+
+def replay_section(run: Run, found: Timeline, lit: FirstFailure | None) -> str:
+    """The section, with the run's data; the page puts the script at its end."""
+    # A text in the data cannot end the element, whatever a message is called.
+    data = msgspec.json.encode(build_replay_data(run, found, lit)).replace(b"<", b"\\u003c").decode()
+    speeds = "".join(
+        f'<option value="{each}">{each} step{"s" if each > 1 else ""} a second</option>' for each in _SPEEDS
+    )
+    return (
+        '<section id="replay" aria-labelledby="replay-title"><h2 id="replay-title">Replay</h2>'
+        '<div class="stage"><canvas id="stage" role="img" tabindex="0" aria-label="the run as a picture" '
+        'aria-describedby="replay-keys"></canvas></div>'
+        '<div class="controls" role="group" aria-label="playing">'
+        '<button type="button" id="first">First trouble</button>'
+        '<button type="button" id="back">Step back</button>'
+        '<button type="button" id="play">Play</button>'
+        '<button type="button" id="forward">Step forward</button>'
+        f'<label>Speed <select id="speed">{speeds}</select></label></div>'
+        f'<input type="range" id="position" min="0" max="{len(found.steps)}" value="0" step="1" '
+        'aria-label="position in the run">'
+        '<p id="said" role="status" aria-live="polite"></p>'
+        '<div id="life" role="region" aria-label="the life of a message" tabindex="-1" hidden></div>'
+        f"{_first_failure(found.steps, lit)}"
+        '<p class="hint" id="replay-keys">Space plays and holds, the arrow keys step, Home and End go to the '
+        "ends. Click a message to see its life; Enter in the picture shows the life of the message of this "
+        "step.</p>"
+        f'<script type="application/json" id="replay-data">{data}</script>'
+        '<noscript><p class="hint">The replay needs JavaScript. All of it is also in the timeline and in the '
+        "tables below.</p></noscript></section>"
+    )
+
+
+def _first_failure(steps: Sequence[Step], lit: FirstFailure | None) -> str:
+    if lit is None:
+        return '<p id="first-failure">Nothing went wrong in this run.</p>'
+    marked = (
+        [(lit.cause, "cause")] if lit.cause == lit.wrong else [(lit.cause, "cause"), (lit.wrong, "wrong")]
+    )
+    marked += [(index, "effect") for index in lit.effects[:_MOST_EFFECTS]]
+    # The cause stands first, also where it is told after its effect.
+    rows = "".join(_row(index, mark, steps[index]) for index, mark in [marked[0], *sorted(marked[1:])])
+    more = len(lit.effects) - _MOST_EFFECTS
+    left = f"<p class=hint>and {more:,} more effects, all lit in the timeline</p>" if more > 0 else ""
+    fails = f" It makes the verdict fail: {', '.join(lit.fails)}." if lit.fails else ""
+    return (
+        f'<div id="first-failure"><p><strong>What went wrong first.</strong>{escape(fails)}</p>'
+        f"<ol>{rows}</ol>{left}</div>"
+    )
+
+
+def _row(index: int, mark: str, step: Step) -> str:
+    return (
+        f'<li class="{mark}"><span class="tag">{_TAGS[mark]}</span> '
+        f'<button type="button" data-step="{index}">+{step.at:,.3f} s</button> {escape(step.text)}</li>'
+    )
+
+
+_TAGS: Final = {"cause": "cause", "wrong": "went wrong", "effect": "effect"}

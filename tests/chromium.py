@@ -1,0 +1,164 @@
+"""A real, headless Chromium, told what to do over its DevTools protocol: click, press keys, look, measure."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from base64 import b64decode
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+from websockets.sync.client import ClientConnection, connect
+
+from emulator.clock import Clock
+from tests.programs import browser_program
+
+_OPTIONS = (
+    "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync",
+    "--disable-background-networking", "--disable-component-update", "--disable-dev-shm-usage",
+    "--hide-scrollbars", "--remote-debugging-port=0", "about:blank",
+)  # fmt: skip
+_PATIENCE_SECONDS = 60.0
+_KEYS = {" ": "Space", "Enter": "Enter", "Escape": "Escape", "Tab": "Tab"}
+_CODES = {
+    " ": 32,
+    "Enter": 13,
+    "Tab": 9,
+    "End": 35,
+    "Home": 36,
+    "ArrowLeft": 37,
+    "ArrowRight": 39,
+    "Escape": 27,
+}
+
+
+class Tab:
+    """One tab. What a page logs as an error, throws or asks the network for is kept in ``problems``."""
+
+    def __init__(self, connection: ClientConnection) -> None:
+        self._connection = connection
+        self._last = 0
+        self.problems: list[str] = []
+        self.asked: list[str] = []
+        for domain in ("Page", "Runtime", "Network", "Log"):
+            self.call(f"{domain}.enable")
+
+    def call(self, method: str, **params: Any) -> dict[str, Any]:
+        """Call a method of the protocol and return its result."""
+        self._last += 1
+        self._connection.send(json.dumps({"id": self._last, "method": method, "params": params}))
+        while True:
+            message = json.loads(self._connection.recv(timeout=_PATIENCE_SECONDS))
+            if message.get("id") == self._last:
+                assert "error" not in message, message
+                return message["result"]
+            self._note(message.get("method"), message.get("params", {}))
+
+    def _note(self, method: str | None, params: dict[str, Any]) -> None:
+        if method == "Runtime.exceptionThrown":
+            self.problems.append(json.dumps(params["exceptionDetails"])[:800])
+        elif method == "Log.entryAdded" and params["entry"]["level"] == "error":
+            self.problems.append(params["entry"]["text"])
+        elif method == "Network.requestWillBeSent":
+            self.asked.append(params["request"]["url"])
+
+    def open(self, page: str) -> None:
+        """Open a page and wait until it has been painted."""
+        self.call("Page.navigate", url=page)
+        self.wait(f"location.href === {json.dumps(page)} && document.readyState === 'complete'")
+        self.eval("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(1))))")
+
+    def eval(self, expression: str) -> Any:
+        """The value of a JavaScript expression; a promise is awaited."""
+        answer = self.call("Runtime.evaluate", expression=expression, awaitPromise=True, returnByValue=True)
+        assert "exceptionDetails" not in answer, answer
+        return answer["result"].get("value")
+
+    def wait(self, expression: str) -> None:
+        """Wait until a JavaScript expression is true."""
+        clock = Clock()
+        while not self.eval(expression):
+            assert clock.elapsed() < _PATIENCE_SECONDS, f"never: {expression}"
+            clock.wait(0.02)
+
+    def size(self, width: int, height: int, *, touch: bool = False) -> None:
+        """Give the page a window of this size; with ``touch``, that of a phone."""
+        self.call(
+            "Emulation.setDeviceMetricsOverride",
+            width=width,
+            height=height,
+            deviceScaleFactor=1,
+            mobile=touch,
+        )
+        self.call("Emulation.setTouchEmulationEnabled", enabled=touch)
+
+    def prefer(self, **features: str) -> None:
+        """Set what people prefer: ``prefers_reduced_motion="reduce"``."""
+        listed = [{"name": name.replace("_", "-"), "value": value} for name, value in features.items()]
+        self.call("Emulation.setEmulatedMedia", features=listed)
+
+    def key(self, key: str) -> None:
+        """Press and release a key."""
+        named = {"key": key, "code": _KEYS.get(key, key), "windowsVirtualKeyCode": _CODES[key]}
+        text = {" ": " ", "Enter": "\r"}.get(key)
+        self.call("Input.dispatchKeyEvent", type="keyDown", **named, **({"text": text} if text else {}))
+        self.call("Input.dispatchKeyEvent", type="keyUp", **named)
+
+    def click(self, x: float, y: float) -> None:
+        for kind in ("mousePressed", "mouseReleased"):
+            self.call("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", clickCount=1)
+
+    def drag(self, start: tuple[float, float], end: tuple[float, float]) -> None:
+        self.call(
+            "Input.dispatchMouseEvent",
+            type="mousePressed",
+            x=start[0],
+            y=start[1],
+            button="left",
+            clickCount=1,
+        )
+        for part in (0.5, 1.0):
+            x, y = (a + (b - a) * part for a, b in zip(start, end, strict=True))
+            self.call("Input.dispatchMouseEvent", type="mouseMoved", x=x, y=y, button="left", buttons=1)
+        self.call(
+            "Input.dispatchMouseEvent", type="mouseReleased", x=end[0], y=end[1], button="left", clickCount=1
+        )
+
+    def middle(self, selector: str) -> tuple[float, float]:
+        """The middle of an element in the window, after scrolling to it."""
+        x, y = self.eval(f"""(() => {{
+            const element = document.querySelector({json.dumps(selector)});
+            element.scrollIntoView({{block: "center"}});
+            const box = element.getBoundingClientRect();
+            return [box.left + box.width / 2, box.top + box.height / 2];
+        }})()""")
+        return x, y
+
+    def click_on(self, selector: str) -> None:
+        self.click(*self.middle(selector))
+
+    def picture(self, to: Path) -> None:
+        """Write what the window shows as a PNG."""
+        to.write_bytes(b64decode(self.call("Page.captureScreenshot")["data"]))
+
+
+@contextmanager
+def chromium(profile: Path) -> Iterator[Tab]:
+    """A tab of Chromium, for the time of the context."""
+    command = [browser_program(), f"--user-data-dir={profile}", *_OPTIONS]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+        try:
+            clock, told = Clock(), profile / "DevToolsActivePort"
+            while not told.exists() or not told.read_text().strip():
+                assert clock.elapsed() < _PATIENCE_SECONDS, "Chromium does not start"
+                clock.wait(0.05)
+            address = f"http://127.0.0.1:{told.read_text().split()[0]}/json/new?about:blank"
+            target = httpx.put(address, trust_env=False, timeout=_PATIENCE_SECONDS).json()
+            url = target["webSocketDebuggerUrl"]
+            with connect(url, max_size=None, proxy=None, open_timeout=_PATIENCE_SECONDS) as connection:
+                yield Tab(connection)
+        finally:
+            process.kill()
