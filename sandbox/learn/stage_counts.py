@@ -11,7 +11,7 @@ import msgspec
 
 from sandbox.certify.clause import Role
 from sandbox.certify.consumer_clauses.repeats import definite_repeats
-from sandbox.certify.history import History, Life
+from sandbox.certify.history import History, Level, Life
 from sandbox.certify.stages import Stage
 
 _ENDS: Final = {
@@ -50,7 +50,11 @@ def count_stages(
 
 
 def _of_consumer(history: History, *, over: bool) -> tuple[StageCount, ...]:
-    names = list(dict.fromkeys(name for _, name, _ in history.stages))
+    # The run goes on meanwhile: what comes in a stage that begins now is counted next time.
+    stages = tuple(history.stages)
+    if not stages:
+        return ()
+    names = list(dict.fromkeys(name for _, name, _ in stages))
     told = history.times_told()
     queued = {
         (put.stream, entry.message_id)
@@ -61,22 +65,22 @@ def _of_consumer(history: History, *, over: bool) -> tuple[StageCount, ...]:
     }
     sent: dict[str, list[tuple[str, ...]]] = {name: [] for name in names}
     for message in history.sent:
-        sent[_stage_at(history, message.at)].append((message.message_id,))
+        sent[_stage_at(stages, message.at)].append((message.message_id,))
     for older in history.older:
-        sent[_stage_at(history, older.at)].append((older.message_id,))
+        sent[_stage_at(stages, older.at)].append((older.message_id,))
     for sequence in history.sequences:
-        sent[_stage_at(history, sequence.at)].append(sequence.message_ids)
-    twice = Counter(_stage_at(history, each.told.at) for each in definite_repeats(history))
+        sent[_stage_at(stages, sequence.at)].append(sequence.message_ids)
+    twice = Counter(_stage_at(stages, each.told.at) for each in definite_repeats(history))
     for sequence in history.sequences:
         tellings = sum(told[each] for each in sequence.message_ids)
-        twice[_stage_at(history, sequence.at)] += max(0, tellings - 1)
+        twice[_stage_at(stages, sequence.at)] += max(0, tellings - 1)
     found = []
     for name in names:
         processed = sum(any(each in told for each in ids) for ids in sent[name])
-        bad = [each for each in history.bad if _stage_at(history, each.at) == name]
+        bad = [each for each in history.bad if _stage_at(stages, each.at) == name]
         happened = Counter(
-            each.type for each in history.injected if _stage_at(history, each.at) == name
-        ) + Counter(each.action for each in history.reshards if _stage_at(history, each.at) == name)
+            each.type for each in history.injected if _stage_at(stages, each.at) == name
+        ) + Counter(each.action for each in history.reshards if _stage_at(stages, each.at) == name)
         found.append(
             StageCount(
                 name,
@@ -127,8 +131,9 @@ def _of_producer(history: History, planned: Sequence[Stage], *, over: bool) -> t
     return tuple(found)
 
 
-def _stage_at(history: History, at: float) -> str:
-    return next(name for began, name, _ in reversed(history.stages) if began <= at)
+def _stage_at(stages: Sequence[tuple[float, str, Level]], at: float) -> str:
+    """The stage that had begun at a time."""
+    return next(name for began, name, _ in reversed(stages) if began <= at)
 
 
 def _ends(stage: str, lives: Iterable[Life]) -> Counter[str]:

@@ -178,10 +178,61 @@ def test_nothing_passes_because_code_was_deleted(sandbox: Sandbox) -> None:
     assert (ran.code, json.loads(ran.out)["passed"]) == (1, False)
 
 
-def test_lessons_of_ones_own_are_taken_by_the_same_commands(sandbox: Sandbox, tmp_path: Path) -> None:
+def test_lessons_of_ones_own_are_taken_by_the_same_commands(
+    sandbox: Sandbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A folder for each, beside the course; their progress does not mix."""
     shutil.copytree(FIRST.folder, tmp_path / "mine" / "41-our-day")
 
     assert sandbox("learn", "--lessons", "mine", "start", "41").code == 0
     assert Path("learn/41-our-day/client.py").exists()
     assert rows(sandbox)[0]["state"] == "-"
+
+    monkeypatch.setenv("SANDBOX_LESSONS", "mine")
+    assert [(each["lesson"], each["state"]) for each in rows(sandbox)] == [(41, "started")]
+    assert sandbox("learn", "hint").code == 0
+
+
+def test_a_client_in_javascript_needs_node_and_the_sdk(
+    sandbox: Sandbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is placed with what npm needs; what is missing is said before anything runs."""
+    ran = sandbox("learn", "start", "1", "--language", "javascript")
+    assert "npm install --prefix learn" in ran.out
+    assert "broken on purpose" in CLIENT.with_suffix(".js").read_text(encoding="utf-8")
+    package = json.loads(Path("learn/package.json").read_text(encoding="utf-8"))
+    assert (package["type"], list(package["dependencies"])) == ("module", ["@aws-sdk/client-kinesis"])
+
+    without_node = sandbox("learn", "check")
+    assert (without_node.code, "Node.js" in without_node.err) == (3, True)
+
+    node = tmp_path / "bin" / "node"
+    node.parent.mkdir()
+    node.write_text("#!/bin/sh\n", encoding="utf-8")
+    node.chmod(0o755)
+    monkeypatch.setenv("PATH", str(node.parent))
+    without_sdk = sandbox("learn", "check")
+    assert (without_sdk.code, "npm install --prefix learn" in without_sdk.err) == (3, True)
+
+
+def test_a_language_that_a_lesson_does_not_have_is_refused(sandbox: Sandbox) -> None:
+    """The message says which it has; nothing is started."""
+    lesson = next(each for each in read_course() if len(each.languages) == 1)
+
+    ran = sandbox("learn", "start", str(lesson.number), "--language", "javascript")
+
+    assert (ran.code, "it has python" in ran.err) == (2, True)
+    assert not Path("learn").exists()
+
+
+def test_the_page_for_a_browser_follows_each_command(sandbox: Sandbox) -> None:
+    """It has the lesson from its start on, and a hint when that was asked for."""
+    page = Path("learn/index.html")
+    assert str(page) in sandbox("learn", "start", "1").out
+    before = page.read_text(encoding="utf-8")
+
+    sandbox("learn", "hint")
+
+    assert FIRST.title in before
+    assert "Hint 1" not in before
+    assert "Hint 1" in page.read_text(encoding="utf-8")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
 
 from sandbox.certify.clause import Role
@@ -137,3 +139,20 @@ def test_a_producers_file_is_counted_stage_by_stage() -> None:
 def test_before_anything_happened_there_is_nothing_to_count(role: Role) -> None:
     """The screen is drawn from the first moment on."""
     assert all(each.sent == 0 for each in count_stages(role, History("input", 0.0), (QUIET,), over=False))
+
+
+def test_a_run_that_goes_on_while_it_is_counted_is_counted() -> None:
+    """The screen is drawn beside the run, which may enter its next stage at any moment."""
+    found = history()
+
+    class Growing(list[Sent]):
+        """Is read at the moment at which a stage begins, and a message of it is sent."""
+
+        def __iter__(self) -> Iterator[Sent]:
+            found.stages.append((20.0, "split", BRONZE))
+            self.append(Sent("late", "", BRONZE, 21.0))
+            return super().__iter__()
+
+    found.sent = Growing(sent("a", at=1.0))
+
+    assert [each.sent for each in counts(found, over=False).values()] == [1, 1]
