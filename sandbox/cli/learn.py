@@ -3,35 +3,24 @@
 from __future__ import annotations
 
 import signal
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from sandbox.cli.exit_codes import CommandFailedError, Exit
+from sandbox.cli.learn_screen import check_on_screen, print_markdown, print_result
 from sandbox.cli.printing import json_option, print_json, print_table
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
-    from sandbox.certify.certificate import ClauseResult
-    from sandbox.learn.check import CheckResult
     from sandbox.learn.lesson import Language, Lesson
     from sandbox.learn.progress import LessonProgress, Progress
-    from sandbox.learn.stage_counts import StageCount
-
-F = TypeVar("F", bound=Callable[..., Any])
 
 _HERE = Path()
 _LANGUAGES = ("python", "javascript")
-_MOST_SHOWN = 3
-_COLOURS = {"pass": "green", "fail": "bold red", "not exercised": "yellow"}
-_HINTS = 3
-_PIPE_WIDTH = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,7 +163,7 @@ def start(lessons: Path | None, wanted: str | None, language: str | None, as_jso
             {"lesson": lesson.name, "client": str(file), "text": lesson.text, "look_at": lesson.look_at}
         )
         return
-    _print_markdown(f"# {lesson.number}. {lesson.title}\n\n{lesson.text}\n\n## Look at\n\n{lesson.look_at}")
+    print_markdown(f"# {lesson.number}. {lesson.title}\n\n{lesson.text}\n\n## Look at\n\n{lesson.look_at}")
     click.echo(f"\nyour client{', broken on purpose' if placed else ', as you left it'}: {file}")
     if chosen is Language.JAVASCRIPT:
         click.echo("its SDK, once: npm install --prefix learn")
@@ -216,7 +205,7 @@ def check(lessons: Path | None, wanted: str | None, as_json: bool) -> int:
         if as_json:
             result = check_client(lesson, file, found.language)
         else:
-            result = _check_on_screen(lesson, file, found.language)
+            result = check_on_screen(lesson, file, found.language)
     keep_check(result, _HERE)
     found.checks += 1
     if result.passed and found.passed is None:
@@ -225,7 +214,7 @@ def check(lessons: Path | None, wanted: str | None, as_json: bool) -> int:
     if as_json:
         print_json(result)
     else:
-        _print_result(result, lesson, found, last=lesson is course.lessons[-1])
+        print_result(result, lesson, found, last=lesson is course.lessons[-1])
     if result.passed:
         return Exit.PASS
     return Exit.FAIL if result.failed else Exit.INCONCLUSIVE
@@ -240,14 +229,14 @@ def hint(lessons: Path | None, wanted: str | None, as_json: bool) -> None:
     course = _course(lessons)
     lesson = course.pick(wanted)
     found = course.of(lesson)
-    found.hints = min(found.hints + 1, _HINTS)
+    found.hints = min(found.hints + 1, len(lesson.hints))
     course.keep()
     shown = lesson.hints[: found.hints]
     if as_json:
-        print_json({"lesson": lesson.name, "hints": shown, "left": _HINTS - len(shown)})
+        print_json({"lesson": lesson.name, "hints": shown, "left": len(lesson.hints) - len(shown)})
         return
-    _print_markdown("\n\n".join(f"## Hint {number}\n\n{each}" for number, each in enumerate(shown, 1)))
-    if len(shown) == _HINTS:
+    print_markdown("\n\n".join(f"## Hint {number}\n\n{each}" for number, each in enumerate(shown, 1)))
+    if shown == lesson.hints:
         click.echo("\nthat was the last hint; a client that passes: sandbox learn solution")
 
 
@@ -360,99 +349,3 @@ def _ended_by_signals() -> Iterator[None]:
         raise CommandFailedError(str(error), Exit.ENVIRONMENT) from error
     finally:
         signal.signal(signal.SIGTERM, usual)
-
-
-# The screen
-
-
-def _check_on_screen(lesson: Lesson, file: Path, language: Language) -> CheckResult:
-    """Check a client, and show the counts as they grow."""
-    from rich.live import Live
-
-    from sandbox.learn.check import check_client
-
-    console = _console()
-    about = f"{file} in lesson {lesson.number}, {lesson.title}; seed {lesson.front.seed}"
-    console.print(about, markup=False)
-    counted: list[Callable[[], tuple[StageCount, ...]]] = []
-
-    def draw() -> Any:
-        return _table(counted[0]() if counted else (), lesson)
-
-    with Live(get_renderable=draw, console=console, transient=True):
-        return check_client(lesson, file, language, counted.append)
-
-
-def _table(counts: tuple[StageCount, ...], lesson: Lesson) -> Any:
-    from rich.table import Table
-
-    consumer = lesson.front.role == "consumer"
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("stage")
-    for title in ("sent" if consumer else "in the file", "processed" if consumer else "in the stream"):
-        table.add_column(title, justify="right")
-    table.add_column("lost", justify="right")
-    table.add_column("twice", justify="right")
-    bad = any(each.bad for each in counts)
-    if bad:
-        table.add_column("bad, rejected", justify="right")
-    table.add_column("what happened")
-    for each in counts:
-        lost = "..." if each.lost is None else str(each.lost)
-        table.add_row(
-            each.stage,
-            str(each.sent),
-            str(each.processed),
-            f"[bold red]{lost}[/]" if each.lost else lost,
-            f"[bold red]{each.twice}[/]" if each.twice else "0",
-            *([f"{each.rejected} of {each.bad}"] if bad else []),
-            ", ".join(f"{what} {times}x" for what, times in each.happened.items()) or "-",
-        )
-    return table
-
-
-def _print_result(result: CheckResult, lesson: Lesson, progress: LessonProgress, *, last: bool) -> None:
-    console = _console()
-    console.print(_table(result.stages, lesson))
-    console.print()
-    for each in result.clauses:
-        _print_clause(console.print, each)
-    for line in result.output[-_MOST_SHOWN:]:
-        console.print(f"    its last words: {line}", markup=False)
-    if not result.passed:
-        left = _HINTS - progress.hints
-        advice = f"a hint ({left} left): sandbox learn hint"
-        if not left:
-            advice = "a client that passes: sandbox learn solution"
-        console.print(f"\nnot yet, {result.seconds:g} s; {advice}", markup=False)
-        return
-    others = "\n".join(f"- {each.said} {each.url}" for each in lesson.front.elsewhere)
-    console.print(f"\npassed, {result.seconds:g} s\n")
-    _print_markdown(f"## Why\n\n{lesson.why}\n\n## Where it happened to others\n\n{others}")
-    if not last:
-        console.print("\nthe next lesson: sandbox learn start")
-
-
-def _print_clause(write: Callable[..., None], found: ClauseResult) -> None:
-    write(
-        f"[{_COLOURS[found.verdict]}]{found.verdict:<14}[/]{found.id:<29}{found.exposure} of {found.needed}"
-    )
-    if found.reason:
-        write(f"    {found.reason}: what the clause is about did not reach the client", markup=False)
-    for finding in found.evidence[:_MOST_SHOWN]:
-        write(f"    {finding.said}", markup=False)
-    if (left := len(found.evidence) - _MOST_SHOWN) > 0:
-        write(f"    and {left} more", markup=False)
-
-
-def _print_markdown(text: str) -> None:
-    from rich.markdown import Markdown
-
-    _console().print(Markdown(text), soft_wrap=False)
-
-
-def _console() -> Console:
-    """Standard output; in a pipe it has a width of its own."""
-    from rich.console import Console
-
-    return Console(highlight=False, soft_wrap=True, width=None if sys.stdout.isatty() else _PIPE_WIDTH)
