@@ -159,6 +159,12 @@ def resident_megabytes(pid: int) -> float:
     return sum(rss for member, _, rss in rows if member in family) / 1024
 
 
+def processor_seconds(pid: int) -> float:
+    """The processor time that a process has had since its start."""
+    fields = Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
 def _wait_until_ready(process: subprocess.Popen[bytes], port: int) -> None:
     clock, began = Clock(), stopwatch()
     while stopwatch() - began < _READY_SECONDS:

@@ -23,6 +23,7 @@ from schemas.envelope import serialise
 from schemas.samples import Samples
 from tests.bench.load import Connection, rendered
 from tests.bench.rows import US, Row
+from tests.bench.subjects import processor_seconds
 from tui.__main__ import tune_garbage_collection
 from tui.app import SandboxApp
 from tui.keys.preferences import Preferences
@@ -33,7 +34,6 @@ MEASURED_SECONDS = 10.0
 _BATCH = 50
 _SETTLE_SECONDS = 2.0
 _QUIET_SENT = 30
-_TICKS = 100
 _OPTIONS = ("--amqp", "off", "--data-dir", ":memory:", "--aws-port", "0", "--control-port", "0")
 
 
@@ -60,17 +60,17 @@ async def _with_screens(control: str, sandbox: int, port: int, alone: float) -> 
         await asyncio.sleep(_SETTLE_SECONDS)
         shown = app.screen.query_one(MessageList)
         late = [await _latency(port, shown) for _ in range(_QUIET_SENT)]
-        used, ticks, begun = process_time(), _ticks(sandbox), stopwatch()
+        used, theirs, begun = process_time(), processor_seconds(sandbox), stopwatch()
         await asyncio.sleep(MEASURED_SECONDS)
-        quiet = (process_time() - used) / (stopwatch() - begun), _shared(sandbox, ticks, begun)
+        quiet = (process_time() - used) / (stopwatch() - begun), _shared(sandbox, theirs, begun)
         with _sending(port):
             await asyncio.sleep(_SETTLE_SECONDS)
             before = (await app.client.status()).messages
-            used, ticks, begun = process_time(), _ticks(sandbox), stopwatch()
+            used, theirs, begun = process_time(), processor_seconds(sandbox), stopwatch()
             await asyncio.sleep(MEASURED_SECONDS)
             came = ((await app.client.status()).messages - before) / (stopwatch() - begun)
             screens = (process_time() - used) / (stopwatch() - begun)
-            both = _shared(sandbox, ticks, begun)
+            both = _shared(sandbox, theirs, begun)
     what = f"{PER_SECOND:,} messages/s"
     return [
         Row(f"{what}, came", US, round(came), "/s"),
@@ -128,16 +128,10 @@ def _request(count: int, seed: int = 0) -> bytes:
 
 
 def _share(process: int, seconds: float) -> float:
-    ticks, begun = _ticks(process), stopwatch()
+    used, begun = processor_seconds(process), stopwatch()
     Clock().wait(seconds)
-    return _shared(process, ticks, begun)
+    return _shared(process, used, begun)
 
 
-def _shared(process: int, ticks: int, begun: float) -> float:
-    return (_ticks(process) - ticks) / _TICKS / (stopwatch() - begun)
-
-
-def _ticks(process: int) -> int:
-    """The processor time of a process in hundredths of a second."""
-    fields = Path(f"/proc/{process}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
-    return int(fields[11]) + int(fields[12])
+def _shared(process: int, used: float, begun: float) -> float:
+    return (processor_seconds(process) - used) / (stopwatch() - begun)
