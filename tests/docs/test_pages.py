@@ -43,6 +43,11 @@ SLOW = {
     "pipeline.md": ["Spark"],
     "scenarios.md": ["every scenario"],
     "tables.md": ["Spark"],
+    "trainers.md": [
+        "a client under a lesson's faults",
+        *["what the pictures need"] * 2,
+        "a client under a lesson's faults",
+    ],
 }
 
 NAMES = [page.name for page in PAGES]
