@@ -44,17 +44,21 @@ def demo(seed: int, source: Path | None, no_pipeline: bool, as_json: bool) -> in
     """
     from rich.console import Console
 
+    from emulator.clock import stopwatch
     from sandbox.demo.show import progress_bar, show
+    from sandbox.judging.run_index import write_index
     from sandbox.judging.runs import new_folder, point_latest
 
     pipeline = None if no_pipeline else _pipeline()
     talk = Console(stderr=True)
-    folder = new_folder("demo")
+    folder, began = new_folder("demo"), stopwatch()
     with progress_bar(talk) as progress:
         result = _run(_plan(seed, source), folder, progress, pipeline)
-    summary = {"verdict": result.verdict, **result.summary}
+    seconds = round(stopwatch() - began, 1)
+    summary = {"verdict": result.verdict, "seconds": seconds, **result.summary}
     _write(folder / "summary.json", summary)
     point_latest(folder)
+    write_index()
     if as_json:
         print_json(summary)
     show(result, folder, talk if as_json else Console())

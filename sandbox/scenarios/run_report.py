@@ -8,12 +8,13 @@ from importlib.resources import files
 from typing import Final
 
 from rdss_sandbox.timestamps import timestamp
+from sandbox.judging.inline_script import script_policy
 from sandbox.judging.verdict import Verdict, VerdictLine
 from sandbox.scenarios.facts import CONTRACT, MEANINGS
 from sandbox.scenarios.outcome import Run
 from sandbox.scenarios.play import START
 from sandbox.scenarios.replay.first_failure import FirstFailure, find_first_failure
-from sandbox.scenarios.replay.replay_section import replay_section, script, script_policy, style
+from sandbox.scenarios.replay.replay_section import replay_section, script, style
 from sandbox.scenarios.replay.steps import fold_events
 from sandbox.scenarios.timeline_drawing import Timeline, draw, timeline
 
@@ -35,7 +36,8 @@ def page(run: Run) -> str:
     played = replay_section(run, found, lit) if steps else ""
     plays = f"<script>{script()}</script>\n" if steps else ""
     policy = f"{_POLICY}; script-src {script_policy(script())}" if steps else _POLICY
-    report = (files("sandbox.scenarios") / "report.css").read_text(encoding="utf-8")
+    sheets = (files("sandbox.judging") / "page.css", files("sandbox.scenarios") / "report.css")
+    report = "".join(sheet.read_text(encoding="utf-8") for sheet in sheets)
     body = "\n".join(
         (
             _head(run),

@@ -11,6 +11,7 @@ import msgspec
 
 from emulator.faults.fault import Kind
 from rdss_sandbox.shapes.events import Event
+from sandbox.judging.run_index import write_index
 from sandbox.judging.runs import RUNS, new_folder, point_latest
 from sandbox.judging.verdict import Verdict
 from sandbox.scenarios.facts import Culprits, compute_facts, find_culprits
@@ -36,9 +37,9 @@ def run_scenario(
     client: Client | None = None,
     show: ViewerOptions = AT_ONCE,
 ) -> Run:
-    """Play and judge a scenario, and write summary and reports into a new folder. Raises OSError.
+    """Play and judge a scenario; write summary and reports into a new folder, and the index of runs.
 
-    ``client`` is the client under test; the sandbox's own gateway and receiver without one.
+    Raises OSError. ``client`` is the client under test; the sandbox's own gateway and receiver without one.
     """
     folder = new_folder(scenario.name, runs)
     events: tuple[Event, ...] = ()
@@ -54,6 +55,7 @@ def run_scenario(
             culprits = find_culprits(played)
     run = Run(scenario, source, seed, kind, judgement, events, folder, culprits)
     _write_reports(run, reports)
+    write_index(runs)
     return run
 
 

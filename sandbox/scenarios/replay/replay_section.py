@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from base64 import b64encode
 from collections.abc import Sequence
-from hashlib import sha256
 from html import escape
 from importlib.resources import files
 from typing import Final
 
-import msgspec
-
+from sandbox.judging.inline_script import embed_json
 from sandbox.scenarios.outcome import Run
 from sandbox.scenarios.replay.first_failure import FirstFailure
 from sandbox.scenarios.replay.replay_data import build_replay_data
@@ -30,15 +27,9 @@ def style() -> str:
     return (files("sandbox.scenarios.replay") / "replay.css").read_text(encoding="utf-8")
 
 
-def script_policy(text: str) -> str:
-    """The source expression of a Content-Security-Policy that lets exactly this inline script run."""
-    return f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'"
-
-
 def replay_section(run: Run, found: Timeline, lit: FirstFailure | None) -> str:
     """The section, with the run's data; the page puts the script at its end."""
-    # A text in the data cannot end the element, whatever a message is called.
-    data = msgspec.json.encode(build_replay_data(run, found, lit)).replace(b"<", b"\\u003c").decode()
+    data = embed_json("replay-data", build_replay_data(run, found, lit))
     speeds = "".join(
         f'<option value="{each}">{each} step{"s" if each > 1 else ""} a second</option>' for each in _SPEEDS
     )
@@ -60,7 +51,7 @@ def replay_section(run: Run, found: Timeline, lit: FirstFailure | None) -> str:
         '<p class="hint" id="replay-keys">Space plays and holds, the arrow keys step, Home and End go to the '
         "ends. Click a message to see its life; Enter in the picture shows the life of the message of this "
         "step.</p>"
-        f'<script type="application/json" id="replay-data">{data}</script>'
+        f"{data}"
         '<noscript><p class="hint">The replay needs JavaScript. All of it is also in the timeline and in the '
         "tables below.</p></noscript></section>"
     )

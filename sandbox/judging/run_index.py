@@ -1,0 +1,112 @@
+"""``runs/index.html``: the recorded runs with verdict, seed and duration, and two of them side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import quote
+
+import msgspec
+from jinja2 import Environment
+
+from rdss_sandbox.rewriting import rewriting
+from sandbox.judging.inline_script import embed_json, script_policy
+from sandbox.judging.runs import RUNS
+from sandbox.judging.verdict import Verdict
+
+INDEX: Final = "index.html"
+_SUMMARY: Final = "summary.json"
+_REPORT: Final = "report.html"
+MOST_RUNS: Final = 200
+
+
+class RecordedRun(msgspec.Struct, kw_only=True):
+    """A run as its ``summary.json`` tells it. Runs that are not of a scenario lack some fields.
+
+    ``folder`` is relative to the folder of all runs. ``seconds`` is the duration: of a scenario on its own
+    clock, of a demonstration in real time; None where the summary does not tell it.
+    """
+
+    name: str = ""
+    verdict: str = ""
+    seed: int | None = None
+    channel: str = ""
+    facts: dict[str, float] = {}
+    seconds: float | None = None
+    folder: str = ""
+    report: bool = False
+
+
+_decode = msgspec.json.Decoder(RecordedRun).decode
+
+
+def read_runs(runs: Path = RUNS, most: int = MOST_RUNS) -> list[RecordedRun]:
+    """The last ``most`` runs in the folder, newest first; what cannot be read is left out."""
+    # The link to the latest run is the same run a second time.
+    folders = [path.parent for path in runs.glob(f"*/*/{_SUMMARY}") if not path.parent.is_symlink()]
+    folders.sort(key=lambda folder: (folder.name, folder.parent.name), reverse=True)
+    return [found for folder in folders[:most] if (found := _read_run(folder)) is not None]
+
+
+def _read_run(folder: Path) -> RecordedRun | None:
+    try:
+        found = _decode((folder / _SUMMARY).read_bytes())
+    except (OSError, msgspec.MsgspecError):
+        return None
+    found.name = found.name or folder.parent.name
+    found.folder = f"{folder.parent.name}/{folder.name}"
+    found.report = (folder / _REPORT).is_file()
+    if found.seconds is None:
+        found.seconds = found.facts.get("took")
+    return found
+
+
+def write_index(runs: Path = RUNS) -> None:
+    """Write the page over all runs of the folder. Raises OSError."""
+    with rewriting(runs / INDEX, fsync=False) as draft:
+        draft.write_text(index_page(read_runs(runs)), encoding="utf-8")
+
+
+def index_page(runs: Sequence[RecordedRun]) -> str:
+    """The whole HTML document."""
+    room = files("sandbox.judging")
+    script, base, style, template = (
+        (room / name).read_text(encoding="utf-8")
+        for name in ("run_index.js", "page.css", "run_index.css", "run_index.html.jinja")
+    )
+    listed = [_data(run) for run in runs]
+    return (
+        Environment(autoescape=True)
+        .from_string(template)
+        .render(
+            runs=listed,
+            verdicts=[*Verdict],
+            count=_count(len(listed)),
+            policy=script_policy(script),
+            style=base + style,
+            script=script,
+            data=embed_json("runs-data", listed),
+        )
+    )
+
+
+def _count(number: int) -> str:
+    if number < MOST_RUNS:
+        return f"{number} run{'' if number == 1 else 's'}, the newest first."
+    return f"The last {number} runs, the newest first; older ones are in their folders."
+
+
+def _data(run: RecordedRun) -> dict[str, Any]:
+    """A run for the table and for the comparison."""
+    return {
+        "name": run.name,
+        "folder": run.folder,
+        "verdict": run.verdict,
+        "seed": run.seed,
+        "channel": run.channel,
+        "duration": "" if run.seconds is None else f"{run.seconds:,.1f} s",
+        "facts": run.facts,
+        "page": f"{quote(run.folder)}/{_REPORT}" if run.report else "",
+    }
