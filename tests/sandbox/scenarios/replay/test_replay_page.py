@@ -33,6 +33,8 @@ _FIRST_POINT = """(() => {
         for (let x = 0; x < 150 * scale; x += 1)
             if (data[4 * (y * stage.width + x) + 3] > 200) return [box.left + x / scale, box.top + y / scale];
 })()"""
+_WHEN_PAINTED = """addEventListener("load", () =>
+    requestAnimationFrame(() => requestAnimationFrame(() => { window.paintedAt = performance.now(); })))"""
 _VIOLATIONS = """axe.run().then((found) =>
     found.violations.map((each) => [each.id, each.nodes.slice(0, 3).map((node) => node.html)]))"""
 _LIFE = "document.getElementById('life').hidden ? '' : document.getElementById('life').textContent"
@@ -252,14 +254,19 @@ def test_it_works_on_a_phone(tab: Tab, crash: Run) -> None:
 
 
 def test_ten_thousand_events_are_painted_within_a_second(tab: Tab, crash: Run, tmp_path: Path) -> None:
-    """From the beginning of the navigation to the first picture; and a step of it is drawn in a tenth."""
+    """From the beginning of the navigation until the picture, the timeline and the tables are on the screen."""
     run = replace(crash, events=many(crash.events, 10_000), folder=tmp_path)
     (tmp_path / "report.html").write_text(page(run), encoding="utf-8")
-    taken = []
-    for _ in range(3):  # the machine may be busy once
+    watch = tab.call("Page.addScriptToEvaluateOnNewDocument", source=_WHEN_PAINTED)["identifier"]
+    taken: list[float] = []
+    # Whatever else the machine does makes it slower, never faster.
+    while len(taken) < 10 and min(taken, default=1000) >= 1000:
         opened(tab, run)
-        taken.append(tab.eval("performance.getEntriesByName('first-contentful-paint')[0].startTime"))
+        tab.wait("window.paintedAt > 0")
+        taken.append(tab.eval("paintedAt"))
+    tab.call("Page.removeScriptToEvaluateOnNewDocument", identifier=watch)
     assert tab.eval("Number(document.getElementById('position').max)") > 9_000
+    assert painted(tab) > 1000
     assert min(taken) < 1000, taken
     assert tab.problems == []
 
