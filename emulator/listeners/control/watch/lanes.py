@@ -6,10 +6,11 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from emulator.kinesis import ShardView, StreamView
+from emulator.kinesis.hash_keys import MAX_HASH_KEY
 from rdss_sandbox.shapes.picture import ShardLane, ShardReader, StreamPicture
 from rdss_sandbox.shapes.readers import Reader
 
-HASH_KEYS: Final = 2**128
+HASH_KEYS: Final = MAX_HASH_KEY + 1
 MOST_OPEN: Final = 32
 MOST_CLOSED: Final = 32
 MOST_READERS: Final = 64

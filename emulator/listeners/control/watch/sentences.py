@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
+from emulator.kinesis.hash_keys import MAX_HASH_KEY
 from rdss_sandbox.shapes.events import Event
 from schemas.error_codes import ErrorCode
 
 Fields: TypeAlias = Mapping[str, Any]
 
 _LONGEST: Final = 300
+_HASH_KEYS: Final = MAX_HASH_KEY + 1
+_SHARD: Final = re.compile(r"\bshardId-(\d{12})\b")
+_HASH_KEY: Final = re.compile(r"\b\d{30,39}\b")
 _WORDS_OF_ERRORS: Final = frozenset(
     {"crashed", "damaged", "dead_lettered", "failed", "lost", "refused", "unreachable", "unwritten"}
 )
@@ -27,43 +32,37 @@ class Sentence(NamedTuple):
 def describe(event: Event) -> Sentence | None:
     """Describe an event; None for one that is no news to people who watch."""
     if event.kind in _ERRORS:
-        return Sentence(_ERRORS[event.kind](event.fields)[:_LONGEST], "bad")
+        return Sentence(shorten(_ERRORS[event.kind](event.fields)), "bad")
     if event.kind in _NEWS:
-        return Sentence(_NEWS[event.kind](event.fields)[:_LONGEST], "plain")
+        return Sentence(shorten(_NEWS[event.kind](event.fields)), "plain")
     subject, _, what = event.kind.rpartition(".")
     if what.rpartition("_")[2] in _WORDS_OF_ERRORS or what in _WORDS_OF_ERRORS:
         why = next((event.fields[name] for name in ("why", "error", "said") if event.fields.get(name)), "")
         words = f"{subject} {what}".replace("_", " ").replace(".", " ").strip()
-        return Sentence((f"{words}: {why}" if why else words)[:_LONGEST], "bad")
+        return Sentence(shorten(f"{words}: {why}" if why else words), "bad")
     return None
+
+
+def shorten(said: str) -> str:
+    """Name shards by their numbers and hash keys by their place among all, and cut what is too long."""
+    said = _SHARD.sub(lambda found: f"shard {int(found[1])}", said)
+    said = _HASH_KEY.sub(lambda found: f"{int(found[0]) / _HASH_KEYS * 100:.3g} % of the keys", said)
+    return said if len(said) <= _LONGEST else f"{said[: _LONGEST - 1]}…"
 
 
 def describe_rejected(queue: str, code: str | None, message_id: str | None) -> str:
     """Describe a message that lies in an error or invalid queue."""
-    name = f"message {_shorten(message_id)}" if message_id else "a message without an id"
+    name = f"message {_name(message_id)}" if message_id else "a message without an id"
     meaning = _MEANINGS.get(code or "", "").removesuffix(".")
     return f"{name} is in {queue}: " + ", ".join(filter(None, (code or "no error code", meaning)))
 
 
-def name_shards(shards: object) -> str:
-    """``shard 1, 2`` from the ids of shards."""
-    return "shard " + ", ".join(
-        name_shard(str(shard)) for shard in (shards if isinstance(shards, list) else ())
-    )
-
-
-def name_shard(shard: str) -> str:
-    """The number of a shard: ``3`` for ``shardId-000000000003``."""
-    number = shard.rpartition("-")[2]
-    return str(int(number)) if number.isdecimal() else shard
-
-
-def _shorten(message_id: object) -> str:
+def _name(message_id: object) -> str:
     return str(message_id or "?")[:8]
 
 
 def _describe_reshard(fields: Fields) -> str:
-    closed, opened = name_shards(fields.get("closed")), name_shards(fields.get("opened"))
+    closed, opened = (", ".join(fields.get(name) or ()) for name in ("closed", "opened"))
     return f"{fields.get('stream')}: {closed} closed, {opened} opened ({fields.get('action')})"
 
 
@@ -79,7 +78,7 @@ _ERRORS: Final[dict[str, Callable[[Fields], str]]] = {
         f"the {fields.get('queue')} queue", fields.get("code"), fields.get("message_id")
     ),
     "message.refused": lambda fields: (
-        f"the broker did not take message {_shorten(fields.get('message_id'))}: {fields.get('code')}"
+        f"the broker did not take message {_name(fields.get('message_id'))}: {fields.get('code')}"
     ),
     "receiver.crashed": lambda fields: f"the receiving process was killed ({fields.get('target')})",
     "receiver.failed": lambda fields: f"the receiving process ended: {fields.get('why')}",

@@ -104,7 +104,7 @@ function updateStream(section, stream) {
   const more = [];
   if (stream.left_out_shards) more.push(`${count(stream.left_out_shards, "shard")} more`);
   if (stream.left_out_readers) more.push(`${count(stream.left_out_readers, "reader")} more`);
-  const waiting = stream.readers.filter((reader) => !rows.some((lane) => lane.id === reader.shard));
+  const waiting = stream.readers.filter((reader) => reader.behind && !rows.some((lane) => lane.id === reader.shard));
   for (const reader of waiting.slice(0, MOST_READERS)) {
     const where = reader.shard === null ? "no shard" : `closed shard ${shardNumber(reader.shard)}`;
     more.push(`${reader.name} on ${where}: ${sayBehind(reader)}`);
@@ -330,9 +330,10 @@ function drawState() {
   state.dataset.state = view.lost ? "lost" : view.held ? "held" : "live";
   if (!view.picture) return;
   const { time, speed, real } = view.picture.clock;
+  const driven = real || view.picture.run; // a scenario moves its clock from step to step
   const passed = view.held || view.lost ? 0 : ((performance.now() - view.at) / 1000) * speed;
   const date = new Date((time + passed) * 1000).toISOString().replace("T", " ").slice(0, 19);
-  const how = real ? "" : speed ? `, ${speed} s a second` : ", the clock stands still";
+  const how = driven ? "" : speed ? `, ${speed} s a second` : ", the clock stands still";
   setText(byId("clock"), `${date} UTC${how}`);
 }
 

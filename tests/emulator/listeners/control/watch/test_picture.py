@@ -83,6 +83,14 @@ def test_strikes_are_counted_and_told_in_one_line(emulator: Embedded, api: Clien
     assert said[0].startswith("the fault twice struck 3 times: ")
 
 
+def test_news_name_shards_and_hash_keys_as_people_do(api: Client) -> None:
+    """A number, and a place among all keys; both are 39 digits long for programs."""
+    api.add_fault(NewFault("reshard", name="wider", channel="input", attributes={"action": "split"}))
+    said = [line.said for line in api.picture().news]
+    assert "input: shard 0 closed, shard 2, shard 3 opened (split)" in said
+    assert "the fault wider struck: input: split shard 0 at 25 % of the keys" in said
+
+
 def test_the_last_error_is_the_newest_refused_message(emulator: Embedded, api: Client) -> None:
     """With its code in words, also behind more records than are read at once; a reset forgets it."""
     assert api.picture().error is None
