@@ -70,6 +70,12 @@ def test_the_cookie_looks_and_changes_nothing(browser: httpx.Client) -> None:
     assert browser.get(f"/status?token={TOKEN}").status_code == 401, "only the page's own address has it"
 
 
+@pytest.mark.parametrize("path", sorted(PAGES - {"/"}))
+def test_only_the_address_of_the_page_takes_the_token(browser: httpx.Client, path: str) -> None:
+    """An address with a token in it is one to be left at once, as the page's is."""
+    assert browser.get(path, params={"token": TOKEN}).status_code == 401
+
+
 def test_other_sites_get_nothing_with_token_and_cookie(browser: httpx.Client) -> None:
     """As at every port: 403 and nothing else."""
     browser.get("/", params={"token": TOKEN})
