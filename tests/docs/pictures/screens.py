@@ -1,0 +1,76 @@
+"""Screens of the TUI in front of a seeded sandbox, as SVG."""
+
+from __future__ import annotations
+
+import re
+from html import unescape
+from typing import Final
+
+from emulator.assembly.embedded import embedded
+from emulator.clock import Clock
+from emulator.settings.settings import Settings
+from rdss_sandbox.client import AsyncClient, Client
+from rdss_sandbox.shapes.faults import NewFault
+from rdss_sandbox.shapes.messages import NewMessage
+from rdss_sandbox.shapes.streams import Reshard
+from schemas.decoration import decorate
+from schemas.envelope import serialise
+from schemas.error_codes import ErrorCode
+from schemas.samples import Samples
+from tests.tui.conftest import see, until
+from tui.app import SandboxApp
+from tui.keys.preferences import Preferences
+
+SCREENS: Final = {
+    "streams": ("1", ("0003", "GENERR010", "resharded")),
+    "errors": ("4", ("GENERR003", "GENERR006", "GENERR010")),
+    "faults": ("5", ("expire_iterator", "resharded")),
+}
+"""The screens that the pages show: the key that leads to each, and what is on it once all has come."""
+_SIZE: Final = (140, 36)
+_SEED: Final = 7
+_TIME: Final = 1_790_000_000.0
+"""Where the sandbox's clock stands, in seconds since the epoch: the messages are published then."""
+
+
+async def take_screens() -> dict[str, str]:
+    """Each of the screens over the same sandbox: messages, a split, duplicates, and some rejected."""
+    settings = Settings(aws_port=0, control_port=0, amqp="off", data_dir=None, seed=_SEED)
+    clock = Clock(frozen_at=_TIME)
+    with embedded(settings, clock) as sandbox:
+        with Client(sandbox.control) as client:
+            _populate(client, clock)
+        app = SandboxApp(AsyncClient(sandbox.control), Preferences(theme="sandbox-dark"))
+        taken = {}
+        async with app.run_test(size=_SIZE) as pilot:
+            await until(pilot, lambda: app.snapshot is not None)
+            for name, (key, there) in SCREENS.items():
+                await pilot.press(key)
+                await see(pilot, *there)
+                picture, before = app.export_screenshot(title="sandbox tui"), ""
+                while words(picture) != words(before):
+                    await pilot.pause(0.3)
+                    picture, before = app.export_screenshot(title="sandbox tui"), picture
+                taken[name] = re.sub(r"@font-face \{.*?\}\n?", "", picture, flags=re.DOTALL)
+        return taken
+
+
+def words(svg: str) -> set[str]:
+    """The words in a picture, without what differs from time to time: numbers, bars, times."""
+    texts = (unescape(each) for each in re.findall(r"<text[^>]*>([^<]*)</text>", svg))
+    return {word for text in texts for word in re.findall(r"[A-Za-z]{2,}", text)}
+
+
+def _populate(client: Client, clock: Clock) -> None:
+    client.buckets()  # what that starts is told of in the list of events, so it comes first each time
+    samples = Samples(_SEED, now=_TIME)
+    client.add_fault(NewFault(type="duplicate", channel="input", when={"every": 4}))
+    for number in range(20):
+        clock.advance(1)
+        if number == 10:
+            client.reshard("input", Reshard("split", "shardId-000000000000"))
+        client.send(NewMessage("input", serialise(samples.message())))
+    for code in (ErrorCode.GENERR003, ErrorCode.GENERR006, ErrorCode.GENERR010):
+        clock.advance(1)
+        rejected = decorate(serialise(samples.message()), code, code.description, now=clock.time())
+        client.send(NewMessage(code.queue.value, rejected))

@@ -1,0 +1,56 @@
+"""The pictures of the pages show what there is. When one is stale: make pictures."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from tests.docs.pages import ROOT
+from tests.docs.pictures import drawings
+from tests.docs.pictures.first_minute import animate_first_minute
+from tests.docs.pictures.screens import SCREENS, take_screens, words
+
+FOLDER = ROOT / "docs/pictures"
+MOST_BYTES = 500_000
+
+
+@pytest.mark.parametrize(
+    ("name", "make"),
+    [
+        ("first-minute", animate_first_minute),
+        ("at-least-once", drawings.draw_at_least_once),
+        ("resharding", drawings.draw_resharding),
+        ("sequences", drawings.draw_sequences),
+        ("rdss", drawings.draw_rdss),
+    ],
+)
+def test_a_drawing_is_what_would_be_drawn(name: str, make) -> None:
+    """Byte for byte: the tutorial's outputs, a sandbox's shards and a message's parts are as they were."""
+    assert (FOLDER / f"{name}.svg").read_text(encoding="utf-8") == make(), "stale: make pictures"
+
+
+async def test_the_screens_show_what_the_tui_shows() -> None:
+    """Places, headings, messages and keys; what moves with time, bars and rates, is no matter of it."""
+    for name, screen in (await take_screens()).items():
+        picture = (FOLDER / f"tui-{name}.svg").read_text(encoding="utf-8")
+        assert words(picture) == words(screen), f"tui-{name}.svg is stale: make pictures"
+
+
+def test_every_picture_is_small_and_fetches_nothing() -> None:
+    """The README is read over slow lines too; the site is read without any."""
+    pictures = sorted(FOLDER.glob("*.svg"))
+    assert len(pictures) == 5 + len(SCREENS)
+    for path in pictures:
+        svg = path.read_text(encoding="utf-8")
+        assert len(svg) < MOST_BYTES, path.name
+        assert not re.search(r"(?:href|src)=|url\((?!#)|@import", svg), path.name
+
+
+def test_the_animation_can_be_read_by_who_wants_no_motion() -> None:
+    """Its end is shown at once then, and every line but those at the start comes later otherwise."""
+    svg = (FOLDER / "first-minute.svg").read_text(encoding="utf-8")
+    assert "prefers-reduced-motion: reduce" in svg
+    delays = [float(each) for each in re.findall(r"animation-delay:([\d.]+)s", svg)]
+    assert delays == sorted(delays)
+    assert 10 < delays[-1] < 60, "the first minute"
