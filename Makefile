@@ -3,11 +3,12 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
+DOCS   := $(VENV)/.docs-ready
 TESTS  ?= tests
 APART  := rabbitmq or spark or browser or terminal or real_client or compose or slow
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-slow test-attack check bench up down tui clean
+.PHONY: help setup demo test test-slow test-attack check docs pictures bench up down tui clean
 
 help: ## this list
 	@printf 'The RDSS sandbox\n\n'
@@ -36,7 +37,7 @@ test test-slow test-attack: export PYTHONDONTWRITEBYTECODE :=
 test: $(READY) ## what needs nothing but Python, in minutes: TESTS=tests/schemas for a part
 	@$(BIN)/pytest -n auto --dist loadgroup -m "not ($(APART))" $(TESTS)
 
-test-slow: $(READY) ## the rest: RabbitMQ, Spark, browsers, other people's clients, the compose stack
+test-slow: $(READY) $(DOCS) ## the rest: RabbitMQ, Spark, browsers, other people's clients, the compose stack
 	@$(BIN)/pytest -n auto --dist loadgroup -m "$(APART)" --ignore tests/attack $(TESTS)
 
 test-attack: $(READY) ## a sandbox under attack, and how long its good clients wait: nothing beside it
@@ -48,6 +49,17 @@ check: $(READY) ## ruff, mypy strict, the import contracts, the size bound
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports
 	@$(BIN)/python tests/file_sizes.py
+
+$(DOCS): $(READY)
+	@$(BIN)/python -m pip install --disable-pip-version-check --quiet --constraint constraints.txt --group docs
+	@touch $@
+
+docs: $(DOCS) ## the site of docs/, to be read without a network: site/index.html
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build
+	@echo "site/index.html"
+
+pictures: $(READY) ## the pictures of docs/, taken from a seeded sandbox
+	@$(BIN)/python -m tests.docs.pictures
 
 bench: $(READY) ## us and our peers side by side, with ratios: tests/bench/results.md
 	@$(BIN)/python -m tests.bench $(ARGS)
@@ -62,5 +74,5 @@ tui: $(READY) ## look inside the running sandbox
 	@$(BIN)/sandbox tui
 
 clean: ## remove what was made here: the environment, caches, runs
-	@rm -rf $(VENV) .jdk .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis runs spark-warehouse
+	@rm -rf $(VENV) .jdk .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis runs site spark-warehouse
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
