@@ -32,7 +32,15 @@ TOPOLOGY = r.Topology(
 EVENTS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("sandbox.started", {"version": "0.1.0", "seed": 42}),
     ("fault.added", {"fault": "latency", "channel": "input", "type": "latency"}),
-    ("stream.resharded", {"stream": "input", "action": "split"}),
+    (
+        "stream.resharded",
+        {
+            "stream": "input",
+            "action": "split",
+            "closed": ["shardId-000000000000"],
+            "opened": ["shardId-000000000002", "shardId-000000000003"],
+        },
+    ),
     (
         "fault.injected",
         {"fault": "latency", "channel": "input", "did": "held 412 ms", "message_id": "000001f4"},
@@ -415,6 +423,20 @@ class Canned:
         if self.gone:
             raise UnreachableError(self.url, "connection refused or lost")
         self.asked.append((what, given))
+
+
+class CannedReadings:
+    """The rate or the lag of a minute, as ``Readings`` has it."""
+
+    def note(self, name: str, at: float, value: float) -> None:
+        """What it has does not depend on how often a test looked."""
+
+    def rates(self, _name: str, _now: float, cells: int) -> list[float | None]:
+        return [None if cell < cells // 6 else float(40 + cell * 37 % 60) for cell in range(cells)]
+
+    def levels(self, name: str, _now: float, cells: int) -> list[float | None]:
+        read = name.partition("/")[0] == "input"
+        return [float(max(0, cell * 29 // cells - 12)) if read else None for cell in range(cells)]
 
 
 def header(of: r.MessageRow) -> dict[str, Any]:

@@ -10,13 +10,14 @@ from textual.pilot import Pilot
 
 from rdss_sandbox import shapes as r
 from tests.tui.canned import Canned
-from tests.tui.conftest import opened, text_of, until
+from tests.tui.conftest import NARROW, opened, text_of, until
 from tui.dialogs.help import Help
-from tui.keys.actions import ACTIONS, Group, places
+from tui.keys.actions import ACTIONS, SHORT_LABELS, Group, keys_for_people, places
 from tui.keys.preferences import Preferences, read
 from tui.panes.message_browser import MessageBrowser
 from tui.panes.object_browser import ObjectBrowser
 from tui.screens.run import RunScreen
+from tui.widgets.banner import name_places
 from tui.widgets.message_detail import MessageDetail
 from tui.widgets.message_list import MessageList
 from tui.widgets.row_list import RowList
@@ -204,10 +205,67 @@ async def test_the_mouse_does_what_the_keys_do(canned: Canned) -> None:
     ("width", "said"),
     [
         (200, "● embedded · seed 42 · 500 messages · 1 fault · 20:28:40 UTC"),
-        (80, "● 500 messages"),
+        (80, "● 500 msg ⚡1"),
     ],
 )
 async def test_the_top_line_says_what_there_is_room_for(canned: Canned, width: int, said: str) -> None:
     """Nothing is cut: on a small screen less is said."""
     async with opened(canned, size=(width, 30)) as pilot:
         await until(pilot, lambda: said in text_of(pilot).splitlines()[0])
+
+
+@pytest.mark.parametrize("here", [mode for _, mode, _ in places()])
+def test_every_screen_has_its_name_from_100_columns_on(here: str) -> None:
+    """Each key stands beside its screen's name, whole or in the short form, with room for the state."""
+    for width in range(100, 260):
+        named = name_places(here, width - 16)
+        assert sum(len(text) for _, text in named) <= width - 16
+        for (mode, text), (key, place, label) in zip(named, places(), strict=True):
+            assert mode == place
+            assert text.strip() in {f"{key} {label}", f"{key} {SHORT_LABELS.get(label, label)}"}
+
+
+async def test_the_top_line_of_100_columns_has_the_names_and_the_state(canned: Canned) -> None:
+    """Nothing of either is cut."""
+    async with opened(canned, size=(100, 24)) as pilot:
+        top = (
+            " 1 Streams 2 Seq 3 Audit 4 Errors 5 Faults 6 Buckets 7 Scen 8 Queues 9 Topics 0 Proc"
+            "   ● 500 msg ⚡1"
+        )
+        await until(pilot, lambda: text_of(pilot).startswith(top))
+
+
+async def test_a_small_screen_names_its_screens_by_three_letters(canned: Canned) -> None:
+    """No key at 80 columns stands without a word beside it."""
+    async with opened(canned, size=NARROW) as pilot:
+        await until(pilot, lambda: " 1 Streams 2 Seq 3 Aud 4 Err 5 Fau" in text_of(pilot))
+
+
+@pytest.mark.parametrize("pane", ["MessageList", "#tree", "#readers", "#happened"])
+async def test_the_footer_shows_what_works_in_the_focused_pane(canned: Canned, pane: str) -> None:
+    """Every key of the pane, its screen and everywhere, but those that move the cursor or go elsewhere."""
+    async with opened(canned) as pilot:
+        pilot.app.screen.query_one(pane).focus()
+        await until(pilot, lambda: "M Merge" in text_of(pilot).splitlines()[-1])
+        shown = " ".join(text_of(pilot).splitlines()[-2:])
+        active = {each.binding.id for each in pilot.app.screen.active_bindings.values()}
+        wanted = [action for action in ACTIONS if action.id in active and action.worth]
+        missing = [
+            action.id
+            for action in wanted
+            if f"{keys_for_people(action.keys.split(',')[0])} {action.label}" not in shown
+        ]
+        assert missing == []
+        assert ("x Redrive" in shown) == (pane == "MessageList")
+
+
+async def test_a_small_footer_keeps_what_is_worth_most(canned: Canned) -> None:
+    """One row at 80x24: help, quitting and what leads on; a click on a key presses it."""
+    async with opened(canned, size=NARROW) as pilot:
+        await until(pilot, lambda: "? Help q Quit" in text_of(pilot).splitlines()[-1])
+        last = text_of(pilot).splitlines()[-1]
+        assert "⏎ Open" in last
+        assert "r Readers" in last
+        assert "y Copy" not in last
+        await pilot.click(offset=(last.index("? Help") + 1, 23))
+        await until(pilot, lambda: isinstance(pilot.app.screen, Help))

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from textual.pilot import Pilot
 
-from tests.tui.canned import Canned
+from tests.tui.canned import Canned, CannedReadings
 from tests.tui.conftest import NARROW, WIDE, until
 from tui.app import SandboxApp
 from tui.keys.actions import ACTIONS, Group
@@ -78,6 +78,7 @@ def _as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tui.dialogs.help.ACTIONS", helped)
     monkeypatch.setattr("tui.widgets.banner.places", lambda: PLACES)
     monkeypatch.setattr("tui.widgets.stream_tree.Levels", partial(Levels, keep=1))
+    monkeypatch.setattr("tui.widgets.stream_tree.Readings", CannedReadings)
 
 
 async def settled(pilot: Pilot[Any]) -> None:

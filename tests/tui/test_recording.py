@@ -50,8 +50,8 @@ def test_a_sentence_says_why(tmp_path: Path) -> None:
         sentence(event)
         for event in run_scenario(find_scenario("claim-expires"), "x", seed=7, runs=tmp_path).events
     ]
-    assert "worker-2 claims 5 messages for 60 s" in claimed
-    assert "the claim of worker-2 expires with 3 messages in it" in claimed
+    assert "worker-2 claims 5 messages of input" in claimed
+    assert "a claim of worker-2 on 3 messages of input expired" in claimed
 
 
 def test_a_run_without_a_summary_has_its_folders_name(tmp_path: Path) -> None:

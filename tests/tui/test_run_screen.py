@@ -11,6 +11,7 @@ from textual.pilot import Pilot
 from emulator.assembly.embedded import embedded
 from emulator.settings.settings import Settings
 from rdss_sandbox.client import AsyncClient
+from rdss_sandbox.shapes.scenarios import Line
 from sandbox.control.scenarios import ScenarioResources
 from tests.tui.canned import Canned
 from tests.tui.canned_scenarios import TEACH, events
@@ -22,7 +23,15 @@ from tui.state.recording import Recording
 from tui.widgets.row_list import RowList
 from tui.widgets.time_slider import Timeline
 
-RECORDING = Recording("A bad day", 7, "fail", "sandbox scenario run bad --seed 7", TEACH, (), events())
+RECORDING = Recording(
+    "A bad day",
+    7,
+    "fail",
+    "sandbox scenario run bad --seed 7",
+    TEACH,
+    (Line("twice", "0", "1", holds=False),),
+    events(),
+)
 
 
 @asynccontextmanager
@@ -37,16 +46,29 @@ async def played(size: tuple[int, int] = WIDE) -> AsyncIterator[tuple[Pilot[None
 
 
 async def test_a_run_opens_at_its_beginning_with_what_it_teaches() -> None:
-    """Title, seed and verdict, the first step in words, why it happens, the command that repeats it."""
+    """Title and seed, the first step in words, why it happens, the command that repeats it."""
     async with played() as (pilot, _):
         await until(pilot, lambda: "the stream input was made with 2 shards" in text_of(pilot))
         await see(
             pilot,
-            "A bad day  ·  seed 7  ·  fail",
+            "A bad day  ·  seed 7  ·  the verdict comes at the end",
             "A missing answer says nothing",
             "sandbox scenario run bad --seed 7",
             "step 1 of",
         )
+
+
+async def test_the_verdict_comes_after_the_last_event() -> None:
+    """Nobody reads what came of it before it happened; who goes back has seen it."""
+    async with played() as (pilot, screen):
+        await until(pilot, lambda: "the stream input was made with 2 shards" in text_of(pilot))
+        assert "fail" not in text_of(pilot)
+        assert "twice is 1" not in text_of(pilot)
+        await pilot.press("G")
+        await see(pilot, "A bad day  ·  seed 7  ·  fail", "✗ twice is 1  must be 0")
+        await pilot.press("g")
+        await until(pilot, lambda: screen.events.cursor == 0)
+        await see(pilot, "A bad day  ·  seed 7  ·  fail")
 
 
 async def test_steps_and_turns() -> None:

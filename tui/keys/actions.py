@@ -33,7 +33,8 @@ class Group(StrEnum):
 class Action:
     """A user action. ``id`` is its name in keymaps; ``label`` is its text in the footer.
 
-    ``keys`` are separated by commas. ``shown`` puts it into the footer.
+    ``keys`` are separated by commas. Without room for all keys, the footer leaves out those with the lowest
+    ``worth``; it never shows one that is worth 0.
     """
 
     id: str
@@ -41,7 +42,7 @@ class Action:
     label: str
     help: str
     group: Group
-    shown: bool = False
+    worth: int = 0
 
     @property
     def handler(self) -> str:
@@ -53,13 +54,13 @@ class Action:
         first, _, _ = self.keys.partition(",")
         shown_as = KEY_NAMES.get(first)
         return Binding(
-            self.keys, self.handler, self.label, self.shown, shown_as, id=self.id, tooltip=self.help
+            self.keys, self.handler, self.label, bool(self.worth), shown_as, id=self.id, tooltip=self.help
         )
 
 
-def _in(group: Group, *rows: tuple[str, str, str, str] | tuple[str, str, str, str, bool]) -> Iterator[Action]:
-    for name, keys, label, sentence, *shown in rows:
-        yield Action(f"{group.name.lower()}.{name}", keys, label, sentence, group, bool(shown))
+def _in(group: Group, *rows: tuple[str, str, str, str] | tuple[str, str, str, str, int]) -> Iterator[Action]:
+    for name, keys, label, sentence, *worth in rows:
+        yield Action(f"{group.name.lower()}.{name}", keys, label, sentence, group, *worth)
 
 
 # fmt: off
@@ -76,9 +77,9 @@ ACTIONS: tuple[Action, ...] = (
         ("go_queues", "8", "Queues", "Queues with claims: who holds which messages, and for how long still."),
         ("go_topics", "9", "Topics", "Topics: their records, what changes in them, what leaves and why."),
         ("go_processing", "0", "Processing", "Asynchronous messages: states, calls and retries in time."),
-        ("help", "question_mark,f1", "Help", "This page.", True),
+        ("help", "question_mark,f1", "Help", "This page.", 10),
         ("theme", "ctrl+t", "Light or dark", "Change between the light and the dark theme."),
-        ("quit", "q", "Quit", "Leave; the sandbox goes on running.", True),
+        ("quit", "q", "Quit", "Leave; the sandbox goes on running.", 9),
     ),
     *_in(
         Group.LIST,
@@ -88,96 +89,98 @@ ACTIONS: tuple[Action, ...] = (
         ("page_down", "pagedown,ctrl+f", "Page down", "A screenful down."),
         ("first", "g,home", "First", "The first row."),
         ("last", "G,end", "Last", "The last row."),
-        ("open", "enter", "Open", "Show the row in full, or choose it.", True),
+        ("open", "enter", "Open", "Show the row in full, or choose it.", 8),
     ),
     *_in(
         Group.MESSAGES,
-        ("filter", "slash", "Filter", "Show only what matches: type:Metadata* code:GENERR* size>500k", True),
-        ("follow", "t", "Tail", "Stay at the newest message, or stop staying there.", True),
-        ("pause", "space", "Pause", "Hold the list still; what arrives is counted and kept.", True),
-        ("goto", "colon", "Go to", "A sequence number, a time, #123, LATEST or TRIM_HORIZON.", True),
-        ("next_match", "n", "Next match", "With no filter on: the next match of the last filter."),
+        ("filter", "slash", "Filter", "Show only what matches: type:Metadata* code:GENERR* size>500k", 8),
+        ("follow", "t", "Tail", "Stay at the newest message, or stop staying there.", 5),
+        ("pause", "space", "Pause", "Hold the list still; what arrives is counted and kept.", 5),
+        ("goto", "colon", "Go to", "A sequence number, a time, #123, LATEST or TRIM_HORIZON.", 6),
+        ("next_match", "n", "Next match", "With no filter on: the next match of the last filter.", 2),
         ("previous_match", "N", "Previous match", "The same, backwards."),
-        ("all", "escape", "Back", "Close the detail; then drop the filter, staying on the same message."),
-        ("next_tab", "right_square_bracket", "Next tab", "The detail's next: header, body, raw, history."),
+        ("all", "escape", "Back", "Close the detail; then drop the filter, staying on the same message.", 3),
+        ("next_tab", "right_square_bracket", "Next tab", "The detail's next: header, body, raw, history.", 3),
         ("previous_tab", "left_square_bracket", "Previous tab", "The detail's tab before."),
     ),
     *_in(
         Group.MESSAGE,
-        ("redrive", "x", "Redrive", "Send the message again, to the stream it came from.", True),
-        ("edit", "E", "Edit", "Edit the message, see what the contract says of it, and send it."),
-        ("diff", "d", "Diff", "Compare with the message marked before; a duplicate with its first."),
-        ("sequence", "equals_sign", "Sequence", "The other parts of this message."),
-        ("life", "l", "Life line", "Where this message has been: every stream, fault and queue."),
-        ("copy", "y", "Copy", "Copy the message as it was sent to the clipboard."),
-        ("export", "e", "Export", "Write every message of the list to a file, one JSON text a line."),
-        ("import", "i", "Import", "Send every message of such a file to a stream."),
+        ("redrive", "x", "Redrive", "Send the message again, to the stream it came from.", 7),
+        ("edit", "E", "Edit", "Edit the message, see what the contract says of it, and send it.", 7),
+        ("diff", "d", "Diff", "Compare with the message marked before; a duplicate with its first.", 5),
+        ("sequence", "equals_sign", "Sequence", "The other parts of this message.", 4),
+        ("life", "l", "Life line", "Where this message has been: every stream, fault and queue.", 8),
+        ("copy", "y", "Copy", "Copy the message as it was sent to the clipboard.", 3),
+        ("export", "e", "Export", "Write every message of the list to a file, one JSON text a line.", 3),
+        ("import", "i", "Import", "Send every message of such a file to a stream.", 3),
     ),
     *_in(
         Group.STREAMS,
-        ("split", "S", "Split", "Split the shard under the cursor at its middle, or the stream's widest."),
-        ("readers", "r", "Readers", "Who reads the streams and how far behind; again: back to the tree."),
-        ("findings", "w", "Findings", "What clients of the streams do wrong; enter shows the evidence."),
-        ("merge", "M", "Merge", "Merge the shard under the cursor with its neighbour, or the two narrowest."),
+        ("split", "S", "Split", "Split the shard under the cursor at its middle, or the stream's widest.", 6),
+        ("readers", "r", "Readers", "Who reads the streams and how far behind. Again: the tree.", 8),
+        ("events", "v", "Events", "What happens, in sentences; enter shows one whole. Again: the tree.", 8),
+        ("plots", "p", "Plots", "Rate and lag of what is under the cursor, in time. Again: the tree.", 8),
+        ("findings", "w", "Findings", "What clients of the streams do wrong; enter shows the evidence.", 6),
+        ("merge", "M", "Merge", "Merge the shard with its neighbour, or the two narrowest.", 6),
     ),
     *_in(
         Group.AUDIT,
-        ("place", "b", "Stream or bucket", "Its entries from the audit stream, or from the bucket.", True),
+        ("place", "b", "Stream or bucket", "Its entries from the audit stream, or from the bucket.", 8),
     ),
     *_in(
         Group.SEQUENCES,
-        ("unfinished", "u", "Unfinished", "Only sequences with a part missing, or all of them.", True),
+        ("unfinished", "u", "Unfinished", "Only sequences with a part missing, or all of them.", 8),
     ),
     *_in(
         Group.ERRORS,
-        ("redrive_all", "X", "Redrive all", "Send every message of the list where it came from.", True),
+        ("redrive_all", "X", "Redrive all", "Send every message of the list where it came from.", 6),
     ),
     *_in(
         Group.FAULTS,
-        ("add", "a", "Add", "Add a fault of the kind under the cursor: a form with its settings.", True),
-        ("pause_fault", "space", "Pause", "Pause the fault, or let it go on.", True),
-        ("remove", "delete,backspace,r", "Remove", "Remove the fault.", True),
-        ("freeze", "z", "Freeze", "Stop the sandbox's clock, or let it run.", True),
-        ("advance", "plus", "Advance", "Let time pass at once: 30s, 6m, 2h.", True),
-        ("real_time", "Z", "Real time", "Put the clock back to real time."),
+        ("add", "a", "Add", "Add a fault of the kind under the cursor: a form with its settings.", 8),
+        ("pause_fault", "space", "Pause", "Pause the fault, or let it go on.", 7),
+        ("remove", "delete,backspace,r", "Remove", "Remove the fault.", 7),
+        ("freeze", "z", "Freeze", "Stop the sandbox's clock, or let it run.", 7),
+        ("advance", "plus", "Advance", "Let time pass at once: 30s, 6m, 2h.", 7),
+        ("real_time", "Z", "Real time", "Put the clock back to real time.", 6),
     ),
     *_in(
         Group.BUCKETS,
-        ("up", "backspace,left,h", "Up", "Out of the folder, back to the buckets.", True),
-        ("prefix", "slash", "Prefix", "Only objects whose key begins so.", True),
+        ("up", "backspace,left,h", "Up", "Out of the folder, back to the buckets.", 8),
+        ("prefix", "slash", "Prefix", "Only objects whose key begins so.", 8),
     ),
     *_in(
         Group.PROCESSING,
-        ("filter", "slash", "Filter", "Only messages like state:FAILED source:CRM text:invoice", True),
-        ("all", "escape", "All", "Every message again."),
-        ("restart", "r", "Restart", "Process the message again, without the calls that succeeded.", True),
-        ("restart_totally", "R", "Restart whole", "The same with all its calls."),
-        ("cancel", "delete,backspace", "Cancel", "End the message, if it has not ended.", True),
+        ("filter", "slash", "Filter", "Only messages like state:FAILED source:CRM text:invoice", 8),
+        ("all", "escape", "All", "Every message again.", 3),
+        ("restart", "r", "Restart", "Process the message again, without the calls that succeeded.", 7),
+        ("restart_totally", "R", "Restart whole", "The same with all its calls.", 6),
+        ("cancel", "delete,backspace", "Cancel", "End the message, if it has not ended.", 7),
     ),
     *_in(
         Group.QUEUES,
-        ("release", "r", "Release", "Give up the claim under the cursor in its worker's stead.", True),
+        ("release", "r", "Release", "Give up the claim under the cursor in its worker's stead.", 8),
     ),
     *_in(
         Group.TOPICS,
-        ("filter", "slash", "Filter", "Only records that match, and what changes among them.", True),
-        ("all", "escape", "All", "Every record again."),
+        ("filter", "slash", "Filter", "Only records that match, and what changes among them.", 8),
+        ("all", "escape", "All", "Every record again.", 3),
     ),
     *_in(
         Group.SCENARIOS,
-        ("seeded", "s", "With a seed", "Play it with a seed of yours: the same seed, the same run.", True),
+        ("seeded", "s", "With a seed", "Play it with a seed of yours: the same seed, the same run.", 8),
     ),
     *_in(
         Group.RUN,
-        ("play", "space", "Play", "Let it happen, or hold it.", True),
-        ("step", "right,l", "Step", "One event further.", True),
-        ("step_back", "left,h", "Back", "One event back.", True),
-        ("next_turn", "n", "Next turn", "On to the next fault, crash, resharding or refusal.", True),
-        ("previous_turn", "N", "Turn before", "Back to the one before."),
-        ("faster", "plus", "Faster", "Twice as fast."),
-        ("slower", "minus", "Slower", "Half as fast."),
-        ("explain", "w", "Why", "On a small screen: what the run teaches, or the events again."),
-        ("leave", "escape", "Leave", "Back to where you came from.", True),
+        ("play", "space", "Play", "Let it happen, or hold it.", 8),
+        ("step", "right,l", "Step", "One event further.", 7),
+        ("step_back", "left,h", "Back", "One event back.", 6),
+        ("next_turn", "n", "Next turn", "On to the next fault, crash, resharding or refusal.", 7),
+        ("previous_turn", "N", "Turn before", "Back to the one before.", 4),
+        ("faster", "plus", "Faster", "Twice as fast.", 5),
+        ("slower", "minus", "Slower", "Half as fast.", 5),
+        ("explain", "w", "Why", "On a small screen: what the run teaches, or the events again.", 8),
+        ("leave", "escape", "Leave", "Back to where you came from.", 6),
     ),
 )
 # fmt: on
@@ -186,6 +189,10 @@ ACTIONS: tuple[Action, ...] = (
 def bindings(group: Group) -> list[Binding]:
     """The bindings for a widget or screen of this group."""
     return [action.binding() for action in ACTIONS if action.group is group]
+
+
+SHORT_LABELS = {"Sequences": "Seq", "Scenarios": "Scen", "Processing": "Proc"}
+"""Labels of screens where there is no room for the whole word."""
 
 
 def places() -> Iterator[tuple[str, str, str]]:

@@ -234,8 +234,9 @@ class MessageBrowser(Vertical):
     # Reading.
 
     def on_row_list_opened(self, message: RowList.Opened) -> None:
-        message.stop()
-        self._open_detail(True)
+        if message.control is self.list:
+            message.stop()
+            self._open_detail(True)
 
     def on_row_list_highlighted(self, message: RowList.Highlighted) -> None:
         if self.has_class("-reading") and message.row is not None and message.control is self.list:

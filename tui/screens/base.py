@@ -8,14 +8,15 @@ from typing import ClassVar
 from textual import work
 from textual.app import ComposeResult
 from textual.screen import Screen
-from textual.widgets import Footer
 
 from rdss_sandbox.client import AsyncClient
 from rdss_sandbox.shapes.events import News
+from tui.dialogs.whole_row import WholeRow
 from tui.session import Session, session_of
 from tui.state.worker_messages import ActionFailed
 from tui.widgets.banner import Banner
 from tui.widgets.command_line import CommandLine
+from tui.widgets.key_footer import KeyFooter
 from tui.widgets.row_list import RowList
 
 _PAUSE_SECONDS = 0.05
@@ -30,7 +31,7 @@ class MainScreen(Screen[None]):
         yield Banner()
         yield from self.content()
         yield CommandLine()
-        yield Footer()
+        yield KeyFooter()
 
     def content(self) -> ComposeResult:
         raise NotImplementedError
@@ -38,6 +39,11 @@ class MainScreen(Screen[None]):
     def on_screen_resume(self) -> None:
         for rows in self.query(RowList):
             rows.look_again()
+
+    def on_row_list_opened(self, message: RowList.Opened) -> None:
+        """Show a row in full, if its list can tell it; Textual calls the handlers of subclasses besides."""
+        if (tell := message.control.whole) is not None:
+            self.app.push_screen(WholeRow(*tell(message.row)))
 
     @property
     def sandbox(self) -> Session:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
+import msgspec
 from textual import work
 from textual.app import ComposeResult
 from textual.containers import Container, Vertical
@@ -20,8 +21,9 @@ from tui.screens.base import MainScreen
 from tui.state.worker_messages import ActionFailed
 from tui.text import figures
 from tui.text.columns import Column
+from tui.text.pretty import pretty
 from tui.widgets.event_list import EventList
-from tui.widgets.row_list import RowList
+from tui.widgets.row_list import RowList, Whole
 
 
 def _attributes(row: Fault) -> str:
@@ -56,6 +58,11 @@ TYPE_COLUMNS: tuple[Column[FaultType], ...] = (
 )
 
 
+def _tell(fault: Fault) -> Whole:
+    said = f"{fault.name} struck {figures.count(fault.injected)} times"
+    return said, pretty(msgspec.to_builtins(fault))
+
+
 class FaultsScreen(MainScreen):
     """Shows the faults and fault types beside the events; adds, pauses and removes faults; sets the clock."""
 
@@ -73,7 +80,10 @@ class FaultsScreen(MainScreen):
             with Vertical(id="faults"):
                 yield Static(id="clock", markup=False)
                 yield RowList(
-                    FAULT_COLUMNS, empty="no fault in force; a on a kind below adds one", id="in-force"
+                    FAULT_COLUMNS,
+                    whole=_tell,
+                    empty="no fault in force; a on a kind below adds one",
+                    id="in-force",
                 )
                 yield RowList(TYPE_COLUMNS, empty="no kinds known yet", id="kinds")
             yield EventList()

@@ -18,7 +18,7 @@ from tui.screens.base import FollowingScreen
 from tui.state.worker_messages import ActionFailed
 from tui.text.pretty import pretty
 from tui.text.processing_columns import MESSAGE_COLUMNS, SYSTEM_COLUMNS, history_of
-from tui.widgets.row_list import RowList
+from tui.widgets.row_list import RowList, Whole
 from tui.widgets.text_lines import TextLines
 from tui.widgets.waterfall import Waterfall
 
@@ -58,13 +58,19 @@ class ProcessingScreen(FollowingScreen):
         super().__init__()
         self._wanted = ""
         self._number: int | None = None
+        self._shown: AsyncMessageDetail | None = None
 
     def content(self) -> ComposeResult:
         with Container(id="panes"):
             with Vertical(id="found"):
                 yield Static(id="wanted", markup=False)
-                yield RowList(MESSAGE_COLUMNS, empty="no messages: sandbox process send", id="asynchronous")
-                yield RowList(SYSTEM_COLUMNS, empty="no systems", id="systems")
+                yield RowList(
+                    MESSAGE_COLUMNS,
+                    whole=self._tell_message,
+                    empty="no messages: sandbox process send",
+                    id="asynchronous",
+                )
+                yield RowList(SYSTEM_COLUMNS, whole=_tell_system, empty="no systems", id="systems")
             with Vertical(id="life"):
                 yield Static(id="named", markup=False)
                 yield Waterfall()
@@ -143,7 +149,7 @@ class ProcessingScreen(FollowingScreen):
 
     def _draw(self, found: AsyncMessageDetail) -> None:
         row = found.message
-        self._number = row.number
+        self._number, self._shown = row.number, found
         may = f"; may be: {', '.join(found.actions)}" if found.actions else ""
         self.query_one("#named", Static).update(
             f"{row.number} is {row.state}, {row.service}.{row.operation} from {row.source}{may}"
@@ -151,11 +157,22 @@ class ProcessingScreen(FollowingScreen):
         self.query_one(Waterfall).show(history_of(found))
         self.query_one(TextLines).show(pretty(_filled_fields(found)), json=True)
 
+    def _tell_message(self, row: AsyncMessage) -> Whole:
+        """The message with its body, if it is the one beside the list."""
+        shown = self._shown
+        fields = _filled_fields(shown) if shown and shown.message.number == row.number else row
+        said = f"{row.number} is {row.state}, {row.service}.{row.operation} from {row.source}"
+        return said, pretty(msgspec.to_builtins(fields))
+
     def on_row_list_highlighted(self, message: RowList.Highlighted) -> None:
         row = message.row
         if isinstance(row, AsyncMessage) and self.focused is message.control and row.number != self._number:
             self._number = row.number
             self.fetch_again()
+
+
+def _tell_system(row: OutsideSystem) -> Whole:
+    return f"{row.name} was called {row.received:,} times", pretty(msgspec.to_builtins(row))
 
 
 def _search(wanted: str) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from tui.state.worker_messages import ActionFailed
 from tui.text import figures
 from tui.text.pretty import pretty
 from tui.text.queue_columns import CLAIM_COLUMNS, MESSAGE_COLUMNS, QUEUE_COLUMNS
-from tui.widgets.row_list import RowList
+from tui.widgets.row_list import RowList, Whole
 from tui.widgets.text_lines import TextLines
 
 _MESSAGES = 500
@@ -63,10 +63,10 @@ class QueuesScreen(FollowingScreen):
             with Vertical(id="who"):
                 yield RowList(QUEUE_COLUMNS, empty="no queues", id="queues")
                 yield Static(id="holding", markup=False)
-                yield RowList(CLAIM_COLUMNS, empty="nobody holds anything", id="claims")
+                yield RowList(CLAIM_COLUMNS, whole=_tell_claim, empty="nobody holds anything", id="claims")
             with Vertical(id="what"):
                 yield Static(id="waiting", markup=False)
-                yield RowList(MESSAGE_COLUMNS, empty="no messages", id="messages")
+                yield RowList(MESSAGE_COLUMNS, whole=_tell_message, empty="no messages", id="messages")
                 yield TextLines()
 
     def on_mount(self) -> None:
@@ -144,6 +144,16 @@ class QueuesScreen(FollowingScreen):
 
 def _project(project: str) -> str:
     return "" if project == PROJECT else f" --project {project}"
+
+
+def _tell_claim(claim: Claim) -> Whole:
+    held = figures.count(len(claim.messages))
+    said = f"{claim.client or 'a client'} holds {held} messages for another {figures.span(claim.left)}"
+    return said, pretty(msgspec.to_builtins(claim))
+
+
+def _tell_message(row: QueueMessage) -> Whole:
+    return f"message {row.id}", _lines(row)
 
 
 def _lines(row: QueueMessage) -> list[str]:

@@ -9,15 +9,18 @@ from textual.containers import Container, Vertical, VerticalScroll
 from textual.content import Content
 from textual.screen import Screen
 from textual.timer import Timer
-from textual.widgets import Footer, Static
+from textual.widgets import Static
 
 from rdss_sandbox.shapes.events import Event
+from tui.dialogs.whole_row import WholeRow
 from tui.keys.actions import Group, bindings
 from tui.state.playback import Playback
 from tui.state.recording import Recording
 from tui.text import figures
 from tui.text.columns import Column
-from tui.text.narration import TURNS, sentence
+from tui.text.narration import TURNS, remaining_fields, sentence
+from tui.widgets.event_list import tell_event
+from tui.widgets.key_footer import KeyFooter
 from tui.widgets.message_grid import MessageGrid
 from tui.widgets.row_list import RowList
 from tui.widgets.time_slider import Timeline
@@ -33,7 +36,10 @@ _VERDICTS = {"pass": "bold $text-success", "fail": "bold $text-error"}
 
 
 class RunScreen(Screen[None]):
-    """Plays a recording. The cursor of the event list is the position; everything else follows it."""
+    """Plays a recording. The cursor of the event list is the position; everything else follows it.
+
+    What came of the run is told from when the last event was shown.
+    """
 
     BINDINGS: ClassVar[list[Any]] = bindings(Group.RUN)
     DEFAULT_CSS = """
@@ -56,6 +62,7 @@ class RunScreen(Screen[None]):
         self._playback = Playback(recording.events)
         self._began = recording.events[0].time
         self._next: Timer | None = None
+        self._told = False
 
     def compose(self) -> ComposeResult:
         yield Static(self._title(), id="title")
@@ -68,7 +75,7 @@ class RunScreen(Screen[None]):
             yield RowList(self._columns(), id="events")
         yield Timeline(self.recording.events)
         yield Static(id="where")
-        yield Footer()
+        yield KeyFooter()
 
     def on_mount(self) -> None:
         self.events.fill(self.recording.events)
@@ -86,7 +93,9 @@ class RunScreen(Screen[None]):
         return (
             Column[Event]("at", 10, self._at, lambda _: "dim", right=True),
             Column[Event]("", 1, lambda row: TURNS.get(row.kind, ""), lambda _: "warning", worth=9),
-            Column[Event]("what happened", 24, sentence, _tone, worth=9, stretch=True),
+            Column[Event](
+                "what happened", 24, sentence, _tone, worth=9, stretch=True, after=remaining_fields
+            ),
         )
 
     def _at(self, event: Event) -> str:
@@ -102,6 +111,18 @@ class RunScreen(Screen[None]):
         self.query_one(MessageGrid).show(self._playback.after(index + 1))
         self.query_one(Timeline).show(index)
         self._show_position()
+        if index == len(self.recording.events) - 1:
+            self._tell_verdict()
+
+    def _tell_verdict(self) -> None:
+        """Show what came of the run; it stays when the user goes back."""
+        if not self._told:
+            self._told = True
+            self.query_one("#title", Static).update(self._title())
+            self.query_one("#teach", Static).update(self._lesson())
+
+    def on_row_list_opened(self, message: RowList.Opened) -> None:
+        self.app.push_screen(WholeRow(*tell_event(message.row)))
 
     def on_timeline_sought(self, message: Timeline.Sought) -> None:
         self.events.move_to(message.index)
@@ -191,8 +212,10 @@ class RunScreen(Screen[None]):
 
     def _title(self) -> Content:
         run = self.recording
-        verdict = Content.styled(
-            run.verdict or "no verdict", _VERDICTS.get(run.verdict, "bold $text-warning")
+        verdict = (
+            Content.styled(run.verdict or "no verdict", _VERDICTS.get(run.verdict, "bold $text-warning"))
+            if self._told
+            else Content.styled("the verdict comes at the end", "$text-muted")
         )
         seed = f"  ·  seed {run.seed}" if run.seed is not None else ""
         return Content.assemble((run.title, "bold"), seed, "  ·  ", verdict)
@@ -205,9 +228,10 @@ class RunScreen(Screen[None]):
             ("A correct client", run.teach.client),
         )
         told = [Content.assemble((f"{title}. ", "bold $text-accent"), text) for title, text in parts if text]
-        judged = [_verdict_line(line.claim, line.observed, line.expected, line.holds) for line in run.lines]
+        lines = run.lines if self._told else ()
+        judged = [_verdict_line(line.claim, line.observed, line.expected, line.holds) for line in lines]
         again = [Content.assemble(("Again: ", "bold $text-accent"), run.command)] if run.command else []
-        return Content("\n\n").join([*told, Content("\n").join(judged), *again])
+        return Content("\n\n").join([*told, *([Content("\n").join(judged)] if judged else []), *again])
 
 
 def _verdict_line(claim: str, observed: str, expected: str, holds: bool | None) -> Content:

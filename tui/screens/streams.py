@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Literal
 from textual.app import ComposeResult
 from textual.containers import Container, Vertical
 from textual.message import Message
+from textual.widget import Widget
 
 from rdss_sandbox.client import RefusedError
 from rdss_sandbox.shapes import readers
@@ -20,9 +21,12 @@ from tui.panes.message_actions import MessageActions
 from tui.panes.message_browser import MessageBrowser
 from tui.screens.base import FollowingScreen
 from tui.state.worker_messages import Snapshot
+from tui.text import figures
 from tui.widgets.event_list import EventList
+from tui.widgets.flow_plot import FlowPlots
 from tui.widgets.message_list import MessageList
 from tui.widgets.reader_list import ReaderList
+from tui.widgets.row_list import RowList
 from tui.widgets.stream_tree import StreamTree, concerns, scope
 
 _READERS_SECONDS = 0.9
@@ -57,11 +61,13 @@ class StreamsScreen(FollowingScreen):
         self._readers = readers.ReaderList((), known=True)
         self._findings: tuple[Finding, ...] = ()
         self._readers_at = -_READERS_SECONDS
+        self._snapshot_at = 0.0
 
     def content(self) -> ComposeResult:
         with Container(id="panes"):
             with Vertical(id="overview"):
                 yield StreamTree()
+                yield FlowPlots(id="plots")
                 yield ReaderList()
                 yield EventList()
             yield MessageActions(MessageBrowser())
@@ -102,6 +108,26 @@ class StreamsScreen(FollowingScreen):
         tree.show(message.snapshot, message.streams, message.readers, message.findings)
         self.query_one(ReaderList).show(message.snapshot, message.readers)
 
+        self._snapshot_at = message.snapshot.at
+        self._plot()
+
+    def on_row_list_highlighted(self, message: RowList.Highlighted) -> None:
+        if isinstance(message.control, StreamTree):
+            self._plot()
+
+    def _plot(self) -> None:
+        """Draw the rate and the lag of what is under the cursor of the tree."""
+        tree = self.query_one(StreamTree)
+        if (line := tree.current) is not None:
+            branch = line.branch
+            label = (
+                f"{branch.stream.name} {figures.shard(branch.shard.id)}"
+                if branch.shard
+                else branch.stream.name
+            )
+            plots = self.query_one(FlowPlots)
+            plots.show(label, tree.records, tree.waiting, branch.key, self._snapshot_at)
+
     def on_stream_tree_chosen(self, message: StreamTree.Chosen) -> None:
         self.query_one(MessageBrowser).show_scope(scope(message.branch))
 
@@ -112,13 +138,20 @@ class StreamsScreen(FollowingScreen):
         self._reshard("split")
 
     def action_readers(self) -> None:
-        """Move between the tree and the readers; narrow screens have room for one of them."""
-        self.toggle_class("-readers")
-        shown = self.query_one(ReaderList)
-        if shown.display and not shown.has_focus:
-            shown.focus()
-        else:
-            self.query_one(StreamTree).focus()
+        self._show_pane(self.query_one(ReaderList))
+
+    def action_events(self) -> None:
+        self._show_pane(self.query_one(EventList))
+
+    def action_plots(self) -> None:
+        self._show_pane(self.query_one(FlowPlots))
+
+    def _show_pane(self, pane: Widget) -> None:
+        """Show a pane of the overview and focus it, or the tree if it was shown; narrow screens have one."""
+        shown = self.has_class(f"-{pane.id}")
+        for other in ("readers", "happened", "plots"):
+            self.set_class(other == pane.id and not shown, f"-{other}")
+        (self.query_one(StreamTree) if shown or not pane.can_focus else pane).focus()
 
     def action_findings(self) -> None:
         """Show what was found about the branch under the cursor, or about all where nothing was."""

@@ -20,7 +20,7 @@ from tui.state.worker_messages import ActionFailed
 from tui.text import figures
 from tui.text.pretty import pretty
 from tui.text.topic_columns import CHANGE_COLUMNS, RECORD_COLUMNS, TOPIC_COLUMNS
-from tui.widgets.row_list import RowList
+from tui.widgets.row_list import RowList, Whole
 from tui.widgets.text_lines import TextLines
 
 _RECORDS = 1000
@@ -78,10 +78,12 @@ class TopicsScreen(FollowingScreen):
             with Vertical(id="state"):
                 yield RowList(TOPIC_COLUMNS, empty="no topics", id="topics")
                 yield Static(id="filtered", markup=False)
-                yield RowList(RECORD_COLUMNS, empty="no records", id="records")
+                yield RowList(RECORD_COLUMNS, whole=_tell, empty="no records", id="records")
             with Vertical(id="news"):
                 yield Static(id="left", markup=False)
-                yield RowList(CHANGE_COLUMNS, empty="nothing changed since you look", id="changes")
+                yield RowList(
+                    CHANGE_COLUMNS, whole=_tell, empty="nothing changed since you look", id="changes"
+                )
                 yield TextLines()
 
     def on_mount(self) -> None:
@@ -174,6 +176,10 @@ class TopicsScreen(FollowingScreen):
         row = message.row
         if isinstance(row, TopicRecord | TopicChange) and self.focused is message.control:
             self.query_one(TextLines).show(_lines(row), json=True)
+
+
+def _tell(row: TopicRecord | TopicChange) -> Whole:
+    return f"the record {row.sow_key or 'without a key'}", _lines(row)
 
 
 def _lines(row: TopicRecord | TopicChange) -> list[str]:

@@ -12,6 +12,8 @@ from tui.text.figures import printable
 
 Row = TypeVar("Row")
 
+_AFTER_GAP = 2
+
 
 def _plain(_: object) -> str:
     return ""
@@ -22,7 +24,7 @@ class Column(Generic[Row]):
     """``cell`` gives the text for ``width`` cells; ``tone`` gives its style: "" or a tone of ``row_list``.
 
     Without room for all columns, those with the lowest ``worth`` are left out. The column with ``stretch``
-    gets the remaining width.
+    gets the remaining width. What ``after`` gives follows the text, dim, as far as there is room.
     """
 
     title: str
@@ -32,6 +34,7 @@ class Column(Generic[Row]):
     right: bool = False
     worth: int = 5
     stretch: bool = False
+    after: Callable[[Row], str] | None = None
 
     def fit(self, row: Row, width: int) -> str:
         """The text in exactly ``width`` cells, with an ellipsis where it was cut."""
@@ -39,6 +42,16 @@ class Column(Generic[Row]):
         if text.isascii() and text.isprintable() and len(text) <= width:
             return text.rjust(width) if self.right else text.ljust(width)
         return fit(printable(text), width, right=self.right)
+
+
+def split_cell(column: Column[Row], row: Row, width: int) -> tuple[str, str]:
+    """The text of a cell and what follows it, together in exactly ``width`` cells."""
+    text = printable(column.cell(row))
+    more = printable(column.after(row)) if column.after else ""
+    used = cell_len(text) + _AFTER_GAP
+    if not more or used >= width:
+        return fit(text, width), ""
+    return text + " " * _AFTER_GAP, fit(more, width - used)
 
 
 def fit(text: str, width: int, *, right: bool = False) -> str:

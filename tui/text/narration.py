@@ -24,9 +24,31 @@ TURNS = {
 
 
 def sentence(event: Event) -> str:
-    """The event as a sentence; an unknown kind as its name and fields."""
+    """The event as a sentence; one of an unknown kind is told by its name and its reason."""
     say = _SENTENCES.get(event.kind)
-    return say(event.fields) if say else f"{event.kind}: {describe(event.fields)}".removesuffix(": ")
+    if say is not None:
+        return say(event.fields) if callable(say) else say.format_map(_Known(event.fields))
+    named = event.kind.replace(".", ": ").replace("_", " ")
+    reason = next((str(event.fields[name]) for name in _REASONS if event.fields.get(name)), "")
+    return f"{named}, {reason}" if reason else named
+
+
+def remaining_fields(event: Event) -> str:
+    """The fields that the sentence does not tell, in a line."""
+    told = sentence(event)
+    rest = {
+        name: value
+        for name, value in event.fields.items()
+        if value not in (None, "", [], (), {}) and name not in _TOLD and str(value) not in told
+    }
+    return describe(rest)
+
+
+class _Known(dict[str, Any]):
+    """The fields of an event for a template; one that is missing becomes a question mark."""
+
+    def __missing__(self, name: str) -> str:
+        return "?"
 
 
 def name_of(fields: _Fields) -> str:
@@ -84,17 +106,40 @@ def _created(fields: _Fields) -> str:
     return f"the stream {fields.get('stream')} was made with {shards} shard{'' if shards == 1 else 's'}"
 
 
-def _claimed(fields: _Fields) -> str:
-    return f"{fields.get('client')} claims {_messages(fields)} for {fields.get('ttl')} s"
+def _clock(fields: _Fields) -> str:
+    match fields.get("action"):
+        case "advance":
+            return f"the clock went on by {figures.span(fields.get('seconds') or 0.0)}"
+        case "speed":
+            return f"the clock runs at speed {fields.get('speed') or 0.0:g}"
+        case "set":
+            return f"the clock was set to {figures.date_time(fields.get('time') or 0.0)} UTC"
+        case "freeze":
+            return "the clock stands still"
+    return "the clock shows real time"
 
 
-def _claim_expired(fields: _Fields) -> str:
-    return f"the claim of {fields.get('client')} expires with {_messages(fields)} in it"
+def _changed(fields: _Fields) -> str:
+    match fields.get("enabled"):
+        case False:
+            return f"the fault {fields.get('fault')} is paused"
+        case True:
+            return f"the fault {fields.get('fault')} strikes again"
+    return f"the fault {fields.get('fault')} has other settings"
 
 
-def _messages(fields: _Fields) -> str:
-    number = len(fields.get("messages", ()))
-    return f"{number} message{'' if number == 1 else 's'}"
+def _in_queue(did: str) -> Callable[[_Fields], str]:
+    """``mine claims 3 messages of reviews``, for what happens to the messages of a queue."""
+
+    def say(fields: _Fields) -> str:
+        messages = fields.get("messages", ())
+        count = messages if isinstance(messages, int) else len(messages)
+        known = _Known(fields)
+        known["messages"] = f"{figures.count(count)} message{'' if count == 1 else 's'}"
+        known["client"] = fields.get("client") or "a client"
+        return did.format_map(known)
+
+    return say
 
 
 def _delete_refused(fields: _Fields) -> str:
@@ -110,24 +155,64 @@ def _place(fields: _Fields) -> str:
     return f"{fields.get('channel', 'the channel')}{shard}"
 
 
-_SENTENCES: dict[str, Callable[[_Fields], str]] = {
-    "message.offered": _offered,
-    "message.acknowledged": _acknowledged,
-    "message.refused": _refused,
-    "message.delivered": _delivered,
-    "message.processed": _processed,
-    "message.rejected": _rejected,
-    "stream.resharded": _resharded,
-    "stream.created": _created,
-    "fault.injected": _injected,
-    "fault.added": _added,
-    "queue.claimed": _claimed,
-    "queue.claim_expired": _claim_expired,
-    "delete.refused": _delete_refused,
+_REASONS = ("why", "error", "reason", "said")
+_TOLD = frozenset({"did", "trace"})
+_SENTENCES: dict[str, str | Callable[[_Fields], str]] = {
+    "access.denied": "{access_key} may not {operation} on {resource}",
+    "amqp.dead_lettered": "a message of {from_queue} was dead-lettered to {exchange}: {reason}",
+    "amqp.published": _in_queue("{messages} came through the AMQP port, for {channel}"),
+    "amqp.unrecorded": "a message for {channel} was not written down: {why}",
+    "archives.failed": "the archives could not go on: {why}",
+    "audit.refused": "a message could not be copied to the audit log: {why}",
+    "aws.moto.started": "the AWS services beside Kinesis have started",
+    "aws.request.failed": "the sandbox failed at a request for {service}: {error}",
+    "broker.failed": "the AMQP broker failed: {why}",
+    "broker.started": "the AMQP broker has started",
+    "client.finding": "{client}: {said}",
     "claim.lost": _claim_lost,
-    "receiver.read_empty": lambda _: "the receiver reads and finds nothing",
-    "receiver.started": lambda _: "the receiving process starts",
-    "receiver.crashed": lambda fields: f"the receiving process is killed ({fields.get('target')})",
-    "receiver.failed": lambda fields: f"the receiving process ends: {fields.get('why')}",
-    "sender.failed": lambda fields: f"sending ends: {fields.get('why')}",
+    "clock.changed": _clock,
+    "consumer.deregistered": "{consumer} is no longer a consumer of {stream}",
+    "consumer.registered": "{consumer} is registered as a consumer of {stream}",
+    "delete.refused": _delete_refused,
+    "fault.added": _added,
+    "fault.changed": _changed,
+    "fault.failed": "a fault failed itself: {why}",
+    "fault.injected": _injected,
+    "fault.removed": "the fault {fault} is removed; it struck {injected} times",
+    "journal.cut": "{bytes} bytes of an unfinished write were cut from {file}",
+    "journal.put_aside": "{file} cannot be read and was put aside: {why}",
+    "message.acknowledged": _acknowledged,
+    "message.delivered": _delivered,
+    "message.offered": _offered,
+    "message.processed": _processed,
+    "message.refused": _refused,
+    "message.rejected": _rejected,
+    "queue.claim_expired": _in_queue("a claim of {client} on {messages} of {queue} expired"),
+    "queue.claim_renewed": "{client} renewed a claim on {queue}",
+    "queue.claimed": _in_queue("{client} claims {messages} of {queue}"),
+    "queue.created": "the queue {queue} was made",
+    "queue.dead_lettered": _in_queue("{messages} of {queue} went to the dead letters in {to}"),
+    "queue.deleted": "the queue {queue} was deleted",
+    "queue.message_expired": _in_queue("{messages} of {queue} expired"),
+    "queue.messages_arrived": _in_queue("{messages} arrived in {queue}"),
+    "queue.messages_posted": _in_queue("{client} posted {messages} to {queue}"),
+    "queue.purged": _in_queue("{messages} were purged from {queue}"),
+    "receiver.crashed": "the receiving process is killed ({target})",
+    "receiver.failed": "the receiving process ends: {why}",
+    "receiver.read_empty": "the receiver reads and finds nothing",
+    "receiver.started": "the receiving process starts",
+    "request.failed": "the sandbox failed at a request: {error}",
+    "request.refused": "a request to the port {port} was refused: {why}",
+    "sandbox.reset": "the sandbox was emptied",
+    "sandbox.started": "the sandbox started, version {version}, seed {seed}",
+    "sandbox.stopped": "the sandbox stopped",
+    "scenario.finished": "the scenario {scenario} is over, verdict {verdict}",
+    "scenario.started": "the scenario {scenario} plays with seed {seed}",
+    "sender.failed": "sending ends: {why}",
+    "snapshot.loaded": "the snapshot {snapshot} was loaded, {records} records",
+    "snapshot.removed": "the snapshot {snapshot} was removed",
+    "snapshot.saved": "the snapshot {snapshot} was saved, {records} records",
+    "stream.created": _created,
+    "stream.deleted": "the stream {stream} was deleted",
+    "stream.resharded": _resharded,
 }

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from rich.cells import cell_len
 from textual.app import ComposeResult
 from textual.containers import Horizontal
 from textual.content import Content
 from textual.widgets import Static
 
 from rdss_sandbox.shapes.clock import ClockReading
-from tui.keys.actions import places
+from tui.keys.actions import SHORT_LABELS, places
 from tui.session import session_of
 from tui.state.worker_messages import Snapshot
-from tui.text.figures import clock_time, count
+from tui.text.figures import clock_time, count, short_count
 
 _STATE_CELLS = 16
 _MARGIN_CELLS = 4
+_BRIEF = 3
+"""The letters of a name on a narrow screen."""
 
 
 class Banner(Horizontal):
@@ -46,13 +51,10 @@ class Banner(Horizontal):
         self._show_places()
 
     def _show_places(self) -> None:
-        """Show the screens by name; on a narrow screen closer together, or only the present one's name."""
-        here, width = self.app.current_mode, self.app.size.width - _STATE_CELLS
-        wide = [(name, f" {key} {label} ") for key, name, label in places()]
-        close = [(name, text.rstrip()) for name, text in wide]
-        keys = [(name, f" {key} {label} " if name == here else f" {key} ") for key, name, label in places()]
-        shown = next((each for each in (wide, close) if sum(len(text) for _, text in each) <= width), keys)
-        self._named = sum(len(text) for _, text in shown)
+        """Show the screens by name, as much of it as there is room for; the present one is reversed."""
+        here = self.app.current_mode
+        shown = name_places(here, self.app.size.width - _STATE_CELLS)
+        self._named = _count_cells(shown)
         links = (
             f"[@click=app.go('{name}')]{'[reverse b]' if name == here else '[dim]'}{text}[/][/]"
             for name, text in shown
@@ -79,6 +81,29 @@ class Banner(Horizontal):
         self._show_state()
 
 
+def name_places(here: str | None, width: int) -> list[tuple[str, str]]:
+    """The mode and the name of each screen, as much of the names as fits ``width`` cells.
+
+    With less than 84 cells three letters of each name are left, and with less than 60 the keys alone.
+    """
+    known = list(places())
+    short = {name: SHORT_LABELS.get(label, label) for _, name, label in known}
+    forms = [
+        [(name, f" {key} {label} ") for key, name, label in known],
+        [(name, f" {key} {label}") for key, name, label in known],
+    ]
+    for length in (max(map(len, short.values())), _BRIEF):
+        cut = [(name, f" {key} {short[name][:length]}") for key, name, _ in known]
+        whole = dict(forms[1])
+        forms += [[(name, whole[name] if name == here else text) for name, text in cut], cut]
+    keys = [(name, f" {key} {label} " if name == here else f" {key} ") for key, name, label in known]
+    return next((form for form in forms if _count_cells(form) <= width), keys)
+
+
+def _count_cells(form: Sequence[tuple[str, str]]) -> int:
+    return sum(len(text) for _, text in form)
+
+
 def _state(snapshot: Snapshot, cells: int) -> str:
     """The state of the sandbox in at most ``cells`` cells, if the shortest form fits."""
     status = snapshot.status
@@ -86,13 +111,14 @@ def _state(snapshot: Snapshot, cells: int) -> str:
     clock = f"{clock_time(status.clock.time)[:8]} UTC{_pace(status.clock)}"
     messages = f"{count(status.messages)} messages"
     struck = f"{faults} fault{'' if faults == 1 else 's'}"
-    short = f"{count(status.messages)} msg" + (f" · {faults}⚡" if faults else "")
+    short = f"{short_count(status.messages)} msg"
     fuller = (
         f"{status.profile} · seed {status.seed} · {messages} · {struck} · {clock}",
         f"{messages} · {struck} · {clock}",
         f"{messages} · {clock}",
+        f"{short} ⚡{faults}" if faults else messages,
     )
-    return next((said for said in fuller if len(said) <= cells), short)
+    return next((said for said in fuller if cell_len(said) <= cells), short)
 
 
 def _pace(clock: ClockReading) -> str:

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import msgspec
+
 from rdss_sandbox.shapes import readers
 from rdss_sandbox.shapes.readers import Reader
 from tui.state.worker_messages import Snapshot
 from tui.text.columns import Column
 from tui.text.figures import count, shard, span, tail
 from tui.text.lag import live
-from tui.widgets.row_list import RowList
+from tui.text.pretty import pretty
+from tui.widgets.row_list import RowList, Whole
 
 _KINDS = {"iterator": "iterator", "subscription": "fan-out", "consumer": "registered"}
 
@@ -44,8 +47,13 @@ def _late(line: ReaderLine) -> str:
     return span(line.reader.late) if line.reader.behind else ""
 
 
+def _tell(line: ReaderLine) -> Whole:
+    who = line.reader.client or line.reader.consumer or "a client that is not known"
+    return f"{who} reads {line.place}", pretty(msgspec.to_builtins(line.reader))
+
+
 READER_COLUMNS: tuple[Column[ReaderLine], ...] = (
-    Column("read by", 10, lambda line: _KINDS[line.reader.kind], _tone, worth=9),
+    Column("kind", 10, lambda line: _KINDS[line.reader.kind], _tone, worth=9),
     Column("stream, shard", 13, lambda line: line.place, _tone, worth=9),
     Column(
         "behind", 7, _waiting, lambda line: "warning" if line.reader.behind else "good", right=True, worth=9
@@ -55,7 +63,14 @@ READER_COLUMNS: tuple[Column[ReaderLine], ...] = (
     Column("reads", 6, lambda line: count(line.reader.reads), lambda _: "dim", right=True, worth=3),
     Column("seen", 8, lambda line: line.idle, lambda _: "dim", right=True, worth=5),
     Column("at", 8, lambda line: tail(line.reader.position or "", 8), lambda _: "dim", worth=4),
-    Column("consumer", 8, lambda line: line.reader.consumer or "", _tone, worth=8, stretch=True),
+    Column(
+        "read by",
+        8,
+        lambda line: line.reader.client or line.reader.consumer or "",
+        _tone,
+        worth=8,
+        stretch=True,
+    ),
 )
 
 
@@ -64,7 +79,7 @@ class ReaderList(RowList[ReaderLine]):
 
     def __init__(self) -> None:
         empty = "nobody reads; an iterator or a fan-out consumer shows here"
-        super().__init__(READER_COLUMNS, empty=empty, id="readers")
+        super().__init__(READER_COLUMNS, whole=_tell, empty=empty, id="readers")
 
     def show(self, snapshot: Snapshot, readers: readers.ReaderList) -> None:
         """Draw the readers as of a snapshot."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import Any, ClassVar, Generic, TypeAlias, TypeVar
 
 from rich.segment import Segment
 from rich.style import Style
@@ -26,9 +26,11 @@ from rdss_sandbox.client import RefusedError, UnreachableError
 from rdss_sandbox.shapes.events import News
 from tui.keys.actions import Group, bindings
 from tui.state.paging import Page, Pages, Source
-from tui.text.columns import Column, choose_columns, fit
+from tui.text.columns import Column, choose_columns, fit, split_cell
 
 Row = TypeVar("Row")
+Whole: TypeAlias = tuple[str, Sequence[str]]
+"""A row in full: a sentence, and lines of JSON."""
 
 _TONES = ("error", "warning", "good", "dim", "accent", "primary")
 _STRIPS_KEPT = 300
@@ -40,8 +42,9 @@ class RowList(ScrollView, Generic[Row], can_focus=True, inherit_bindings=False):
     """Rows under a heading, one line each, with a cursor.
 
     ``browse`` shows rows that are fetched page by page, and again at news for which ``live`` is true.
-    ``fill`` shows given rows. While ``following``, the cursor stays on the last row. While ``paused``, no
-    rows are added and ``behind`` counts the new ones.
+    ``fill`` shows given rows. ``whole`` tells a row in full, for who presses enter on it. While
+    ``following``, the cursor stays on the last row. While ``paused``, no rows are added and ``behind`` counts
+    the new ones.
     """
 
     ALLOW_SELECT: ClassVar[bool] = False
@@ -121,6 +124,7 @@ class RowList(ScrollView, Generic[Row], can_focus=True, inherit_bindings=False):
         *,
         live: Callable[[News], bool] | None = None,
         marked: Callable[[Row], bool] = lambda _: False,
+        whole: Callable[[Row], Whole] | None = None,
         empty: str = "nothing here yet",
         id: str | None = None,  # noqa: A002 -- Textual's name for it
     ) -> None:
@@ -128,6 +132,7 @@ class RowList(ScrollView, Generic[Row], can_focus=True, inherit_bindings=False):
         self._columns = columns
         self._live = live
         self._marked = marked
+        self.whole = whole
         self._empty = empty
         self._pages: Pages[Row] = Pages()
         self._source: Source[Row] | None = None
@@ -434,13 +439,18 @@ class RowList(ScrollView, Generic[Row], can_focus=True, inherit_bindings=False):
         text, left = "▶" if self._marked(row) else " ", width - 1
         segments: list[Segment] = []
         for column, cells in self._chosen:
-            cell = column.fit(row, cells) + " "
+            cell, more = split_cell(column, row, cells) if column.after else (column.fit(row, cells), "")
+            cell, more = (cell, more + " ") if more else (cell + " ", "")
             tone = "" if here else column.tone(row)
             wanted = self._tone(tone) if tone else plain
             if wanted is not style and not cell.isspace():
                 segments.append(Segment(text, style))
                 text, style = "", wanted
             text, left = text + cell, left - cells - 1
+            if more and not here:
+                segments.append(Segment(text, style))
+                text, style = "", self._tone("dim")
+            text += more
         # The strip has exactly this width by construction, so Textual need not measure it.
         segments.append(Segment(text + " " * left if left > 0 and style is plain else text, style))
         if left > 0 and style is not plain:

@@ -17,6 +17,7 @@ from tui.text.figures import rate, shard, short_count, size
 from tui.text.lag import behind
 from tui.text.lineage import Branch
 from tui.text.rates import Levels, Rates, range_bar, sparkline
+from tui.text.readings import Readings
 from tui.widgets.row_list import RowList
 
 _BAR_CELLS = 9
@@ -119,6 +120,10 @@ class StreamTree(RowList[TreeLine]):
     def __init__(self) -> None:
         self._rates = Rates()
         self._lags = Levels()
+        self.records = Readings()
+        """The number of records by branch, over the last minute."""
+        self.waiting = Readings()
+        """The number of records behind by branch, where there is a reader."""
         self._behind: Mapping[str, int] = {}
         self._findings: Sequence[Finding] = ()
         self.chosen: Branch | None = None
@@ -133,13 +138,15 @@ class StreamTree(RowList[TreeLine]):
     ) -> None:
         """Draw the streams and their readers as of a snapshot, and add them to the rates and lags."""
         for stream in streams:
-            self._rates.note(stream.name, snapshot.at, stream.records)
-            for each in stream.shards:
-                self._rates.note(f"{stream.name}/{each.id}", snapshot.at, each.records)
+            counts = [(f"{stream.name}/{each.id}", each.records) for each in stream.shards]
+            for name, records in ((stream.name, stream.records), *counts):
+                self._rates.note(name, snapshot.at, records)
+                self.records.note(name, snapshot.at, records)
         self._findings = findings
         self._behind = behind(readers.readers, snapshot.status.clock.time, streams)
         for name, records in self._behind.items():
             self._lags.note(name, records)
+            self.waiting.note(name, snapshot.at, records)
         self.fill([self._line_of(branch) for branch in lineage.grow(streams)])
 
     def _line_of(self, branch: Branch) -> TreeLine:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from tui.text.columns import Column
 from tui.text.figures import date_time, span
 from tui.text.trace import Hop
-from tui.widgets.row_list import RowList
+from tui.widgets.row_list import RowList, Whole
 
 _LANE_CELLS = 16
 
@@ -25,7 +25,7 @@ class Waterfall(RowList[Hop]):
             Column[Hop]("where", 16, lambda hop: hop.place, lambda hop: hop.tone, worth=9),
             Column[Hop]("what", 34, lambda hop: hop.what, lambda hop: hop.tone, worth=8, stretch=True),
         )
-        super().__init__(columns, empty="nothing known of its way", id=id)
+        super().__init__(columns, whole=self._tell, empty="nothing known of its way", id=id)
 
     def show(self, hops: Sequence[Hop]) -> None:
         """Draw these hops, oldest first."""
@@ -34,6 +34,10 @@ class Waterfall(RowList[Hop]):
         happened = [hop.at for hop in hops if hop.place != "expires"]
         self._length = max(happened, default=self._start) - self._start
         self.fill(hops)
+
+    def _tell(self, hop: Hop) -> Whole:
+        after = span(hop.at - self._start)
+        return f"{hop.place}: {hop.what}", [f"{date_time(hop.at)} UTC, {after} after the first"]
 
     def _lane(self, hop: Hop) -> str:
         after = hop.at - self._start
