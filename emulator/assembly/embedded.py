@@ -36,6 +36,7 @@ from emulator.listeners.control.diagnosis import DiagnosisResources
 from emulator.listeners.control.events import EventResources
 from emulator.listeners.control.faults import FaultResources
 from emulator.listeners.control.live_answers import LiveAnswers
+from emulator.listeners.control.message_reads import MessageReadResources
 from emulator.listeners.control.messages import MessageResources
 from emulator.listeners.control.metrics import EventCounts, MetricsResources
 from emulator.listeners.control.pruning import PruneResources
@@ -267,6 +268,7 @@ class Embedded:
             PictureResources(PictureMaker(pictured), self._live),
             DiagnosisResources(components.diagnosis),
             MessageResources(lambda: components.index, components.events),
+            MessageReadResources(components.index, components.diagnosis),
             SendResources(self._put_record, components.catalogue),
             SequenceResources(components.index),
             EventResources(components.events, self._live, (components.streams, components.amqp)),

@@ -4,7 +4,7 @@
     full path (shapes) --> note_answer, note_refusal   whatever a fault, CBOR or an error leads through
 
 Memory is bounded: ``MOST_CLIENTS`` clients, ``MOST_SHARDS`` pairs of a client and a shard with the last
-``MOST_RUNS`` runs of reads each (some 2 kB a run at most), and 2,000 refusals a client. What is quiet for
+``MOST_RUNS`` runs of reads each (some 6 kB a run at most), and 2,000 refusals a client. What is quiet for
 longest is forgotten first, and no rule then judges reads of its stream.
 """
 
@@ -20,7 +20,7 @@ from pybase64 import b64decode, b64encode_as_string
 from emulator.clock import Clock, stopwatch
 from emulator.diagnosis.clients import Identity, identify
 from emulator.diagnosis.refused_records import RefusedRecords
-from emulator.diagnosis.shard_record import Run, ShardRecord
+from emulator.diagnosis.shard_record import Delivery, Run, ShardRecord
 from emulator.diagnosis.strikes import Strikes
 from emulator.kinesis import KinesisError, iterators
 from emulator.kinesis.entries import Entry, Written
@@ -275,6 +275,8 @@ class ClientRecord:
         if held is not None and not places:
             places = [held.ordinal]
         run.held, run.used, run.token = held, used or run.used, following or ""
+        expected = used.ordinal if used is not None else run.position
+        run.note_apart(expected, max(places, default=0), [place - 1 for place in places if given], at)
         run.note_read(max(places, default=run.position), at, stopwatch(), bool(given))
         if not following:
             run.end()
@@ -379,6 +381,16 @@ class Recorder:
             else:
                 found = (*found, name)
         return tuple(dict.fromkeys(found))
+
+    def find_deliveries(self, place: Position) -> list[tuple[str, Delivery]]:
+        """Which clients were given the record at ``place``, and when; once for each run of reads."""
+        return [
+            (client.name, delivery)
+            for client in self.clients()
+            if (record := client.shards.get((place.stream, place.shard))) is not None
+            for run in tuple(record.runs)
+            if (delivery := run.find_delivery(place.ordinal)) is not None
+        ]
 
     def make_room(self) -> None:
         """Forget the tenth of the shards that are quiet for longest, when there are too many."""

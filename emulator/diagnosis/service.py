@@ -15,9 +15,11 @@ from emulator.diagnosis.diagnosis import diagnose
 from emulator.diagnosis.leases import read_leases
 from emulator.diagnosis.recorder import Recorder
 from emulator.diagnosis.rules import RULES
+from emulator.diagnosis.shard_record import Delivery
 from emulator.events import Events
 from emulator.kinesis import ShardView
 from emulator.kinesis.iterators import ShardIterator
+from emulator.kinesis.sequence_numbers import position
 from emulator.scheduler import Scheduler
 from emulator.streams.catalogue import Catalogue, ListedStream
 from rdss_sandbox.shapes.diagnosis import Diagnosis, Finding
@@ -94,6 +96,16 @@ class DiagnosisService:
     def find_holders(self) -> dict[ShardIterator, str]:
         """The names of the clients, by the iterator that each goes on with."""
         return self._recorder.find_holders() if self._recorder is not None else {}
+
+    @property
+    def known(self) -> bool:
+        """Whether reads are recorded; not where an upstream has the streams."""
+        return self._recorder is not None
+
+    def find_deliveries(self, sequence_number: str) -> list[tuple[str, Delivery]]:
+        """Which clients were given the record with this sequence number, and when."""
+        place = position(sequence_number)
+        return self._recorder.find_deliveries(place) if self._recorder and place else []
 
     def read_leases(self) -> tuple[Lease, ...]:
         """The leases of KCL's workers."""

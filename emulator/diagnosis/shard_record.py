@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import deque
-from typing import Final
+from collections.abc import Iterable
+from typing import Final, NamedTuple
 
 from emulator.kinesis.iterators import ShardIterator
 from rdss_sandbox.ranges import close_gaps, merge
@@ -17,19 +18,32 @@ from rdss_sandbox.shapes.recorded_exchange import (
 
 MOST_RUNS: Final = 16
 MOST_EXPIRIES: Final = 16
+MOST_STEPS: Final = 32
+"""Reads kept of a run with the records that they delivered; of older ones every second is forgotten."""
+_STEPS_OF_FORMER_RUNS: Final = 8
+_MOST_APART: Final = 200
+_MOST_RECORDS: Final = 10_000
 MOST_RANGES: Final = 32
 """Ranges of records kept of forgotten runs. Where there are more, the smallest gaps between them close."""
+
+
+class Delivery(NamedTuple):
+    """A record was given to a client at the clock time ``at``, or before, but later than ``after``."""
+
+    after: float
+    at: float
 
 
 class Run:
     """A run of reads from one starting position on. ``held`` is the iterator that the client uses next.
 
-    Where a fault gives out iterators of its own, ``token`` is the one that the client has.
+    Where a fault gives out iterators of its own, ``token`` is the one that the client has. ``apart`` are the
+    records that a read passed over, with the time at which they came after all.
     """
 
     __slots__ = (
-        "began", "busiest", "delivered_first", "delivered_last", "ended", "first", "held", "last", "made",
-        "position", "reads", "recent", "start", "token", "used",
+        "apart", "began", "busiest", "delivered_first", "delivered_last", "ended", "first", "held", "last",
+        "made", "position", "reads", "recent", "start", "steps", "token", "used",
     )  # fmt: skip
 
     def __init__(self, start: str, first: int, held: ShardIterator | None, began: float, made: float) -> None:
@@ -46,6 +60,8 @@ class Run:
         self.delivered_last = 0.0
         self.recent: deque[float] = deque(maxlen=PACE_READS)
         self.busiest: float | None = None
+        self.steps: list[tuple[int, float, bool]] = []
+        self.apart: dict[int, float | None] = {}
 
     def note_read(self, position: int, at: float, moment: float, records: bool, /) -> None:
         """Note a read up to before the record ``position``, at clock time ``at`` and real ``moment``."""
@@ -53,6 +69,10 @@ class Run:
             if self.delivered_first is None:
                 self.delivered_first = at
             self.delivered_last = at
+            steps = self.steps
+            if len(steps) >= MOST_STEPS:
+                self.thin_out()
+            steps.append((position, at, True))
         if position > self.position:  # noqa: PLR1730 -- max() costs more than all the rest
             self.position = position
         self.reads += 1
@@ -64,6 +84,41 @@ class Run:
             took = moment - recent[0]
             if self.busiest is None or took < self.busiest:
                 self.busiest = took
+
+    def note_apart(self, expected: int, reached: int, given: Iterable[int], at: float) -> None:
+        """Note which records a read lacked of those from ``expected`` to before ``reached``, as faults do."""
+        there = set(given)
+        for ordinal in there & self.apart.keys():
+            self.apart[ordinal] = at
+        # One read has at most so many records; those far before it have expired.
+        for ordinal in range(max(expected, self.position, reached - _MOST_RECORDS), reached):
+            if ordinal not in there and len(self.apart) < _MOST_APART:
+                self.apart[ordinal] = None
+
+    def find_delivery(self, ordinal: int) -> Delivery | None:
+        """When the record ``ordinal`` was first delivered; None where it was not, or that was forgotten."""
+        if not self.first <= ordinal < self.position:
+            return None
+        if ordinal in self.apart:
+            came = self.apart[ordinal]
+            return None if came is None else Delivery(came, came)
+        after = self.began
+        for position, at, single in tuple(self.steps):
+            if position > ordinal:
+                return Delivery(at if single else after, at)
+            after = at
+        return None
+
+    def thin_out(self) -> None:
+        """Forget every second read of the older half: the next one then stands for both."""
+        older = self.steps[: MOST_STEPS // 2]
+        self.steps[: MOST_STEPS // 2] = [(position, at, False) for position, at, _ in older[1::2]]
+
+    def forget_steps(self) -> None:
+        """Forget the reads of a run that is over, but for the last ones."""
+        if len(self.steps) > _STEPS_OF_FORMER_RUNS:
+            position, at, _ = self.steps[-_STEPS_OF_FORMER_RUNS]
+            self.steps[: -_STEPS_OF_FORMER_RUNS + 1] = [(position, at, False)]
 
     def end(self) -> None:
         """Note that the client was told of the shard's end."""
@@ -104,6 +159,8 @@ class ShardRecord:
 
     def begin(self, run: Run, at: float) -> None:
         """Add a run. The oldest one is forgotten but for the records that it delivered."""
+        if self.runs:
+            self.runs[-1].forget_steps()
         self.runs.append(run)
         if len(self.runs) > MOST_RUNS:
             gone = self.runs.pop(0)

@@ -13,6 +13,7 @@ from rdss_sandbox.shapes.messages import (
     Counts,
     MessageDetail,
     MessagePage,
+    MessageReads,
     NewMessage,
     Sent,
 )
@@ -62,6 +63,13 @@ class StoredMessages(Subject[Mode], at="/messages"):
         """All messages that the filter selects and the streams still hold, oldest first.
 
         Each is a ``StoredMessage`` on a line: what the list shows of it, and its payload in base64.
+        """
+
+    @GET("/reads", errors=_BAD_FILTER)
+    def reads(self, matching: Matching = "") -> MessageReads:
+        """Who was given the messages that the filter selects, of the oldest 200 of these.
+
+        Reads through the AWS port are known, and subscriptions; reads by the sandbox's own parts are not.
         """
 
 

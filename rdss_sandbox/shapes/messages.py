@@ -73,6 +73,28 @@ class MessageDetail(MessageRow, frozen=True):
     events: tuple[dict[str, Any], ...] = ()
 
 
+class MessageRead(msgspec.Struct, frozen=True):
+    """A message was given to a reader at the time ``at``, in seconds since the epoch.
+
+    ``message`` is its id, ``client`` names who reads, as in ``Reader``. ``after`` is the same time, or an
+    earlier one where single reads of long ago are not kept any more: it was given between the two.
+    """
+
+    message: int
+    stream: str
+    shard: str
+    client: str
+    after: float
+    at: float
+
+
+class MessageReads(msgspec.Struct, frozen=True):
+    """Who was given messages, oldest first. ``known`` is False where an upstream has the streams."""
+
+    reads: tuple[MessageRead, ...]
+    known: bool = True
+
+
 class Count(msgspec.Struct, frozen=True):
     """The number of messages with this ``value``; None counts the messages without one."""
 

@@ -297,6 +297,17 @@ class Canned:
             ),
         )
 
+    async def reads(self, matching: str = "") -> r.MessageReads:
+        """One read of each message, by one client."""
+        found = (await self.messages(matching=matching)).messages
+        at = [each.time + 0.6 for each in found]
+        return r.MessageReads(
+            tuple(
+                r.MessageRead(each.id, each.stream, each.shard, "test/loader (Boto3/1.40)", time, time)
+                for each, time in zip(found, at, strict=True)
+            )
+        )
+
     async def export(self, matching: str = "") -> AsyncIterator[bytes]:
         self._answer("export", matching)
         for found in (await self.messages(limit=len(self.rows), matching=matching)).messages:

@@ -21,6 +21,7 @@ from tui.screens.run import RunScreen
 from tui.text.rates import Levels
 from tui.widgets.message_detail import MessageDetail
 from tui.widgets.row_list import RowList
+from tui.widgets.waterfall import Waterfall
 
 LIGHT, DARK = "sandbox-light", "sandbox-dark"
 KEYS = {
@@ -76,7 +77,6 @@ def _as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
     ours = [each for each in ACTIONS if each.group in GROUPS]
     helped = tuple(each for each in ours if each.id in known or not each.id.startswith("everywhere.go_"))
     monkeypatch.setattr("tui.dialogs.help.ACTIONS", helped)
-    monkeypatch.setattr("tui.widgets.banner.places", lambda: PLACES)
     monkeypatch.setattr("tui.widgets.stream_tree.Levels", partial(Levels, keep=1))
     monkeypatch.setattr("tui.widgets.stream_tree.Readings", CannedReadings)
 
@@ -91,6 +91,9 @@ async def settled(pilot: Pilot[Any]) -> None:
     for detail in app.screen.query(MessageDetail):
         if detail.display:
             await until(pilot, partial(_there, detail))
+    for line in app.screen.query(Waterfall):
+        if line.region.area:
+            await until(pilot, partial(_is_whole, line))
     for library in app.screen.query("#library").results(RowList):
         await until(pilot, partial(_came, library))
     for _ in range(5):
@@ -103,6 +106,11 @@ def _came(rows: RowList[Any]) -> bool:
 
 def _told(rows: RowList[Any]) -> bool:
     return rows._told[0] >= 0 or rows.total == 0
+
+
+def _is_whole(line: Waterfall) -> bool:
+    """Whether reads and audit copies have come, which are fetched after the message."""
+    return any(hop.place.startswith("bucket") for page in line._pages._held.values() for hop in page.values())
 
 
 def _there(detail: MessageDetail) -> bool:

@@ -12,9 +12,10 @@ from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.content import Content
 from textual.message import Message
-from textual.widgets import Static
+from textual.widgets import Static, TabbedContent
 
 from rdss_sandbox.client import AsyncClient, RefusedError, UnreachableError
+from rdss_sandbox.record_lines import RecordAddress
 from rdss_sandbox.shapes.audit import AuditPlace
 from rdss_sandbox.shapes.messages import MessageDetail as Detail
 from rdss_sandbox.shapes.messages import MessageRow
@@ -23,6 +24,7 @@ from tui.keys.actions import Group, bindings
 from tui.panes.filter_bar import FilterBar
 from tui.session import Session, session_of
 from tui.state import goto
+from tui.state.life import follow_life
 from tui.state.query import both
 from tui.state.scopes import Scope, everything_once
 from tui.state.seeking import MessageLog, NothingThereError, find_index, message_source, next_match
@@ -258,6 +260,11 @@ class MessageBrowser(Vertical):
     def action_previous_tab(self) -> None:
         self.query_one(MessageDetail).turn(-1)
 
+    def on_tabbed_content_tab_activated(self, message: TabbedContent.TabActivated) -> None:
+        """Fetch the history when its tab is opened: most readers of a message do not ask for it."""
+        if message.pane.id == "history" and self.has_class("-reading") and (row := self.list.current):
+            self._read(row)
+
     def _open_detail(self, reading: bool) -> None:
         self.set_class(reading, "-reading")
         self.post_message(self.Reading(reading))
@@ -268,11 +275,12 @@ class MessageBrowser(Vertical):
     async def _read(self, row: MessageRow) -> None:
         try:
             detail = await self.message_log.message(row.id)
-            same: Any = ()
-            if row.message_id:
-                same = (await self.client.messages(limit=200, matching=f'id:"{row.message_id}"')).messages
             reasons = await asyncio.to_thread(why, detail)
-            self.post_message(self.DetailArrived(detail, trace_of(detail, same), reasons))
+            self.post_message(self.DetailArrived(detail, trace_of(detail), reasons))
+            if self.query_one(MessageDetail).shows_history:
+                address = copied_from(row) if self._place else _address(row)
+                async for life in follow_life(self.client, self.session.topology, row, address):
+                    self.post_message(self.DetailArrived(detail, trace_of(detail, life), reasons))
         except (UnreachableError, RefusedError) as error:
             self.post_message(ActionFailed(str(error)))
 
@@ -313,3 +321,7 @@ class MessageBrowser(Vertical):
             held = audit and (audit.stream if self._place == "stream" else audit.bucket)
             return f"from the {self._place} {held}" if held else "this sandbox keeps no audit log"
         return f"every stream but {scope.removeprefix('-stream:')}" if scope.startswith("-stream:") else scope
+
+
+def _address(row: MessageRow) -> RecordAddress:
+    return RecordAddress(row.stream, row.shard, row.sequence_number)

@@ -37,7 +37,7 @@ def remaining_fields(event: Event) -> str:
     """The fields that the sentence does not tell, in a line."""
     told = sentence(event)
     rest = {
-        name: value
+        name: ", ".join(map(str, value)) if isinstance(value, list | tuple) else value
         for name, value in event.fields.items()
         if value not in (None, "", [], (), {}) and name not in _TOLD and str(value) not in told
     }
@@ -128,6 +128,11 @@ def _changed(fields: _Fields) -> str:
     return f"the fault {fields.get('fault')} has other settings"
 
 
+def _processing(fields: _Fields) -> str:
+    cause = f": {fields['cause']}" if fields.get("cause") else ""
+    return f"message {fields.get('message', '?')} is {fields.get('after', '?')}{cause}"
+
+
 def _in_queue(did: str) -> Callable[[_Fields], str]:
     """``mine claims 3 messages of reviews``, for what happens to the messages of a queue."""
 
@@ -187,6 +192,9 @@ _SENTENCES: dict[str, str | Callable[[_Fields], str]] = {
     "message.processed": _processed,
     "message.refused": _refused,
     "message.rejected": _rejected,
+    "processing.changed": _processing,
+    "processing.confirmed": "{source} was told what became of message {message}",
+    "processing.unconfirmed": "{source} could not be told what became of message {message}: {why}",
     "queue.claim_expired": _in_queue("a claim of {client} on {messages} of {queue} expired"),
     "queue.claim_renewed": "{client} renewed a claim on {queue}",
     "queue.claimed": _in_queue("{client} claims {messages} of {queue}"),

@@ -7,7 +7,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from rdss_sandbox.shapes.messages import MessageDetail, MessageRow
+from rdss_sandbox.record_lines import place_in_key
+from rdss_sandbox.shapes.messages import MessageDetail, MessageRead, MessageRow
+from tui.state.life import Copy, Life
+from tui.text.figures import clock_time, shard
 
 _FIRST = ("did", "stream", "channel", "shard", "fault", "type", "code", "bucket", "key")
 
@@ -22,13 +25,22 @@ class Hop:
     tone: str = ""
 
 
-def trace_of(detail: MessageDetail, rows: Iterable[MessageRow] = ()) -> list[Hop]:
-    """Every hop, oldest first: from the header, from arrivals in streams (``rows``), from events.
+def trace_of(detail: MessageDetail, life: Life | None = None) -> list[Hop]:
+    """Every hop, oldest first: from the header, the events, and where the message was and who read it.
 
-    Without ``rows``, the message itself is the only arrival.
+    Before its life is known, the message itself is the only arrival.
     """
-    arrivals = list(rows) or [detail]
-    hops = [*_header(detail.header or {}), *map(_arrival, arrivals), *map(_event, detail.events)]
+    life = life or Life((detail,))
+    hops = [
+        *_header(detail.header or {}),
+        *map(_arrival, life.arrivals),
+        *map(_event, detail.events),
+        *map(_read, life.reads),
+        *map(_copy, life.copies),
+    ]
+    if not life.known:
+        last = max(row.time for row in (*life.arrivals, detail))
+        hops.append(Hop(last, "read", "by whom is not known: the streams are an upstream's", "dim"))
     return sorted(hops, key=lambda hop: hop.at)
 
 
@@ -49,6 +61,17 @@ def _arrival(row: MessageRow) -> Hop:
     tone = "error" if row.code else "warning" if row.marks else "good"
     what = " · ".join(part for part in (row.shard, row.code or "", marks) if part)
     return Hop(row.time, row.stream, what, tone)
+
+
+def _read(read: MessageRead) -> Hop:
+    since = f", later than {clock_time(read.after)}" if read.after < read.at else ""
+    return Hop(read.at, f"read from {read.stream}", f"by {read.client}{since}", "primary")
+
+
+def _copy(copy: Copy) -> Hop:
+    source = place_in_key(copy.row.partition_key)
+    of = f"copy of the record in {source.stream}, {shard(source.shard_id)}" if source else "copy"
+    return Hop(copy.row.time, f"{copy.place} {copy.holder}", f"{of}; {copy.row.shard}", "good")
 
 
 def _event(event: Mapping[str, Any]) -> Hop:

@@ -76,6 +76,11 @@ class MessageDetail(Vertical):
         """Show the tab ``header``, ``body``, ``raw`` or ``history``."""
         self.query_one(TabbedContent).active = name
 
+    @property
+    def shows_history(self) -> bool:
+        """Whether the tab of the history is open."""
+        return self.query_one(TabbedContent).active == "history"
+
     def turn(self, step: int) -> None:
         """Show the tab ``step`` further on."""
         tabs = self.query_one(TabbedContent)
