@@ -31,6 +31,9 @@ from tui.widgets.waterfall import Waterfall
 if TYPE_CHECKING:
     from mypy_boto3_kinesis import KinesisClient
 
+# Real readers, receivers and readings over time: more than ten seconds of processor time.
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def running() -> Iterator[Embedded]:

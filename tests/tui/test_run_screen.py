@@ -51,7 +51,7 @@ async def test_a_run_opens_at_its_beginning_with_what_it_teaches() -> None:
         await until(pilot, lambda: "the stream input was made with 2 shards" in text_of(pilot))
         await see(
             pilot,
-            "A bad day  ·  seed 7  ·  the verdict comes at the end",
+            "the verdict comes at the end  ·  A bad day  ·  seed 7",
             "A missing answer says nothing",
             "sandbox scenario run bad --seed 7",
             "step 1 of",
@@ -65,10 +65,10 @@ async def test_the_verdict_comes_after_the_last_event() -> None:
         assert "fail" not in text_of(pilot)
         assert "twice is 1" not in text_of(pilot)
         await pilot.press("G")
-        await see(pilot, "A bad day  ·  seed 7  ·  fail", "✗ twice is 1  must be 0")
+        await see(pilot, "fail  ·  A bad day  ·  seed 7", "✗ twice is 1  must be 0")
         await pilot.press("g")
         await until(pilot, lambda: screen.events.cursor == 0)
-        await see(pilot, "A bad day  ·  seed 7  ·  fail")
+        await see(pilot, "fail  ·  A bad day  ·  seed 7")
 
 
 async def test_steps_and_turns() -> None:

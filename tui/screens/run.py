@@ -200,6 +200,8 @@ class RunScreen(Screen[None]):
 
     def action_explain(self) -> None:
         self.toggle_class("-explaining")
+        # A hidden list loses the focus, and the keys of lists with it.
+        self.call_after_refresh(self.events.focus)
 
     def action_leave(self) -> None:
         self._pause()
@@ -218,7 +220,8 @@ class RunScreen(Screen[None]):
             else Content.styled("the verdict comes at the end", "$text-muted")
         )
         seed = f"  ·  seed {run.seed}" if run.seed is not None else ""
-        return Content.assemble((run.title, "bold"), seed, "  ·  ", verdict)
+        # The verdict stands first: a small screen has no room for the whole of a long title.
+        return Content.assemble(verdict, "  ·  ", (run.title, "bold"), seed)
 
     def _lesson(self) -> Content:
         run = self.recording
