@@ -192,6 +192,8 @@ async def test_the_mouse_does_what_the_keys_do(canned: Canned) -> None:
     async with opened(canned) as pilot:
         rows = pilot.app.screen.query_one(MessageList)
         await until(pilot, lambda: rows.current is not None)
+        await until(pilot, lambda: "x Redrive" in _footer_of(pilot))
+        await pilot.pause(0.2)  # the footer has its second row, and the list is a row shorter
         first = round(rows.scroll_y)
         await pilot.click(MessageList, offset=(5, 3))
         assert rows.cursor == first + 2
@@ -246,20 +248,27 @@ async def test_a_small_screen_names_its_screens_by_three_letters(canned: Canned)
 async def test_the_footer_shows_what_works_in_the_focused_pane(canned: Canned, pane: str) -> None:
     """Every key of the pane, its screen and everywhere, but those that move the cursor or go elsewhere."""
     async with opened(canned) as pilot:
-        pilot.app.screen.query_one(pane).focus()
-        redrive = pane == "MessageList"
-        await until(
-            pilot, lambda: ("x Redrive" in _footer_of(pilot)) == redrive and "q Quit" in _footer_of(pilot)
-        )
-        active = {each.binding.id for each in pilot.app.screen.active_bindings.values()}
-        missing = [
-            action.id
-            for action in ACTIONS
-            if action.id in active
-            and action.worth
-            and f"{keys_for_people(action.keys.split(',')[0])} {action.label}" not in _footer_of(pilot)
-        ]
-        assert missing == []
+        wanted = pilot.app.screen.query_one(pane)
+        wanted.focus()
+        await until(pilot, lambda: pilot.app.focused is wanted)
+
+        def missing() -> list[str]:
+            active = {each.binding.id for each in pilot.app.screen.active_bindings.values()}
+            shown = _footer_of(pilot)
+            return [
+                action.id
+                for action in ACTIONS
+                if action.id in active
+                and action.worth
+                and f"{keys_for_people(action.keys.split(',')[0])} {action.label}" not in shown
+            ]
+
+        await until(pilot, lambda: not missing())
+        await until(pilot, lambda: ("x Redrive" in _footer_of(pilot)) == (pane == "MessageList"))
+
+
+def _last_line(pilot: Pilot[None]) -> str:
+    return text_of(pilot).rpartition("\n")[2]
 
 
 def _footer_of(pilot: Pilot[None]) -> str:
@@ -270,7 +279,8 @@ def _footer_of(pilot: Pilot[None]) -> str:
 async def test_a_small_footer_keeps_what_is_worth_most(canned: Canned) -> None:
     """One row at 80x24: help, quitting and what leads on; a click on a key presses it."""
     async with opened(canned, size=NARROW) as pilot:
-        await until(pilot, lambda: "? Help q Quit" in text_of(pilot).splitlines()[-1])
+        await until(pilot, lambda: "/ Filter" in _last_line(pilot) and "? Help q Quit" in _last_line(pilot))
+        await pilot.pause(0.2)
         last = text_of(pilot).splitlines()[-1]
         assert "⏎ Open" in last
         assert "r Readers" in last
