@@ -5,6 +5,7 @@ BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 DOCS   := $(VENV)/.docs-ready
 TESTS  ?= tests
+EXTRAS := messages,amqp,topics,metrics,pages,partiql,fast,compose,tui,serve,pipeline
 APART  := rabbitmq or spark or browser or terminal or real_client or compose or slow
 
 .DEFAULT_GOAL := help
@@ -22,7 +23,7 @@ $(READY): pyproject.toml constraints.txt
 	@echo "setting up $(VENV): about a minute, once"
 	@$(PYTHON) -m venv $(VENV)
 	@$(BIN)/python -m pip install --disable-pip-version-check --quiet --progress-bar on --upgrade pip
-	@$(BIN)/python -m pip install --disable-pip-version-check --progress-bar on --constraint constraints.txt --editable '.[pipeline,tui,dev]' \
+	@$(BIN)/python -m pip install --disable-pip-version-check --progress-bar on --constraint constraints.txt --editable '.[$(EXTRAS),dev]' \
 	  | sed -un 's/^Collecting \([^ ]*\).*/  getting \1/p; s/^Installing collected.*/  installing/p'
 	@$(BIN)/sandbox --help >/dev/null
 	@$(BIN)/python -m sandbox.pipeline.java

@@ -1,4 +1,4 @@
-"""How this project was installed, and the command that adds an extra to that installation."""
+"""The extras of this project, how it was installed, and the command that adds an extra to that."""
 
 from __future__ import annotations
 
@@ -8,12 +8,56 @@ import sys
 from importlib.metadata import Distribution, PackageNotFoundError, distribution
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 from urllib.parse import unquote, urlsplit
 
 import msgspec
 
 NAME = "rdss-sandbox"
+EXTRAS: Final[dict[str, tuple[str, ...]]] = {
+    "messages": ("jsonschema_rs", "jsonschema", "rich"),
+    "amqp": ("pamqp", "pika"),
+    "topics": ("lark", "websockets"),
+    "metrics": ("prometheus_client",),
+    "pages": ("jinja2",),
+    "partiql": ("py_partiql_parser",),
+    "fast": ("uvloop",),
+    "compose": ("docker", "rich"),
+    "tui": ("textual", "jsonschema_rs", "jsonschema"),
+    "serve": ("textual", "textual_serve", "jsonschema_rs", "jsonschema"),
+    "pipeline": (
+        "pyspark",
+        "pyarrow",
+        "pandas",
+        "google.protobuf",
+        "deltalake",
+        "duckdb",
+        "jdk",
+        "jsonschema_rs",
+        "jsonschema",
+        "rich",
+    ),
+}
+"""The extras of ``pyproject.toml``, each with the modules that it brings."""
+
+
+def find_missing(extra: str) -> str | None:
+    """The first module of an extra that is not installed; None when all are."""
+    return next((module for module in EXTRAS[extra] if not _is_installed(module)), None)
+
+
+def explain_missing(error: ModuleNotFoundError) -> str | None:
+    """What to install after a failed import; None when the module is of no extra."""
+    top = (error.name or "").partition(".")[0]
+    extra = next((extra for extra, modules in EXTRAS.items() if top in modules), None)
+    return extra and f"{top} is not installed; get it with: {how_to_add(extra)}"
+
+
+def _is_installed(module: str) -> bool:
+    try:
+        return find_spec(module) is not None
+    except ModuleNotFoundError:  # the package that it is in
+        return False
 
 
 def how_to_add(extra: str) -> str:

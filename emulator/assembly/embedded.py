@@ -12,9 +12,10 @@ from functools import partial
 from typing import Any, Self, TypeAlias
 from urllib.parse import urlsplit
 
-from emulator.assembly.broker import Broker, SidecarBroker
+from emulator.assembly.broker import NOTHING_WANTED, Broker, SidecarBroker
 from emulator.assembly.components import Components, build_components
 from emulator.assembly.embedded_broker import EmbeddedBroker
+from emulator.assembly.missing_extras import NoBroker, note_missing
 from emulator.assembly.snapshots import Snapshots
 from emulator.clock import Clock, stopwatch
 from emulator.http import access_policies
@@ -56,6 +57,7 @@ from emulator.settings.settings import QUEUES_PORT, TOPICS_PORT, Settings
 from emulator.topics.control import TopicResources
 from emulator.topics.http import TopicsApp
 from rdss_sandbox.admission import Admission
+from rdss_sandbox.installation import find_missing
 from rdss_sandbox.shapes.resetting import Reset
 from rdss_sandbox.shapes.status import Status
 from rdss_sandbox.shapes.topology import Populated, Topology
@@ -140,7 +142,7 @@ class Embedded:
     @property
     def notes(self) -> tuple[str, ...]:
         """Hints for people about the state of the sandbox."""
-        return (*self.components.infrastructure.notes(), *self.broker.notes, *self._notes)
+        return (*self.components.infrastructure.notes(), *self.broker.notes, *self._notes, *note_missing())
 
     def status(self) -> Status:
         """The status that the control API shows. Messages that are not indexed are counted, and left so."""
@@ -302,6 +304,11 @@ class Embedded:
 
 def choose_broker(settings: Settings, environment: Mapping[str, str]) -> Callable[..., Broker]:
     """Choose what answers on the AMQP port: an upstream, RabbitMQ beside us, our own broker, or nothing."""
+    wanted = settings.upstream_amqp is not None or settings.amqp not in NOTHING_WANTED
+    if wanted and (missing := find_missing("amqp")):
+        if settings.upstream_amqp is None and settings.amqp == "auto":
+            return NoBroker
+        raise ModuleNotFoundError(f"{missing} is not installed", name=missing)
     if settings.upstream_amqp is not None:
         from emulator.assembly.relayed_broker import RelayedBroker
 

@@ -8,19 +8,23 @@ from __future__ import annotations
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from functools import cache
 from hashlib import blake2b
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from emulator.clock import stopwatch
 from emulator.diagnosis.strikes import Strikes
 from emulator.kinesis.sequence_numbers import Position, position
 from emulator.streams.catalogue import Catalogue, ListedStream
 from emulator.streams.merged_reading import Record, ShardKey
+from rdss_sandbox.installation import find_missing
 from rdss_sandbox.shapes.recorded_exchange import BadMessage, Contents, OpenSequence
 from rdss_sandbox.shapes.streams import Shard
-from schemas import validation
 from schemas.envelope import oversize
 from schemas.peek import Peek, identity, peek
+
+if TYPE_CHECKING:
+    from schemas.validation import Verdict
 
 MOST_MESSAGES: Final = 50_000
 _MOST_SEQUENCES: Final = 5_000
@@ -55,6 +59,7 @@ class _StreamContents:
     read: dict[str, tuple[str | None, int]] = field(default_factory=dict)
     records: int = 0
     messages: int = 0
+    unvalidated: int = 0
     complete_sequences: int = 0
     trimmed: bool = False
     invalid: list[BadMessage] = field(default_factory=list)
@@ -110,6 +115,7 @@ class ContentReader:
             len(found.keys),
             dict(found.by_shard),
             writers,
+            found.unvalidated,
         )
 
     def _catch_up_stream(self, listed: ListedStream, deadline: float) -> bool:
@@ -162,8 +168,11 @@ class ContentReader:
 
         if oversize(record.data):
             report(found.oversize, f"{len(record.data):,} bytes")
-        verdict = validation.judge(record.data)
-        if not verdict.valid:
+        judge = _load_validator()
+        verdict = judge(record.data) if judge else None
+        if verdict is None:
+            found.unvalidated += 1
+        elif not verdict.valid:
             violation = verdict.violations[0] if verdict.violations else None
             report(found.invalid, f"{verdict.code}: {violation.message}" if violation else str(verdict.code))
         if (known := identity(seen)) is not None:
@@ -194,6 +203,16 @@ class ContentReader:
     def _writers_of(self, found: _StreamContents, record: Record) -> tuple[str, ...]:
         place = position(record.sequence_number)
         return self._find_writers(found.number, place) if place else ()
+
+
+@cache
+def _load_validator() -> Callable[[bytes], Verdict] | None:
+    """The function that validates a message; None where the extra that has it is not installed."""
+    if find_missing("messages"):
+        return None
+    from schemas.validation import judge
+
+    return judge
 
 
 def _number_of(listed: ListedStream) -> int:

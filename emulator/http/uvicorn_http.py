@@ -28,6 +28,7 @@ from emulator.http.limits import SLICE_BYTES
 from emulator.http.timeouts import Awaited, Waiting
 from emulator.http.turns import Piece
 from emulator.http.uvicorn_transport import UvicornTransport
+from rdss_sandbox.installation import explain_missing
 
 _BODILESS = (HTTPStatus.NO_CONTENT, HTTPStatus.NOT_MODIFIED)
 _OFFER = (b"connection", b"upgrade", b"http2-settings")
@@ -221,7 +222,11 @@ class HttpProtocol(HttpToolsProtocol):
             self._parse(head, len(head))
             return parsed
         # Imported for the first client that needs it.
-        from emulator.http.uvicorn_websocket import WebSocketProtocol
+        try:
+            from emulator.http.uvicorn_websocket import WebSocketProtocol
+        except ModuleNotFoundError as error:
+            self._refuse(HTTPStatus.NOT_IMPLEMENTED, explain_missing(error) or str(error))
+            return len(data)
 
         self._inflow.stop()
         self._connections.closed(self)

@@ -184,7 +184,8 @@ class Contents(msgspec.Struct, frozen=True):
     """What a stream holds, as far as it was looked through: ``messages`` of ``records`` are RDSS messages.
 
     ``by_shard`` counts the records of each open shard since all of these are open, and ``keys`` their
-    different partition keys. ``writers`` are the clients that put records.
+    different partition keys. ``writers`` are the clients that put records. ``unvalidated`` messages are those
+    that nothing could validate, since the validator is not installed.
     """
 
     records: int = 0
@@ -197,6 +198,7 @@ class Contents(msgspec.Struct, frozen=True):
     keys: int = 0
     by_shard: dict[str, int] = {}
     writers: tuple[str, ...] = ()
+    unvalidated: int = 0
 
 
 class StreamState(msgspec.Struct, frozen=True):

@@ -14,6 +14,7 @@ import click
 
 from sandbox.cli.connection import control_option, find_stream, follow_clock
 from sandbox.cli.exit_codes import CommandFailedError, Exit
+from sandbox.cli.extras import needs
 from sandbox.cli.printing import json_option, print_json
 
 if TYPE_CHECKING:
@@ -42,6 +43,7 @@ def adaptor() -> None:
 @click.option("--once", is_flag=True, help="Poll once and end.")
 @control_option
 @json_option
+@needs("messages")
 def run(
     *,
     mapping_file: Path | None,

@@ -14,6 +14,7 @@ import click
 from sandbox.cli.connection import FoundStream, control_option, find_stream, follow_clock
 from sandbox.cli.contract import as_published_option
 from sandbox.cli.exit_codes import CommandFailedError, Exit
+from sandbox.cli.extras import needs
 from sandbox.cli.printing import json_option, print_json
 
 if TYPE_CHECKING:
@@ -76,6 +77,7 @@ def application() -> None:
 @as_published_option
 @control_option
 @json_option
+@needs("messages")
 def run(
     *,
     kind: str,

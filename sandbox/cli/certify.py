@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from sandbox.cli.exit_codes import CommandFailedError, Exit
+from sandbox.cli.extras import needs
 from sandbox.cli.printing import json_option, print_json, print_table
 from sandbox.cli.waiting import duration
 
@@ -106,6 +107,7 @@ def _command(role: str, tells: str) -> click.Command:
     )
     @click.option("--no-shrink", is_flag=True, help="Do not make a failure small.")
     @json_option
+    @needs("messages")
     def run(
         *,
         command: tuple[str, ...],

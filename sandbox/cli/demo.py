@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from sandbox.cli.exit_codes import CommandFailedError, Exit
+from sandbox.cli.extras import needs
 from sandbox.cli.printing import json_option, print_json
 
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 )
 @click.option("--no-pipeline", is_flag=True, help="Leave out Spark, and with it the need for Java.")
 @json_option
+@needs("messages")
 def demo(seed: int, source: Path | None, no_pipeline: bool, as_json: bool) -> int:
     """Send messages through faults and a reshard, and judge what arrived.
 

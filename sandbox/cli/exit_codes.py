@@ -67,6 +67,11 @@ def _explain_ours(error: BaseException) -> tuple[str, int] | None:
             return str(error), _code_of_status(getattr(error, "status", 500))
         case "emulator.settings.setting_errors", "SettingsError":
             return str(error), Exit.USAGE
+    if isinstance(error, ModuleNotFoundError):
+        from rdss_sandbox.installation import explain_missing
+
+        line = explain_missing(error)
+        return None if line is None else (line, Exit.ENVIRONMENT)
     if isinstance(error, OSError) and error.errno is not None:
         return str(
             error
@@ -75,7 +80,7 @@ def _explain_ours(error: BaseException) -> tuple[str, int] | None:
 
 
 def _code_of_status(status: int) -> Exit:
-    if status in {401, 403}:
+    if status in {401, 403, 501}:
         return Exit.ENVIRONMENT
     return Exit.USAGE if status < 500 else Exit.FAIL
 

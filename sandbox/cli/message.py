@@ -11,6 +11,7 @@ import click
 from sandbox.cli.connection import available_clock, control_option
 from sandbox.cli.contract import as_published_option
 from sandbox.cli.exit_codes import Exit
+from sandbox.cli.extras import needs
 from sandbox.cli.message_files import read_documents
 from sandbox.cli.printing import always_json, json_option, print_json
 
@@ -35,6 +36,7 @@ def message() -> None:
 )
 @control_option
 @json_option
+@needs("messages")
 def validate(
     *,
     files: tuple[str, ...],

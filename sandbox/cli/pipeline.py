@@ -11,6 +11,7 @@ import click
 from sandbox.cli.answers import FORMATS, print_answer
 from sandbox.cli.contract import as_published_option
 from sandbox.cli.exit_codes import Exit
+from sandbox.cli.extras import needs
 from sandbox.cli.pipeline_options import (
     Service,
     Session,
@@ -76,6 +77,7 @@ def pipeline() -> None:
 @spark_options
 @service_options
 @json_option
+@needs("pipeline")
 def run(
     *, once: bool, timeout: float | None, session: Session, service: Service, as_json: bool, **chosen: Any
 ) -> None:
@@ -166,6 +168,7 @@ def _run(
 )
 @service_options
 @json_option
+@needs("pipeline")
 def report(
     *,
     place: str,
@@ -233,6 +236,7 @@ def _injected(events: str | None, service: Service) -> list[Injected]:
 @spark_options
 @service_options
 @json_option
+@needs("pipeline")
 def query(
     *,
     sql: str | None,
@@ -279,6 +283,7 @@ def query(
 )
 @service_options
 @json_option
+@needs("pipeline")
 def optimize(*, place: str, keep: int, service: Service, as_json: bool) -> None:
     """Join small files of the tables, and remove files that only older versions have.
 
@@ -308,6 +313,7 @@ def optimize(*, place: str, keep: int, service: Service, as_json: bool) -> None:
 @spark_options
 @service_options
 @json_option
+@needs("pipeline")
 def reconcile(
     *,
     place: str,

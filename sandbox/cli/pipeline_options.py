@@ -184,13 +184,6 @@ def failures() -> Iterator[None]:
 
     try:
         yield
-    except ModuleNotFoundError as missing:
-        if missing.name not in {"pyspark", "pyarrow", "pandas", "deltalake", "duckdb"}:
-            raise
-        from rdss_sandbox.installation import how_to_add
-
-        line = f"the pipeline needs {missing.name}; get it with: {how_to_add('pipeline')}"
-        raise CommandFailedError(line, Exit.ENVIRONMENT) from None
     except (JavaMissingError, kinds.UnavailableError) as missing:
         raise CommandFailedError(str(missing), Exit.ENVIRONMENT) from missing
     except kinds.UsageError as wrong:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeVar
+from unicodedata import east_asian_width
 
 import click
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-_PIPE_WIDTH = 400
 _UNITS = ("B", "kB", "MB", "GB", "TB")
 
 
@@ -35,19 +34,28 @@ def print_json(value: Any) -> None:
 
 def print_table(titles: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
     """Print a table; columns of numbers are right-aligned."""
-    from rich.console import Console
-    from rich.table import Table
-
     cells = [list(row) for row in rows]
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for place, title in enumerate(titles):
-        numbers = all(isinstance(row[place], int | float) for row in cells)
-        table.add_column(title, justify="right" if numbers else "left", overflow="fold")
-    for row in cells:
-        table.add_row(*("-" if cell is None else str(cell) for cell in row))
-    # Piped output is not folded at the width of a screen.
-    width = None if sys.stdout.isatty() else _PIPE_WIDTH
-    Console(width=width).print(table)
+    columns = [[row[place] for row in cells] for place in range(len(titles))]
+    numeric = [all(isinstance(cell, int | float) for cell in column) for column in columns]
+    texts = [["-" if cell is None else str(cell) for cell in row] for row in cells]
+    widths = [max(map(_width, column)) for column in zip(titles, *texts, strict=True)]
+
+    def draw(row: Sequence[str]) -> str:
+        spaces = [" " * (width - _width(text)) for text, width in zip(row, widths, strict=True)]
+        drawn = [
+            space + text if right else text + space
+            for text, space, right in zip(row, spaces, numeric, strict=True)
+        ]
+        return "  ".join(drawn).rstrip()
+
+    click.secho(draw(titles), bold=True)
+    for row in texts:
+        click.echo(draw(row))
+
+
+def _width(text: str) -> int:
+    """The columns of a terminal that a text takes."""
+    return sum(2 if east_asian_width(character) in "WF" else 1 for character in text)
 
 
 def size(count: int) -> str:

@@ -11,6 +11,7 @@ import click
 from sandbox.cli.connection import control_option, find_stream, follow_clock
 from sandbox.cli.contract import as_published_option
 from sandbox.cli.exit_codes import CommandFailedError, Exit
+from sandbox.cli.extras import needs
 from sandbox.cli.printing import json_option
 from sandbox.cli.waiting import Deadline, timeout_option
 
@@ -42,6 +43,7 @@ class _ReaderGone(BaseException):
 @as_published_option
 @control_option
 @json_option
+@needs("messages")
 def receive(
     *,
     channel: str,

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, TypeVar
 import click
 
 from sandbox.cli.exit_codes import CommandFailedError, Exit
+from sandbox.cli.extras import needs
 from sandbox.cli.printing import json_option, print_json, print_table
 
 if TYPE_CHECKING:
@@ -99,6 +100,7 @@ def _reports(_ctx: click.Context, _parameter: click.Parameter, value: str) -> fr
     help="Play N seconds of the scenario a second, and say where to watch it.  [default: as fast as it goes]",
 )
 @json_option
+@needs("messages")
 def run(
     *,
     wanted: tuple[str, ...],
@@ -141,6 +143,7 @@ def run(
     help="The folder in which each run makes its own.",
 )
 @json_option
+@needs("messages")
 def replay(folder: Path, runs: Path, as_json: bool) -> int:
     """Play a run again from its folder, with its seed, and say whether the facts are the same.
 

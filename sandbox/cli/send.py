@@ -10,6 +10,7 @@ import click
 
 from sandbox.cli.connection import control_option, find_stream, follow_clock
 from sandbox.cli.exit_codes import CommandFailedError, Exit
+from sandbox.cli.extras import needs
 from sandbox.cli.message_files import read_documents
 from sandbox.cli.printing import json_option, print_json
 
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 @click.option("--as-is", is_flag=True, help="Send every text unchanged in one piece, message or not.")
 @control_option
 @json_option
+@needs("messages")
 def send(files: tuple[str, ...], channel: str, as_is: bool, control: str | None, as_json: bool) -> int:
     """Send the messages in each FILE, or on standard input with -.
 

@@ -9,6 +9,7 @@ import click
 
 from sandbox.cli.connection import control_option, reach
 from sandbox.cli.exit_codes import CommandFailedError, Exit
+from sandbox.cli.extras import require
 
 
 @click.command()
@@ -39,6 +40,7 @@ def tui(serve: bool, port: int, host: str, folder: Path | None, control: str | N
 
     Press ? for every key, q to leave. It needs a terminal; --serve needs none.
     """
+    require("serve" if serve else "tui")
     if folder is not None:
         if serve:
             raise CommandFailedError("--run is for the terminal; --serve shows a running sandbox", Exit.USAGE)

@@ -54,13 +54,16 @@ def _show(running: Running, as_json: bool) -> None:
 
         click.echo(msgspec.json.encode(running))
         return
-    from rich.console import Console
-    from rich.panel import Panel
-
-    Console(stderr=True).print(Panel(_summary(running), title="RDSS sandbox", expand=False))
-    # The line to paste stands outside of the frame and is not folded at the screen's width.
+    click.echo(_frame("RDSS sandbox", _summary(running).splitlines()), err=True)
+    # The line to paste stands outside of the frame.
     for line in (*(f"note: {note}" for note in running.notes), "", running.exports, "", *_NEXT):
         click.echo(line, err=True)
+
+
+def _frame(title: str, lines: list[str]) -> str:
+    width = max(map(len, lines))
+    top = f" {title} ".center(width + 2, "─")
+    return "\n".join([f"╭{top}╮", *(f"│ {line:<{width}} │" for line in lines), f"╰{'─' * (width + 2)}╯"])
 
 
 _NEXT = (

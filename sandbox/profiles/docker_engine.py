@@ -10,6 +10,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from rdss_sandbox.installation import find_missing, how_to_add
+
 if TYPE_CHECKING:
     from docker import DockerClient
 
@@ -48,6 +50,9 @@ def connect(environment: Mapping[str, str]) -> DockerClient:
 
 def findings(environment: Mapping[str, str]) -> Iterator[Finding]:
     """Check everything that the stack needs but its ports; the checks end at a missing command."""
+    if missing := find_missing("compose"):
+        yield Finding("package", f"{missing} is not installed", how_to_add("compose"), stops=True)
+        return
     command = _command()
     yield command
     if command.stops:

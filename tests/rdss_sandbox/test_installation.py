@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shlex
 import subprocess
 import sys
+import tomllib
 import zipfile
-from importlib.metadata import distribution
+from importlib.metadata import packages_distributions
 from pathlib import Path
 
 import pytest
@@ -125,7 +127,28 @@ def test_without_pip_the_advice_is_for_uv(monkeypatch: pytest.MonkeyPatch) -> No
     assert installation.how_to_add("tui").startswith(f"uv pip install --python {sys.executable}")
 
 
-@pytest.mark.parametrize("extra", ["tui", "serve", "pipeline"])
-def test_the_extras_that_are_advised_exist(extra: str) -> None:
-    """By the names in the project's own metadata."""
-    assert extra in (distribution("rdss-sandbox").metadata.get_all("Provides-Extra") or [])
+def test_the_extras_that_are_advised_exist() -> None:
+    """Those of pyproject.toml, each with packages that have the modules, and all of them for developers."""
+    declared = tomllib.loads((HERE / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    of_developers = declared.pop("dev")
+    assert of_developers
+    assert installation.EXTRAS.keys() == declared.keys()
+    providers = packages_distributions()
+    for extra, modules in installation.EXTRAS.items():
+        named = {re.split(r"[<>=\[;]", each)[0].lower().replace("_", "-") for each in declared[extra]}
+        for module in modules:
+            assert {each.lower().replace("_", "-") for each in providers[module.partition(".")[0]]} & named, (
+                module
+            )
+        assert installation.find_missing(extra) is None
+    makefile = (HERE / "Makefile").read_text()
+    assert f"EXTRAS := {','.join(declared)}\n" in makefile
+
+
+def test_a_failed_import_is_explained_by_its_extra() -> None:
+    """By the module that is missing; a module of no extra is somebody else's."""
+    missing = ModuleNotFoundError("No module named 'lark.lexer'", name="lark.lexer")
+    assert installation.explain_missing(missing) == (
+        f"lark is not installed; get it with: {installation.how_to_add('topics')}"
+    )
+    assert installation.explain_missing(ModuleNotFoundError("no", name="theirs")) is None

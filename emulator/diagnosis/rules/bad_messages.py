@@ -46,7 +46,8 @@ def judge_invalid(exchange: Exchange) -> Judgement:
             lambda bad: f"{count(len(bad), 'invalid message')}; the first: {bad[0].what}",
         )
     ]
-    return Judgement(sum(stream.contents.messages for stream in exchange.streams), tuple(seen))
+    contents = [stream.contents for stream in exchange.streams]
+    return Judgement(sum(each.messages - each.unvalidated for each in contents), tuple(seen))
 
 
 def judge_altered(exchange: Exchange) -> Judgement:

@@ -31,6 +31,7 @@ from emulator.listeners.aws.moto_calls import MotoCalls
 from emulator.listeners.aws.s3_answers import Reply, with_ids
 from emulator.listeners.aws.s3_integrity import S3Request, refusal
 from emulator.listeners.aws.xml_documents import declares_types, is_unreadable
+from rdss_sandbox.installation import explain_missing
 
 _Environ: TypeAlias = dict[str, Any]
 _HELD_BODY_BYTES = 8 << 20
@@ -171,14 +172,12 @@ class MotoServices:
             if self._application is None:
                 _leave_out_managed_policies()
                 from moto.backend_index import backend_url_patterns
-                from moto.moto_server.werkzeug_app import (
-                    DomainDispatcherApplication,
-                    create_backend_app,
-                )
+
+                from emulator.listeners.aws.moto_application import create_application
 
                 self._patterns = list(backend_url_patterns)
                 self._prepare()
-                self._application = DomainDispatcherApplication(create_backend_app)
+                self._application = create_application()
                 self._events.emit("aws.moto.started")
             return self._application
 
@@ -200,7 +199,7 @@ class MotoServices:
             await answer(send, 400, *service_error(service, headers, "InvalidParameter", str(error)))
             return
         if isinstance(error, ModuleNotFoundError):
-            error = NotImplementedError(_NOT_EMULATED.format(service))
+            error = NotImplementedError(explain_missing(error) or _NOT_EMULATED.format(service))
         if isinstance(error, NotImplementedError):
             status, code, said = 501, "NotImplemented", str(error) or f"{target} is not emulated"
         elif no_space(error):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import lru_cache
+from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
@@ -13,6 +14,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from rdss_sandbox.api.endpoint import JSON
+from rdss_sandbox.installation import explain_missing
 
 if TYPE_CHECKING:
     from emulator.listeners.control.openapi import Described
@@ -42,7 +44,11 @@ class Documents:
         return Response(msgspec.json.encode(description), media_type=JSON)
 
     async def _answer_page(self, request: Request) -> Response:
-        from emulator.listeners.control.page import render_page
+        try:
+            from emulator.listeners.control.page import render_page
+        except ModuleNotFoundError as error:
+            line = f"{explain_missing(error)}\nWithout it, GET /openapi.json has the same for programs.\n"
+            return Response(line, HTTPStatus.NOT_IMPLEMENTED, media_type="text/plain")
 
         page = await run_in_threadpool(lambda: render_page(self._describe(str(request.base_url))))
         return Response(page, media_type="text/html", headers=_HEADERS)

@@ -23,6 +23,7 @@ from emulator.http.asgi import App, HttpScope, Receive, Send
 from emulator.journal import DamagedLogError, no_space
 from emulator.kinesis.errors import KinesisError
 from rdss_sandbox.api.endpoint import Endpoint
+from rdss_sandbox.installation import explain_missing
 from rdss_sandbox.message_filter import FilterError
 from rdss_sandbox.shapes.refusals import Problem, Refusal
 
@@ -193,6 +194,9 @@ def refusal(error: Exception, failed: Callable[[Exception], None]) -> Response:
             status, code = HTTPStatus.INSUFFICIENT_STORAGE, "no_space"
         case DamagedLogError():
             status, code = HTTPStatus.SERVICE_UNAVAILABLE, "damaged"
+        case ModuleNotFoundError() if line := explain_missing(error):
+            status, code = HTTPStatus.NOT_IMPLEMENTED, "not_installed"
+            error = RuntimeError(line)
         case _:
             failed(error)
             status, code = HTTPStatus.INTERNAL_SERVER_ERROR, "internal_error"

@@ -5,9 +5,12 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import msgspec
 import pytest
 from botocore.exceptions import ClientError
 
+from emulator.diagnosis import contents
+from emulator.diagnosis.rules.bad_messages import judge_invalid
 from schemas.sequence import split
 from tests.emulator.diagnosis.conftest import Wire
 
@@ -85,6 +88,17 @@ def test_an_invalid_message_is_its_writers(wire: Wire) -> None:
     assert found.client.startswith("careless-")
     assert found.evidence["messageIds"] == [message["messageHeader"]["messageId"]]
     assert "GENERR" in found.evidence["why"][0]
+
+
+def test_nothing_is_called_valid_where_nothing_validates(wire: Wire, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without the validator's extra a message counts as not validated, and as no chance for a finding."""
+    monkeypatch.setattr(contents, "_load_validator", lambda: None)
+    wire.put(2)
+    assert wire.rules() == []
+    exchange = wire.control.recorded_exchange()
+    (stream,) = [each for each in exchange.streams if each.name == wire.stream]
+    assert (stream.contents.messages, stream.contents.unvalidated) == (2, 2)
+    assert judge_invalid(msgspec.structs.replace(exchange, streams=(stream,))).looked == 0
 
 
 def test_one_message_id_with_different_bytes(wire: Wire) -> None:

@@ -13,6 +13,7 @@ import pytest
 
 from emulator.assembly.embedded import Embedded
 from emulator.faults.registry import TYPES
+from rdss_sandbox import installation
 
 Ask = Callable[..., Any]
 
@@ -178,11 +179,11 @@ def test_without_its_extra_the_browser_is_announced_to_nobody(
     ask: Ask, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What is missing and what adds it, instead of an address; exit code 3."""
-    monkeypatch.setattr("tui.browser.serving.find_spec", lambda _: None)
+    monkeypatch.setattr(installation, "find_spec", lambda name: name == "textual" or None)
     ran = ask("tui", "--serve")
 
     assert (ran.code, ran.out) == (3, "")
-    assert ran.err.startswith("sandbox: the browser needs textual-serve; get it with: ")
+    assert ran.err.startswith("sandbox: textual_serve is not installed; get it with: ")
     assert "http://127.0.0.1:8000" not in ran.err
     assert "install" in ran.err
 

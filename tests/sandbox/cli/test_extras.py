@@ -1,0 +1,157 @@
+"""The plain installation: what works in it, and what a command without its extra says."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from emulator.assembly.embedded import embedded
+from emulator.settings.settings import Settings
+from rdss_sandbox import installation
+from sandbox.cli.exit_codes import explain
+from tests.sandbox.cli.conftest import Ran
+
+_UP = """
+import sys
+
+
+class Hidden:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in {names}:
+            raise ModuleNotFoundError(f"No module named {{name!r}}", name=name)
+
+
+sys.meta_path.insert(0, Hidden())
+from sandbox.cli import main
+
+ports = [f"--{{name}}-port=0" for name in ("aws", "control", "amqp", "queues", "topics")]
+main(["up", "--json", "--data-dir", ":memory:", *ports])
+"""
+_CLIENT = """
+import boto3, os, urllib.error, urllib.request
+from botocore.exceptions import ClientError
+
+kinesis, s3, dynamodb = boto3.client("kinesis"), boto3.client("s3"), boto3.client("dynamodb")
+kinesis.put_record(StreamName="input", Data=b"one", PartitionKey="a")
+s3.create_bucket(Bucket="things")
+s3.put_object(Bucket="things", Key="a/b", Body=b"two")
+assert s3.get_object(Bucket="things", Key="a/b")["Body"].read() == b"two"
+dynamodb.create_table(
+    TableName="t",
+    KeySchema=[{"AttributeName": "a", "KeyType": "HASH"}],
+    AttributeDefinitions=[{"AttributeName": "a", "AttributeType": "S"}],
+    BillingMode="PAY_PER_REQUEST",
+)
+dynamodb.put_item(TableName="t", Item={"a": {"S": "1"}})
+try:
+    dynamodb.execute_statement(Statement="SELECT * FROM t")
+except ClientError as error:
+    print(error)
+for path in ("metrics", "docs", "openapi.json"):
+    try:
+        print(urllib.request.urlopen(f"{os.environ['SANDBOX_CONTROL']}/{path}").status)
+    except urllib.error.HTTPError as error:
+        print(error.code, error.read().decode())
+"""
+
+
+@pytest.mark.parametrize(
+    ("command", "extra"),
+    [
+        ("send message.json", "messages"),
+        ("receive", "messages"),
+        ("message validate message.json", "messages"),
+        ("demo", "messages"),
+        ("certify consumer -- client", "messages"),
+        ("scenario run 01-happy-path", "messages"),
+        ("replay run", "messages"),
+        ("application run repository", "messages"),
+        ("adaptor run --mapping mapping.yaml --source http://127.0.0.1:1", "messages"),
+        ("pipeline run", "pipeline"),
+        ("pipeline report", "pipeline"),
+        ("pipeline query", "pipeline"),
+        ("pipeline optimize", "pipeline"),
+        ("pipeline reconcile", "pipeline"),
+        ("up --profile compose", "compose"),
+        ("tui", "tui"),
+        ("tui --serve", "serve"),
+    ],
+)
+def test_a_command_without_its_extra_says_what_installs_it(
+    sandbox: Callable[..., Ran],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    command: str,
+    extra: str,
+) -> None:
+    """In one line with exit code 3, before anything else is looked at."""
+    (tmp_path / "mapping.yaml").touch()
+    (tmp_path / "run").mkdir()
+    monkeypatch.setattr(installation, "find_spec", lambda name: name == "pip" or None)
+
+    ran = sandbox(*command.split())
+
+    assert (ran.code, ran.out) == (3, "")
+    assert ran.err.count("\n") == 1
+    assert ran.err.startswith(f"sandbox: {installation.EXTRAS[extra][0]} is not installed")
+    assert ran.err.endswith(f"{installation.how_to_add(extra)}\n")
+
+
+def test_a_sandbox_needs_no_extra(tmp_path: Path) -> None:
+    """Streams, S3 and the control API answer; what they lack they name, with the line that installs it."""
+    hidden = {module for modules in installation.EXTRAS.values() for module in modules} - {"google.protobuf"}
+    program = _UP.format(names=hidden | {"flask", "flask_cors"})
+    with subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True) as sandbox:
+        try:
+            assert sandbox.stdout is not None
+            running = json.loads(sandbox.stdout.readline())
+            environment = {
+                **os.environ,
+                "AWS_ENDPOINT_URL": running["aws"],
+                "AWS_ACCESS_KEY_ID": "test",
+                "AWS_SECRET_ACCESS_KEY": "test",
+                "AWS_DEFAULT_REGION": "us-east-1",
+                "SANDBOX_CONTROL": running["control"],
+            }
+            ran = subprocess.run(
+                [sys.executable, "-c", _CLIENT],
+                env=environment,
+                stdout=subprocess.PIPE,
+                text=True,
+                check=True,
+            )
+        finally:
+            sandbox.terminate()
+
+    said = ran.stdout.replace("\nWithout", " Without").splitlines()
+    partiql, metrics, docs, openapi = filter(None, said)
+    for line, module in ((partiql, "py_partiql_parser"), (metrics, "prometheus_client"), (docs, "jinja2")):
+        assert f"{module} is not installed; get it with: " in line
+    assert (metrics[:3], docs[:3], openapi) == ("501", "501", "200")
+    assert len(running["notes"]) == 2
+    for note, extra in zip(running["notes"], ("amqp", "messages"), strict=True):
+        assert note.endswith(installation.how_to_add(extra))
+
+
+def test_an_amqp_port_that_was_asked_for_is_not_left_out_silently(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without the extra the usual choice leaves the port out and says so; a choice is an error."""
+    missing = installation.EXTRAS["amqp"]
+    monkeypatch.setattr(installation, "find_spec", lambda name: None if name in missing else name)
+    usual = Settings(aws_port=0, control_port=0, amqp_port=0, data_dir=None, amqp="auto")
+
+    with embedded(usual) as emulator:
+        assert emulator.status().amqp is None
+        assert f"get it with: {installation.how_to_add('amqp')}" in " ".join(emulator.notes)
+    with (
+        pytest.raises(ModuleNotFoundError, match="pamqp is not installed") as caught,
+        embedded(replace(usual, amqp="embedded")),
+    ):
+        pass
+    assert explain(caught.value)[1] == 3
