@@ -9,7 +9,7 @@ EXTRAS := messages,amqp,topics,metrics,pages,partiql,fast,compose,tui,serve,pipe
 APART  := rabbitmq or spark or browser or terminal or real_client or compose or slow
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-slow test-attack check docs pictures bench up down tui clean
+.PHONY: help setup demo test test-slow test-attack check docs pictures dist bench up down tui clean
 
 help: ## this list
 	@printf 'The RDSS sandbox\n\n'
@@ -62,6 +62,11 @@ docs: $(DOCS) ## the site of docs/, to be read without a network: site/index.htm
 pictures: $(READY) ## the pictures of docs/, taken from a seeded sandbox
 	@$(BIN)/python -m tests.docs.pictures
 
+dist: $(READY) ## build the wheel and the sdist in dist/, and check them
+	@rm -rf dist
+	@$(BIN)/python -m build --no-isolation --outdir dist . >/dev/null
+	@$(BIN)/twine check --strict dist/*
+
 bench: $(READY) ## us and our peers side by side, with ratios: tests/bench/results.md
 	@$(BIN)/python -m tests.bench $(ARGS)
 
@@ -75,5 +80,5 @@ tui: $(READY) ## look inside the running sandbox
 	@$(BIN)/sandbox tui
 
 clean: ## remove what was made here: the environment, caches, runs
-	@rm -rf $(VENV) .jdk .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis runs site spark-warehouse
+	@rm -rf $(VENV) .jdk .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis runs dist site spark-warehouse
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -13,6 +13,7 @@ from typing import IO, Final
 
 import msgspec
 
+from rdss_sandbox.installation import find_missing
 from rdss_sandbox.platforms import explain_unsupported
 from rdss_sandbox.watchdog import watchdog
 
@@ -20,7 +21,7 @@ _PACKAGES: Final = Path(__file__).resolve().parents[1]
 _STOP_SECONDS: Final = 10.0
 _ENVIRONMENT_CODE: Final = 3
 _UP: Final = (
-    *("up", "--json", "--data-dir", ":memory:", "--amqp", "embedded"),
+    *("up", "--json", "--data-dir", ":memory:"),
     *(word for port in ("aws", "control", "amqp", "queues", "topics") for word in (f"--{port}-port", "0")),
 )
 
@@ -50,15 +51,17 @@ class SandboxNotStartedError(RuntimeError):
 def sandbox_process(*options: str) -> Iterator[RunningSandbox]:
     """Run ``sandbox up`` in memory and on free ports, with further options; yield it when it is ready.
 
-    It ignores the caller's SANDBOX_ variables and the modules of the caller's directory. It ends with the
+    The AMQP port answers where the extra for it is installed. It ignores the caller's SANDBOX_ variables and
+    the modules of the caller's directory. It ends with the
     context, or with this process. Raises ``SandboxNotStartedError``.
     """
     if unsupported := explain_unsupported():
         raise SandboxNotStartedError(unsupported, _ENVIRONMENT_CODE)
     with tempfile.TemporaryDirectory(prefix="rdss-sandbox-") as directory, tempfile.TemporaryFile() as errors:
         # -P keeps the caller's directory off the path: a package there may have the name of one of ours.
+        amqp = "off" if find_missing("amqp") else "embedded"
         process = subprocess.Popen(
-            [sys.executable, "-P", "-m", "sandbox", *_UP, *options],
+            [sys.executable, "-P", "-m", "sandbox", *_UP, "--amqp", amqp, *options],
             cwd=directory,
             env=_environment(),
             stdin=subprocess.DEVNULL,

@@ -24,11 +24,11 @@ from sandbox.profiles import docker_engine, running
 from sandbox.profiles.in_process import CannotStartError, CannotStopError
 from sandbox.profiles.machine_checks import check_ports
 from sandbox.profiles.running import Running
+from sandbox.profiles.stack_files import find_compose_file, provide_compose_file
 
 if TYPE_CHECKING:
     from docker.models.containers import Container
 
-FILE: Final = Path(__file__).parents[2] / "compose" / "compose.yaml"
 NAME: Final = "rdss-sandbox"
 LOG_NAME: Final = "compose.log"
 _LOOK_SECONDS: Final = 0.5
@@ -59,8 +59,6 @@ def run(settings: Settings, ready: Callable[[Running], None]) -> None:
 
     Raises CannotStartError.
     """
-    if not FILE.exists():
-        raise CannotStartError(f"{FILE} is not there: the compose profile runs from a checkout")
     ports = {"aws": settings.aws_port, "control": settings.control_port, "amqp": settings.amqp_port}
     for finding in chain(docker_engine.findings(os.environ), check_ports(ports)):
         if finding.stops:
@@ -68,7 +66,7 @@ def run(settings: Settings, ready: Callable[[Running], None]) -> None:
     name = os.environ.get("SANDBOX_COMPOSE_NAME") or NAME
     state = Path(STATE_DIRECTORY).resolve()
     private_files.make_directory(state)
-    variables = _bring_up(settings, name, state)
+    variables = _bring_up(settings, name, state, provide_compose_file(state))
     found = _describe(settings, name, variables)
     running.write(found)
     ready(found)
@@ -76,9 +74,10 @@ def run(settings: Settings, ready: Callable[[Running], None]) -> None:
 
 def stop(found: Running) -> None:
     """Stop and remove the stack; its volumes, and so its data, stay. Raises CannotStopError."""
+    file = find_compose_file()
     ran = subprocess.run(
         # "*": services of every compose profile belong to the stack, since they use its network.
-        ["docker", "compose", "--project-name", str(found.stack), "-f", FILE, "--profile", "*", "down"],
+        ["docker", "compose", "--project-name", str(found.stack), "-f", file, "--profile", "*", "down"],
         capture_output=True,
         text=True,
         check=False,
@@ -109,23 +108,23 @@ def logs(name: str, service: str | None, tail: int, *, follow: bool) -> Iterator
                 )
 
 
-def _bring_up(settings: Settings, name: str, state: Path, tries: int = _TRIES) -> dict[str, str]:
+def _bring_up(settings: Settings, name: str, state: Path, file: Path, tries: int = _TRIES) -> dict[str, str]:
     """Start the stack and return the variables that it was started with. Raises CannotStartError."""
     log = state / LOG_NAME
     variables = _variables(settings, name, state)
-    if _up(name, variables, log):
+    if _up(name, file, variables, log):
         return variables
     if tries > 1 and _lost_a_chosen_port(settings, variables, log):
-        return _bring_up(settings, name, state, tries - 1)
+        return _bring_up(settings, name, state, file, tries - 1)
     raise CannotStartError(_why(name, log))
 
 
-def _up(name: str, variables: Mapping[str, str], log: Path) -> bool:
+def _up(name: str, file: Path, variables: Mapping[str, str], log: Path) -> bool:
     """Run docker compose up and return whether the stack became ready."""
     images = ["--no-build"] if os.environ.get("SANDBOX_IMAGE") else ["--build"]
     with log.open("wb") as output:
         process = subprocess.Popen(
-            ["docker", "compose", "--progress", "plain", "-f", FILE, "up", "--detach", "--wait", *images],
+            ["docker", "compose", "--progress", "plain", "-f", file, "up", "--detach", "--wait", *images],
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=output,

@@ -51,7 +51,7 @@ def connect(environment: Mapping[str, str]) -> DockerClient:
 def findings(environment: Mapping[str, str]) -> Iterator[Finding]:
     """Check everything that the stack needs but its ports; the checks end at a missing command."""
     if missing := find_missing("compose"):
-        yield Finding("package", f"{missing} is not installed", how_to_add("compose"), stops=True)
+        yield Finding("package", f"{missing} is not installed", f"get it with: {how_to_add('compose')}", True)
         return
     command = _command()
     yield command

@@ -141,6 +141,8 @@ def test_the_extras_that_are_advised_exist() -> None:
                 module
             )
         assert installation.find_missing(extra) is None
+    page = (HERE / "docs" / "install.md").read_text()
+    assert re.findall(r"^\| `(\w+)` \|", page, re.MULTILINE) == list(declared)
     makefile = (HERE / "Makefile").read_text()
     assert f"EXTRAS := {','.join(declared)}\n" in makefile
 

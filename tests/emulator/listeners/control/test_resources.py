@@ -330,7 +330,7 @@ def test_metrics_are_prometheus_text(emulator: Embedded, http: httpx.Client) -> 
 
 def test_version_and_health(http: httpx.Client) -> None:
     """Two small questions that scripts wait on."""
-    assert http.get("/version").json() == {"version": "0.1.0", "specification": "4.0.0"}
+    assert http.get("/version").json() == {"version": "0.2.0", "specification": "4.0.0"}
     assert http.get("/health").json() == {"status": "ok"}
 
 
