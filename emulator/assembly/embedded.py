@@ -104,7 +104,9 @@ class Embedded:
                 build_components(self.settings, self._clock, served=True)
             )
             data_dir = self.settings.data_dir
-            self._snapshots = Snapshots(self.components, data_dir / "snapshots" if data_dir else None)
+            self._snapshots = Snapshots(
+                self.components, data_dir / "snapshots" if data_dir else None, self.settings.snapshots_from
+            )
             self._more_resources = [make(self.components) for make in self._more]
             await asyncio.to_thread(self._snapshots.finish)
             self.aws = await self._listen(serve, self._build_aws_app(), self.settings.aws_port)

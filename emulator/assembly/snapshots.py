@@ -21,13 +21,15 @@ if TYPE_CHECKING:
 class Snapshots:
     """The snapshots in ``folder``; with None they are in memory, and end with the sandbox.
 
+    Those in ``more`` can be loaded too, unless one here has their name.
+
     Every method raises ``SnapshotError``, also where the sandbox relays to an upstream, and OSError.
     """
 
-    def __init__(self, components: Components, folder: Path | None) -> None:
+    def __init__(self, components: Components, folder: Path | None, more: Path | None = None) -> None:
         self._components = components
         self._folder = folder
-        self._store = SnapshotStore(folder, fsync=components.settings.fsync)
+        self._store = SnapshotStore(folder, more, fsync=components.settings.fsync)
 
     def list(self) -> SnapshotList:
         """Every snapshot, by name."""

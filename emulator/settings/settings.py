@@ -177,6 +177,13 @@ class Settings:
         applies=_PROCESSES,
         read=_read_data_dir,
     )
+    snapshots_from: Path | None = setting(
+        None,
+        "A folder with more snapshots to load; nothing is written there.",
+        metavar="DIR",
+        applies=_PROCESSES,
+        read=_read_file,
+    )
     fsync: bool = setting(False, "Acknowledge only what survives a power cut.", applies=_PROCESSES)
     retention: float | None = setting(
         None,

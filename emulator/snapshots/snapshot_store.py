@@ -35,12 +35,15 @@ _decode: Final = msgspec.json.Decoder(Loads).decode
 class SnapshotStore:
     """The snapshots in ``folder``, which outlive the process; with None they are in memory.
 
+    Those in ``more`` are only read, and only where there is none of their name.
+
     Callers take turns. Names are checked: every method with a name raises ``BadNameError``. A snapshot always
     survives loss of power; with ``fsync``, so does the note that a load has begun.
     """
 
-    def __init__(self, folder: Path | None, *, fsync: bool = False) -> None:
+    def __init__(self, folder: Path | None, more: Path | None = None, *, fsync: bool = False) -> None:
         self._folder = folder
+        self._more = more
         self._fsync = fsync
         self._held: dict[str, tuple[Snapshot, Sections]] = {}
         self._loads = Loads()
@@ -69,21 +72,19 @@ class SnapshotStore:
     def read(self, name: str) -> tuple[Snapshot, Sections]:
         """Read a whole snapshot. Raises ``NoSnapshotError``, ``UnreadableError`` and OSError."""
         check_name(name)
-        if self._folder is None:
-            if name not in self._held:
-                raise NoSnapshotError(name, sorted(self._held))
+        if name in self._held:
             return self._held[name]
-        try:
-            _, sections = snapshot_file.read(self._path(name))
-        except FileNotFoundError as error:
-            raise NoSnapshotError(name, self._names()) from error
-        return self._describe(name, self._folder), sections
+        for folder in filter(None, (self._folder, self._more)):
+            try:
+                _, sections = snapshot_file.read(folder / f"{name}{_SUFFIX}")
+            except FileNotFoundError:
+                continue
+            return self._describe(name, folder), sections
+        raise NoSnapshotError(name, self._names())
 
     def list(self) -> tuple[Snapshot, ...]:
         """Every snapshot, by name. Of one that is damaged ``trouble`` says what to do."""
-        if self._folder is None:
-            return tuple(self._held[name][0] for name in sorted(self._held))
-        return tuple(self._describe(name, self._folder) for name in self._names())
+        return tuple(self._find(name) for name in self._names())
 
     def remove(self, name: str) -> None:
         """Remove a snapshot. Raises ``NoSnapshotError`` and OSError."""
@@ -116,8 +117,17 @@ class SnapshotStore:
         self._loads = loads
 
     def _names(self) -> Sequence[str]:
-        assert self._folder is not None
-        return sorted(path.name.removesuffix(_SUFFIX) for path in self._folder.glob(f"*{_SUFFIX}"))
+        """The names of all snapshots that can be loaded."""
+        paths = (
+            path for folder in filter(None, (self._folder, self._more)) for path in folder.glob(f"*{_SUFFIX}")
+        )
+        return sorted({*self._held, *(path.name.removesuffix(_SUFFIX) for path in paths)})
+
+    def _find(self, name: str) -> Snapshot:
+        if name in self._held:
+            return self._held[name][0]
+        folders = [each for each in (self._folder, self._more) if each is not None]
+        return self._describe(name, next(each for each in folders if (each / f"{name}{_SUFFIX}").exists()))
 
     def _path(self, name: str) -> Path:
         assert self._folder is not None

@@ -25,13 +25,18 @@ SERVICES: Final = {
 """The AWS services besides Kinesis, each with a call that changes nothing."""
 
 
+_SNAPSHOTS: Final = ".sandbox/data/snapshots"
+"""Where ``sandbox snapshot save`` keeps them, in the directory of the sandbox."""
+
+
 class Configuration(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What a sandbox for tests is like.
 
     ``topology`` is ``default``, ``rdss``, ``none`` or the path of a file. ``seed`` is the seed of everything
     random, drawn by default. ``limits`` are ``relaxed``, or ``strict`` as AWS's. ``services`` are loaded
     before the test, so that their first call takes no longer than the others. ``faults`` are in force from
-    the start: types, or whole faults. ``clock`` is the time that the clock shows at the start.
+    the start: types, or whole faults. ``clock`` is the time that the clock shows at the start. ``snapshot``
+    is the name of a snapshot that it begins as; ``snapshots`` is the folder where that is.
     """
 
     topology: str | None = None
@@ -40,11 +45,14 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     services: tuple[str, ...] = ()
     faults: tuple[NewFault, ...] = ()
     clock: str | None = None
+    snapshot: str | None = None
+    snapshots: str = _SNAPSHOTS
 
     @property
     def options(self) -> tuple[str, ...]:
         """The options of ``sandbox up``. Sandboxes with the same ones can share a process."""
-        given = (("--topology", self.topology), ("--limits", self.limits))
+        folder = None if self.snapshot is None else self.snapshots
+        given = (("--topology", self.topology), ("--limits", self.limits), ("--snapshots-from", folder))
         return tuple(word for option, value in given if value is not None for word in (option, value))
 
     @property
@@ -72,6 +80,7 @@ def read_configuration(where: str, *tables: Mapping[str, Any], directory: Path) 
     if unknown := set(found.services) - SERVICES.keys():
         there = ", ".join(SERVICES)
         raise ConfigurationError(f"{where}: no service {', '.join(sorted(unknown))}; there are {there}")
+    found = msgspec.structs.replace(found, snapshots=str((directory / found.snapshots).resolve()))
     if found.topology is not None and (path := directory / found.topology).is_file():
         return msgspec.structs.replace(found, topology=str(path.resolve()))
     return found

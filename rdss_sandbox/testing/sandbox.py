@@ -55,6 +55,7 @@ class Sandbox:
         services: Iterable[str] = (),
         faults: Iterable[str | Mapping[str, Any] | NewFault] = (),
         clock: str | None = None,
+        snapshot: str | None = None,
     ) -> None:
         """Raises ``ConfigurationError`` for what no sandbox can have."""
         given = {
@@ -64,6 +65,7 @@ class Sandbox:
             "services": tuple(services),
             "faults": tuple(faults),
             "clock": clock,
+            "snapshot": snapshot,
         }
         self._configuration = read_configuration("Sandbox", given, directory=Path())
         self._shared: Processes | None = None
@@ -246,6 +248,11 @@ class Sandbox:
     def _begin(self) -> None:
         self._processed: list[str] = []
         status = self.client.reset(Reset(seed=self.seed, time=self._configuration.time))
+        if self._configuration.snapshot is not None:
+            self.client.snapshots.load(self._configuration.snapshot)
+            if self._configuration.clock is not None:
+                self.clock.set(self._configuration.clock)
+            status = self.client.status()
         self._after = status.events
         for service in self._configuration.services:
             import boto3

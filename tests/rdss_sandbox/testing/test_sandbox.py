@@ -11,10 +11,15 @@ from typing import Any
 import boto3
 import pytest
 
-from rdss_sandbox.client import RefusedError
+from emulator.assembly.embedded import embedded
+from emulator.clock import Clock
+from emulator.settings.settings import Settings
+from rdss_sandbox.client import Client, RefusedError
 from rdss_sandbox.conditions import ConditionNotMetError, UnknownConditionError
 from rdss_sandbox.shapes.faults import NewFault
+from rdss_sandbox.shapes.messages import NewMessage
 from rdss_sandbox.testing import ConfigurationError, Sandbox
+from rdss_sandbox.timestamps import timestamp
 
 Begin = Callable[..., Sandbox]
 
@@ -30,6 +35,25 @@ def read_shard(stream: str, shard_id: str) -> list[bytes]:
             StreamName=stream, ShardId=shard_id, ShardIteratorType="TRIM_HORIZON"
         )["ShardIterator"]
         return [record["Data"] for record in kinesis.get_records(ShardIterator=iterator)["Records"]]
+
+
+def test_it_begins_as_a_snapshot_each_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that a sandbox of the project saved; the seed and the clock are the test's own all the same."""
+    settings = Settings(data_dir=tmp_path / ".sandbox" / "data", aws_port=0, control_port=0, seed=1)
+    with embedded(settings) as emulator, Client(emulator.control) as client:
+        client.send(NewMessage("input", b"saved"))
+        client.snapshots.save("lesson-3")
+    monkeypatch.chdir(tmp_path)
+    later = Clock().time() + 3600
+    sandbox = Sandbox(snapshot="lesson-3", seed=7, clock=timestamp(later))
+    for _ in range(2):
+        with sandbox:
+            assert [record.data for record in sandbox.stream("input").records()] == [b"saved"]
+            assert sandbox.client.status().seed == 7
+            assert sandbox.clock.read().time == pytest.approx(later, abs=300)
+            sandbox.send("more")
+    with pytest.raises(RefusedError, match="lesson-3"), Sandbox(snapshot="lesson-4"):
+        pass
 
 
 def test_what_is_sent_is_in_the_stream_as_it_was_sent(kit: Sandbox) -> None:
