@@ -75,6 +75,14 @@ class VirtualHost:
             raise not_found("queue", name, NAME)
         return found
 
+    def dead_letter_to(self, name: str, target: str) -> None:
+        """Send the dead letters of a queue to another one, as a policy does. Raises RefusedError 404.
+
+        The arguments that the queue was declared with stay, so that it can be declared again.
+        """
+        queue = self.find_queue(name)
+        queue.arguments = queue.arguments._replace(dead_letter_exchange="", dead_letter_key=target)
+
     def add_exchange(self, exchange: Exchange) -> None:
         if exchange.durable:
             self.definitions.append(describe_exchange(exchange))

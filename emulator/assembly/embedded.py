@@ -9,7 +9,7 @@ import traceback
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from contextlib import AsyncExitStack, contextmanager
 from functools import partial
-from typing import Any, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, Self, TypeAlias
 from urllib.parse import urlsplit
 
 from emulator.assembly.broker import NOTHING_WANTED, Broker, SidecarBroker
@@ -64,6 +64,9 @@ from rdss_sandbox.shapes.topology import Populated, Topology
 from rdss_sandbox.version import VERSION
 from schemas.error_codes import Queue
 
+if TYPE_CHECKING:
+    from emulator.relay.amqp.watching import Watch
+
 MakeResources: TypeAlias = Callable[[Components], object]
 
 
@@ -72,7 +75,8 @@ class Embedded:
 
     ``aws``, ``control``, ``queues`` and ``topics`` are its URLs. Each function in ``more`` builds further
     resources of the control API from the components, for what is built on top of the emulator. The
-    ``interceptors`` stand in front of the faults on the AWS port, and see what the client sees.
+    ``interceptors`` stand in front of the faults on the AWS port, and see what the client sees; ``watch``
+    makes the watchers of the AMQP port's connections, where the broker is our own.
     Entering raises ``DirectoryInUseError``, ``SnapshotError``, and OSError for a port or directory that
     cannot be used.
     """
@@ -89,11 +93,13 @@ class Embedded:
         clock: Clock | None = None,
         more: Iterable[MakeResources] = (),
         interceptors: Iterable[Interceptor] = (),
+        watch: Watch | None = None,
     ) -> None:
         self.settings = settings
         self._clock = clock
         self._more = tuple(more)
         self._interceptors = tuple(interceptors)
+        self._watch = watch
         self._stack = AsyncExitStack()
         self._notes: list[str] = []
 
@@ -186,6 +192,7 @@ class Embedded:
             self.settings, components.clock, components.events, components.fault_engine, components.amqp
         )
         if isinstance(broker, EmbeddedBroker):
+            broker.watch = self._watch
             components.on_reset.append(broker.reset)
         return broker
 
@@ -326,12 +333,13 @@ def embedded(
     clock: Clock | None = None,
     more: Iterable[MakeResources] = (),
     interceptors: Iterable[Interceptor] = (),
+    watch: Watch | None = None,
 ) -> Iterator[Embedded]:
     """Run an emulator on its own thread while the context lasts, for callers without an event loop."""
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever, name="emulator", daemon=True)
     thread.start()
-    emulator = Embedded(settings, clock, more, interceptors)
+    emulator = Embedded(settings, clock, more, interceptors, watch)
 
     def run(work: Any) -> Any:
         return asyncio.run_coroutine_threadsafe(work, loop).result()

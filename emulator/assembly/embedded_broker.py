@@ -17,6 +17,7 @@ from emulator.streams.amqp_log import AmqpLog
 if TYPE_CHECKING:
     from emulator.relay.amqp.amqp_server import AmqpServer
     from emulator.relay.amqp.embedded_upstream import EmbeddedUpstream
+    from emulator.relay.amqp.watching import Watch
 
 _CREDENTIALS: Final = "amqp://guest:guest@localhost/%2F"
 _NOTE: Final = "the AMQP port is answered by the sandbox's own broker, as RabbitMQ 4.0 would"
@@ -26,7 +27,8 @@ class EmbeddedBroker:
     """Listens on ``amqp_port`` in front of a broker in this process, and applies the faults.
 
     ``url`` is known before the broker is loaded; None when the port cannot be used. Clients that connect
-    before are answered as soon as it is. ``notes`` describe its state in words.
+    before are answered as soon as it is. ``notes`` describe its state in words. ``watch``, when it is set
+    before the start, makes a watcher for each connection.
     """
 
     def __init__(
@@ -40,6 +42,7 @@ class EmbeddedBroker:
         self._upstream: EmbeddedUpstream | None = None
         self._server: AmqpServer | None = None
         self._starting: asyncio.Task[None] | None = None
+        self.watch: Watch | None = None
         self.url: str | None = None
         self.notes: tuple[str, ...] = ()
 
@@ -72,6 +75,19 @@ class EmbeddedBroker:
                 self._upstream.clear()
                 return
         asyncio.run_coroutine_threadsafe(self._clear(), self._loop).result()
+
+    def dead_letter(self, queue: str, target: str) -> None:
+        """Send what is rejected of a queue to another queue, as a policy of the broker's operator does.
+
+        The queue's own arguments stay as they were declared. Callable from any thread but the loop's, once
+        the broker is loaded. Raises RefusedError when the queue is not there.
+        """
+
+        async def apply() -> None:
+            assert self._upstream is not None
+            self._upstream.broker.vhost.dead_letter_to(queue, target)
+
+        asyncio.run_coroutine_threadsafe(apply(), self._loop).result()
 
     async def stop(self) -> None:
         """Accept no more connections, close the open ones, and close the files."""
@@ -110,6 +126,7 @@ class EmbeddedBroker:
             log=self._log,
             entry=Entry.by_token(url, settings.token) if settings.token else Entry.by_usual_login(url),
             upstream=self._upstream,
+            watch=self.watch,
         )
         await self._server.listen()
         self._events.emit("broker.started", url=self.url, embedded=True)

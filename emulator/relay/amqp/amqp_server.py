@@ -17,6 +17,7 @@ from emulator.relay.amqp.amqp_tap import Tap
 from emulator.relay.amqp.entry import Entry
 from emulator.relay.amqp.listening import bind_socket, client_url
 from emulator.relay.amqp.relayed_connection import Session
+from emulator.relay.amqp.watching import Watch
 from emulator.streams.amqp_log import AmqpLog
 
 _PORTS: Final = {"amqp": 5672, "amqps": 5671}
@@ -59,7 +60,7 @@ class AmqpServer:
     """A listening AMQP port. ``url`` is for clients, with the upstream's credentials and virtual host.
 
     Where there is an ``entry``, clients have its password instead. Without an ``upstream`` it is the broker
-    at the URL.
+    at the URL. ``watch`` makes a watcher for each connection.
     """
 
     def __init__(
@@ -73,9 +74,11 @@ class AmqpServer:
         log: AmqpLog,
         entry: Entry | None = None,
         upstream: Upstream | None = None,
+        watch: Watch | None = None,
     ) -> None:
         self._upstream = upstream or RemoteUpstream.of(upstream_url)
         self._entry = entry
+        self._watch = watch
         self._listening = listening
         self.port: int = listening.getsockname()[1]
         self.url = client_url(upstream_url, listening, entry.client_password if entry else None)
@@ -114,6 +117,7 @@ class AmqpServer:
             self._sessions.discard,
             turns=self._turns,
             entry=self._entry,
+            watch=self._watch,
         )
         self._sessions.add(session)
         task = asyncio.get_running_loop().create_task(self._connect(session))

@@ -8,6 +8,7 @@ from typing import Protocol, cast
 
 from emulator.http.turns import Inflow, Piece, Turns
 from emulator.relay.amqp.frames import Command, CommandReader, NotAmqpError, TooMuchError
+from emulator.relay.amqp.watching import Watcher
 
 
 class Owner(Protocol):
@@ -23,9 +24,13 @@ class Owner(Protocol):
 
 
 class Peer(asyncio.Protocol):
-    """A client or a broker. ``other`` is read only as fast as this peer takes the writes."""
+    """A client or a broker. ``other`` is read only as fast as this peer takes the writes.
+
+    A client can have a ``watcher``.
+    """
 
     other: Peer
+    watcher: Watcher | None = None
 
     def __init__(
         self, owner: Owner, turns: Turns, reader: CommandReader, connected: Callable[[], None] = lambda: None
@@ -111,6 +116,8 @@ class Peer(asyncio.Protocol):
         """Write frames together with all others of this turn of the event loop; drop them after a close."""
         if self.gone or (self.transport is not None and self.transport.is_closing()):
             return
+        if self.watcher is not None:
+            self.watcher.note_to_client(frames)
         if not self._out:
             asyncio.get_running_loop().call_soon(self.flush)
         self._out += frames

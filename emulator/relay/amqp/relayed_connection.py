@@ -37,6 +37,7 @@ from emulator.relay.amqp.frames import (
     encode_method,
 )
 from emulator.relay.amqp.peer import Peer
+from emulator.relay.amqp.watching import Watch
 
 MOST_HELD: Final = 16 * 1024 * 1024
 """Bytes that faults may hold back in one direction of a connection before reading is paused."""
@@ -62,6 +63,7 @@ class Session:
         turns: Turns,
         limits: Limits = USUAL,
         entry: Entry | None = None,
+        watch: Watch | None = None,
     ) -> None:
         self._events = events
         self._tap = tap
@@ -83,6 +85,7 @@ class Session:
         self.client = Peer(self, turns, CommandReader(limits.frame_bytes, limits.content_bytes))
         self.broker = Peer(self, turns, CommandReader(), self._connected)
         self.client.other, self.broker.other = self.broker, self.client
+        self._watcher = self.client.watcher = watch(self.client) if watch is not None else None
         self.client.pause_reading(_CONNECTING)
 
     def _connected(self) -> None:
@@ -130,6 +133,8 @@ class Session:
 
     def _on_command(self, peer: Peer, command: Command) -> None:
         from_client = peer is self.client
+        if from_client and self._watcher is not None:
+            self._watcher.note_from_client(command)
         if self._closing_client:
             if command.method == Method.CONNECTION_CLOSE_OK:
                 self.client.close()
@@ -147,6 +152,8 @@ class Session:
 
     def on_lost(self, peer: Peer) -> None:
         if peer is self.client:
+            if self._watcher is not None:
+                self._watcher.note_lost()
             self._client_left = True
             if not self._busy or self._blocked:
                 self.broker.close()
@@ -204,6 +211,8 @@ class Session:
 
     def cut(self) -> None:
         """Cut the client's connection; what was sent to the broker stays sent."""
+        if self._watcher is not None:
+            self._watcher.note_cut()
         self.broker.close()
         self.client.abort()
 

@@ -1,0 +1,33 @@
+"""Watching a relayed connection from the client's side: what it sends, and what it gets, faults included."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Protocol, TypeAlias
+
+from emulator.relay.amqp.frames import Command
+
+
+class WatchedClient(Protocol):
+    """The client's end of a connection. Its commands can be held up for a while."""
+
+    def pause_reading(self, reason: str) -> None: ...
+    def resume_reading(self, reason: str) -> None: ...
+
+
+class Watcher(Protocol):
+    """Sees one connection, on the event loop, before what it sees has any effect."""
+
+    def note_from_client(self, command: Command) -> None: ...
+    def note_to_client(self, frames: Sequence[bytes]) -> None:
+        """Note whole frames of at most one command, or the content of a command whose method came before."""
+
+    def note_cut(self) -> None:
+        """Note that the relay cuts the connection."""
+
+    def note_lost(self) -> None:
+        """Note that the client's connection is no more."""
+
+
+Watch: TypeAlias = Callable[[WatchedClient], Watcher]
+"""Makes the watcher of a new connection."""
