@@ -12,7 +12,6 @@ from typing import Final, NamedTuple, Self
 
 from emulator.clock import Clock
 from emulator.rng import new_uuid
-from sandbox.certify import lab as streams
 from sandbox.certify.client_process import ClientProcess, kill_marked
 from sandbox.certify.history import Life, Told
 from sandbox.certify.lab import Lab
@@ -66,6 +65,7 @@ class Attempt:
         self._deaths: dict[tuple[Moment, str], signal.Signals] = {}
         self._struck: signal.Signals | None = None
         self._mark = new_uuid()
+        lab.listen = self._listen
 
     def __enter__(self) -> Self:
         return self
@@ -86,7 +86,12 @@ class Attempt:
         lab.note(lambda history: history.lives.append(Life(number, lab.now)))
         self._process = ClientProcess(
             self._client.command,
-            {**_inherited(), **client_environment(lab, self._directory), **self._more},
+            {
+                **_inherited(),
+                **lab.environment,
+                "SANDBOX_STATE_DIR": str(self._directory),
+                **self._more,
+            },
             Path.cwd(),
             lambda line: self._hear(line, number),
             self._mark,
@@ -203,6 +208,12 @@ class Attempt:
             life.stage, life.clause = self._stage.name, self._stage.clause
         self._process = None
 
+    def _listen(self) -> None:
+        """Take note of what the client has told so far."""
+        process = self._process
+        if process is not None:
+            process.listen()
+
     def _hear(self, line: str, life: int) -> None:
         told = self._client.read_line(line)
         lab = self.lab
@@ -218,20 +229,3 @@ class Attempt:
 def _inherited() -> dict[str, str]:
     """The caller's environment without what would lead an AWS client elsewhere."""
     return {name: value for name, value in os.environ.items() if not name.startswith("AWS_")}
-
-
-def client_environment(lab: Lab, state: Path) -> dict[str, str]:
-    """The variables by which a client is told where everything is."""
-    return {
-        "AWS_ENDPOINT_URL": lab.endpoint,
-        "AWS_ACCESS_KEY_ID": "certify",
-        "AWS_SECRET_ACCESS_KEY": "certify",
-        "AWS_DEFAULT_REGION": "us-east-1",
-        "AWS_REGION": "us-east-1",
-        "SANDBOX_CONTROL": lab.control,
-        "SANDBOX_STREAM": streams.INPUT,
-        "SANDBOX_OUTPUT_STREAM": streams.OUTPUT,
-        "SANDBOX_ERROR_STREAM": streams.ERROR,
-        "SANDBOX_INVALID_STREAM": streams.INVALID,
-        "SANDBOX_STATE_DIR": str(state),
-    }

@@ -48,6 +48,7 @@ class Certificate(msgspec.Struct, frozen=True):
     kit: dict[str, Any]
     subject: dict[str, Any]
     role: str
+    channel: str
     seed: int
     level: str | None
     clauses: tuple[ClauseResult, ...]

@@ -15,10 +15,22 @@ _MOST_FINDINGS: Final = 20
 
 
 class Role(StrEnum):
-    """What a client does with the stream."""
+    """What a client does with the stream, or the queue."""
 
     CONSUMER = "consumer"
     PRODUCER = "producer"
+
+
+class Channel(StrEnum):
+    """What a client consumes from, or publishes to."""
+
+    KINESIS = "kinesis"
+    RABBITMQ = "rabbitmq"
+
+
+KINESIS: Final = frozenset({Channel.KINESIS})
+RABBITMQ: Final = frozenset({Channel.RABBITMQ})
+ALL_CHANNELS: Final = frozenset(Channel)
 
 
 class Group(StrEnum):
@@ -50,7 +62,10 @@ class Judgement:
 
 @dataclass(frozen=True, slots=True)
 class Clause:
-    """``needed`` is the least exposure for a verdict; ``source`` the section of the document behind it."""
+    """``needed`` is the least exposure for a verdict; ``source`` the section of the document behind it.
+
+    It is for the clients of ``channels``.
+    """
 
     id: str
     role: Role
@@ -61,6 +76,7 @@ class Clause:
     exercise: str
     needed: int
     judge: Callable[[History], Judgement]
+    channels: frozenset[Channel] = KINESIS
 
 
 def judged(exposure: int, findings: Iterable[Finding], reason: str = "stimulus-never-landed") -> Judgement:

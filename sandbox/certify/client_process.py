@@ -5,18 +5,17 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-import threading
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import IO, Final
+from typing import Final
 
 from emulator.clock import Clock
 from emulator.rng import new_uuid
 from rdss_sandbox.watchdog import start_watchdog, stop_watchdog
+from sandbox.certify.line_reader import LineReader
 
-_LONGEST_LINE: Final = 1 << 20
 _LAST_LINES: Final = 20
 _LAST_CHARACTERS: Final = 500
 _END_SECONDS: Final = 10.0
@@ -67,13 +66,8 @@ class ClientProcess:
         self._watchdog = start_watchdog(-self._process.pid)
         assert self._process.stdout is not None
         assert self._process.stderr is not None
-        self._out, self._errors = self._process.stdout, self._process.stderr
-        self._readers = [
-            threading.Thread(target=_read_lines, args=each, daemon=True)
-            for each in ((self._out, on_line), (self._errors, self._last.append))
-        ]
-        for reader in self._readers:
-            reader.start()
+        self._out = LineReader(self._process.stdout, on_line)
+        self._errors = LineReader(self._process.stderr, self._last.append)
 
     @property
     def code(self) -> int | None:
@@ -83,6 +77,10 @@ class ClientProcess:
     def last_lines(self) -> tuple[str, ...]:
         """The last lines that it wrote to standard error."""
         return tuple(line[:_LAST_CHARACTERS] for line in tuple(self._last))
+
+    def listen(self) -> None:
+        """Hand over every whole line that it has written to standard output so far."""
+        self._out.drain()
 
     def kill(self) -> None:
         """Kill it and all that it started, with SIGKILL."""
@@ -112,23 +110,16 @@ class ClientProcess:
             return
 
     def _finish(self) -> None:
-        for reader in self._readers:
+        readers = (self._out, self._errors)
+        for reader in readers:
             reader.join(_DRAIN_SECONDS / 2)
         self.signal(signal.SIGKILL)
         kill_marked(self._mark)
         self._process.wait()
-        for reader in self._readers:
+        for reader in readers:
             reader.join(_DRAIN_SECONDS)
-        if not any(reader.is_alive() for reader in self._readers):
-            self._out.close()
-            self._errors.close()
+            reader.close()
         stop_watchdog(self._watchdog)
-
-
-def _read_lines(pipe: IO[bytes], on_line: Callable[[str], object]) -> None:
-    # A line is cut at a megabyte, so that a client that never ends one cannot fill this process.
-    while chunk := pipe.readline(_LONGEST_LINE):
-        on_line(chunk.decode(errors="replace").rstrip("\r\n"))
 
 
 def kill_marked(mark: str) -> None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from typing import Final
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, ClassVar, Final
 
 from emulator.clock import Clock
 from rdss_sandbox.shapes.faults import NewFault
@@ -36,7 +36,9 @@ BAD_CODES: Final = (
 
 
 class ConsumerRun:
-    """Plays the stages against a consumer."""
+    """Plays the stages against a consumer. ``functions`` has what each stage does, by its name."""
+
+    functions: ClassVar[Mapping[str, Callable[[Any, Stage], None]]]
 
     def __init__(self, attempt: Attempt, lab: Lab) -> None:
         self._attempt = attempt
@@ -56,7 +58,7 @@ class ConsumerRun:
             for stage in stages if self._wait_until_reading() else stages[:1]:
                 progress(stage.name)
                 attempt.enter(stage)
-                _STAGES[stage.name](self, stage)
+                self.functions[stage.name](self, stage)
                 self._settle()
                 self._lab.end_faults()
             attempt.wait_for_rest()
@@ -309,7 +311,7 @@ class ConsumerRun:
         self._attempt.wait(settled)
 
 
-_STAGES: Final = {
+ConsumerRun.functions = {
     "quiet": ConsumerRun.quiet,
     "duplicates": ConsumerRun.duplicates,
     "delays": ConsumerRun.delays,

@@ -30,6 +30,7 @@ class Gate:
         self._lock = threading.Lock()
         self._closed: frozenset[str] = frozenset()
         self._held: list[_Held] = []
+        self._passing: set[asyncio.Task[None]] = set()
 
     def close(self, places: Iterable[str]) -> None:
         """Hold up the calls that come from now on."""
@@ -46,6 +47,21 @@ class Gate:
         """Whether a call waits at one of these places."""
         with self._lock:
             return not {each.place for each in self._held}.isdisjoint(places)
+
+    def is_closed(self, place: str) -> bool:
+        """Whether a call of this place would have to wait."""
+        return place in self._closed
+
+    def when_open(self, place: str, resume: Callable[[], None]) -> None:
+        """Call ``resume`` on this event loop as soon as the place is open."""
+
+        async def wait() -> None:
+            await self.pass_through(place)
+            resume()
+
+        task = asyncio.get_running_loop().create_task(wait())
+        self._passing.add(task)
+        task.add_done_callback(self._passing.discard)
 
     async def pass_through(self, place: str) -> None:
         """Return when the place is open."""

@@ -8,7 +8,7 @@ from enum import IntEnum
 
 import msgspec
 
-from sandbox.certify.exchange import Exchange, IteratorRequest, Put, Read
+from sandbox.certify.exchange import Exchange, IteratorRequest, Put, Read, Settlement, Subscription
 from schemas.peek import peek
 
 
@@ -110,7 +110,10 @@ class Reshard(msgspec.Struct, frozen=True):
 
 
 class Shard(msgspec.Struct, frozen=True):
-    """A shard at the end of the run, with its records as (sequence number, messageId)."""
+    """A shard at the end of the run, with its records as (sequence number, messageId).
+
+    A queue of RabbitMQ stands here with all that the kit ever put on it.
+    """
 
     id: str
     parents: tuple[str, ...]
@@ -126,7 +129,11 @@ class Stored(msgspec.Struct, frozen=True):
 
 @dataclass(slots=True)
 class History:
-    """A run as it happened. ``stream`` is the stream that the client reads, or writes."""
+    """A run as it happened. ``stream`` is the stream, or queue, that the client reads, or writes.
+
+    ``poison`` are the numbers of what the kit put on a queue that is no message, ``dead_letters`` those of
+    what a client rejected, and ``left`` those of what a queue still held at the end.
+    """
 
     stream: str
     began: float
@@ -145,6 +152,9 @@ class History:
     errors: list[Stored] = field(default_factory=list)
     invalid: list[Stored] = field(default_factory=list)
     stages: list[tuple[float, str, Level]] = field(default_factory=list)
+    poison: list[str] = field(default_factory=list)
+    dead_letters: list[str] = field(default_factory=list)
+    left: list[str] = field(default_factory=list)
 
     def reads(self) -> list[Read]:
         """The reads of the stream, in order."""
@@ -165,6 +175,16 @@ class History:
     def puts_elsewhere(self) -> list[Put]:
         """The calls that put records into other streams, such as the error queue, in order."""
         return [each for each in self.exchanges if isinstance(each, Put) and each.stream != self.stream]
+
+    def subscriptions(self) -> list[Subscription]:
+        """The consumers that the client started on the queue, in order."""
+        return [
+            each for each in self.exchanges if isinstance(each, Subscription) and each.queue == self.stream
+        ]
+
+    def settlements(self) -> list[Settlement]:
+        """The acks, nacks and rejects of what the queue delivered, in order."""
+        return [each for each in self.exchanges if isinstance(each, Settlement) and each.queue == self.stream]
 
     def times_told(self) -> Counter[str]:
         """How many times the client told of each message."""

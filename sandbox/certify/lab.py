@@ -36,7 +36,8 @@ class Lab:
     """A sandbox of its own, and the history of what happens in it.
 
     ``life`` is the number of the client's present start, ``level`` that of the present stage, and ``known``
-    are the ids of the messages that the client can get or send.
+    are the ids of the messages that the client can get or send. ``listen`` takes note of what the client has
+    told so far.
     """
 
     def __init__(self, seed: int) -> None:
@@ -46,6 +47,7 @@ class Lab:
         self.life = 0
         self.level = Level.BRONZE
         self.known: set[str] = set()
+        self.listen: Callable[[], None] = lambda: None
         self._changed = threading.Condition()
         self._watching: list[Callable[[Exchange], None]] = []
         self.gate = Gate(lambda: self.note(_change_nothing))
@@ -60,18 +62,30 @@ class Lab:
             data_dir=None, aws_port=0, control_port=0, seed=self.seed, topology=_TOPOLOGY, amqp="off"
         )
         recorder = Recorder(self._note, lambda: self.life, self.history.began, self.gate)
-        with embedded(settings, interceptors=[recorder]) as emulator:
-            self._emulator = emulator
-            with emulator.components.events.subscribed(self._note_event):
-                yield
+        with embedded(settings, interceptors=[recorder]) as emulator, self._following(emulator):
+            yield
+
+    @contextmanager
+    def _following(self, emulator: Embedded) -> Iterator[None]:
+        self._emulator = emulator
+        with emulator.components.events.subscribed(self._note_event):
+            yield
 
     @property
-    def endpoint(self) -> str:
-        return self._emulator.aws
-
-    @property
-    def control(self) -> str:
-        return self._emulator.control
+    def environment(self) -> dict[str, str]:
+        """The variables by which a client is told where everything is."""
+        return {
+            "AWS_ENDPOINT_URL": self._emulator.aws,
+            "AWS_ACCESS_KEY_ID": "certify",
+            "AWS_SECRET_ACCESS_KEY": "certify",
+            "AWS_DEFAULT_REGION": "us-east-1",
+            "AWS_REGION": "us-east-1",
+            "SANDBOX_CONTROL": self._emulator.control,
+            "SANDBOX_STREAM": INPUT,
+            "SANDBOX_OUTPUT_STREAM": OUTPUT,
+            "SANDBOX_ERROR_STREAM": ERROR,
+            "SANDBOX_INVALID_STREAM": INVALID,
+        }
 
     @property
     def now(self) -> float:

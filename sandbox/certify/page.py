@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Final
 
-from sandbox.certify.clause import Clause, Role
+from sandbox.certify.clause import Channel, Clause, Role
 from sandbox.certify.clauses import clauses
 
 _BEGIN: Final = "<!-- clauses -->"
@@ -16,7 +16,8 @@ _END: Final = "<!-- end -->"
 
 def renewed(page: str) -> str:
     """Generate the tables of the clauses again. Raises ValueError when a mark is missing."""
-    return renew_part(page, _BEGIN, (line for role in Role for line in _table(role)))
+    tables = ((role, channel) for channel in Channel for role in Role)
+    return renew_part(page, _BEGIN, (line for each in tables for line in _table(*each)))
 
 
 def renew_part(page: str, mark: str, lines: Iterable[str]) -> str:
@@ -29,11 +30,17 @@ def renew_part(page: str, mark: str, lines: Iterable[str]) -> str:
     return f"{before}{begin}{text}\n{end}{after}"
 
 
-def _table(role: Role) -> Iterator[str]:
-    yield from ("", f"### For a {role}", "")
+def _table(role: Role, channel: Channel) -> Iterator[str]:
+    """The clauses of a role, for RabbitMQ without those that every channel has."""
+    queued = channel is Channel.RABBITMQ
+    wanted = [each for each in clauses(role, channel=channel) if not queued or len(each.channels) == 1]
+    yield from ("", f"### For a {role} with RabbitMQ" if queued else f"### For a {role}", "")
+    if queued:
+        shared = [f"`{each.id}`" for each in clauses(role, channel=channel) if each not in wanted]
+        yield from (f"These are the same as above: {', '.join(shared)}.", "")
     yield "| clause | group | level | what it demands | how it is tried | needed |"
     yield "|---|---|---|---|---|---|"
-    yield from map(_row, clauses(role))
+    yield from map(_row, wanted)
 
 
 def _row(clause: Clause) -> str:

@@ -92,6 +92,11 @@ class ProducerRun:
         for message_id in ids[:: max(1, len(ids) // _STRUCK)]:
             self._strike("partial_failure", message_id)
 
+    def returned_messages(self, ids: Sequence[str]) -> None:
+        """Return some messages as if no queue were bound: a broker confirms them all the same."""
+        for message_id in ids[:: max(1, len(ids) // _STRUCK)]:
+            self._strike("error", message_id, code="NO_ROUTE")
+
     def throttling(self, ids: Sequence[str]) -> None:
         for message_id in ids[:: max(1, len(ids) // _STRUCK)]:
             self._strike("throttle", message_id, times=_TIMES)
@@ -148,6 +153,9 @@ _STAGES: Final = {
     "delays": ProducerRun.delays,
     "restart": ProducerRun.restart,
     "partial failures": ProducerRun.partial_failures,
+    "nacked messages": ProducerRun.partial_failures,
+    "nacked in the contract": ProducerRun.partial_failures,
+    "returned messages": ProducerRun.returned_messages,
     "throttling": ProducerRun.throttling,
     "errors": ProducerRun.errors,
     "killed before the answer": ProducerRun.killed_before_the_answer,

@@ -3,6 +3,9 @@
     starts -> first request -> news, news, news -> asks and gets nothing, again and again -> silent
     (five patiences)           (told, delivered)   (three times, and one patience)
 
+A consumer of a queue subscribes, and is pushed what comes. It is silent when it has nothing in hand, or gives
+back what it has again and again.
+
 A slow machine makes a client ask later. It does not make it silent.
 """
 
@@ -12,7 +15,7 @@ from collections import Counter
 from typing import Final
 
 from emulator.clock import stopwatch
-from sandbox.certify.exchange import Exchange, Put, Read
+from sandbox.certify.exchange import Exchange, Put, Read, Settlement, Subscription, Verdict
 from sandbox.certify.history import History
 
 _FRUITLESS_READS: Final = 3
@@ -36,7 +39,8 @@ class Silence:
         self._asked = False
         self._news_at = self._request_at = self._wait_began = stopwatch()
         self._fruitless: Counter[str] = Counter()
-        self._in_hand: set[str] = set()
+        self._in_hand: Counter[str] = Counter()
+        self._subscribed = False
 
     def begin(self) -> None:
         """Begin to wait: what came before is no longer waited for."""
@@ -48,14 +52,17 @@ class Silence:
         """Whether nothing more is to be expected of the client.
 
         One that has made a request since its start, and ``reads``, is silent when nothing new has come from
-        it for the time of its patience, in which it has asked and got nothing three times. One that makes no
-        request has five times as long, since it may still be starting, or at work.
+        it for the time of its patience, in which it has asked and got nothing three times, or has waited with
+        nothing in hand for what a queue pushes. One that makes no request has five times as long, since it
+        may still be starting, or at work.
         """
         self._follow()
         now = stopwatch()
         if now - max(self._news_at, self._wait_began) <= self._patience:
             return False
-        if self._asked and (not reads or max(self._fruitless.values(), default=0) >= _FRUITLESS_READS):
+        waits = self._subscribed and not self._in_hand
+        asks = max(self._fruitless.values(), default=0) >= _FRUITLESS_READS
+        if self._asked and (not reads or waits or asks):
             return True
         return now - max(self._request_at, self._news_at) > _START_PATIENCES * self._patience
 
@@ -68,7 +75,7 @@ class Silence:
         history = self._history
         if history.lives and history.lives[-1].number != self._life:
             self._life = history.lives[-1].number
-            self._asked = False
+            self._asked = self._subscribed = False
             self._news_at = self._request_at = stopwatch()
             self._fruitless.clear()
             self._in_hand.clear()
@@ -87,14 +94,30 @@ class Silence:
             for entry in exchange.entries:
                 self._count("put", entry.message_id)
         elif isinstance(exchange, Read):
-            self._in_hand.discard(exchange.shard)
-            if exchange.records and not exchange.ended:
-                self._in_hand.add(exchange.shard)
-            self._fruitless[exchange.shard] += 1
-            for each in exchange.records:
-                self._count("delivered", each.message_id)
-            if exchange.ended:
-                self._count("ended", exchange.shard)
+            self._take_read(exchange)
+        elif isinstance(exchange, Subscription):
+            self._subscribed = True
+        elif isinstance(exchange, Settlement):
+            self._in_hand -= Counter(each.sequence_number for each in exchange.records)
+            if exchange.verdict is Verdict.REQUEUE:
+                self._fruitless[exchange.queue] += 1
+
+    def _take_read(self, read: Read) -> None:
+        if read.owed:
+            self._in_hand.update(each.sequence_number for each in read.records)
+        elif not self._subscribed:
+            self._in_hand.pop(read.shard, None)
+            if read.records and not read.ended:
+                self._in_hand[read.shard] = 1
+            self._fruitless[read.shard] += 1
+        elif read.error:
+            # The broker takes back what it has delivered, and the client has to subscribe again.
+            self._in_hand.clear()
+            self._subscribed = False
+        for each in read.records:
+            self._count("delivered", each.message_id)
+        if read.ended:
+            self._count("ended", read.shard)
 
     def _count(self, what: str, message_id: str | None) -> None:
         self._times[what, message_id] += 1

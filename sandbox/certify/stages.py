@@ -7,7 +7,7 @@ from typing import Final
 
 import msgspec
 
-from sandbox.certify.clause import Group, Role
+from sandbox.certify.clause import Channel, Group, Role
 from sandbox.certify.history import Level
 
 
@@ -54,15 +54,45 @@ PRODUCER: Final = (
     Stage("killed after telling", Level.GOLD, Group.DELIVERY, "resumes-after-a-kill", 20),
     Stage("sequences", Level.GOLD, Group.CONTRACT, "splits-sequences-rightly", 2),
 )
+QUEUE_CONSUMER: Final = (
+    Stage("duplicates", Level.BRONZE, Group.DELIVERY, "nothing-lost", 20),
+    Stage("delays", Level.BRONZE, Group.DELIVERY, "nothing-lost", 10),
+    Stage("restart", Level.BRONZE, Group.DELIVERY, "nothing-lost", 12),
+    Stage("cut connections", Level.SILVER, Group.DELIVERY, "survives-errors", 12),
+    Stage("poison", Level.SILVER, Group.DELIVERY, "dead-letters-poison", 3),
+    Stage("killed with records in hand", Level.GOLD, Group.DELIVERY, "resumes-after-a-kill", 10),
+    Stage("killed after telling", Level.GOLD, Group.DELIVERY, "resumes-after-a-kill", 10),
+    Stage("killed while idle", Level.GOLD, Group.DELIVERY, "resumes-after-a-kill", 10),
+    *(stage for stage in CONSUMER if stage.group is Group.CONTRACT),
+)
+QUEUE_PRODUCER: Final = (
+    Stage("delays", Level.BRONZE, Group.DELIVERY, "nothing-lost", 20),
+    Stage("restart", Level.BRONZE, Group.DELIVERY, "nothing-lost", 20),
+    Stage("nacked messages", Level.SILVER, Group.DELIVERY, "publishes-again-what-was-nacked", 20),
+    Stage("returned messages", Level.SILVER, Group.DELIVERY, "notices-returned-messages", 20),
+    Stage("errors", Level.SILVER, Group.DELIVERY, "survives-errors", 20),
+    Stage("killed before the answer", Level.GOLD, Group.DELIVERY, "resumes-after-a-kill", 20),
+    Stage("killed after telling", Level.GOLD, Group.DELIVERY, "resumes-after-a-kill", 20),
+    Stage("nacked in the contract", Level.GOLD, Group.CONTRACT, "keeps-the-message-id", 6),
+)
 
 
-def stages(role: Role, level: Level, groups: frozenset[Group]) -> tuple[Stage, ...]:
-    """The stages up to a level, of these groups, in order.
+def every_stage(role: Role, channel: Channel) -> tuple[Stage, ...]:
+    """Every stage of a role on a channel, in order."""
+    if channel is Channel.RABBITMQ:
+        return QUEUE_CONSUMER if role is Role.CONSUMER else QUEUE_PRODUCER
+    return CONSUMER if role is Role.CONSUMER else PRODUCER
+
+
+def stages(
+    role: Role, level: Level, groups: frozenset[Group], channel: Channel = Channel.KINESIS
+) -> tuple[Stage, ...]:
+    """The stages of a role on a channel up to a level, of these groups, in order.
 
     The duplicates and delays of bronze are part of every run, so that a client is seen reading before
     anything worse happens to it.
     """
-    every = CONSUMER if role is Role.CONSUMER else PRODUCER
+    every = every_stage(role, channel)
     return tuple(each for each in every if each.level <= level and (each.group in groups or each is every[0]))
 
 

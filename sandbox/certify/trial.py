@@ -21,12 +21,14 @@ from sandbox.certify.certificate import (
     count_verdicts,
     judge_clauses,
 )
-from sandbox.certify.clause import Group, Role
+from sandbox.certify.clause import Channel, Group, Role
 from sandbox.certify.clauses import clauses
 from sandbox.certify.consumer_run import ConsumerRun
 from sandbox.certify.history import History, Level
 from sandbox.certify.lab import Lab
 from sandbox.certify.producer_run import FILE_NAME, ProducerRun
+from sandbox.certify.queue_consumer_run import QueueConsumerRun
+from sandbox.certify.queue_lab import QueueLab
 from sandbox.certify.shrinking import shrink
 from sandbox.certify.stages import Stage, narrow, stages
 
@@ -50,11 +52,12 @@ class Trial:
     options: tuple[str, ...] = ()
     shrinking: bool = True
     only: tuple[str, ...] = ()
+    channel: Channel = Channel.KINESIS
 
     @property
     def planned(self) -> tuple[Stage, ...]:
         """The stages to play. Raises ``ValueError`` for one in ``only`` that is not there."""
-        every = stages(self.role, self.level, self.groups)
+        every = stages(self.role, self.level, self.groups, self.channel)
         return narrow(every, self.only) if self.only else every
 
     @property
@@ -62,6 +65,8 @@ class Trial:
         """The command that repeats the trial."""
         words = ["sandbox", "certify", self.role, "--seed", str(self.seed)]
         words += ["--level", self.level.name.lower()]
+        if self.channel is not Channel.KINESIS:
+            words += ["--channel", self.channel]
         if len(self.groups) == 1:
             words += ["--group", *self.groups]
         for name in self.only:
@@ -75,8 +80,9 @@ def certify(trial: Trial, progress: Progress) -> tuple[Certificate, History]:
     began = stopwatch()
     planned = trial.planned
     history = play(trial, planned, progress)
-    wanted = clauses(trial.role, trial.level, trial.groups)
-    results, reached = judge_clauses(clauses(trial.role), history, trial.command, _left_out(trial))
+    every = clauses(trial.role, channel=trial.channel)
+    wanted = clauses(trial.role, trial.level, trial.groups, trial.channel)
+    results, reached = judge_clauses(every, history, trial.command, _left_out(trial))
     smallest = None
     failed = [each.id for each in results if each.verdict == "fail"]
     if failed and trial.shrinking:
@@ -93,6 +99,7 @@ def certify(trial: Trial, progress: Progress) -> tuple[Certificate, History]:
             kit={"version": KIT_VERSION, "sandbox": version("rdss-sandbox"), "clauses": len(results)},
             subject=_subject(trial),
             role=trial.role,
+            channel=trial.channel,
             seed=trial.seed,
             level=reached,
             clauses=results,
@@ -115,7 +122,7 @@ def play(
     ``follow`` gets the history at the start, which grows while the stages are played. Raises
     ``ClientNotStartedError``.
     """
-    lab = Lab(trial.seed)
+    lab = QueueLab(trial.seed) if trial.channel is Channel.RABBITMQ else Lab(trial.seed)
     follow(lab.history)
     with tempfile.TemporaryDirectory(prefix="sandbox-certify-") as name, lab.running():
         directory = Path(name)
@@ -123,7 +130,10 @@ def play(
         state.mkdir()
         if trial.role is Role.CONSUMER:
             with Attempt(trial.client, lab, state) as attempt:
-                ConsumerRun(attempt, lab).play(planned, progress)
+                run = (
+                    QueueConsumerRun(attempt, lab) if isinstance(lab, QueueLab) else ConsumerRun(attempt, lab)
+                )
+                run.play(planned, progress)
         else:
             file = directory / FILE_NAME
             with Attempt(trial.client, lab, state, {"SANDBOX_MESSAGES": str(file)}) as attempt:
@@ -141,7 +151,7 @@ def _left_out(trial: Trial) -> dict[str, str]:
     """Why each clause that the user did not select is not tried, by its id."""
     return {
         each.id: DESELECTED if each.group not in trial.groups else NOT_IN_LEVEL
-        for each in clauses(trial.role)
+        for each in clauses(trial.role, channel=trial.channel)
         if each.group not in trial.groups or each.level > trial.level
     }
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import signal
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 _LEVELS = ("bronze", "silver", "gold")
 _GROUPS = ("delivery", "contract")
+_CHANNELS = ("kinesis", "rabbitmq")
 _COLOURS = {"pass": "green", "fail": "bold red", "not exercised": "yellow"}
 _MOST_SHOWN = 3
 _PATIENCE_SECONDS = 8.0
@@ -36,10 +37,11 @@ def list_(as_json: bool) -> None:
     """List the clauses: what each demands, and how it is tried."""
     from sandbox.certify.clauses import CLAUSES
 
-    rows = [
+    rows: list[dict[str, Any]] = [
         {
             "id": each.id,
             "role": each.role,
+            "channels": sorted(each.channels),
             "group": each.group,
             "level": each.level.name.lower(),
             "demand": each.demand,
@@ -53,9 +55,17 @@ def list_(as_json: bool) -> None:
         print_json(rows)
         return
     print_table(
-        ("role", "clause", "level", "group", "demand", "how it is tried"),
+        ("role", "clause", "channels", "level", "group", "demand", "how it is tried"),
         [
-            (each["role"], each["id"], each["level"], each["group"], each["demand"], each["exercise"])
+            (
+                each["role"],
+                each["id"],
+                ", ".join(each["channels"]),
+                each["level"],
+                each["group"],
+                each["demand"],
+                each["exercise"],
+            )
             for each in rows
         ],
     )
@@ -67,6 +77,13 @@ def _command(role: str, tells: str) -> click.Command:
     @click.command(role, context_settings={"ignore_unknown_options": True})
     @click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED, metavar="-- COMMAND [ARG]...")
     @click.option("--seed", type=int, metavar="N", help="The seed of everything random.  [default: drawn]")
+    @click.option(
+        "--channel",
+        type=click.Choice(_CHANNELS),
+        default="kinesis",
+        show_default=True,
+        help="What the client consumes from, or publishes to.",
+    )
     @click.option("--group", type=click.Choice(_GROUPS), help="Only the clauses of this group.")
     @click.option(
         "--level", type=click.Choice(_LEVELS), default="gold", show_default=True, help="How bad the days get."
@@ -112,6 +129,7 @@ def _command(role: str, tells: str) -> click.Command:
         *,
         command: tuple[str, ...],
         seed: int | None,
+        channel: str,
         group: str | None,
         level: str,
         to: Path | None,
@@ -124,13 +142,13 @@ def _command(role: str, tells: str) -> click.Command:
     ) -> int:
         from emulator.rng import new_seed
         from sandbox.certify.attempt import Client
-        from sandbox.certify.clause import Group, Role
+        from sandbox.certify.clause import Channel, Group, Role
         from sandbox.certify.clauses import clauses
         from sandbox.certify.history import Level
         from sandbox.certify.trial import Trial
 
         groups = frozenset({Group(group)} if group else Group)
-        if not clauses(Role(role), Level[level.upper()], groups):
+        if not clauses(Role(role), Level[level.upper()], groups, Channel(channel)):
             raise CommandFailedError(
                 f"no clause of the group {group} is in the level {level}; `sandbox certify list` has them",
                 Exit.USAGE,
@@ -145,6 +163,7 @@ def _command(role: str, tells: str) -> click.Command:
             _further(tells, pattern, patience),
             shrinking=not no_shrink,
             only=only,
+            channel=Channel(channel),
         )
         try:
             trial.planned  # noqa: B018 -- a stage that is not there is told before anything starts
@@ -157,18 +176,19 @@ def _command(role: str, tells: str) -> click.Command:
 
 
 _HELP = {
-    "consumer": """Certify a consumer of a Kinesis stream.
+    "consumer": """Certify a consumer of a Kinesis stream, or of a queue of RabbitMQ.
 
 COMMAND is started as it is, with AWS_ENDPOINT_URL, SANDBOX_STREAM, SANDBOX_STATE_DIR and the like in its
-environment. It prints {"processed": "<messageId>"} for each message, before it writes its checkpoint, and
-runs until SIGTERM. Exit code 0: every clause passes; 1: one fails; 4: none fails, one was not exercised.
+environment; with --channel rabbitmq, SANDBOX_AMQP_URL and SANDBOX_QUEUE. It prints
+{"processed": "<messageId>"} for each message, before it writes its checkpoint or acknowledges, and runs
+until SIGTERM. Exit code 0: every clause passes; 1: one fails; 4: none fails, one was not exercised.
 """,
-    "producer": """Certify a producer for a Kinesis stream.
+    "producer": """Certify a producer for a Kinesis stream, or for a queue of RabbitMQ.
 
 COMMAND is started as it is, with AWS_ENDPOINT_URL, SANDBOX_STREAM, SANDBOX_STATE_DIR and the like in its
-environment. It sends the messages of the NDJSON file SANDBOX_MESSAGES, prints {"sent": "<messageId>"} for
-each that the broker has, and ends. Exit code 0: every clause passes; 1: one fails; 4: none fails, one was
-not exercised.
+environment; with --channel rabbitmq, SANDBOX_AMQP_URL and SANDBOX_QUEUE. It sends
+the messages of the NDJSON file SANDBOX_MESSAGES, prints {"sent": "<messageId>"} for each that the broker
+has, and ends. Exit code 0: every clause passes; 1: one fails; 4: none fails, one was not exercised.
 """,
 }
 certify.add_command(_command("consumer", "processed"))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sandbox.certify.clause import Clause, Finding, Group, Judgement, Role, judged
+from sandbox.certify.clause import ALL_CHANNELS, Clause, Finding, Group, Judgement, Role, judged
 from sandbox.certify.history import History, Level
 
 
@@ -45,4 +45,5 @@ CLAUSE = Clause(
     exercise="What it put on its output stream and on the queues is put on its input, byte for byte.",
     needed=2,
     judge=judge,
+    channels=ALL_CHANNELS,
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sandbox.certify.clause import Clause, Finding, Group, Judgement, Role, judged
+from sandbox.certify.clause import ALL_CHANNELS, Clause, Finding, Group, Judgement, Role, judged
 from sandbox.certify.history import History, Level
 
 
@@ -34,4 +34,5 @@ CLAUSE = Clause(
     exercise="Two messages of each of these versions are sent, with their fields, names and numbers.",
     needed=3,
     judge=judge,
+    channels=ALL_CHANNELS,
 )

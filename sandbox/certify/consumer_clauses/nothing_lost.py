@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sandbox.certify.clause import Clause, Finding, Group, Judgement, Role, judged
+from sandbox.certify.clause import ALL_CHANNELS, Clause, Finding, Group, Judgement, Role, judged
 from sandbox.certify.history import History, Level
 
 
@@ -38,4 +38,5 @@ CLAUSE = Clause(
     exercise="Valid messages are sent in every stage, also while the consumer is down.",
     needed=10,
     judge=judge,
+    channels=ALL_CHANNELS,
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sandbox.certify.clause import Clause, Finding, Group, Judgement, Role, judged
+from sandbox.certify.clause import ALL_CHANNELS, Clause, Finding, Group, Judgement, Role, judged
 from sandbox.certify.consumer_clauses.repeats import definite_repeats
 from sandbox.certify.history import History, Level
 
@@ -42,4 +42,5 @@ CLAUSE = Clause(
     exercise="Producers send again, and the broker delivers again; the consumer is restarted.",
     needed=3,
     judge=judge,
+    channels=ALL_CHANNELS,
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sandbox.certify.clause import Clause, Finding, Group, Judgement, Role, judged
+from sandbox.certify.clause import ALL_CHANNELS, Clause, Finding, Group, Judgement, Role, judged
 from sandbox.certify.history import History, Level
 
 _STAGES = {"bad messages", "expired messages"}
@@ -43,4 +43,5 @@ CLAUSE = Clause(
     exercise="Good messages are sent between bad ones.",
     needed=5,
     judge=judge,
+    channels=ALL_CHANNELS,
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sandbox.certify.clause import Clause, Group, Judgement, Role, judged
+from sandbox.certify.clause import ALL_CHANNELS, Clause, Group, Judgement, Role, judged
 from sandbox.certify.consumer_clauses.rejects_with_the_right_code import misjudged
 from sandbox.certify.history import History, Level
 from schemas.error_codes import ErrorCode
@@ -23,4 +23,5 @@ CLAUSE = Clause(
     exercise="Messages are sent after they have expired.",
     needed=2,
     judge=judge,
+    channels=ALL_CHANNELS,
 )

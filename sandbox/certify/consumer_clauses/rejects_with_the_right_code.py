@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sandbox.certify.clause import Clause, Finding, Group, Judgement, Role, judged
+from sandbox.certify.clause import ALL_CHANNELS, Clause, Finding, Group, Judgement, Role, judged
 from sandbox.certify.history import History, Level, SentBad
 from schemas.error_codes import ErrorCode
 
@@ -42,4 +42,5 @@ CLAUSE = Clause(
     exercise="One message is sent for each code that a message alone can cause.",
     needed=5,
     judge=judge,
+    channels=ALL_CHANNELS,
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sandbox.certify.clause import Clause, Finding, Group, Judgement, Role, judged
+from sandbox.certify.clause import ALL_CHANNELS, Clause, Finding, Group, Judgement, Role, judged
 from sandbox.certify.consumer_clauses.repeats import definite_repeats
 from sandbox.certify.history import History, Level, Life
 
@@ -71,4 +71,5 @@ CLAUSE = Clause(
     exercise="The consumer is killed with records in hand, after telling, and while idle.",
     needed=3,
     judge=judge,
+    channels=ALL_CHANNELS,
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 
-from sandbox.certify.clause import Clause, Finding, Group, Judgement, Role, judged
+from sandbox.certify.clause import ALL_CHANNELS, Clause, Finding, Group, Judgement, Role, judged
 from sandbox.certify.history import History, Level
 
 
@@ -47,4 +47,5 @@ CLAUSE = Clause(
     exercise="Messages are refused, and put again.",
     needed=2,
     judge=judge,
+    channels=ALL_CHANNELS,
 )

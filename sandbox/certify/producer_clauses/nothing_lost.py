@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sandbox.certify.clause import Clause, Finding, Group, Judgement, Role, judged
+from sandbox.certify.clause import ALL_CHANNELS, Clause, Finding, Group, Judgement, Role, judged
 from sandbox.certify.history import History, Level
 
 
@@ -32,4 +32,5 @@ CLAUSE = Clause(
     exercise="The producer gets a file of messages, and the same file at each of its starts.",
     needed=10,
     judge=judge,
+    channels=ALL_CHANNELS,
 )

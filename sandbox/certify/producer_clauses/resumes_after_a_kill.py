@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sandbox.certify.clause import Clause, Finding, Group, Judgement, Role, judged
+from sandbox.certify.clause import ALL_CHANNELS, Clause, Finding, Group, Judgement, Role, judged
 from sandbox.certify.history import History, Level
 
 
@@ -48,4 +48,5 @@ CLAUSE = Clause(
     exercise="The producer is killed while a call is under way, and after it has told.",
     needed=2,
     judge=judge,
+    channels=ALL_CHANNELS,
 )

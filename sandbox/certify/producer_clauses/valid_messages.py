@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sandbox.certify.clause import Clause, Finding, Group, Judgement, Role, judged
+from sandbox.certify.clause import ALL_CHANNELS, Clause, Finding, Group, Judgement, Role, judged
 from sandbox.certify.history import History, Level
 from schemas import validation
 
@@ -33,4 +33,5 @@ CLAUSE = Clause(
     exercise="Every record of the stream is judged.",
     needed=10,
     judge=judge,
+    channels=ALL_CHANNELS,
 )

@@ -10,23 +10,30 @@ from pathlib import Path
 from sandbox.certify.clause import Role
 from sandbox.certify.page import renew_part
 from tests.sandbox.certify.mutants import CONSUMERS, PRODUCERS
+from tests.sandbox.certify.queue_mutants import QUEUE_CONSUMERS, QUEUE_PRODUCERS
 from tests.sandbox.certify.trials import CLIENTS, Mutant
 
 
 def renew_mutants(page: str) -> str:
     """Generate the tables of the mutants again. Raises ValueError when a mark is missing."""
-    tables = ((Role.CONSUMER, CONSUMERS), (Role.PRODUCER, PRODUCERS))
+    tables = (
+        (Role.CONSUMER, "stream", CONSUMERS),
+        (Role.PRODUCER, "stream", PRODUCERS),
+        (Role.CONSUMER, "queue", QUEUE_CONSUMERS),
+        (Role.PRODUCER, "queue", QUEUE_PRODUCERS),
+    )
     return renew_part(page, "<!-- mutants -->", (line for each in tables for line in _table(*each)))
 
 
-def _table(role: Role, mutants: Iterable[Mutant]) -> Iterator[str]:
-    yield from ("", f"### Wrong {role}s", "")
+def _table(role: Role, of: str, mutants: Iterable[Mutant]) -> Iterator[str]:
+    yield from ("", f"### Wrong {role}s of a {of}", "")
     yield "| clause | what is changed | into | what fails with it |"
     yield "|---|---|---|---|"
     for each in mutants:
         before, after = _changed_lines(each)
         others = ", ".join(f"`{name}`" for name in sorted(each.fails - {each.clause}))
-        yield f"| `{each.clause}` | {_code(before)} | {_code(after)} | {others} |"
+        into = "*the same, but earlier*" if before == after else _code(after)
+        yield f"| `{each.clause}` | {_code(before)} | {into} | {others} |"
 
 
 def _changed_lines(mutant: Mutant) -> tuple[list[str], list[str]]:

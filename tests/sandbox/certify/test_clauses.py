@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from sandbox.certify.certificate import Certificate, ClauseVerdict, count_verdicts, judge_clauses
-from sandbox.certify.clause import Clause, Group, Role
+from sandbox.certify.clause import Channel, Clause, Group, Role
 from sandbox.certify.clauses import CLAUSES, clauses
 from sandbox.certify.exchange import Delivery, Put, PutEntry, Read
 from sandbox.certify.history import (
@@ -28,7 +28,7 @@ from sandbox.certify.history import (
 )
 from sandbox.certify.page import renewed
 from sandbox.certify.results_folder import write_results
-from sandbox.certify.stages import CONSUMER, PRODUCER
+from sandbox.certify.stages import every_stage
 from sandbox.certify.told_lines import json_lines, matching_lines
 from schemas.error_codes import ErrorCode
 from schemas.samples import Samples
@@ -254,13 +254,13 @@ def test_the_pages_mutants_are_up_to_date() -> None:
     assert all(f"| `{mutant.clause}` |" in page for mutant in (*CONSUMERS, *PRODUCERS))
 
 
+@pytest.mark.parametrize("channel", Channel)
 @pytest.mark.parametrize("role", Role)
-def test_each_clause_is_tried_by_a_stage_or_by_all(role: Role) -> None:
-    """The clauses that a stage names exist, and ids are used once for a role."""
-    names = [each.id for each in clauses(role)]
+def test_each_clause_is_tried_by_a_stage_or_by_all(role: Role, channel: Channel) -> None:
+    """The clauses that a stage names exist, and ids are used once for a role on a channel."""
+    names = [each.id for each in clauses(role, channel=channel)]
     assert len(names) == len(set(names))
-    planned = CONSUMER if role is Role.CONSUMER else PRODUCER
-    assert {each.clause for each in planned} <= set(names)
+    assert {each.clause for each in every_stage(role, channel)} <= set(names)
     assert all(each.demand.endswith(".") and each.exercise.endswith(".") for each in CLAUSES)
 
 
@@ -308,6 +308,7 @@ def test_the_files_of_a_certificate(tmp_path: Path) -> None:
         {"version": 1, "sandbox": "0", "clauses": len(results)},
         {"command": ["python", "<client>"], "files": {}},
         "consumer",
+        "kinesis",
         7,
         reached,
         results,

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Final, NamedTuple
 
 from sandbox.certify.attempt import Client
 from sandbox.certify.certificate import ClauseResult, judge_clauses
-from sandbox.certify.clause import Group, Role
+from sandbox.certify.clause import Channel, Group, Role
 from sandbox.certify.clauses import clauses
 from sandbox.certify.history import Level
 from sandbox.certify.stages import stages
@@ -41,9 +42,10 @@ def build_trial(role: Role, *command: str, patience: float = 8.0, seed: int = 1)
 
 def try_stages(trial: Trial, names: tuple[str, ...]) -> dict[str, ClauseResult]:
     """Play some stages, and judge all clauses; return the results by clause."""
-    every = stages(trial.role, trial.level, trial.groups)
+    every = stages(trial.role, trial.level, trial.groups, trial.channel)
     history = play(trial, [each for each in every if each.name in names], lambda _doing: None)
-    results, _ = judge_clauses(clauses(trial.role), history, trial.command)
+    wanted = clauses(trial.role, channel=trial.channel)
+    results, _ = judge_clauses(wanted, history, trial.command)
     return {each.id: each for each in results}
 
 
@@ -56,6 +58,9 @@ def write_mutant(mutant: Mutant, folder: Path) -> Path:
     return program
 
 
-def python_trial(role: Role, program: Path, *, patience: float = 8.0) -> Trial:
+def python_trial(
+    role: Role, program: Path, *, patience: float = 8.0, channel: Channel = Channel.KINESIS
+) -> Trial:
     """A trial of a Python program with this interpreter."""
-    return build_trial(role, sys.executable, str(program), patience=patience)
+    trial = build_trial(role, sys.executable, str(program), patience=patience)
+    return replace(trial, channel=channel)

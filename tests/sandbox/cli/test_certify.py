@@ -14,8 +14,9 @@ from pathlib import Path
 import pytest
 
 from emulator.clock import stopwatch
-from sandbox.certify.clauses import CLAUSES
-from sandbox.certify.stages import CONSUMER
+from sandbox.certify.clause import Role
+from sandbox.certify.clauses import CLAUSES, clauses
+from sandbox.certify.stages import CONSUMER, QUEUE_CONSUMER
 from tests.sandbox.cli.conftest import Ran
 
 CLIENTS = Path(__file__).parents[1] / "certify" / "clients"
@@ -54,6 +55,8 @@ def test_the_list_tells_of_every_clause(sandbox: Callable[..., Ran]) -> None:
         (("--stage", "flood"), "there is no stage 'flood' here"),
         (("--stage", "split:0"), "a whole number from 1 on"),
         (("--seed", "x"), "x"),
+        (("--channel", "sqs"), "sqs"),
+        (("--channel", "rabbitmq", "--stage", "split"), "there is no stage 'split' here"),
     ],
 )
 def test_a_wrong_option_is_a_usage_error(
@@ -91,7 +94,7 @@ def test_the_certificate_as_json(sandbox: Callable[..., Ran], tmp_path: Path) ->
         "files": {RIGHT[1]: sha256(Path(RIGHT[1]).read_bytes()).hexdigest()},
     }
     found = {each["id"]: each for each in certificate["clauses"]}
-    assert [*found] == [each.id for each in CLAUSES if each.role == "consumer"]
+    assert [*found] == [each.id for each in clauses(Role.CONSUMER)]
     assert certificate["kit"]["clauses"] == len(found) == sum(certificate["counts"].values())
     assert found["nothing-lost"].keys() == {
         *("id", "group", "verdict", "exposure", "needed", "reason", "demand", "source", "evidence", "replay")
@@ -106,11 +109,26 @@ def test_the_certificate_as_json(sandbox: Callable[..., Ran], tmp_path: Path) ->
 def test_a_group_that_was_left_out_is_told(sandbox: Callable[..., Ran]) -> None:
     """A client whose contract was not tried is not gold, and the certificate says why."""
     ran = sandbox("certify", "consumer", "--json", "--group", "delivery", "--no-shrink", "--", *RIGHT)
-    clauses = json.loads(ran.out)["clauses"]
-    left_out = {each["id"] for each in clauses if each["reason"] == "deselected"}
-    assert left_out == {each["id"] for each in clauses if each["group"] == "contract"} != set()
+    found = json.loads(ran.out)["clauses"]
+    left_out = {each["id"] for each in found if each["reason"] == "deselected"}
+    assert left_out == {each["id"] for each in found if each["group"] == "contract"} != set()
     assert ran.code == 4
     assert json.loads(ran.out)["level"] in {"bronze", None}
+
+
+def test_a_consumer_of_a_queue(sandbox: Callable[..., Ran], monkeypatch: pytest.MonkeyPatch) -> None:
+    """The channel chooses the clauses, and is part of the command that repeats the run."""
+    monkeypatch.setattr("sandbox.certify.stages.QUEUE_CONSUMER", QUEUE_CONSUMER[:1])
+    program = str(CLIENTS / "right_queue_consumer.py")
+    ran = sandbox(
+        *("certify", "consumer", "--channel", "rabbitmq", "--json", "--level", "bronze", "--seed", "2"),
+        *("--", sys.executable, program),
+    )
+    found = {each["id"]: each for each in json.loads(ran.out)["clauses"]}
+    assert (ran.code, json.loads(ran.out)["channel"]) == (0, "rabbitmq")
+    assert "every-shard-read" not in found
+    assert found["acks-after-the-effect"]["verdict"] == "pass"
+    assert "--channel rabbitmq" in found["nothing-lost"]["replay"]
 
 
 @pytest.mark.usefixtures("short")

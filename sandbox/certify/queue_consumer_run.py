@@ -1,0 +1,43 @@
+"""A run of a consumer of RabbitMQ: the stages of a consumer, with a broker's own troubles."""
+
+from __future__ import annotations
+
+from sandbox.certify.attempt import Attempt
+from sandbox.certify.consumer_run import ConsumerRun
+from sandbox.certify.queue_lab import QueueLab
+from sandbox.certify.stages import Stage
+
+
+class QueueConsumerRun(ConsumerRun):
+    """Plays the stages against a consumer of a queue."""
+
+    def __init__(self, attempt: Attempt, lab: QueueLab) -> None:
+        super().__init__(attempt, lab)
+        self._queue_lab = lab
+
+    def _wait_until_reading(self) -> bool:
+        """Wait until the client has subscribed, or asked for a message. Returns False when it does not."""
+        history = self._lab.history
+        return self._attempt.wait(lambda: bool(history.subscriptions() or history.reads()))
+
+    # Stages
+
+    def cut_connections(self, stage: Stage) -> None:
+        """Cut the connection at some messages, and close the channel at others."""
+        half = stage.messages // 2
+        self.send(half, fault="disconnect")
+        self._settle()
+        self.send(half, fault="error")
+
+    def poison(self, stage: Stage) -> None:
+        """Put what is no message between messages."""
+        for number in range(stage.messages):
+            self._queue_lab.put_poison(f"no message, {number}".encode())
+            self.send(1)
+
+
+QueueConsumerRun.functions = {
+    **ConsumerRun.functions,
+    "cut connections": QueueConsumerRun.cut_connections,
+    "poison": QueueConsumerRun.poison,
+}

@@ -1,0 +1,147 @@
+"""The lab of a client of RabbitMQ: queues of our own broker, and the recorder on its port."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager
+from typing import Final
+
+from pika import BasicProperties, BlockingConnection, URLParameters
+from pika.adapters.blocking_connection import BlockingChannel
+
+from emulator.assembly.embedded import embedded
+from emulator.assembly.embedded_broker import EmbeddedBroker
+from emulator.settings.settings import Settings
+from rdss_sandbox.shapes.topology import Topology
+from sandbox.certify.amqp_recorder import KIT_CONNECTION, ConnectionRecorder
+from sandbox.certify.exchange import Exchange
+from sandbox.certify.history import History, Shard, Stored
+from sandbox.certify.lab import ERROR, INPUT, INVALID, OUTPUT, Lab
+from schemas.peek import peek
+
+DEAD_LETTERS: Final = "dead-letters"
+_QUEUES: Final = (INPUT, OUTPUT, ERROR, INVALID, DEAD_LETTERS)
+_PERSISTENT: Final = 2
+_END_SECONDS: Final = 5.0
+
+
+class QueueLab(Lab):
+    """A sandbox with a broker. The input queue counts as one shard that is never split.
+
+    The kit numbers what it puts on the input, in the property ``message_id``; redeliveries keep the number.
+    """
+
+    _broker: BlockingChannel
+
+    def __init__(self, seed: int) -> None:
+        super().__init__(seed)
+        self._numbered: list[tuple[str, str | None]] = []
+        self._accepted: list[tuple[str, bytes]] = []
+        self._connections = 0
+
+    @contextmanager
+    def running(self) -> Iterator[None]:
+        """Run the sandbox on free ports while the context lasts."""
+        settings = Settings(
+            data_dir=None,
+            aws_port=0,
+            control_port=0,
+            amqp_port=0,
+            seed=self.seed,
+            topology=Topology(),
+            amqp="embedded",
+        )
+        with (
+            embedded(settings, watch=lambda client: ConnectionRecorder(self, client)) as emulator,
+            self._following(emulator),
+        ):
+            parameters = URLParameters(str(emulator.broker.url))
+            parameters.client_properties = {"connection_name": KIT_CONNECTION}
+            parameters.heartbeat = 0
+            with closing(BlockingConnection(parameters)) as connection:
+                self._broker = connection.channel()
+                self._broker.confirm_delivery()
+                for queue in _QUEUES:
+                    self._broker.queue_declare(queue, durable=True)
+                assert isinstance(emulator.broker, EmbeddedBroker)
+                emulator.broker.dead_letter(INPUT, DEAD_LETTERS)
+                yield
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """The variables by which a client is told where everything is."""
+        return {
+            "SANDBOX_AMQP_URL": str(self._emulator.broker.url),
+            "SANDBOX_CONTROL": self._emulator.control,
+            "SANDBOX_QUEUE": INPUT,
+            "SANDBOX_OUTPUT_QUEUE": OUTPUT,
+            "SANDBOX_ERROR_QUEUE": ERROR,
+            "SANDBOX_INVALID_QUEUE": INVALID,
+        }
+
+    def put(self, messages: Iterable[bytes]) -> None:
+        """Put messages on the input queue past the recorder."""
+        for message in messages:
+            number, message_id = str(len(self._numbered) + 1), peek(message).message_id
+            if message_id is not None:
+                self.known.add(message_id)
+            self._numbered.append((number, message_id))
+            self._put.add((INPUT, number))
+            properties = BasicProperties(message_id=number, delivery_mode=_PERSISTENT)
+            self._broker.basic_publish("", INPUT, message, properties, mandatory=True)
+
+    def put_poison(self, data: bytes) -> None:
+        """Put what is no message on the input queue."""
+        self.put([data])
+        number, _ = self._numbered[-1]
+        self.note(lambda history: history.poison.append(number))
+
+    def open_shards(self) -> list[str]:
+        return [INPUT]
+
+    def shard_of(self, message_id: str) -> str:  # noqa: ARG002 -- a queue has one place
+        return INPUT
+
+    @contextmanager
+    def holding(self, shards: Sequence[str]) -> Iterator[None]:  # noqa: ARG002
+        """Nothing is held up: a broker pushes what it has."""
+        yield
+
+    def written(self, stream: str) -> list[bytes]:
+        """The bodies of what the client has published to a queue so far."""
+        return [data for queue, data in tuple(self._accepted) if queue == stream]
+
+    def settle_history(self) -> None:
+        """Add what lies in the queues at the end to the history."""
+        history = self.history
+        # What a client had in hand goes back to its queue when its connection is gone.
+        self.wait(_END_SECONDS, lambda: not self._connections)
+        history.shards.append(Shard(INPUT, (), tuple(self._numbered)))
+        for queue, stored in ((INPUT, history.stored), (ERROR, history.errors), (INVALID, history.invalid)):
+            drained = list(self._drain(queue))
+            stored += [Stored(peek(data).message_id, data) for _, data in drained]
+            if queue == INPUT:
+                history.left += [number for number, _ in drained if number]
+        history.dead_letters += [number for number, _ in self._drain(DEAD_LETTERS)]
+
+    def _drain(self, queue: str) -> Iterator[tuple[str, bytes]]:
+        """Take every message out of a queue, as (number, body)."""
+        while True:
+            got, properties, body = self._broker.basic_get(queue, auto_ack=True)
+            if got is None:
+                return
+            yield properties.message_id or "", body
+
+    # What is seen
+
+    def note_exchange(self, exchange: Exchange) -> None:
+        self._note(exchange)
+
+    def note_accepted(self, queue: str, data: bytes) -> None:
+        self._accepted.append((queue, data))
+
+    def note_connection(self, *, opened: bool) -> None:
+        def count(_history: History) -> None:
+            self._connections += 1 if opened else -1
+
+        self.note(count)

@@ -1,0 +1,259 @@
+"""Clients of RabbitMQ: what the recorder sees of them, and the clauses that only they have."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import msgspec
+import pytest
+from pika import BasicProperties, BlockingConnection, URLParameters
+from pika.adapters.blocking_connection import BlockingChannel
+from pika.exceptions import ChannelClosedByBroker, NackError, UnroutableError
+
+from emulator.clock import stopwatch
+from rdss_sandbox.shapes.faults import NewFault
+from sandbox.certify.certificate import ClauseVerdict, judge_clauses
+from sandbox.certify.clause import Channel, Role
+from sandbox.certify.clauses import clauses
+from sandbox.certify.client_process import ClientProcess
+from sandbox.certify.exchange import Delivery, Put, PutEntry, Read, Settlement, Subscription, Verdict
+from sandbox.certify.history import History, Level, Sent, Shard, Stored, Told
+from sandbox.certify.queue_lab import QueueLab
+from schemas.envelope import serialise
+from schemas.peek import peek
+from schemas.samples import Samples
+
+
+@pytest.fixture
+def lab() -> Iterator[QueueLab]:
+    """A lab whose broker listens."""
+    lab = QueueLab(1)
+    with lab.running():
+        yield lab
+
+
+@pytest.fixture
+def channel(lab: QueueLab) -> Iterator[BlockingChannel]:
+    """A client's channel to it."""
+    with BlockingConnection(URLParameters(lab.environment["SANDBOX_AMQP_URL"])) as connection:
+        yield connection.channel()
+
+
+def _message(seed: int = 1) -> bytes:
+    return serialise(Samples(seed).message("MetadataCreate"))
+
+
+def test_what_a_consumer_does_is_recorded(lab: QueueLab, channel: BlockingChannel) -> None:
+    """Its limit, what it was given, how it settled that, what became a dead letter, and what was left."""
+    channel.queue_declare("input", durable=True)
+    channel.basic_qos(prefetch_count=2)
+    message = _message()
+    lab.put([message])
+    lab.put_poison(b"no message")
+    lab.put([message])
+    given = channel.consume("input", inactivity_timeout=10)
+    tags = [method.delivery_tag for method, _, _ in (next(given), next(given))]
+    channel.basic_ack(tags[0])
+    channel.basic_reject(tags[1], requeue=False)
+    next(given)
+    channel.connection.close()
+    lab.settle_history()
+    history = lab.history
+    assert [each.prefetch for each in history.subscriptions()] == [2]
+    assert [each.records[0].message_id for each in history.reads()] == [
+        *(peek(message).message_id, None, peek(message).message_id)
+    ]
+    assert [(each.verdict, each.records[0].sequence_number) for each in history.settlements()] == [
+        (Verdict.ACK, "1"),
+        (Verdict.DISCARD, "2"),
+    ]
+    assert (history.poison, history.dead_letters, history.left) == (["2"], ["2"], ["3"])
+
+
+def test_what_a_producer_does_is_recorded(lab: QueueLab, channel: BlockingChannel) -> None:
+    """Each publish with the broker's answer, and with what the client asked for."""
+    lossy, confirmed, nacked, returned = (_message(seed) for seed in range(4))
+    channel.basic_publish("", "input", lossy)
+    channel.confirm_delivery()
+    channel.basic_publish("", "error", confirmed, BasicProperties(delivery_mode=2), mandatory=True)
+    lab.strike(NewFault("partial_failure", channel="input", direction="publish"))
+    with pytest.raises(NackError):
+        channel.basic_publish("", "input", nacked)
+    lab.end_faults()
+    lab.strike(NewFault("error", channel="input", direction="publish", attributes={"code": "NO_ROUTE"}))
+    channel.basic_publish("", "input", returned)
+    with pytest.raises(UnroutableError):
+        channel.basic_publish("", "input", returned, mandatory=True)
+    lab.end_faults()
+    lab.strike(NewFault("error", channel="input", direction="publish"))
+    with pytest.raises(ChannelClosedByBroker):
+        channel.basic_publish("", "input", returned)
+    puts = [each for each in lab.history.exchanges if isinstance(each, Put)]
+    assert [(each.stream, each.error, each.confirmed, each.persistent, each.mandatory) for each in puts] == [
+        ("input", "", False, False, False),
+        ("error", "", True, True, True),
+        ("input", "nack", True, False, False),
+        ("input", "", True, False, False),
+        ("input", "returned", True, False, True),
+        ("input", "541", True, False, False),
+    ]
+    assert lab.written("error") == [confirmed]
+
+
+def test_what_is_written_is_heard_when_it_is_asked_for(tmp_path: Path) -> None:
+    """A line that a client wrote before it did something is heard before that is noted."""
+    heard: list[str] = []
+    program = "import time; print('told', flush=True); open('done', 'w').close(); time.sleep(60)"
+    process = ClientProcess((sys.executable, "-c", program), {}, tmp_path, heard.append)
+    try:
+        deadline = stopwatch() + 30
+        while not (tmp_path / "done").exists() and stopwatch() < deadline:
+            pass
+        process.listen()
+        assert heard == ["told"]
+    finally:
+        process.kill()
+
+
+# The clauses
+
+
+def _history() -> History:
+    """Twelve messages that were delivered, told, and acknowledged after that."""
+    history = History("input", 0.0)
+    ids = [f"m-{number}" for number in range(12)]
+    history.sent = [Sent(each, "", Level.BRONZE, 0.0) for each in ids]
+    history.stages = [(0.0, "duplicates", Level.BRONZE)]
+    history.shards = [Shard("input", (), tuple((str(at), each) for at, each in enumerate(ids)))]
+    history.exchanges = [Subscription(0.5, 0, "input", 10)]
+    for at, each in enumerate(ids):
+        came = (Delivery(str(at), each),)
+        history.exchanges += [
+            Read(1.0 + at, 0, "input", "input", "", came, pushed=True, owed=True),
+            Settlement(1.5 + at, 0, "input", Verdict.ACK, came),
+        ]
+        history.told.append(Told(each, 1.4 + at, 0))
+    return history
+
+
+def _judge(history: History, name: str, role: Role = Role.CONSUMER) -> tuple[ClauseVerdict, int, list[str]]:
+    wanted = [each for each in clauses(role, channel=Channel.RABBITMQ) if each.id == name]
+    (result,), _ = judge_clauses(wanted, history, "again")
+    return result.verdict, result.exposure, [each.said for each in result.evidence]
+
+
+def _ack_early(history: History) -> None:
+    history.told[3] = Told("m-3", 99.0, 0)
+
+
+def _never_tell(history: History) -> None:
+    del history.told[3]
+
+
+def _ask_for_no_acks(history: History) -> None:
+    history.exchanges.append(Subscription(0.6, 0, "input", 0, no_ack=True))
+
+
+def _leave_one(history: History) -> None:
+    history.left.append("5")
+
+
+def _take_all(history: History) -> None:
+    history.exchanges.append(Subscription(0.6, 0, "input", 0))
+
+
+@pytest.mark.parametrize(
+    ("clause", "change", "said"),
+    [
+        ("acks-after-the-effect", _ack_early, "m-3 was acknowledged at 4.500 s and told at 99.000 s"),
+        ("acks-after-the-effect", _never_tell, "m-3 was acknowledged at 4.500 s and never told"),
+        ("acks-after-the-effect", _ask_for_no_acks, "automatic acknowledgement"),
+        ("acks-all-that-it-processed", _leave_one, "m-5 was told and never acknowledged"),
+        ("limits-its-prefetch", _take_all, "without a prefetch limit at 0.60 s"),
+    ],
+)
+def test_a_breach_is_told(clause: str, change: Callable[[History], None], said: str) -> None:
+    """A right history passes, and one change makes it fail with a sentence about it."""
+    history = _history()
+    assert _judge(history, clause)[0] is ClauseVerdict.PASS
+    change(history)
+    verdict, _, sentences = _judge(history, clause)
+    assert verdict is ClauseVerdict.FAIL
+    assert len(sentences) == 1
+    assert said in sentences[0]
+
+
+@pytest.mark.parametrize(
+    ("done", "said"),
+    [
+        ([Verdict.DISCARD], None),
+        ([Verdict.REQUEUE] * 3 + [Verdict.DISCARD], None),
+        ([Verdict.REQUEUE] * 4 + [Verdict.DISCARD], "poison p-1 was put back 4 times"),
+        ([Verdict.ACK], "poison p-1 was acknowledged and put nowhere"),
+        ([], "poison p-1 was neither rejected nor acknowledged"),
+    ],
+)
+def test_poison_is_given_up(done: list[Verdict], said: str | None) -> None:
+    """A few tries are allowed; an endless loop, and a loss without a trace, are not."""
+    history = History("input", 0.0)
+    for number in ("p-1", "p-2"):
+        came = (Delivery(number, None),)
+        history.poison.append(number)
+        history.exchanges.append(Read(1.0, 0, "input", "input", "", came, pushed=True, owed=True))
+        settled = done if number == "p-1" else [Verdict.DISCARD]
+        history.exchanges += [Settlement(2.0, 0, "input", verdict, came) for verdict in settled]
+        history.dead_letters += [number] if Verdict.DISCARD in settled else []
+    _, exposure, sentences = _judge(history, "dead-letters-poison")
+    assert exposure == 2
+    assert [each.startswith(said or "") for each in sentences] == ([True] if said else [])
+
+
+def test_poison_may_be_put_on_another_queue() -> None:
+    """A consumer that puts what it cannot read on the invalid queue, and acknowledges it, loses nothing."""
+    history = History("input", 0.0, poison=["1", "2"])
+    for number in ("1", "2"):
+        came = (Delivery(number, None),)
+        entry = PutEntry(None, "", 1, "invalid")
+        history.exchanges += [
+            Read(1.0, 0, "input", "input", "", came, pushed=True, owed=True),
+            Put(1.1, 1.2, 0, "invalid", (entry,)),
+            Settlement(1.3, 0, "input", Verdict.ACK, came),
+        ]
+    assert _judge(history, "dead-letters-poison") == (ClauseVerdict.PASS, 2, [])
+
+
+def _published() -> History:
+    """Twelve messages that were published, confirmed, and then told."""
+    history = History("input", 0.0)
+    for number in range(12):
+        message_id = f"m-{number}"
+        entry = PutEntry(message_id, "", 1, "input")
+        history.exchanges.append(Put(1.0, 1.5, 0, "input", (entry,)))
+        history.told.append(Told(message_id, 2.0, 0))
+        history.stored.append(Stored(message_id, b""))
+    return history
+
+
+@pytest.mark.parametrize(
+    ("clause", "changes", "said"),
+    [
+        ("tells-after-the-confirm", {"confirmed": False}, "m-0 was told as sent without a confirm"),
+        ("tells-after-the-confirm", {"error": "nack"}, "m-0 was told as sent without a confirm"),
+        ("tells-after-the-confirm", {"at": 3.0}, "told as sent at 2.000 s, and confirmed at 3.000 s"),
+        ("publishes-persistently", {"persistent": False}, "m-0 was published with a delivery mode other"),
+        ("notices-returned-messages", {"mandatory": False}, "m-0 was confirmed at 1.50 s and is in no queue"),
+    ],
+)
+def test_a_breach_of_a_producer_is_told(clause: str, changes: dict[str, object], said: str) -> None:
+    """What the first of twelve messages does otherwise than the others is told in a sentence."""
+    history = _published()
+    history.exchanges[0] = msgspec.structs.replace(history.exchanges[0], **changes)
+    if changes.get("mandatory") is False:
+        del history.stored[0]
+    assert _judge(_published(), clause, Role.PRODUCER)[2] == []
+    verdict, _, sentences = _judge(history, clause, Role.PRODUCER)
+    assert verdict is ClauseVerdict.FAIL
+    assert len(sentences) == 1
+    assert said in sentences[0]
