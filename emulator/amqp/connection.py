@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import Callable
 from typing import Final, Protocol
 
 from emulator.amqp.authentication import MECHANISMS, MalformedLoginError, is_password, read_login
@@ -36,6 +37,7 @@ _VERSIONS: Final = (b"\0\0\x09\x01", b"\x01\x01\0\x09")
 _OURS: Final = b"AMQP\0\0\x09\x01"
 _NEWER: Final = b"AMQP\x03\x01\0\0"
 _HANDLERS: Final = Handlers(OPERATIONS, publish)
+_MOST_REPORTED: Final = 100
 _MOST_UNSENT: Final = 256 << 10
 _SILENT_BEATS: Final = 6
 _FROM_CLIENT: Final = frozenset(
@@ -58,6 +60,8 @@ class ConnectionOwner(Protocol):
     password: str
     vhost: VirtualHost
 
+    @property
+    def report(self) -> Callable[..., None]: ...
     def commit(self) -> None: ...
     def note_unsent(self, connection: Connection) -> None: ...
     def forget(self, connection: Connection) -> None: ...
@@ -99,6 +103,7 @@ class Connection:
         self._ending = False
         self._silent_beats = 0
         self._sent_since_beat = False
+        self._unroutable: set[str] = set()
 
     # Bytes
 
@@ -120,6 +125,16 @@ class Connection:
             if queue.owner is self:
                 self.broker.delete_queue(queue.name)
         self.broker.commit()
+
+    def note_unroutable(self, routing_key: str) -> None:
+        """Report a message on the default exchange that no queue took, once for each routing key.
+
+        Names that the broker gave out are left out: an answer may come when the asker has gone.
+        """
+        seen = self._unroutable
+        if routing_key not in seen and len(seen) < _MOST_REPORTED and not routing_key.startswith("amq."):
+            seen.add(routing_key)
+            self.broker.report("amqp.unroutable", channel=routing_key, routing_key=routing_key)
 
     def pause(self) -> None:
         """Deliver nothing until ``resume``: the client does not read."""

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from tempfile import TemporaryDirectory
 
     from emulator.relay.amqp.amqp_server import AmqpServer
+    from emulator.relay.amqp.watching import Watch
 
 TARGET = "rabbitmq"
 NOTHING_WANTED = ("none", "off")
@@ -58,7 +59,8 @@ class SidecarBroker:
     """Starts the server in the background, behind a relay that applies the faults.
 
     ``url`` is the relay's URL, from before it answers; None when it will not answer. ``notes``
-    describe its state in words. The faults ``pause`` and ``kill`` know it as ``rabbitmq``.
+    describe its state in words. The faults ``pause`` and ``kill`` know it as ``rabbitmq``. ``watch``, when it
+    is set before the start, makes a watcher for each connection.
     """
 
     def __init__(
@@ -73,6 +75,7 @@ class SidecarBroker:
         self._broker: Server | None = None
         self._relay: AmqpServer | None = None
         self._directory: TemporaryDirectory[str] | None = None
+        self.watch: Watch | None = None
         self.url: str | None = None
         self.notes: tuple[str, ...] = ()
 
@@ -139,6 +142,7 @@ class SidecarBroker:
             events=self._events,
             log=self._log,
             entry=Entry.by_token(broker.url, token) if token else Entry.by_usual_login(broker.url),
+            watch=self.watch,
         )
         await self._relay.listen()
         process_ids = f"{broker.pid} {broker.mapper.pid}"

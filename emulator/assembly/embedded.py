@@ -76,7 +76,7 @@ class Embedded:
     ``aws``, ``control``, ``queues`` and ``topics`` are its URLs. Each function in ``more`` builds further
     resources of the control API from the components, for what is built on top of the emulator. The
     ``interceptors`` stand in front of the faults on the AWS port, and see what the client sees; ``watch``
-    makes the watchers of the AMQP port's connections, where the broker is our own.
+    makes the watchers of the AMQP port's connections, instead of the diagnosis.
     Entering raises ``DirectoryInUseError``, ``SnapshotError``, and OSError for a port or directory that
     cannot be used.
     """
@@ -191,8 +191,9 @@ class Embedded:
         broker = make(
             self.settings, components.clock, components.events, components.fault_engine, components.amqp
         )
+        if isinstance(broker, (EmbeddedBroker, SidecarBroker)):
+            broker.watch = self._watch or components.diagnosis.watch_queues
         if isinstance(broker, EmbeddedBroker):
-            broker.watch = self._watch
             components.on_reset.append(broker.reset)
         return broker
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import NamedTuple
 
 _APPLICATION = re.compile(r"(?:^|\s)app/(\S+)")
@@ -12,7 +13,10 @@ _LONGEST = 80
 
 
 class Identity(NamedTuple):
-    """What tells clients apart. ``agent`` is the SDK; ``consumer`` the ARN of a registered consumer."""
+    """What tells clients apart. ``agent`` is the SDK; ``consumer`` the ARN of a registered consumer.
+
+    A client of AMQP has the name of its user as ``access_key``, and of its connection as ``application``.
+    """
 
     access_key: str
     application: str
@@ -44,3 +48,10 @@ def identify(access_key: str, user_agent: str, consumer: str = "") -> Identity:
     return Identity(
         access_key[:_LONGEST], application[1][:_LONGEST] if application else "", agent[:_LONGEST], consumer
     )
+
+
+def identify_amqp(properties: Mapping[str, object], user: str) -> Identity:
+    """Read the identity from the properties with which a client of AMQP logs in, and its user."""
+    application = str(properties.get("connection_name") or "")
+    words = [str(properties.get(name) or "") for name in ("product", "version")]
+    return Identity(user[:_LONGEST], application[:_LONGEST], "/".join(filter(None, words))[:_LONGEST])

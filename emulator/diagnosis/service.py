@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Iterable, Sequence
-from typing import Final
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
@@ -32,6 +33,9 @@ from rdss_sandbox.shapes.recorded_exchange import (
     StreamState,
     Writing,
 )
+
+if TYPE_CHECKING:
+    from emulator.diagnosis.queue_recorder import ConnectionRecorder, QueueRecorder
 
 _LOOK_SECONDS: Final = 5.0
 """Real seconds between two looks at the exchange while clients call."""
@@ -69,6 +73,8 @@ class DiagnosisService:
         self._idle = _LOOKS_AFTERWARDS
         # On a clock of its own: clients call in real time, also while the sandbox's clock stands still.
         self._scheduler = Scheduler(Clock(), "diagnosis", self._emit_failure)
+        self._queues: QueueRecorder | None = None
+        self._subscriptions = ExitStack()
         self._contents = (
             ContentReader(catalogue, recorder.strikes, recorder.find_writers)
             if recorder is not None
@@ -80,8 +86,24 @@ class DiagnosisService:
         if self._recorder is not None:
             self._scheduler.every(_LOOK_SECONDS, self._look)
 
+    @property
+    def watch_queues(self) -> Callable[[object], ConnectionRecorder] | None:
+        """What records a new connection of the AMQP port; None where an upstream has the streams."""
+        return self._watch_connection if self._recorder is not None else None
+
+    def _watch_connection(self, client: object) -> ConnectionRecorder:
+        assert self._recorder is not None
+        if self._queues is None:
+            # Its parser of AMQP is loaded with the first connection, and not with the sandbox.
+            from emulator.diagnosis.queue_recorder import QueueRecorder
+
+            self._queues = QueueRecorder(self._clock, self._recorder.strikes)
+            self._subscriptions.enter_context(self._events.subscribed(self._queues.note_event))
+        return self._queues.watch(client)
+
     def close(self) -> None:
         """Stop looking."""
+        self._subscriptions.close()
         self._scheduler.close()
 
     def clear(self) -> None:
@@ -90,6 +112,8 @@ class DiagnosisService:
             if self._recorder is not None and self._contents is not None:
                 self._recorder.clear()
                 self._contents.clear()
+            if self._queues is not None:
+                self._queues.clear()
             self._told.clear()
             self._seen.clear()
 
@@ -147,9 +171,11 @@ class DiagnosisService:
             for number, each in list(client.writings.items())
             if number in labels
         ]
+        queues = self._queues
+        readings, queue_writings = queues.snapshot() if queues is not None else ((), ())
         exchange = Exchange(
             self._clock.time(),
-            tuple(recorder.list_clients()),
+            (*recorder.list_clients(), *(queues.list_clients() if queues is not None else ())),
             tuple(
                 StreamState(
                     each.label,
@@ -163,6 +189,8 @@ class DiagnosisService:
             tuple(refusal for client in recorder.clients() for refusal in client.refused.snapshot()),
             tuple(writings),
             read_leases({number: each.label for number, each in labels.items()}),
+            readings,
+            queue_writings,
         )
         return exchange, complete
 
@@ -196,6 +224,7 @@ class DiagnosisService:
     def _look(self) -> None:
         assert self._recorder is not None
         calls = sum(client.calls for client in self._recorder.clients())
+        calls += self._queues.calls if self._queues is not None else 0
         self._idle = self._idle + 1 if calls == self._calls else 0
         self._calls = calls
         if self._idle < _LOOKS_AFTERWARDS:

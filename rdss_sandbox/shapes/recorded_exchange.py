@@ -11,6 +11,7 @@ from typing import Final
 import msgspec
 
 from rdss_sandbox.ranges import merge
+from rdss_sandbox.shapes.recorded_queues import QueueReading, QueueWriting
 
 PACE_READS: Final = 19
 PACE_SECONDS: Final = 3.0
@@ -223,6 +224,8 @@ class Exchange(msgspec.Struct, frozen=True):
     refusals: tuple[RefusedAttempt, ...] = ()
     writings: tuple[Writing, ...] = ()
     leases: tuple[Lease, ...] = ()
+    queue_readings: tuple[QueueReading, ...] = ()
+    queue_writings: tuple[QueueWriting, ...] = ()
 
     def stream(self, name: str) -> StreamState | None:
         return next((each for each in self.streams if each.name == name), None)

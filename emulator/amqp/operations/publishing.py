@@ -47,6 +47,8 @@ def _put(channel: Channel, message: Message, queues: list[Queue], number: int, *
         channel.send_content(
             methods.BasicReturn(312, "NO_ROUTE", message.exchange, message.routing_key), message
         )
+    elif not queues and not message.exchange:
+        channel.connection.note_unroutable(message.routing_key)
     try:
         taken = channel.vhost.publish(message, queues)
     except OSError as error:

@@ -6,16 +6,21 @@ from typing import Final
 
 from emulator.diagnosis.rule import Harm, Rule
 from emulator.diagnosis.rules import (
+    auto_ack_in_a_crash,
     bad_messages,
     child_before_parent,
     dropped_entries,
     expired_iterator,
     incomplete_sequence,
+    never_acknowledged,
     no_back_off,
+    no_prefetch_limit,
     one_shard,
     over_the_limit,
+    published_to_nowhere,
     read_again,
     reads_too_often,
+    requeue_loop,
     skipped_records,
     unread_child,
 )
@@ -39,6 +44,11 @@ RULES: Final[tuple[Rule, ...]] = tuple(
             reads_too_often.RULE,
             no_back_off.RULE,
             one_shard.RULE,
+            auto_ack_in_a_crash.RULE,
+            published_to_nowhere.RULE,
+            requeue_loop.RULE,
+            never_acknowledged.RULE,
+            no_prefetch_limit.RULE,
         ),
         key=lambda rule: _WORST_FIRST.index(rule.harm),
     )
