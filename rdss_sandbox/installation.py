@@ -15,7 +15,7 @@ import msgspec
 
 NAME = "rdss-sandbox"
 EXTRAS: Final[dict[str, tuple[str, ...]]] = {
-    "messages": ("jsonschema_rs", "jsonschema", "rich"),
+    "messages": ("jsonschema_rs", "jsonschema", "markdown_it", "rich"),
     "amqp": ("pamqp", "pika"),
     "topics": ("lark", "websockets"),
     "metrics": ("prometheus_client",),

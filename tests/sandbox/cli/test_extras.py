@@ -71,6 +71,7 @@ for path in ("metrics", "docs", "openapi.json"):
         ("demo", "messages"),
         ("certify consumer -- client", "messages"),
         ("scenario run 01-happy-path", "messages"),
+        ("learn list", "messages"),
         ("replay run", "messages"),
         ("application run repository", "messages"),
         ("adaptor run --mapping mapping.yaml --source http://127.0.0.1:1", "messages"),
