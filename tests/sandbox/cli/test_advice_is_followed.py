@@ -74,8 +74,10 @@ ELSEWHERE = {
     "repair": "tests/sandbox/cli/test_repair.py",
     "replay": "tests/sandbox/scenarios/test_run.py",
     "scenario run": "tests/sandbox/scenarios/test_run.py",
+    "snapshot save": "tests/sandbox/cli/test_snapshot.py",
     "tui": "tests/tui/test_in_a_terminal.py",
     "up": "tests/sandbox/cli/test_up.py",
+    "watch": "tests/sandbox/cli/test_watch.py",
 }
 """Where the tests are of those that start something, or take long."""
 Ask = Callable[..., Any]

@@ -9,6 +9,7 @@ import httpx
 import pytest
 
 from emulator.assembly.embedded import Embedded
+from emulator.clock import stopwatch
 from emulator.kinesis import ShardView, StreamView
 from emulator.listeners.control.watch.lanes import HASH_KEYS, MOST_CLOSED, MOST_OPEN, draw_stream
 from rdss_sandbox.client import Client
@@ -86,9 +87,15 @@ def test_strikes_are_counted_and_told_in_one_line(emulator: Embedded, api: Clien
 def test_news_name_shards_and_hash_keys_as_people_do(api: Client) -> None:
     """A number, and a place among all keys; both are 39 digits long for programs."""
     api.add_fault(NewFault("reshard", name="wider", channel="input", attributes={"action": "split"}))
-    said = [line.said for line in api.picture().news]
-    assert "input: shard 0 closed, shard 2, shard 3 opened (split)" in said
-    assert "the fault wider struck: input: split shard 0 at 25 % of the keys" in said
+    wanted = {
+        "input: shard 0 closed, shard 2, shard 3 opened (split)",
+        "the fault wider struck: input: split shard 0 at 25 % of the keys",
+    }
+    said: set[str] = set()
+    deadline = stopwatch() + 60
+    while not wanted <= said:
+        assert stopwatch() < deadline, said
+        said = {line.said for line in api.picture().news}
 
 
 def test_the_last_error_is_the_newest_refused_message(emulator: Embedded, api: Client) -> None:
