@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from typing import TYPE_CHECKING
 
 import click
@@ -35,6 +36,10 @@ class _ReaderGone(BaseException):
     """The reader of our output closed the pipe: the message is not processed and is received again."""
 
 
+class _Stopped(BaseException):
+    """A signal came since the message before, which is committed; this one is received again."""
+
+
 @click.command()
 @click.option("--channel", default="input", show_default=True, metavar="NAME", help="The stream to read.")
 @click.option("--follow", is_flag=True, help="Wait for more when everything has come.")
@@ -57,11 +62,13 @@ def receive(
     """Receive messages and print each once: with --json the whole message, one a line.
 
     Duplicates are dropped, sequences joined, bad messages moved to the error or invalid queue; the next
-    receive goes on where this one ends. What is in audit, error and invalid is printed as it is.
+    receive goes on where this one ends. What is in audit, error and invalid is printed as it is. SIGINT and
+    SIGTERM end it behind the message in hand.
 
     Exit code 1: fewer than N messages were there. Exit code 4: fewer than N came before the timeout.
     """
     printed = 0
+    signals: list[int] = []
     if timeout is None and follow and count is not None:
         timeout = _COUNTED_SECONDS
     deadline = Deadline(timeout)
@@ -69,6 +76,8 @@ def receive(
 
     def show(data: bytes) -> None:
         nonlocal printed
+        if signals:
+            raise _Stopped
         try:
             click.echo(_on_one_line(data) if as_json else _describe(data))
         except BrokenPipeError as error:
@@ -76,18 +85,45 @@ def receive(
         printed += 1
 
     try:
-        with _stepping(control, channel, show, as_published=as_published) as step:
-            while count is None or printed < count:
+        with (
+            _noting_signals(signals),
+            _stepping(control, channel, show, as_published=as_published) as step,
+            suppress(_Stopped),
+        ):
+            while not signals and (count is None or printed < count):
                 limit = _AT_ONCE if count is None else min(_AT_ONCE, count - printed)
                 if (not step(limit) and not waits) or deadline.passed:
                     break
     except _ReaderGone as gone:
         raise BrokenPipeError from gone
+    if signals:
+        signal.raise_signal(signals[0])
     if count is not None and printed < count:
         within = "" if timeout is None else f" within {timeout:g} s"
         click.echo(f"sandbox: {printed} of {count} messages came{within}", err=True)
         return Exit.FAIL if timeout is None else Exit.INCONCLUSIVE
     return Exit.PASS
+
+
+@contextmanager
+def _noting_signals(signals: list[int]) -> Iterator[None]:
+    """Add the first SIGINT or SIGTERM to ``signals`` while the context lasts; a second one acts as usual."""
+    usual = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+
+    def restore() -> None:
+        for number, handler in usual.items():
+            signal.signal(number, handler)
+
+    def note(number: int, _frame: object) -> None:
+        signals.append(number)
+        restore()
+
+    for number in usual:
+        signal.signal(number, note)
+    try:
+        yield
+    finally:
+        restore()
 
 
 @contextmanager

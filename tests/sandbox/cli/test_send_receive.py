@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import io
 import json
+import signal
 import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
 
 from emulator.assembly.embedded import Embedded
@@ -62,6 +64,32 @@ def test_count_stops_there_and_goes_on_from_there(ask: Ask) -> None:
     rest = ask("receive", "--count", "4")
     assert (rest.code, len(rest.out.splitlines())) == (1, 3)
     assert rest.err == "sandbox: 3 of 4 messages came\n"
+
+
+@pytest.mark.parametrize("channel", ["input", "error"])
+def test_a_signal_ends_it_behind_the_message_in_hand(
+    ask: Ask, emulator: Embedded, monkeypatch: pytest.MonkeyPatch, channel: str
+) -> None:
+    """What was printed when Ctrl-C came is not printed again; the rest comes the next time."""
+    Path("many.ndjson").write_bytes(b"\n".join(map(serialise, Samples(1).stream(5))))
+    ask("send", "many.ndjson", "--channel", channel)
+    echo = click.echo
+    interrupted: list[bool] = []
+
+    def echo_and_interrupt(*args: Any, **options: Any) -> None:
+        echo(*args, **options)
+        if not interrupted:
+            interrupted.append(True)
+            signal.raise_signal(signal.SIGINT)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(click, "echo", echo_and_interrupt)
+        first = ask("receive", "--channel", channel, "--json", "--follow")
+    assert first.code == 130
+    assert len(_lines(first.out)) == 1
+    second = ask("receive", "--channel", channel, "--json")
+    ids = [line["messageHeader"]["messageId"] for line in _lines(first.out + second.out)]
+    assert len(ids) == len(set(ids)) == 5
 
 
 def test_a_bad_message_is_found_in_the_invalid_queue(ask: Ask) -> None:
