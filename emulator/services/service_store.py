@@ -60,6 +60,7 @@ class ServiceStore:
         self._opening = threading.RLock()
         self._locks: defaultdict[str, threading.Lock] = defaultdict(threading.Lock)
         self._open: dict[str, tuple[KeptService, KeyedLog | None]] = {}
+        self._ready: set[str] = set()
         self._bodies: KeptBodies | NumberedBodies | None = None
         self._loaded: SavedServices | None = None
         self._loads = 0
@@ -110,7 +111,7 @@ class ServiceStore:
 
     def _open_one(self, name: str) -> None:
         """Fill a service from its log, once. Raises ``DamagedLogError``."""
-        if name in self._open:
+        if name in self._ready:
             return
         with self._opening:
             if name in self._damaged:
@@ -118,6 +119,8 @@ class ServiceStore:
             if name not in self._open:
                 self._open[name] = self._fill(name) if self._directory is not None else self._begin(name)
                 self.on_open.get(name, _do_nothing)()
+                # Only now, or another request would be answered before what is made on opening is there.
+                self._ready.add(name)
 
     def clear(self) -> None:
         """Remove everything that is stored. moto's services must be empty; each opens again when used."""
@@ -132,6 +135,7 @@ class ServiceStore:
             self._loads += 1
             self._loaded = None
             self._open.clear()
+            self._ready.clear()
             self._damaged.clear()
             self._failed.clear()
 
@@ -223,6 +227,7 @@ class ServiceStore:
                     if log is not None:
                         log.close()
             self._open.clear()
+            self._ready.clear()
 
     def _begin(self, name: str) -> tuple[KeptService, None]:
         """Fill a service that is in memory from what was loaded, if anything was."""

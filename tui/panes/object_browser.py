@@ -44,16 +44,22 @@ class ObjectBrowser(Vertical):
     }
     """
 
-    class Listed(Message):
-        """Buckets, or a page of a bucket's objects; ``first`` marks the first page."""
+    class BucketsListed(Message):
+        """All buckets."""
 
-        def __init__(
-            self, bucket: str, found: tuple[Bucket, ...] | tuple[ObjectRow, ...], *, first: bool
-        ) -> None:
+        def __init__(self, buckets: tuple[Bucket, ...]) -> None:
+            super().__init__()
+            self.buckets = buckets
+
+    class ObjectsListed(Message):
+        """A page of the objects below a prefix, or with ``whole`` all of them."""
+
+        def __init__(self, bucket: str, prefix: str, found: dict[str, ObjectRow], *, whole: bool) -> None:
             super().__init__()
             self.bucket = bucket
+            self.prefix = prefix
             self.found = found
-            self.first = first
+            self.whole = whole
 
     class Opened(Message):
         """An object was opened."""
@@ -71,6 +77,8 @@ class ObjectBrowser(Vertical):
         self.prefix = ""
         self._objects: dict[str, ObjectRow] = {}
         self._old = False
+        self._listing = False
+        self._failure = ""
 
     def compose(self) -> ComposeResult:
         yield Static(id="place", markup=False)
@@ -92,49 +100,69 @@ class ObjectBrowser(Vertical):
         self.query_one("#place", Static).update(f"{bucket}/{prefix}" if bucket else "buckets")
         self.query_one(RowList).move_to(0)
         self._draw()
+        self._old = True
         self._list()
 
     def look_again(self) -> None:
-        """List the buckets or objects again."""
-        self._list()
+        """List the buckets or objects again, at once if they are not being listed."""
+        self._old = True
+        self._list_again()
 
     def _note_news(self) -> None:
         self._old = True
 
     def _list_again(self) -> None:
-        if self._old:
+        # A listing that is under way goes on to its end, or news could keep it from ever getting there.
+        if self._old and not self._listing and not session_of(self).lost:
             self._list()
 
     def _list(self) -> None:
         if self.screen in self.app.screen_stack:
-            self._old = False
+            self._old, self._listing = False, True
             self._fetch(self.bucket, self.prefix)
 
     @work(group="objects", exclusive=True)
     async def _fetch(self, bucket: str, prefix: str) -> None:
-        app = session_of(self)
+        app, failure = session_of(self), ""
         try:
-            if not bucket:
-                self.post_message(self.Listed("", await app.client.buckets(), first=True))
-                return
-            after: str | None = None
-            first = True
-            while first or after:
-                page = await app.client.objects(bucket, prefix=prefix, after=after, limit=_PAGE)
-                self.post_message(self.Listed(bucket, page.objects, first=first))
-                after, first = page.next, False
+            if bucket:
+                await self._fetch_objects(bucket, prefix)
+            else:
+                self.post_message(self.BucketsListed(await app.client.buckets()))
         except app.failures as error:
-            self.post_message(ActionFailed(str(error)))
+            failure = str(error)
+            if failure != self._failure and not app.lost:
+                self.post_message(ActionFailed(failure))
+            self._old = True
+        self._failure, self._listing = failure, False
 
-    def on_object_browser_listed(self, message: Listed) -> None:
+    async def _fetch_objects(self, bucket: str, prefix: str) -> None:
+        client = session_of(self).client
+        found: dict[str, ObjectRow] = {}
+        after: str | None = None
+        while True:
+            page = await client.objects(bucket, prefix=prefix, after=after, limit=_PAGE)
+            rows = {each.key: each for each in page.objects}
+            found |= rows
+            after = page.next
+            if not after:
+                break
+            self.post_message(self.ObjectsListed(bucket, prefix, rows, whole=False))
+        self.post_message(self.ObjectsListed(bucket, prefix, found, whole=True))
+
+    def on_object_browser_buckets_listed(self, message: BucketsListed) -> None:
+        message.stop()
+        if not self.bucket:
+            self.query_one(RowList).fill([Entry(b.name, "", 0, b.created) for b in message.buckets])
+
+    def on_object_browser_objects_listed(self, message: ObjectsListed) -> None:
         message.stop()
         if message.bucket != self.bucket:
             return
-        if not message.bucket:
-            entries = [Entry(b.name, "", 0, b.created) for b in message.found if isinstance(b, Bucket)]
-            self.query_one(RowList).fill(entries)
-            return
-        self._objects |= {each.key: each for each in message.found if isinstance(each, ObjectRow)}
+        held = self._objects
+        if message.whole:
+            held = {key: each for key, each in held.items() if not key.startswith(message.prefix)}
+        self._objects = held | message.found
         self._draw()
 
     def _draw(self) -> None:
