@@ -2,66 +2,22 @@
 
 from __future__ import annotations
 
-import signal
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from sandbox.cli.exit_codes import CommandFailedError, Exit
-from sandbox.cli.extras import require
+from sandbox.cli.learn_course import HERE, open_course
+from sandbox.cli.learn_runs import ended_by_signals, require_runtime
 from sandbox.cli.learn_screen import check_on_screen, print_markdown, print_result
 from sandbox.cli.printing import json_option, print_json, print_table
 
 if TYPE_CHECKING:
-    from sandbox.learn.lesson import Language, Lesson
-    from sandbox.learn.progress import LessonProgress, Progress
+    from sandbox.learn.lesson import Lesson
+    from sandbox.learn.progress import Progress
 
-_HERE = Path()
 _LANGUAGES = ("python", "javascript")
-
-
-@dataclass(frozen=True, slots=True)
-class _Course:
-    """The lessons, and how far the learner is."""
-
-    lessons: tuple[Lesson, ...]
-    progress: Progress
-
-    def pick(self, wanted: str | None) -> Lesson:
-        """The lesson that is wanted; without a wish the current one."""
-        from sandbox.learn.lesson import LessonError, find_lesson
-
-        name = wanted or self.progress.current
-        if name is None:
-            raise CommandFailedError(
-                "no lesson was started here; start one: sandbox learn start 1", Exit.USAGE
-            )
-        try:
-            return find_lesson(self.lessons, name)
-        except LessonError as error:
-            raise CommandFailedError(f"{error}; `sandbox learn list` has them", Exit.USAGE) from error
-
-    def of(self, lesson: Lesson) -> LessonProgress:
-        """How far a lesson that was started is."""
-        found = self.progress.lessons.get(lesson.name)
-        if found is None:
-            raise CommandFailedError(
-                f"lesson {lesson.number} was not started here; start it: sandbox learn start {lesson.number}",
-                Exit.USAGE,
-            )
-        return found
-
-    def keep(self) -> None:
-        """Write how far the learner is, and the page that shows it."""
-        from sandbox.learn.progress import write_progress
-        from sandbox.learn.workplace import write_page
-
-        write_progress(self.progress, _HERE)
-        write_page(self.lessons, self.progress, _HERE)
 
 
 @click.group()
@@ -79,25 +35,12 @@ def learn(context: click.Context, lessons: Path | None) -> None:
     context.obj = lessons
 
 
-def _course(lessons: Path | None) -> _Course:
-    require("messages")
-    from sandbox.learn.lesson import COURSE, LessonError, read_course
-    from sandbox.learn.progress import ProgressError, read_progress
-
-    try:
-        return _Course(read_course(lessons or COURSE), read_progress(_HERE))
-    except LessonError as error:
-        raise CommandFailedError(str(error), Exit.USAGE) from error
-    except ProgressError as error:
-        raise CommandFailedError(str(error), Exit.ENVIRONMENT) from error
-
-
 @learn.command("list")
 @json_option
 @click.pass_obj
 def list_(lessons: Path | None, as_json: bool) -> None:
     """List the lessons, and how far you are."""
-    course = _course(lessons)
+    course = open_course(lessons)
     rows = [_row(each, course.progress) for each in course.lessons]
     if as_json:
         print_json(rows)
@@ -144,9 +87,9 @@ def start(lessons: Path | None, wanted: str | None, language: str | None, as_jso
     from sandbox.learn.progress import LessonProgress
     from sandbox.learn.workplace import PAGE, client_file, place_client
 
-    course = _course(lessons)
+    course = open_course(lessons)
     progress = course.progress
-    lesson = course.pick(wanted or _first_unpassed(course))
+    lesson = course.pick(wanted or course.find_first_unpassed())
     before = progress.lessons.get(lesson.name)
     found = before or LessonProgress()
     chosen = Language(language) if language else found.language
@@ -157,9 +100,9 @@ def start(lessons: Path | None, wanted: str | None, language: str | None, as_jso
         )
     found.language = chosen
     progress.current, progress.lessons[lesson.name] = lesson.name, found
-    placed = place_client(lesson, chosen, _HERE)
+    placed = place_client(lesson, chosen, HERE)
     course.keep()
-    file = client_file(lesson, chosen, _HERE)
+    file = client_file(lesson, chosen, HERE)
     if as_json:
         print_json(
             {"lesson": lesson.name, "client": str(file), "text": lesson.text, "look_at": lesson.look_at}
@@ -171,14 +114,6 @@ def start(lessons: Path | None, wanted: str | None, language: str | None, as_jso
         click.echo("its SDK, once: npm install --prefix learn")
     click.echo(f"the lesson in a browser: {PAGE}")
     click.echo("see what it does: sandbox learn check")
-
-
-def _first_unpassed(course: _Course) -> str:
-    for each in course.lessons:
-        found = course.progress.lessons.get(each.name)
-        if found is None or found.passed is None:
-            return each.name
-    return course.lessons[-1].name
 
 
 @learn.command()
@@ -193,22 +128,22 @@ def check(lessons: Path | None, wanted: str | None, as_json: bool) -> int:
     from sandbox.learn.check import check_client
     from sandbox.learn.workplace import client_file, keep_check
 
-    course = _course(lessons)
+    course = open_course(lessons)
     lesson = course.pick(wanted)
     found = course.of(lesson)
-    file = client_file(lesson, found.language, _HERE)
+    file = client_file(lesson, found.language, HERE)
     if not file.exists():
         raise CommandFailedError(
             f"{file} is not there; put the lesson's client back: sandbox learn reset {lesson.number}",
             Exit.USAGE,
         )
-    _require_runtime(found.language)
-    with _ended_by_signals():
+    require_runtime(found.language)
+    with ended_by_signals():
         if as_json:
             result = check_client(lesson, file, found.language)
         else:
             result = check_on_screen(lesson, file, found.language)
-    keep_check(result, _HERE)
+    keep_check(result, HERE)
     found.checks += 1
     if result.passed and found.passed is None:
         found.passed = found.checks
@@ -228,7 +163,7 @@ def check(lessons: Path | None, wanted: str | None, as_json: bool) -> int:
 @click.pass_obj
 def hint(lessons: Path | None, wanted: str | None, as_json: bool) -> None:
     """Show the next hint of three."""
-    course = _course(lessons)
+    course = open_course(lessons)
     lesson = course.pick(wanted)
     found = course.of(lesson)
     found.hints = min(found.hints + 1, len(lesson.hints))
@@ -250,10 +185,10 @@ def solution(lessons: Path | None, wanted: str | None, as_json: bool) -> None:
     """Show what a client that passes does differently, and write it beside yours."""
     from sandbox.learn.workplace import changes, write_solution
 
-    course = _course(lessons)
+    course = open_course(lessons)
     lesson = course.pick(wanted)
     found = course.of(lesson)
-    file = write_solution(lesson, found.language, _HERE)
+    file = write_solution(lesson, found.language, HERE)
     found.solution = True
     course.keep()
     lines = changes(lesson, found.language)
@@ -274,13 +209,13 @@ def reset(lessons: Path | None, wanted: str | None, as_json: bool) -> None:
     from sandbox.learn.progress import LessonProgress
     from sandbox.learn.workplace import client_file, put_back_client
 
-    course = _course(lessons)
+    course = open_course(lessons)
     lesson = course.pick(wanted)
     found = course.of(lesson)
-    kept = put_back_client(lesson, found.language, _HERE)
+    kept = put_back_client(lesson, found.language, HERE)
     course.progress.lessons[lesson.name] = LessonProgress(found.language)
     course.keep()
-    file = client_file(lesson, found.language, _HERE)
+    file = client_file(lesson, found.language, HERE)
     if as_json:
         print_json({"lesson": lesson.name, "client": str(file), "kept": str(kept) if kept else None})
         return
@@ -301,53 +236,20 @@ def prove(lessons: Path | None, wanted: str | None, language: str, as_json: bool
     from sandbox.learn.proof import prove_lesson
     from sandbox.learn.workplace import place_package
 
-    course = _course(lessons)
+    course = open_course(lessons)
     chosen = Language(language)
     every = [course.pick(wanted)] if wanted else [each for each in course.lessons if chosen in each.languages]
     found = {}
     for each in every:
         if chosen not in each.languages:
             raise CommandFailedError(f"lesson {each.number} has no client in {chosen}", Exit.USAGE)
-        place_package(chosen, _HERE)
-        _require_runtime(chosen)
-        with _ended_by_signals():
-            found[each.name] = prove_lesson(each, chosen, _HERE)
+        place_package(chosen, HERE)
+        require_runtime(chosen)
+        with ended_by_signals():
+            found[each.name] = prove_lesson(each, chosen, HERE)
         if not as_json:
             for line in found[each.name] or ["its broken client fails as it says, and its solution passes"]:
                 click.echo(f"{each.name}: {line}")
     if as_json:
         print_json(found)
     return Exit.FAIL if any(found.values()) else Exit.PASS
-
-
-def _require_runtime(language: Language) -> None:
-    """Raise where what runs a client of this language is missing."""
-    from shutil import which
-
-    from sandbox.learn.lesson import Language
-    from sandbox.learn.workplace import SDK, has_sdk
-
-    if language is not Language.JAVASCRIPT:
-        return
-    if which("node") is None:
-        raise CommandFailedError(
-            "node is not on the PATH; install Node.js to run clients in JavaScript", Exit.ENVIRONMENT
-        )
-    if not has_sdk(_HERE):
-        raise CommandFailedError(
-            f"{SDK} is not installed for the client; install it: npm install --prefix learn", Exit.ENVIRONMENT
-        )
-
-
-@contextmanager
-def _ended_by_signals() -> Iterator[None]:
-    """End a check by SIGTERM as by Ctrl-C, and say what cannot be started: no client stays behind."""
-    from sandbox.certify.client_process import ClientNotStartedError
-
-    usual = signal.signal(signal.SIGTERM, signal.default_int_handler)
-    try:
-        yield
-    except ClientNotStartedError as error:
-        raise CommandFailedError(str(error), Exit.ENVIRONMENT) from error
-    finally:
-        signal.signal(signal.SIGTERM, usual)
