@@ -20,6 +20,7 @@ from emulator.machine import private_files
 from emulator.rng import new_uuid
 from emulator.settings.settings import QUEUES_PORT, STATE_DIRECTORY, TOPICS_PORT, TOPOLOGIES, Settings
 from emulator.topics.configuration import read_configuration
+from rdss_sandbox.docker_connection import connect
 from sandbox.profiles import docker_engine, running
 from sandbox.profiles.in_process import CannotStartError, CannotStopError
 from sandbox.profiles.machine_checks import check_ports
@@ -238,7 +239,7 @@ def _describe(settings: Settings, name: str, variables: dict[str, str]) -> Runni
 
 @contextmanager
 def _containers(name: str) -> Iterator[list[Container]]:
-    client = docker_engine.connect(os.environ)
+    client = connect(os.environ)
     try:
         yield client.containers.list(all=True, filters={"label": f"{_LABEL}.project={name}"})
     finally:

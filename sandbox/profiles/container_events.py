@@ -7,8 +7,9 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Final
 
 from emulator.clock import Clock
+from rdss_sandbox.docker_connection import connect
 from rdss_sandbox.timestamps import timestamp
-from sandbox.profiles.docker_engine import Finding, connect
+from sandbox.profiles.docker_engine import Finding
 
 if TYPE_CHECKING:
     from docker.models.containers import Container

@@ -1,26 +1,20 @@
-"""The Docker engine of this machine: the connection, and a check of everything that a stack needs."""
+"""A check of everything that a stack needs of the Docker engine of this machine."""
 
 from __future__ import annotations
 
-import os
 import shutil
 import socket
 import subprocess
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from rdss_sandbox.docker_connection import connect
 from rdss_sandbox.installation import find_missing, how_to_add
-
-if TYPE_CHECKING:
-    from docker import DockerClient
 
 FREE_IMAGE: Final = "localstack/localstack:4.14.0"
 RABBITMQ_IMAGE: Final = "rabbitmq:4-management"
-_DEFAULT_HOST: Final = "unix:///var/run/docker.sock"
 _NEEDED_BYTES: Final = 3_000_000_000
-_COMMAND_SECONDS: Final = 20
-_ENGINE_SECONDS: Final = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,18 +28,6 @@ class Finding:
     found: str
     remedy: str = ""
     stops: bool = False
-
-
-def connect(environment: Mapping[str, str]) -> DockerClient:
-    """Connect to the engine that the ``docker`` command uses. Raises OSError and docker's errors."""
-    import docker
-
-    host = environment.get("DOCKER_HOST") or _host_of_context() or _DEFAULT_HOST
-    if host.startswith("unix://"):
-        # docker's client leaks the socket of a failed connection, so try the socket first.
-        with socket.socket(socket.AF_UNIX) as trying:
-            trying.connect(host.removeprefix("unix://"))
-    return docker.DockerClient(base_url=host, timeout=_ENGINE_SECONDS)
 
 
 def findings(environment: Mapping[str, str]) -> Iterator[Finding]:
@@ -155,19 +137,3 @@ def port_or_fallback(asked: int | None, default: int) -> int:
             return default
     except OSError:
         return free_port(0)
-
-
-def _host_of_context() -> str | None:
-    """The engine's address in the docker command's context, which Docker Desktop sets."""
-    try:
-        ran = subprocess.run(
-            ["docker", "context", "inspect", "--format", "{{.Endpoints.docker.Host}}"],
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=_COMMAND_SECONDS,
-            env={**os.environ},
-        )
-    except (OSError, subprocess.TimeoutExpired):
-        return None
-    return ran.stdout.strip() or None

@@ -20,11 +20,11 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from emulator.clock import Clock
 from rdss_sandbox.client import Client
+from rdss_sandbox.docker_connection import connect
 from rdss_sandbox.record_lines import read_line
 from rdss_sandbox.shapes.faults import NewFault
 from rdss_sandbox.shapes.streams import Reshard
 from sandbox.endpoint import Endpoint
-from sandbox.profiles.docker_engine import connect
 from schemas.envelope import serialise
 from schemas.samples import Samples
 from tests.compose.conftest import eventually
