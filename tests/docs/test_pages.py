@@ -36,6 +36,9 @@ NOT_RUN = {
         "a Docker engine; tests/compose/test_pipeline.py runs the stack",
     ],
     "profiles.md": ["a Docker engine; tests/compose runs the stack"],
+    "python-api.md": [
+        "it needs tables; the notebook has the same, and tests/docs/test_tables_page.py runs that"
+    ],
     "how-to/run-in-ci.md": ["certify.md runs the same, with a client that is shown there"],
     "tutorial.md": ["it makes the environment in which this page is run"],
     "tables.md": ["it needs tables; the notebook has the same, and tests/docs/test_tables_page.py runs that"],
@@ -50,6 +53,7 @@ SLOW = {
     "kinesis-source.md": ["Spark", "Spark"],
     "learn.md": ["a client under a restart", "both clients of a lesson"],
     "pipeline.md": ["Spark"],
+    "python-api.md": ["a sandbox"] * 3,
     "scenarios.md": ["every scenario"],
     "tables.md": ["Spark"],
     "trainers.md": [

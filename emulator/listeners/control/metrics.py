@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 from starlette.responses import Response
 
@@ -16,6 +16,52 @@ from rdss_sandbox.shapes.status import Status
 
 if TYPE_CHECKING:
     from prometheus_client.metrics_core import Metric
+
+
+class MetricDeclaration(NamedTuple):
+    """A metric: its name, whether it can go down (``gauge``) or not (``counter``), and its labels."""
+
+    name: str
+    kind: Literal["gauge", "counter"]
+    meaning: str
+    labels: tuple[str, ...] = ()
+
+    @property
+    def exposed(self) -> str:
+        """The name in ``/metrics``: that of a counter ends in ``_total`` there."""
+        return f"{self.name}_total" if self.kind == "counter" else self.name
+
+
+RECORDS: Final = MetricDeclaration(
+    "sandbox_stream_records", "gauge", "Records that a stream holds", ("stream",)
+)
+BYTES: Final = MetricDeclaration(
+    "sandbox_stream_bytes", "gauge", "Bytes of data that a stream holds", ("stream",)
+)
+OPEN_SHARDS: Final = MetricDeclaration(
+    "sandbox_stream_open_shards", "gauge", "Open shards of a stream", ("stream",)
+)
+CLOSED_SHARDS: Final = MetricDeclaration(
+    "sandbox_stream_closed_shards", "gauge", "Closed shards of a stream", ("stream",)
+)
+UPTIME: Final = MetricDeclaration("sandbox_uptime_seconds", "gauge", "Real seconds since the start")
+CLOCK: Final = MetricDeclaration("sandbox_clock_seconds", "gauge", "The clock, in epoch seconds")
+MESSAGES: Final = MetricDeclaration("sandbox_messages", "gauge", "Messages that came")
+EVENTS: Final = MetricDeclaration("sandbox_events", "counter", "Events since the start", ("kind",))
+INJECTED: Final = MetricDeclaration("sandbox_faults_injected", "counter", "Injections", ("fault", "type"))
+
+METRICS: Final = (
+    RECORDS,
+    BYTES,
+    OPEN_SHARDS,
+    CLOSED_SHARDS,
+    UPTIME,
+    CLOCK,
+    MESSAGES,
+    EVENTS,
+    INJECTED,
+)
+"""Every metric, in the order of ``/metrics`` and of docs/metrics.md."""
 
 
 class EventCounts:
@@ -40,33 +86,29 @@ class MetricsResources:
 
     def collect(self) -> Iterator[Metric]:
         """Yield the metrics, as prometheus_client's registry expects of a collector."""
-        from prometheus_client.metrics_core import (
-            CounterMetricFamily,
-            GaugeMetricFamily,
-        )
+        from prometheus_client.metrics_core import Metric
 
+        values = self._read_values()
+        for declared in METRICS:
+            metric = Metric(declared.name, declared.meaning, declared.kind)
+            for labels, value in values[declared]:
+                metric.add_sample(declared.exposed, dict(zip(declared.labels, labels, strict=True)), value)
+            yield metric
+
+    def _read_values(self) -> dict[MetricDeclaration, list[tuple[tuple[str, ...], float]]]:
+        """The samples of each metric: the values of its labels, and its own."""
         status = self._status()
-        for name, help_text in (
-            ("records", "Records that a stream holds"),
-            ("bytes", "Bytes of data that a stream holds"),
-            ("open_shards", "Open shards of a stream"),
-            ("closed_shards", "Closed shards of a stream"),
-        ):
-            gauge = GaugeMetricFamily(f"sandbox_stream_{name}", help_text, labels=["stream"])
-            for stream in status.streams:
-                gauge.add_metric([stream.name], getattr(stream, name))
-            yield gauge
-        yield GaugeMetricFamily("sandbox_uptime_seconds", "Real seconds since the start", status.uptime)
-        yield GaugeMetricFamily("sandbox_clock_seconds", "The clock, in epoch seconds", status.clock.time)
-        yield GaugeMetricFamily("sandbox_messages", "Messages that came", status.messages)
-        events = CounterMetricFamily("sandbox_events", "Events since the start", labels=["kind"])
-        for kind, count in sorted(self._counts.by_kind.items()):
-            events.add_metric([kind], count)
-        yield events
-        injected = CounterMetricFamily("sandbox_faults_injected", "Injections", labels=["fault", "type"])
-        for fault in self._faults():
-            injected.add_metric([fault.name, fault.type], fault.injected)
-        yield injected
+        return {
+            RECORDS: [((each.name,), each.records) for each in status.streams],
+            BYTES: [((each.name,), each.bytes) for each in status.streams],
+            OPEN_SHARDS: [((each.name,), each.open_shards) for each in status.streams],
+            CLOSED_SHARDS: [((each.name,), each.closed_shards) for each in status.streams],
+            UPTIME: [((), status.uptime)],
+            CLOCK: [((), status.clock.time)],
+            MESSAGES: [((), status.messages)],
+            EVENTS: [((kind,), count) for kind, count in sorted(self._counts.by_kind.items())],
+            INJECTED: [((each.name, each.type), each.injected) for each in self._faults()],
+        }
 
     @handles(SandboxState.metrics)
     def metrics(self) -> Response:
