@@ -19,7 +19,7 @@ from tests.programs import browser_program
 _OPTIONS = (
     "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync",
     "--disable-background-networking", "--disable-component-update", "--disable-dev-shm-usage",
-    "--hide-scrollbars", "--remote-debugging-port=0", "about:blank",
+    "--hide-scrollbars", "--remote-debugging-port=0",
 )  # fmt: skip
 _PATIENCE_SECONDS = 60.0
 _KEYS = {" ": "Space", "Enter": "Enter", "Escape": "Escape", "Tab": "Tab"}
@@ -65,10 +65,10 @@ class Tab:
         elif method == "Network.requestWillBeSent":
             self.asked.append(params["request"]["url"])
 
-    def open(self, page: str) -> None:
-        """Open a page and wait until it has been painted."""
+    def open(self, page: str, *, lands_at: str | None = None) -> None:
+        """Open a page and wait until it has been painted; ``lands_at`` is where it leads, if elsewhere."""
         self.call("Page.navigate", url=page)
-        self.wait(f"location.href === {json.dumps(page)} && document.readyState === 'complete'")
+        self.wait(f"location.href === {json.dumps(lands_at or page)} && document.readyState === 'complete'")
         self.eval("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(1))))")
 
     def eval(self, expression: str) -> Any:
@@ -106,9 +106,11 @@ class Tab:
         self.call("Emulation.setEmulatedMedia", features=listed)
 
     def key(self, key: str) -> None:
-        """Press and release a key."""
-        named = {"key": key, "code": _KEYS.get(key, key), "windowsVirtualKeyCode": _CODES[key]}
-        text = {" ": " ", "Enter": "\r"}.get(key)
+        """Press and release a key: one with a name, or one that writes a character."""
+        named: dict[str, Any] = {"key": key}
+        if key in _CODES:
+            named |= {"code": _KEYS.get(key, key), "windowsVirtualKeyCode": _CODES[key]}
+        text = key if len(key) == 1 else {"Enter": "\r"}.get(key)
         self.call("Input.dispatchKeyEvent", type="keyDown", **named, **({"text": text} if text else {}))
         self.call("Input.dispatchKeyEvent", type="keyUp", **named)
 
@@ -149,25 +151,41 @@ class Tab:
     def click_on(self, selector: str) -> None:
         self.click(*self.middle(selector))
 
-    def picture(self, to: Path) -> None:
-        """Write what the window shows as a PNG."""
-        to.write_bytes(b64decode(self.call("Page.captureScreenshot")["data"]))
+    def picture(self, **clip: float) -> bytes:
+        """What the window shows, or the part of it at ``x``, ``y``, ``width`` and ``height``, as PNG."""
+        part = {"clip": {**clip, "scale": 1}} if clip else {}
+        return b64decode(self.call("Page.captureScreenshot", **part)["data"])
 
 
 @contextmanager
-def chromium(profile: Path) -> Iterator[Tab]:
-    """A tab of Chromium, for the time of the context."""
-    command = [browser_program(), f"--user-data-dir={profile}", *_OPTIONS]
+def running_chromium(profile: Path, *options: str) -> Iterator[str]:
+    """Run Chromium for the time of the context; yield the address at which it is told what to do."""
+    command = [browser_program(), f"--user-data-dir={profile}", *_OPTIONS, *options, "about:blank"]
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
         try:
             clock, told = Clock(), profile / "DevToolsActivePort"
             while not told.exists() or not told.read_text().strip():
                 assert clock.elapsed() < _PATIENCE_SECONDS, "Chromium does not start"
                 clock.wait(0.05)
-            address = f"http://127.0.0.1:{told.read_text().split()[0]}/json/new?about:blank"
-            target = httpx.put(address, trust_env=False, timeout=_PATIENCE_SECONDS).json()
-            url = target["webSocketDebuggerUrl"]
-            with connect(url, max_size=None, proxy=None, open_timeout=_PATIENCE_SECONDS) as connection:
-                yield Tab(connection)
+            yield f"http://127.0.0.1:{told.read_text().split()[0]}"
         finally:
             process.kill()
+
+
+@contextmanager
+def open_tab(browser: str) -> Iterator[Tab]:
+    """An empty tab of a running Chromium, for the time of the context."""
+    address = f"{browser}/json/new?about:blank"
+    target = httpx.put(address, trust_env=False, timeout=_PATIENCE_SECONDS).json()
+    url = target["webSocketDebuggerUrl"]
+    with connect(
+        url, max_size=None, proxy=None, open_timeout=_PATIENCE_SECONDS, ping_interval=None
+    ) as connection:
+        yield Tab(connection)
+
+
+@contextmanager
+def chromium(profile: Path) -> Iterator[Tab]:
+    """A Chromium with one tab, for the time of the context."""
+    with running_chromium(profile) as browser, open_tab(browser) as tab:
+        yield tab

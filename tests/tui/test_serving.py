@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import base64
 import re
 import socket
 import subprocess
@@ -18,16 +17,17 @@ import pytest
 from emulator.assembly.embedded import embedded
 from emulator.clock import Clock
 from emulator.settings.settings import Settings
-from tests.programs import browser_program
+from tests.chromium import Tab, chromium
 from tui.browser.serving import ServingUnavailableError, serve
 
 aiohttp = pytest.importorskip("aiohttp", reason="comes with textual-serve, the serve extra")
 pytest.importorskip("textual_serve", reason="the serve extra is not installed")
 
 
+_PATIENCE_SECONDS = 60.0
 _BLANK_BYTES = 40_000
 """A picture of the screens has more bytes than one of an empty page."""
-NAMES = {"clip": {"x": 0, "y": 0, "width": 700, "height": 18, "scale": 1}}
+NAMES = {"x": 0, "y": 0, "width": 700, "height": 18}
 """Where the screens' names stand, the one that is shown marked."""
 
 
@@ -48,62 +48,28 @@ def page() -> Iterator[str]:
             server.terminate()
 
 
-@pytest.fixture
-def browser(tmp_path: Path) -> Iterator[str]:
-    """Chromium without a window; the address at which it is told what to do."""
-    profile = tmp_path / "profile"
-    options = ["--headless=new", "--no-sandbox", "--disable-gpu", "--remote-debugging-port=0"]
-    options += [f"--user-data-dir={profile}", "--window-size=1400,900", "about:blank"]
-    command = [browser_program(), *options]
-    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
-        clock, told = Clock(), profile / "DevToolsActivePort"
-        deadline = clock.elapsed() + 60
-        while not told.exists() and clock.elapsed() < deadline:
-            clock.wait(0.1)
-        yield f"http://127.0.0.1:{told.read_text().split()[0]}"
-        process.terminate()
-
-
 @pytest.mark.browser
-async def test_a_real_browser_shows_the_screens_and_takes_keys(
-    page: str, browser: str, tmp_path: Path
-) -> None:
+async def test_a_real_browser_shows_the_screens_and_takes_keys(page: str, tmp_path: Path) -> None:
     """What Chromium draws is no blank page, and another after a key: the screens are there, and work."""
-    async with asyncio.timeout(120), aiohttp.ClientSession() as session:
+    async with asyncio.timeout(60), aiohttp.ClientSession() as session:
         await answered(session, page)
-        async with session.put(f"{browser}/json/new?{page}") as opened:
-            target = await opened.json(content_type=None)
-        async with session.ws_connect(target["webSocketDebuggerUrl"], max_msg_size=0) as devtools:
-            whole = await pictured(devtools, lambda image: len(image) > _BLANK_BYTES)
-            (tmp_path / "streams.png").write_bytes(whole)
-            streams = await pictured(devtools, steady(), **NAMES)
-            for kind in ("mousePressed", "mouseReleased"):
-                place = {"x": 300, "y": 300, "button": "left", "clickCount": 1}
-                await asked(devtools, "Input.dispatchMouseEvent", type=kind, **place)
-            for kind in ("keyDown", "keyUp"):
-                text = {"text": "5"} if kind == "keyDown" else {}
-                await asked(devtools, "Input.dispatchKeyEvent", type=kind, key="5", code="Digit5", **text)
-            await pictured(devtools, lambda image: image != streams, **NAMES)
-            (tmp_path / "faults.png").write_bytes(await pictured(devtools, bool))
+    with chromium(tmp_path / "profile") as tab:
+        tab.size(1400, 900)
+        tab.open(page, lands_at=f"{page}/")
+        picture_when(tab, lambda image: len(image) > _BLANK_BYTES)
+        streams = picture_when(tab, steady(), **NAMES)
+        tab.click(300, 300)
+        tab.key("5")
+        picture_when(tab, lambda image: image != streams, **NAMES)
 
 
-async def asked(devtools: Any, method: str, **parameters: object) -> dict[str, Any]:
-    """What the browser answers to a command; nothing while the page is on its way."""
-    await devtools.send_json({"id": 1, "method": method, "params": parameters})
-    while True:
-        answer: dict[str, Any] = await devtools.receive_json()
-        if answer.get("id") == 1:
-            result: dict[str, Any] = answer.get("result", {})
-            return result
-
-
-async def pictured(devtools: Any, fit: Callable[[bytes], object], **part: object) -> bytes:
+def picture_when(tab: Tab, fit: Callable[[bytes], object], **clip: float) -> bytes:
     """A screenshot of the page, or of a part of it, once it is ``fit``."""
-    while True:
-        answer = await asked(devtools, "Page.captureScreenshot", format="png", **part)
-        if fit(image := base64.b64decode(answer.get("data", ""))):
-            return image
-        await asyncio.sleep(0.2)
+    clock = Clock()
+    while not fit(image := tab.picture(**clip)):
+        assert clock.elapsed() < _PATIENCE_SECONDS, "the page never showed it"
+        clock.wait(0.2)
+    return image
 
 
 def steady() -> Callable[[bytes], bool]:

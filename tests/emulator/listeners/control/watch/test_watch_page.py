@@ -18,7 +18,7 @@ from emulator.settings.settings import Settings
 from rdss_sandbox.client import Client
 from rdss_sandbox.shapes.faults import NewFault
 from rdss_sandbox.shapes.streams import Reshard
-from tests.browser_tab import Tab, open_tab, running_browser
+from tests.chromium import Tab, open_tab, running_chromium
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(300)]
 
@@ -64,7 +64,7 @@ UNNAMED = """
 
 @pytest.fixture(scope="module")
 def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    with running_browser(tmp_path_factory.mktemp("profile")) as address:
+    with running_chromium(tmp_path_factory.mktemp("profile"), "--window-size=1920,1080") as address:
         yield address
 
 
@@ -98,29 +98,29 @@ def contains(selector: str, said: str) -> str:
     return f"{text(selector)}?.includes({json.dumps(said)})"
 
 
-async def watch(tab: Tab, sandbox: Embedded) -> None:
-    await tab.go_to(f"{sandbox.control}/")
-    await tab.wait_for(LIVE)
+def watch(tab: Tab, sandbox: Embedded) -> None:
+    tab.open(f"{sandbox.control}/")
+    tab.wait(LIVE)
 
 
-async def test_what_happens_in_the_sandbox_shows_on_the_page(
+def test_what_happens_in_the_sandbox_shows_on_the_page(
     browser: str, sandbox: Embedded, client: Client
 ) -> None:
     """Lanes, splits and merges, readers, strikes, findings and errors, as they happen, without a reload."""
-    async with open_tab(browser) as tab:
-        await watch(tab, sandbox)
+    with open_tab(browser) as tab:
+        watch(tab, sandbox)
         put(sandbox, 40)
-        await tab.wait_for(contains("[data-key=input] .figures", "40 records"))
+        tab.wait(contains("[data-key=input] .figures", "40 records"))
 
         client.reshard("input", Reshard("split", "0"))
         client.reshard("input", Reshard("merge", "2", "3"))
-        await tab.wait_for(contains("[data-key=input] .rows", "shard 4"))
-        lines = await tab.evaluate(
+        tab.wait(contains("[data-key=input] .rows", "shard 4"))
+        lines = tab.eval(
             "[...document.querySelectorAll('[data-key=input] path')]"
             ".map((each) => each.dataset.from.slice(-1) + each.dataset.to.slice(-1)).sort().join(' ')"
         )
         assert lines == "02 03 24 34"
-        boxes = await tab.evaluate(
+        boxes = tab.eval(
             "Object.fromEntries([...document.querySelectorAll('[data-key=input] .shard')].map((each) => "
             "[each.textContent, [each.offsetLeft, each.offsetTop, each.offsetHeight]]))"
         )
@@ -135,76 +135,70 @@ async def test_what_happens_in_the_sandbox_shows_on_the_page(
         )
         reading.get_records(ShardIterator=begun["ShardIterator"], Limit=3)
         unread = client.stream("input").shards[1].records - 3
-        await tab.wait_for(
-            contains(f"[data-key=input] [data-key='{shard}'] .reader.behind", f"{unread} behind")
-        )
-        assert await tab.evaluate(contains(f"[data-key='{shard}'] .reader", "trainee"))
+        tab.wait(contains(f"[data-key=input] [data-key='{shard}'] .reader.behind", f"{unread} behind"))
+        assert tab.eval(contains(f"[data-key='{shard}'] .reader", "trainee"))
 
         client.add_fault(NewFault("duplicate", name="twice", toxicity=1))
-        await tab.wait_for(contains("#faults [data-key=twice]", "duplicate"))
-        await tab.evaluate(
+        tab.wait(contains("#faults [data-key=twice]", "duplicate"))
+        tab.eval(
             "window.lit = []; new MutationObserver((all) => all.forEach(({target}) => "
             "target.matches('.struck') && lit.push(target.closest('[data-key]').dataset.key)))"
             ".observe(document.body, {subtree: true, attributeFilter: ['class']})"
         )
         put(sandbox, 1)
-        await tab.wait_for("lit.includes('twice') && lit.includes('input')")
-        await tab.wait_for("!document.querySelector('.struck')")
-        assert await tab.evaluate("!lit.includes('output')")
+        tab.wait("lit.includes('twice') && lit.includes('input')")
+        tab.wait("!document.querySelector('.struck')")
+        assert tab.eval("!lit.includes('output')")
 
         refused = {"messageHeader": {"messageId": "0b1e4a5c-9", "errorCode": "GENERR004"}}
         put(sandbox, 1, "invalid", json.dumps(refused).encode())
-        await tab.wait_for(contains("#error .line", "GENERR004, A message header is invalid"))
+        tab.wait(contains("#error .line", "GENERR004, A message header is invalid"))
         hostile = "<img src=x onerror=window.broken=1><script>window.broken=1</script>"
         sandbox.components.events.emit(
             "client.finding", rule="r", harm="loses", client=hostile, stream="input", shard=None,
             said=f"{hostile} reads no child", advice="Follow the children.", evidence={}, faults=(),
         )  # fmt: skip
-        await tab.wait_for(contains("#findings", f"{hostile} reads no child"))
-        await tab.wait_for(contains("#told", "reads no child"))
-        assert await tab.evaluate("window.broken === undefined && !document.querySelector('img')")
+        tab.wait(contains("#findings", f"{hostile} reads no child"))
+        tab.wait(contains("#told", "reads no child"))
+        assert tab.eval("window.broken === undefined && !document.querySelector('img')")
 
         client.reset()
-        await tab.wait_for(
+        tab.wait(
             "!document.querySelector('#faults li') && !document.querySelector('#error .line').textContent"
         )
-        assert tab.said == [], "nothing was refused by the content security policy, no error in the console"
+        assert tab.problems == [], (
+            "nothing was refused by the content security policy, no error in the console"
+        )
 
 
-async def test_every_word_can_be_read_from_the_back(browser: str, sandbox: Embedded, client: Client) -> None:
+def test_every_word_can_be_read_from_the_back(browser: str, sandbox: Embedded, client: Client) -> None:
     """A contrast of 7 to 1 in both themes, also when a fault strikes; nothing is wider than the screen."""
     client.add_fault(NewFault("duplicate", name="twice", toxicity=1))
     put(sandbox, 5)
     client.reshard("input", Reshard("split", "0"))
     put(sandbox, 1, "error")
-    async with open_tab(browser) as tab:
-        await watch(tab, sandbox)
-        await tab.evaluate(
+    with open_tab(browser) as tab:
+        watch(tab, sandbox)
+        tab.eval(
             "for (const each of document.querySelectorAll('.fault, .title')) each.classList.add('struck')"
         )
         for theme in ("dark", "light"):
-            await tab.evaluate(f"document.documentElement.dataset.theme = '{theme}'")
-            contrasts = await tab.evaluate(CONTRASTS)
+            tab.eval(f"document.documentElement.dataset.theme = '{theme}'")
+            contrasts = tab.eval(CONTRASTS)
             assert len(contrasts) > 30
             assert [each for each in contrasts if each[0] < 7] == [], theme
-        assert await tab.evaluate(UNNAMED) == []
-        assert await tab.evaluate("parseFloat(getComputedStyle(document.body).fontSize)") >= 20
+        assert tab.eval(UNNAMED) == []
+        assert tab.eval("parseFloat(getComputedStyle(document.body).fontSize)") >= 20
         for width in (1920, 1024, 400):
-            await tab.ask(
-                "Emulation.setDeviceMetricsOverride",
-                width=width,
-                height=800,
-                deviceScaleFactor=1,
-                mobile=False,
-            )
-            assert await tab.evaluate("document.documentElement.scrollWidth <= innerWidth"), width
+            tab.size(width, 800)
+            assert tab.eval("document.documentElement.scrollWidth <= innerWidth"), width
 
 
-async def test_it_works_by_keyboard(browser: str, sandbox: Embedded) -> None:
+def test_it_works_by_keyboard(browser: str, sandbox: Embedded) -> None:
     """Each key of the list does what the list says; what is set stays for the next visit."""
     put(sandbox, 1)
-    async with open_tab(browser) as tab:
-        await watch(tab, sandbox)
+    with open_tab(browser) as tab:
+        watch(tab, sandbox)
         for key, section in {
             "s": "streams",
             "e": "error",
@@ -212,53 +206,52 @@ async def test_it_works_by_keyboard(browser: str, sandbox: Embedded) -> None:
             "d": "findings",
             "n": "news",
         }.items():
-            await tab.press(key)
-            assert await tab.evaluate("document.activeElement.id") == section
-        await tab.press("1")
-        assert await tab.evaluate("document.activeElement.dataset.key") == "input"
+            tab.key(key)
+            assert tab.eval("document.activeElement.id") == section
+        tab.key("1")
+        assert tab.eval("document.activeElement.dataset.key") == "input"
         shown = "[...document.querySelectorAll('.stream')].filter((each) => each.checkVisibility()).length"
-        await tab.press("o")
-        assert await tab.evaluate(shown) == 1
-        await tab.press("o")
-        assert await tab.evaluate(shown) == 5
-        await tab.press("h")
-        assert await tab.evaluate(text("#state")) == "held"
+        tab.key("o")
+        assert tab.eval(shown) == 1
+        tab.key("o")
+        assert tab.eval(shown) == 5
+        tab.key("h")
+        assert tab.eval(text("#state")) == "held"
         put(sandbox, 7)
-        await tab.wait_for("view.picture.streams[0].put === 8")
-        assert await tab.evaluate(contains("[data-key=input] .figures", "1 record"))
-        await tab.press("h")
-        assert await tab.evaluate(contains("[data-key=input] .figures", "8 records"))
+        tab.wait("view.picture.streams[0].put === 8")
+        assert tab.eval(contains("[data-key=input] .figures", "1 record"))
+        tab.key("h")
+        assert tab.eval(contains("[data-key=input] .figures", "8 records"))
         dark = "matchMedia('(prefers-color-scheme: dark)').matches"
-        themes = ["light", "dark"] if await tab.evaluate(dark) else ["dark", "light"]
+        themes = ["light", "dark"] if tab.eval(dark) else ["dark", "light"]
         for theme in [*themes, themes[0]]:
-            await tab.press("t")
-            assert await tab.evaluate("document.documentElement.dataset.theme") == theme
-        before = await tab.evaluate("parseFloat(getComputedStyle(document.body).fontSize)")
-        await tab.press("+")
-        assert await tab.evaluate("parseFloat(getComputedStyle(document.body).fontSize)") > before
-        await tab.press("?")
-        assert await tab.evaluate("document.querySelector('#keys').open")
-        await tab.evaluate("document.querySelector('#keys').close(); location.reload()")
-        await tab.wait_for(LIVE)
-        assert await tab.evaluate("document.documentElement.dataset.theme") == themes[0]
-        assert await tab.evaluate("parseFloat(getComputedStyle(document.body).fontSize)") > before
-        await tab.evaluate("localStorage.clear()")
+            tab.key("t")
+            assert tab.eval("document.documentElement.dataset.theme") == theme
+        before = tab.eval("parseFloat(getComputedStyle(document.body).fontSize)")
+        tab.key("+")
+        assert tab.eval("parseFloat(getComputedStyle(document.body).fontSize)") > before
+        tab.key("?")
+        assert tab.eval("document.querySelector('#keys').open")
+        watch(tab, sandbox)
+        assert tab.eval("document.documentElement.dataset.theme") == themes[0]
+        assert tab.eval("parseFloat(getComputedStyle(document.body).fontSize)") > before
+        tab.eval("localStorage.clear()")
 
 
-async def test_it_says_that_the_sandbox_is_gone_and_goes_on_when_it_is_back(browser: str) -> None:
+def test_it_says_that_the_sandbox_is_gone_and_goes_on_when_it_is_back(browser: str) -> None:
     """What was last seen stays; a sandbox that starts again at the same address is shown at once."""
     with ExitStack() as stack:
         first = stack.enter_context(embedded(Settings(aws_port=0, control_port=0, data_dir=None)))
         port = int(first.control.rpartition(":")[2])
-        async with open_tab(browser) as tab:
+        with open_tab(browser) as tab:
             put(first, 3)
-            await watch(tab, first)
+            watch(tab, first)
             stack.close()
-            await tab.wait_for(contains("#state", "no answer since"))
-            assert await tab.evaluate(contains("[data-key=input] .figures", "3 records"))
+            tab.wait(contains("#state", "no answer since"))
+            assert tab.eval(contains("[data-key=input] .figures", "3 records"))
             with embedded(Settings(aws_port=0, control_port=port, data_dir=None)):
-                await tab.wait_for(LIVE)
-                await tab.wait_for(contains("[data-key=input] .figures", "empty"))
+                tab.wait(LIVE)
+                tab.wait(contains("[data-key=input] .figures", "empty"))
 
 
 @contextmanager
@@ -283,37 +276,35 @@ def _other_site(page: str) -> Iterator[str]:
         server.server_close()
 
 
-async def test_with_a_token_the_printed_address_opens_it_and_no_other_page_does(browser: str) -> None:
+def test_with_a_token_the_printed_address_opens_it_and_no_other_page_does(browser: str) -> None:
     """The token is not in the address bar afterwards; a page elsewhere can neither frame nor read it."""
     settings = Settings(aws_port=0, control_port=0, data_dir=None, token="not-to-be-guessed")
-    with embedded(settings) as sandbox:
-        async with open_tab(browser) as tab:
-            await tab.go_to(f"{sandbox.control}/")
-            assert "sandbox watch" in await tab.evaluate("document.body.innerText")
-            await tab.go_to(f"{sandbox.control}/?token=not-to-be-guessed")
-            await tab.wait_for(LIVE)
-            assert await tab.evaluate("location.href") == f"{sandbox.control}/"
-            assert await tab.evaluate("document.cookie") == ""
-            status = "fetch('/reset', {method: 'POST'}).then((answer) => answer.status)"
-            assert await tab.evaluate(status) == 401
-            with _other_site(f"<iframe src='{sandbox.control}/'></iframe>") as elsewhere:
-                await tab.go_to(elsewhere)
-                asked = f"fetch('{sandbox.control}/picture', {{credentials: 'include'}})"
-                read = f"{asked}.then(() => 'read', () => 'failed')"
-                assert await tab.evaluate(read) == "failed"
-                refused = [e for e in sandbox.components.events.since() if e.kind == "request.refused"]
-                assert refused
+    with embedded(settings) as sandbox, open_tab(browser) as tab:
+        tab.open(f"{sandbox.control}/")
+        assert "sandbox watch" in tab.eval("document.body.innerText")
+        tab.open(f"{sandbox.control}/?token=not-to-be-guessed", lands_at=f"{sandbox.control}/")
+        tab.wait(LIVE)
+        assert tab.eval("document.cookie") == ""
+        status = "fetch('/reset', {method: 'POST'}).then((answer) => answer.status)"
+        assert tab.eval(status) == 401
+        with _other_site(f"<iframe src='{sandbox.control}/'></iframe>") as elsewhere:
+            tab.open(elsewhere)
+            asked = f"fetch('{sandbox.control}/picture', {{credentials: 'include'}})"
+            read = f"{asked}.then(() => 'read', () => 'failed')"
+            assert tab.eval(read) == "failed"
+            refused = [e for e in sandbox.components.events.since() if e.kind == "request.refused"]
+            assert refused
 
 
-async def test_a_picture_of_it(browser: str, sandbox: Embedded, client: Client, tmp_path: Path) -> None:
+def test_a_picture_of_it(browser: str, sandbox: Embedded, client: Client, tmp_path: Path) -> None:
     """What Chromium draws differs when a shard is split: the lanes are drawn, and are not only there."""
-    async with open_tab(browser) as tab:
+    with open_tab(browser) as tab:
         put(sandbox, 1)
-        await watch(tab, sandbox)
-        before = await tab.picture()
+        watch(tab, sandbox)
+        before = tab.picture()
         client.reshard("input", Reshard("split", "0"))
-        await tab.wait_for(contains("[data-key=input] .rows", "shard 3"))
-        after = await tab.picture()
+        tab.wait(contains("[data-key=input] .rows", "shard 3"))
+        after = tab.picture()
         (tmp_path / "watch.png").write_bytes(after)
         assert after != before
         assert len(after) > 40_000
