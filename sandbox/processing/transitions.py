@@ -142,22 +142,19 @@ def next_state(before: State | None, cause: Cause) -> State:
     return found
 
 
-def mermaid_diagram() -> str:
-    """The table as a Mermaid state diagram."""
-    lines = ["stateDiagram-v2"]
-    shown = [each for each in TABLE if each.cause is not Cause.CANCELLED]
-    lines += [f"    {each.before or '[*]'} --> {each.after}: {each.cause}" for each in shown]
-    lines += [f"    {state} --> [*]" for state in State if state in FINAL]
-    return "\n".join(lines)
+def join_rows() -> dict[tuple[Cause, State, str], list[State | None]]:
+    """The table by cause, state after and reason, each with the states before."""
+    rows: dict[tuple[Cause, State, str], list[State | None]] = {}
+    for each in TABLE:
+        rows.setdefault((each.cause, each.after, each.why), []).append(each.before)
+    return rows
 
 
 def markdown_table() -> str:
     """The table in Markdown; rows with the same cause, end and reason are joined."""
-    rows: dict[tuple[Cause, State, str], list[str]] = {}
-    for each in TABLE:
-        rows.setdefault((each.cause, each.after, each.why), []).append(each.before or "(unknown)")
     lines = ["| from | what happens | to | why |", "|---|---|---|---|"]
     lines += [
-        f"| {', '.join(there)} | {cause} | {end} | {why} |" for (cause, end, why), there in rows.items()
+        f"| {', '.join(each or '(unknown)' for each in there)} | {cause} | {end} | {why} |"
+        for (cause, end, why), there in join_rows().items()
     ]
     return "\n".join(lines)

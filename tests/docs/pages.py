@@ -20,7 +20,7 @@ ROOT = Path(__file__).parents[2]
 PAGES = (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")))
 RUN = ("sh", "console", "python")
 LOADED = ("toml", "yaml", "json")
-SHOWN = ("text", "mermaid")
+SHOWN = ("text",)
 WORDS = ("not run", "slow", "given", "then", "file", "loaded as")
 _BLOCK = re.compile(
     r"(?P<comments>(?:^<!--(?:(?!-->).)*-->\n)*)^```(?P<language>[^\n]*)\n(?P<text>.*?)^```$",

@@ -23,6 +23,7 @@ MOST_BYTES = 500_000
         ("resharding", drawings.draw_resharding),
         ("sequences", drawings.draw_sequences),
         ("rdss", drawings.draw_rdss),
+        ("states", drawings.draw_states),
     ],
 )
 def test_a_drawing_is_what_would_be_drawn(name: str, make) -> None:
@@ -40,7 +41,7 @@ async def test_the_screens_show_what_the_tui_shows() -> None:
 def test_every_picture_is_small_and_fetches_nothing() -> None:
     """The README is read over slow lines too; the site is read without any."""
     pictures = sorted(FOLDER.glob("*.svg"))
-    assert len(pictures) == 5 + len(SCREENS)
+    assert len(pictures) == 6 + len(SCREENS)
     for path in pictures:
         svg = path.read_text(encoding="utf-8")
         assert len(svg) < MOST_BYTES, path.name

@@ -21,6 +21,7 @@ def make_all(folder: Path) -> None:
         "resharding": drawings.draw_resharding(),
         "sequences": drawings.draw_sequences(),
         "rdss": drawings.draw_rdss(),
+        "states": drawings.draw_states(),
     } | {f"tui-{name}": svg for name, svg in asyncio.run(take_screens()).items()}
     folder.mkdir(exist_ok=True)
     for name, svg in pictures.items():

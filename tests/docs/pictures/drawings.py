@@ -10,12 +10,22 @@ from emulator.settings.settings import Settings
 from rdss_sandbox.client import Client
 from rdss_sandbox.shapes.messages import NewMessage
 from rdss_sandbox.shapes.streams import Reshard
+from sandbox.processing.states import State
+from sandbox.processing.transitions import join_rows
 from schemas.envelope import serialise
 from schemas.samples import Samples
 from schemas.sequence import split
 from tests.docs.pictures.drawing import BLUE, GREEN, INK, ORANGE, QUIET, RED, Drawing
 
 _SEED: Final = 7
+_FAINT: Final = "#d5d8de"
+_STATE_COLOURS: Final[dict[State | None, str]] = {
+    State.OK: GREEN,
+    State.FAILED: RED,
+    State.SKIPPED: QUIET,
+    State.CANCEL: QUIET,
+    State.PARTLY_FAILED: ORANGE,
+}
 _COLOURS: Final = (BLUE, GREEN, ORANGE, ORANGE)
 
 
@@ -116,6 +126,34 @@ def draw_rdss() -> str:
     drawing.text(595, 318, "with an error code, and from there into buckets", QUIET, "middle")
     drawing.text(20, 190, "writes each message down as TO_SEND,", QUIET)
     drawing.text(20, 212, "publishes, and marks it SENT", QUIET)
+    return drawing.svg()
+
+
+def draw_states() -> str:
+    """The states of asynchronous messages: each change of the code's table, from column to column."""
+    rows = join_rows()
+    columns: dict[State | None, float] = {None: 225.0}
+    columns |= {state: 225.0 + 70 * number for number, state in enumerate(State, 1)}
+    head, step = 92.0, 27.0
+    drawing = Drawing(
+        1040, int(head + step * len(rows) + 20), "The states of a message, and what leads to each"
+    )
+    bottom = head + step * len(rows)
+    for number, (state, x) in enumerate(columns.items()):
+        y = 28.0 + 22 * (number % 2)
+        drawing.text(x, y, state or "(unknown)", _STATE_COLOURS.get(state, INK), "middle")
+        drawing.line((x, y + 8), (x, bottom), colour=_FAINT)
+    for row, ((cause, after, _), there) in enumerate(rows.items()):
+        y, end = head + step * row, columns[after]
+        colour = _STATE_COLOURS.get(after, BLUE)
+        drawing.text(24, y + 5, cause, colour)
+        starts = [columns[before] for before in there]
+        if min(starts) < end:
+            drawing.arrow((min(starts), y), (end - 2, y), colour=colour)
+        if max(starts) > end:
+            drawing.arrow((max(starts), y), (end + 2, y), colour=colour)
+        for x in starts:
+            drawing.dot(x, y, colour)
     return drawing.svg()
 
 
