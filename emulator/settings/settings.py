@@ -25,6 +25,8 @@ from rdss_sandbox.shapes.faults import NewFault
 from rdss_sandbox.shapes.topology import AuditTap, Topology, TransitionSeconds
 
 STATE_DIRECTORY = ".sandbox"
+COURSE_PAGE = Path("learn/index.html")
+"""Where ``sandbox learn`` writes its page, in the directory of a sandbox; the control port shows it."""
 Profile: TypeAlias = Literal["embedded", "compose", "localstack", "relay", "aws"]
 QUEUES_PORT = 8888
 TOPICS_PORT = 9007

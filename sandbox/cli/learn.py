@@ -83,9 +83,11 @@ def start(lessons: Path | None, wanted: str | None, language: str | None, as_jso
 
     Without N it is the first lesson that you have not passed. A client that is there already stays as it is.
     """
+    from emulator.settings.settings import COURSE_PAGE
     from sandbox.learn.lesson import Language
     from sandbox.learn.progress import LessonProgress
-    from sandbox.learn.workplace import PAGE, client_file, place_client
+    from sandbox.learn.workplace import client_file, place_client
+    from sandbox.profiles import running
 
     course = open_course(lessons)
     progress = course.progress
@@ -112,7 +114,9 @@ def start(lessons: Path | None, wanted: str | None, language: str | None, as_jso
     click.echo(f"\nyour client{', broken on purpose' if placed else ', as you left it'}: {file}")
     if chosen is Language.JAVASCRIPT:
         click.echo("its SDK, once: npm install --prefix learn")
-    click.echo(f"the lesson in a browser: {PAGE}")
+    sandbox = running.find()
+    served = f", or {sandbox.control}/learn" if sandbox else ""
+    click.echo(f"the lesson in a browser: {COURSE_PAGE}{served}")
     click.echo("see what it does: sandbox learn check")
 
 

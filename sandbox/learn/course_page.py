@@ -42,6 +42,7 @@ def course_page(lessons: Sequence[Lesson], progress: Progress, checks: Mapping[s
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        '<meta name="generator" content="sandbox learn">\n'
         f"<title>Learn to write a client: {passed} of {len(lessons)}</title>\n<style>\n{style}</style>\n"
         "</head>\n<body>\n<header><h1>Learn to write a client</h1>"
         f"<p>{passed} of {len(lessons)} lessons passed. "

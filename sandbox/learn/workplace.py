@@ -11,14 +11,14 @@ from typing import Final
 
 import msgspec
 
+from emulator.settings.settings import COURSE_PAGE
 from rdss_sandbox.rewriting import rewriting
 from sandbox.learn.check import CheckResult
 from sandbox.learn.course_page import course_page
 from sandbox.learn.lesson import Language, Lesson
 from sandbox.learn.progress import Progress
 
-FOLDER: Final = "learn"
-PAGE: Final = Path(FOLDER, "index.html")
+FOLDER: Final = COURSE_PAGE.parent.name
 _LAST_CHECK: Final = "check.json"
 SDK: Final = "@aws-sdk/client-kinesis"
 _PACKAGE: Final = {"private": True, "type": "module", "dependencies": {SDK: "^3.0.0"}}
@@ -77,7 +77,7 @@ def read_checks(lessons: Sequence[Lesson], directory: Path) -> dict[str, CheckRe
 
 def write_page(lessons: Sequence[Lesson], progress: Progress, directory: Path) -> None:
     """Write the course's page for a browser. Raises OSError."""
-    page = directory / PAGE
+    page = directory / COURSE_PAGE
     page.parent.mkdir(parents=True, exist_ok=True)
     with rewriting(page, fsync=False) as draft:
         text = course_page(lessons, progress, read_checks(lessons, directory))

@@ -27,6 +27,7 @@ A metric with labels has a line for each stream, kind of event or fault that the
 are counted as long as it is in force. Counters begin at 0 when the sandbox starts, and gauges of streams when
 it is emptied.
 
+<!-- slow: a sandbox -->
 <!-- given: sandbox up --detach -->
 ```sh
 sandbox fault add duplicate --name twice --toxicity 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from pathlib import Path
 
 import msgspec
 from starlette.applications import Starlette
@@ -11,6 +12,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from emulator.http.asgi import App
+from emulator.listeners.control.course_page import CoursePage
 from emulator.listeners.control.documents import Documents
 from emulator.listeners.control.routing import JSON, list_handlers, route_by_segments
 from emulator.listeners.control.watch.page import WatchPage
@@ -36,6 +38,7 @@ def control_app(
         Starlette(
             routes=[
                 *WatchPage(token).routes(),
+                *CoursePage(Path()).routes(),
                 *documents.routes(),
                 *(handler.build_route(failed) for handler in handlers),
             ],

@@ -105,6 +105,7 @@ def test_without_a_token_the_page_is_open_to_this_machine_alone() -> None:
         assert answer.status_code == 200
         assert answer.headers["content-security-policy"].startswith("default-src 'none'; script-src 'self'")
         assert 'href="/docs"' in answer.text
+        assert 'href="/learn"' in answer.text
         assert browser.get("/", headers={"host": "evil.example"}).status_code == 403
         assert browser.get("/picture", headers={"origin": "http://evil.example"}).status_code == 403
         led = browser.get("/?token=x")
