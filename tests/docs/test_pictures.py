@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
 
 from tests.docs.pages import ROOT
-from tests.docs.pictures import drawings
+from tests.docs.pictures import drawings, run_pages
 from tests.docs.pictures.first_minute import animate_first_minute
 from tests.docs.pictures.screens import SCREENS, take_screens, words
 
@@ -36,6 +37,20 @@ async def test_the_screens_show_what_the_tui_shows() -> None:
     for name, screen in (await take_screens()).items():
         picture = (FOLDER / f"tui-{name}.svg").read_text(encoding="utf-8")
         assert words(picture) == words(screen), f"tui-{name}.svg is stale: make pictures"
+
+
+@pytest.mark.parametrize("name", run_pages.PAGES)
+def test_a_picture_of_a_run_is_of_the_page_that_the_run_has(name: str, tmp_path: Path) -> None:
+    """By the digest of the page that the picture was taken of: the run is played again, with its seed."""
+    digest = run_pages.read_digest((FOLDER / f"{name}.png").read_bytes())
+    assert digest == run_pages.digest_page(run_pages.play_page(name, tmp_path)), "stale: make pictures"
+
+
+def test_every_picture_of_a_run_is_made_and_small() -> None:
+    """None by hand, and none that is long in coming."""
+    pictures = sorted(FOLDER.glob("*.png"))
+    assert [path.stem for path in pictures] == sorted(run_pages.PAGES)
+    assert all(len(path.read_bytes()) < MOST_BYTES for path in pictures)
 
 
 def test_every_picture_is_small_and_fetches_nothing() -> None:

@@ -1,4 +1,4 @@
-"""``python -m tests.docs.pictures`` makes all pictures of the pages."""
+"""``python -m tests.docs.pictures`` makes all pictures of the pages. Those of runs need a Chromium."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Final
 from tests.docs.pages import ROOT
 from tests.docs.pictures import drawings
 from tests.docs.pictures.first_minute import animate_first_minute
+from tests.docs.pictures.run_pages import take_run_pages
 from tests.docs.pictures.screens import take_screens
 
 FOLDER: Final = ROOT / "docs/pictures"
@@ -26,6 +27,8 @@ def make_all(folder: Path) -> None:
     folder.mkdir(exist_ok=True)
     for name, svg in pictures.items():
         (folder / f"{name}.svg").write_text(svg, encoding="utf-8")
+    for name, png in take_run_pages().items():
+        (folder / f"{name}.png").write_bytes(png)
 
 
 if __name__ == "__main__":
