@@ -38,6 +38,23 @@ _WHEN_PAINTED = """addEventListener("load", () =>
     requestAnimationFrame(() => requestAnimationFrame(() => { window.paintedAt = performance.now(); })))"""
 _VIOLATIONS = """axe.run().then((found) =>
     found.violations.map((each) => [each.id, each.nodes.slice(0, 3).map((node) => node.html)]))"""
+_STRIKES = f"{_DATA}.steps.map((step, at) => [at, step[5]]).filter(([, place]) => place)"
+_FLASH = """(() => {
+    const stage = document.getElementById("stage"), scale = stage.width / stage.getBoundingClientRect().width;
+    const lines = Math.round(stage.height - 60 * scale);  // what the fault did is written beneath
+    const context = stage.getContext("2d"), { data } = context.getImageData(0, 0, stage.width, lines);
+    context.save();
+    context.fillStyle = getComputedStyle(document.documentElement).getPropertyValue("--fault").trim();
+    const wanted = [1, 3, 5].map((at) => parseInt(context.fillStyle.slice(at, at + 2), 16));
+    context.restore();
+    const found = [];
+    for (let at = 0; at < data.length; at += 4)
+        if (data[at + 3] > 250 && wanted.every((value, channel) => Math.abs(data[at + channel] - value) < 6))
+            found.push((at / 4) % stage.width / stage.width);
+    found.sort((one, other) => one - other);
+    return [found.length, found[found.length >> 1]];
+})()"""
+"""How many points have the colour of faults, and the middle one's distance from the left, from 0 to 1."""
 _LIFE = "document.getElementById('life').hidden ? '' : document.getElementById('life').textContent"
 
 
@@ -220,6 +237,65 @@ def test_shards_split_in_the_picture(tab: Tab, tmp_path: Path) -> None:
     assert painted(tab) > 1.3 * two
 
 
+def go_to(tab: Tab, position: int) -> None:
+    tab.eval(f"document.getElementById('position').value = {position};"
+             "document.getElementById('position').dispatchEvent(new Event('input'))")  # fmt: skip
+
+
+def test_a_fault_flashes_where_it_strikes(tab: Tab, crash: Run, tmp_path: Path) -> None:
+    """Before the shards for what is published, at the receiver for what is killed; not before, nor later."""
+    retried = run_scenario(library()["producer-retry"], "x", seed=7, runs=tmp_path)
+    seen = {}
+    for run, place in ((retried, "publish"), (crash, "receiver")):
+        opened(tab, run)
+        strikes = tab.eval(_STRIKES)
+        at = next(at for at, where in strikes if where == place)
+        go_to(tab, 0)
+        assert tab.eval(_FLASH)[0] == 0, "before anything happened"
+        go_to(tab, at + 1)
+        assert "struck" in tab.eval(_SAID)
+        points, seen[place] = tab.eval(_FLASH)
+        assert points > 100, place
+        tab.eval("document.getElementById('stage').focus()")
+        tab.key("End")
+        last = strikes[-1][0]
+        if tab.eval(_POSITION) > last + 10:
+            assert tab.eval(_FLASH)[0] == 0, "long after it"
+    assert seen["publish"] < 0.3
+    assert seen["receiver"] > 0.7
+
+
+def test_a_screen_reader_is_told_each_step_when_held_and_nothing_while_it_plays(tab: Tab, crash: Run) -> None:
+    """By the tree that the browser gives to assistive technology: the status is live, and has the step."""
+
+    def status() -> tuple[str, str]:
+        nodes = tab.call("Accessibility.getFullAXTree")["nodes"]
+        node = next(node for node in nodes if node.get("role", {}).get("value") == "status")
+        live = next(each["value"]["value"] for each in node["properties"] if each["name"] == "live")
+        below = [each for each in nodes if each.get("parentId") == node["nodeId"]]
+        return live, " ".join(each["name"]["value"] for each in below if each.get("name"))
+
+    opened(tab, crash)
+    tab.call("Accessibility.enable")
+    try:
+        said = []
+        for _ in range(3):
+            tab.click_on("#forward")
+            live, words = status()
+            assert live == "polite"
+            said.append(words)
+        assert len(set(said)) == 3
+        assert all(words.startswith(("effect: +", "+")) for words in said)
+        tab.click_on("#play")
+        assert tab.eval("document.getElementById('said').getAttribute('aria-live')") == "off"
+        tab.click_on("#play")
+        live, words = status()
+        assert live == "polite"
+        assert tab.eval("document.getElementById('position').ariaValueText").split(", ", 1)[1] in words
+    finally:
+        tab.call("Accessibility.disable")
+
+
 def test_idle_time_says_its_length(tab: Tab, tmp_path: Path) -> None:
     """A minute in which nobody answers is one step, and the step says how long it was."""
     run = run_scenario(library()["expired-message"], "x", seed=7, runs=tmp_path)
@@ -229,8 +305,7 @@ def test_idle_time_says_its_length(tab: Tab, tmp_path: Path) -> None:
         ".map((s, at) => [at, s[0], s[3]]).filter((s) => s[1] === 'idle' && s[2].includes(' min'))"
     )
     assert idle
-    tab.eval(f"document.getElementById('position').value = {idle[0][0] + 1};"
-             "document.getElementById('position').dispatchEvent(new Event('input'))")  # fmt: skip
+    go_to(tab, idle[0][0] + 1)
     assert idle[0][2] in tab.eval(_SAID)
 
 
