@@ -6,13 +6,12 @@ import socket
 import subprocess
 import sys
 import threading
-from collections.abc import AsyncIterator, Iterator
-from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
-import aiohttp
 import boto3
 import httpx
 import msgspec
@@ -21,7 +20,7 @@ import pytest
 from emulator.assembly.embedded import Embedded, embedded
 from emulator.clock import Clock
 from emulator.settings.settings import Settings
-from tests.programs import browser_program
+from tests.chromium import Tab, open_tab, running_chromium
 from tests.tui.test_serving import free_port
 
 pytest.importorskip("textual_serve", reason="the serve extra is not installed")
@@ -164,48 +163,24 @@ def sandbox(found: dict[str, int]) -> Iterator[Embedded]:
 @pytest.fixture
 def browser(tmp_path: Path) -> Iterator[str]:
     """Chromium, for which every name of evil.example is this machine; where it is told what to do."""
-    profile = tmp_path / "profile"
-    options = ["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"]
-    options += ["--disable-background-networking", "--disable-component-update", "--disable-sync"]
-    options += [f"--host-resolver-rules=MAP {EVIL} 127.0.0.1", f"--user-data-dir={profile}"]
-    options += ["--remote-debugging-port=0", "about:blank"]
-    command = [browser_program(), *options]
-    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
-        clock, told = Clock(), profile / "DevToolsActivePort"
-        while not told.exists() and clock.elapsed() < 60:
-            clock.wait(0.1)
-        yield f"http://127.0.0.1:{told.read_text().split()[0]}"
-        process.terminate()
+    with running_chromium(tmp_path, f"--host-resolver-rules=MAP {EVIL} 127.0.0.1") as address:
+        yield address
 
 
-@asynccontextmanager
-async def opened(browser: str, page: str) -> AsyncIterator[Any]:
-    """A tab with the page; how it is told what to do."""
-    async with aiohttp.ClientSession() as session:
-        async with session.put(f"{browser}/json/new?{page}") as answer:
-            target = await answer.json(content_type=None)
-        async with session.ws_connect(target["webSocketDebuggerUrl"], max_msg_size=0) as tab:
-            origin = ""
-            while origin != page.rpartition("/")[0]:
-                origin = await evaluated(tab, "document.readyState === 'complete' ? location.origin : ''")
-            yield tab
+@contextmanager
+def opened(browser: str, page: str) -> Iterator[Tab]:
+    """A tab with the page."""
+    with open_tab(browser) as tab:
+        tab.open(page)
+        yield tab
 
 
-async def attacked(tab: Any, base: str, name: str) -> dict[str, str]:
+def attacked(tab: Tab, base: str, name: str) -> dict[str, str]:
     """What a page gets to see of each of its attacks on ``base``, which are the requests of that port."""
     given = (base, *_WRITES[name], _SOCKETS[name])
     arguments = ", ".join(msgspec.json.encode(each).decode() for each in given)
-    seen: dict[str, str] = await evaluated(tab, f"({_ATTACK})({arguments})")
+    seen: dict[str, str] = tab.eval(f"({_ATTACK})({arguments})")
     return seen
-
-
-async def evaluated(tab: Any, expression: str) -> Any:
-    asked = {"expression": expression, "awaitPromise": True, "returnByValue": True}
-    await tab.send_json({"id": 1, "method": "Runtime.evaluate", "params": asked})
-    while True:
-        answer = await tab.receive_json()
-        if answer.get("id") == 1:
-            return answer.get("result", {}).get("result", {}).get("value")
 
 
 def s3(running: Embedded) -> Any:
@@ -226,32 +201,32 @@ def held(running: Embedded) -> tuple[Any, ...]:
     )
 
 
-async def test_a_page_of_another_site_gets_nowhere(browser: str, web: Web) -> None:
+def test_a_page_of_another_site_gets_nowhere(browser: str, web: Web) -> None:
     """Fetches, simple, blind or asked about first, forms, images, scripts, sockets: at each port the same."""
     numbers = {name: free_port() for name in _WRITES}
     refused = dict.fromkeys(("simple", "asked", "read", "image", "script", "socket"), "failed")
     refused |= {"blind": "opaque", "form": "done"}
-    async with opened(browser, f"http://{EVIL}:{web.port}/page") as tab:
+    with opened(browser, f"http://{EVIL}:{web.port}/page") as tab:
         with sandbox(numbers) as running:
             before = held(running)
             for name, port in numbers.items():
-                assert await attacked(tab, f"http://127.0.0.1:{port}", name) == refused, name
+                assert attacked(tab, f"http://127.0.0.1:{port}", name) == refused, name
             assert held(running) == before
         # The same page gets through to who lets it in, so that its attacks are some.
         other = Web()
-        seen = await attacked(tab, f"http://127.0.0.1:{other.port}", "control")
+        seen = attacked(tab, f"http://127.0.0.1:{other.port}", "control")
         other.close()
     assert all(seen[way].startswith("200:") for way in ("simple", "asked", "read")), seen
     assert {"POST /reset", "OPTIONS /reset", "GET /health"} <= {*other.asked}
 
 
-async def test_a_name_that_was_rebound_gets_nowhere(browser: str) -> None:
+def test_a_name_that_was_rebound_gets_nowhere(browser: str) -> None:
     """The page's server goes, the sandbox comes in its place: the page may read all, and there is nothing."""
     sites = {name: Web() for name in _WRITES}
     numbers = {name: site.port for name, site in sites.items()}
-    async with AsyncExitStack() as stack:
+    with ExitStack() as stack:
         tabs = {
-            name: await stack.enter_async_context(opened(browser, f"http://{EVIL}:{port}/"))
+            name: stack.enter_context(opened(browser, f"http://{EVIL}:{port}/"))
             for name, port in numbers.items()
         }
         for site in sites.values():
@@ -259,7 +234,7 @@ async def test_a_name_that_was_rebound_gets_nowhere(browser: str) -> None:
         with sandbox(numbers) as running:
             before = held(running)
             for name, port in numbers.items():
-                seen = await attacked(tabs[name], f"http://{EVIL}:{port}", name)
+                seen = attacked(tabs[name], f"http://{EVIL}:{port}", name)
                 assert {seen[way] for way in ("simple", "blind", "asked", "read")} == {"403:"}, (name, seen)
                 assert {seen[way] for way in ("image", "script", "socket")} == {"failed"}, (name, seen)
             assert held(running) == before
