@@ -97,6 +97,16 @@ class Attempt:
             self._mark,
         )
 
+    def pause(self) -> None:
+        """Stop the client with SIGSTOP, wherever it is."""
+        if self._process is not None:
+            self._process.signal(signal.SIGSTOP)
+
+    def resume(self) -> None:
+        """Let a client that was stopped go on."""
+        if self._process is not None:
+            self._process.signal(signal.SIGCONT)
+
     def kill(self) -> None:
         """End the client with SIGKILL, wherever it is."""
         if self._process is None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 from collections import deque
@@ -120,6 +121,12 @@ class ClientProcess:
             reader.join(_DRAIN_SECONDS)
             reader.close()
         stop_watchdog(self._watchdog)
+
+
+def check_command(command: Sequence[str]) -> None:
+    """Raise ``ClientNotStartedError`` where there is no such program; nothing is started."""
+    if shutil.which(command[0]) is None:
+        raise ClientNotStartedError(f"{command[0]} cannot be started: there is no such program")
 
 
 def kill_marked(mark: str) -> None:

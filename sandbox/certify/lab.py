@@ -12,7 +12,7 @@ from typing import Any, Final
 import msgspec
 
 from emulator.assembly.embedded import Embedded, embedded
-from emulator.clock import stopwatch
+from emulator.clock import Clock, stopwatch
 from emulator.kinesis import ShardView, StoredRecord
 from emulator.rng import Chance
 from emulator.settings.settings import Settings
@@ -61,9 +61,15 @@ class Lab:
         settings = Settings(
             data_dir=None, aws_port=0, control_port=0, seed=self.seed, topology=_TOPOLOGY, amqp="off"
         )
-        recorder = Recorder(self._note, lambda: self.life, self.history.began, self.gate)
-        with embedded(settings, interceptors=[recorder]) as emulator, self._following(emulator):
+        with self.recording(settings):
             yield
+
+    @contextmanager
+    def recording(self, settings: Settings, clock: Clock | None = None) -> Iterator[Embedded]:
+        """Run a sandbox with these settings, and write down what a client sees of it."""
+        recorder = Recorder(self._note, lambda: self.life, self.history.began, self.gate)
+        with embedded(settings, clock, interceptors=[recorder]) as emulator, self._following(emulator):
+            yield emulator
 
     @contextmanager
     def _following(self, emulator: Embedded) -> Iterator[None]:

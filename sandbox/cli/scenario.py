@@ -2,28 +2,33 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 import click
+from click.core import ParameterSource
 
 from sandbox.cli.exit_codes import CommandFailedError, Exit
 from sandbox.cli.extras import needs
 from sandbox.cli.printing import json_option, print_json, print_table
+from sandbox.cli.waiting import duration
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from emulator.faults.fault import Kind
-    from sandbox.scenarios.outcome import Run
+    from sandbox.scenarios.outcome import Against, Run
     from sandbox.scenarios.scenario import Scenario
 
 T = TypeVar("T")
 
 _KINDS = ("memory", "kinesis", "rabbitmq")
 _REPORTS = ("junit", "html", "ndjson")
+_COMMAND = "sandbox.scenario.command"
+_JUDGED = ("lost", "twice", "altered", "misjudged", "ended", "processed", "rejected")
 _RUNS = click.Path(file_okay=False, path_type=Path)
 
 
@@ -66,7 +71,21 @@ def _reports(_ctx: click.Context, _parameter: click.Parameter, value: str) -> fr
     return wanted - {"none"}
 
 
-@scenario.command()
+class _WithCommand(click.Command):
+    """A command whose arguments behind ``--client ... --`` are those of another program."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        at = args.index("--") if "--" in args else len(args)
+        if "--client" in args[:at]:
+            ctx.meta[_COMMAND] = tuple(args[at + 1 :])
+            args = args[:at]
+        return super().parse_args(ctx, args)
+
+    def collect_usage_pieces(self, ctx: click.Context) -> list[str]:
+        return [*super().collect_usage_pieces(ctx), "[--client -- COMMAND [ARG]...]"]
+
+
+@scenario.command(cls=_WithCommand)
 @click.argument("wanted", metavar="[NAME|FILE]...", nargs=-1)
 @click.option("--all", "everything", is_flag=True, help="Every scenario that comes with the sandbox.")
 @click.option("--seed", type=int, metavar="N", help="The seed of everything random.  [default: drawn]")
@@ -99,9 +118,27 @@ def _reports(_ctx: click.Context, _parameter: click.Parameter, value: str) -> fr
     metavar="N",
     help="Play N seconds of the scenario a second, and say where to watch it.  [default: as fast as it goes]",
 )
+@click.option(
+    "--client",
+    is_flag=True,
+    help="Play against COMMAND, a consumer as for `sandbox certify`, not our receiver.",
+)
+@click.option(
+    "--processed",
+    metavar="REGEX",
+    help="With --client: find the messageId in COMMAND's own lines: group id, the first group, or the match.",
+)
+@click.option(
+    "--patience",
+    metavar="TIME",
+    callback=duration,
+    help="With --client: how long COMMAND may ask and get nothing new.  [default: 8s]",
+)
 @json_option
 @needs("messages")
+@click.pass_context
 def run(
+    ctx: click.Context,
     *,
     wanted: tuple[str, ...],
     everything: bool,
@@ -110,23 +147,39 @@ def run(
     reports: frozenset[str],
     runs: Path,
     pace: float | None,
+    client: bool,
+    processed: str | None,
+    patience: float | None,
     as_json: bool,
 ) -> int:
     """Play scenarios by name or from files, and judge what became of every message.
 
     Each leaves a folder runs/SCENARIO/TIME/ with its events, a report page, JUnit XML and the command that
     repeats it. The same seed gives the same run.
+
+    With --client, COMMAND receives: unchanged code, which is told by its environment and prints
+    {"processed": "<messageId>"} for each message, before it writes its checkpoint. What cannot be seen of it
+    is said to be not observable. Exit code 0: every line holds; 1: one does not; 4: none fails, and
+    something that should be shown was not.
     """
     from emulator.faults.fault import Kind
     from emulator.rng import new_seed
 
+    against = _against(ctx, processed, patience) if client else None
+    if against is None and (processed is not None or patience is not None):
+        raise click.UsageError("--processed and --patience are for --client -- COMMAND")
     chosen = _chosen(wanted, everything=everything)
+    refused = _refuse(chosen, everything=everything) if against else {}
+    chosen = [(name, each) for name, each in chosen if name not in refused]
     seed = new_seed() if seed is None else seed
-    done = _play_all(chosen, seed, Kind(channel), reports, runs, pace=pace)
+    done = _play_all(chosen, seed, Kind(channel), reports, runs, pace=pace, against=against)
     if as_json:
-        print_json({"seed": seed, "scenarios": [each.summary() for each in done]})
+        not_played = {"not_played": refused} if refused else {}
+        print_json({"seed": seed, "scenarios": [each.summary() for each in done], **not_played})
     else:
         _show(done, seed)
+        for why in refused.values():
+            click.echo(f"not played: {why}")
     verdicts = {each.judgement.verdict for each in done}
     if "fail" in verdicts:
         return Exit.FAIL
@@ -147,24 +200,32 @@ def run(
 def replay(folder: Path, runs: Path, as_json: bool) -> int:
     """Play a run again from its folder, with its seed, and say whether the facts are the same.
 
+    A run against a command is played against it again, and what is judged of it is compared.
+
     Exit code 0 when every fact is the same, whatever the verdict was.
     """
-    from sandbox.scenarios.outcome import Report
-    from sandbox.scenarios.scenario_run import read_run, run_scenario
+    from sandbox.scenarios.scenario_run import read_run
 
     before = _translate_errors(lambda: read_run(folder))
-    again = run_scenario(
-        before.scenario,
-        before.source,
-        seed=before.seed,
-        kind=before.kind,
-        reports=frozenset(Report),
-        runs=runs,
+    [again] = _play_all(
+        [(before.source, before.scenario)],
+        before.seed,
+        before.channel,
+        frozenset(_REPORTS),
+        runs,
+        pace=None,
+        against=before.client,
     )
     facts = again.judgement.facts
+    if before.client is not None:
+        # What a command does when is its own affair; what is judged of it must be the same.
+        facts = {
+            line.claim: facts.get(line.claim, 0) for line in again.judgement.lines if line.claim in _JUDGED
+        }
+    compared = facts.keys() if before.client else facts.keys() | before.facts.keys()
     changed = {
         fact: {"before": before.facts.get(fact, 0), "now": facts.get(fact, 0)}
-        for fact in sorted(facts.keys() | before.facts.keys())
+        for fact in sorted(compared)
         if facts.get(fact, 0) != before.facts.get(fact, 0)
     }
     same = not changed and again.judgement.verdict is before.verdict
@@ -177,6 +238,37 @@ def replay(folder: Path, runs: Path, as_json: bool) -> int:
             print_table(("fact", "before", "now"), rows)
         click.echo(f"{'the same' if same else 'not the same'} as in {folder}")
     return Exit.PASS if same else Exit.FAIL
+
+
+def _against(ctx: click.Context, processed: str | None, patience: float | None) -> Against:
+    import re
+
+    from sandbox.scenarios.outcome import PATIENCE_SECONDS, Against
+
+    command = ctx.meta[_COMMAND]
+    if not command:
+        raise click.UsageError("--client needs a command behind the options: --client -- COMMAND [ARG]...")
+    asked = ctx.get_parameter_source("channel") is not ParameterSource.DEFAULT
+    if asked and ctx.params["channel"] != "kinesis":
+        raise click.UsageError("--client reads a stream through the AWS port: --channel kinesis, or none")
+    if ctx.params["pace"] is not None:
+        raise click.UsageError("--client plays in real time as the command works, so --pace does not apply")
+    if processed is not None:
+        try:
+            re.compile(processed)
+        except re.error as error:
+            raise click.UsageError(f"--processed {processed!r} is no regular expression: {error}") from error
+    return Against(command, processed, PATIENCE_SECONDS if patience is None else patience)
+
+
+def _refuse(chosen: list[tuple[str, Scenario]], *, everything: bool) -> dict[str, str]:
+    """Why scenarios cannot be played against a command; one that was asked for by name is a usage error."""
+    from sandbox.scenarios.command_play import refusal
+
+    refused = {name: why for name, each in chosen if (why := refusal(each))}
+    if refused and not everything:
+        raise CommandFailedError("; ".join(refused.values()), Exit.USAGE)
+    return refused
 
 
 def _chosen(wanted: tuple[str, ...], *, everything: bool) -> list[tuple[str, Scenario]]:
@@ -195,9 +287,11 @@ def _play_all(
     runs: Path,
     *,
     pace: float | None,
+    against: Against | None,
 ) -> list[Run]:
     from rich.console import Console
 
+    from sandbox.certify.client_process import ClientNotStartedError
     from sandbox.scenarios.outcome import Report
     from sandbox.scenarios.play import AT_ONCE, ViewerOptions
     from sandbox.scenarios.scenario_run import run_scenario
@@ -205,11 +299,29 @@ def _play_all(
     wanted = frozenset(Report(name) for name in reports)
     done: list[Run] = []
     talk = Console(stderr=True)
-    with talk.status(f"seed {seed}") as status:
-        for name, each in chosen:
-            status.update(f"{name} (seed {seed})")
-            show = ViewerOptions(pace, partial(_tell_what_to_watch, talk, each, kind)) if pace else AT_ONCE
-            done.append(run_scenario(each, name, seed=seed, kind=kind, reports=wanted, runs=runs, show=show))
+    # A job that is cancelled ends as by Ctrl-C: nothing that a command started stays behind.
+    usual = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        with talk.status(f"seed {seed}") as status:
+            for name, each in chosen:
+                status.update(f"{name} (seed {seed})")
+                tell = partial(_tell_what_to_watch, talk, each, kind)
+                done.append(
+                    run_scenario(
+                        each,
+                        name,
+                        seed=seed,
+                        kind=kind,
+                        reports=wanted,
+                        runs=runs,
+                        show=ViewerOptions(pace, tell) if pace else AT_ONCE,
+                        against=against,
+                    )
+                )
+    except ClientNotStartedError as error:
+        raise CommandFailedError(str(error), Exit.ENVIRONMENT) from error
+    finally:
+        signal.signal(signal.SIGTERM, usual)
     return done
 
 
@@ -243,11 +355,16 @@ def _show(done: list[Run], seed: int) -> None:
         console.print(f"{mark} {each.scenario.name:<28} {each.folder}/")
         if each.judgement.note:
             console.print(f"    {each.judgement.note}", markup=False)
+        unseen = each.judgement.not_observable
         for line in each.judgement.lines:
-            if not line.holds:
+            if not line.holds and line.claim not in unseen:
                 console.print(
                     f"    {line.claim} is {line.observed}; it must be {line.expected}", markup=False
                 )
+        for fact, why in unseen.items():
+            console.print(f"    {fact} is not observable: {why}", markup=False)
+        for remark in each.judgement.remarks:
+            console.print(f"    {remark}", markup=False)
     console.print(f"\nseed {seed}; sandbox replay FOLDER plays one of them again")
 
 

@@ -32,7 +32,7 @@ from sandbox.cli.extras import require
     "folder",
     type=click.Path(path_type=Path),
     metavar="DIR",
-    help="Look through a recorded run, such as runs/SCENARIO/latest, instead of a sandbox.",
+    help="Look through a recorded run, such as runs/SCENARIO/latest, or a certificate.",
 )
 @control_option
 def tui(serve: bool, port: int, host: str, folder: Path | None, control: str | None) -> int:

@@ -97,6 +97,11 @@ def _start(
 
 def _memory(settings: Settings, clock: Clock, stack: ExitStack, *, watched: bool) -> ScenarioBackend:
     components, control = _start(settings, clock, stack, watched=watched)
+    return ScenarioBackend(components, memory_channels(components, clock), 0.0, control)
+
+
+def memory_channels(components: Components, clock: Clock) -> OpenChannel:
+    """The function that opens channels directly over the streams of an emulator in this process."""
 
     def channel(name: str, checkpoints: Checkpoints | None) -> Channel:
         return MemoryChannel(
@@ -108,7 +113,7 @@ def _memory(settings: Settings, clock: Clock, stack: ExitStack, *, watched: bool
             scope=components.home,
         )
 
-    return ScenarioBackend(components, channel, 0.0, control)
+    return channel
 
 
 def _kinesis(settings: Settings, clock: Clock, stack: ExitStack, *, watched: bool) -> ScenarioBackend:  # noqa: ARG001 -- it always can be

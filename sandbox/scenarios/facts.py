@@ -37,6 +37,7 @@ MEANINGS: Final = {
     "claims": "times that a worker claimed messages",
     "expired": "claims that expired with messages in them",
     "crashes": "times that the receiving process ended before its work was done",
+    "ended": "times that a command of --client ended by itself; it must be 0",
     "backlog": "the most messages that waited for the receiver at once",
     "lag": "the longest time from the broker's yes to the end of processing, in seconds",
     "took": "the time from the first message to the last thing that was done, in seconds",
@@ -93,7 +94,7 @@ def _outcomes(played: Played, by_kind: dict[str, list[Event]], delivered: list[E
         "twice": sum(count > 1 for count in times.values()),
         "lost": len(wanted.keys() - times.keys()) + (expected - rejected).total(),
         "altered": sum(
-            event.fields["body"] != wanted.get(event.fields["message_id"], event.fields["body"])
+            event.fields["body"] not in {None, wanted.get(event.fields["message_id"], event.fields["body"])}
             for event in processed
         ),
         "misjudged": len(times.keys() - wanted.keys()) + (rejected - expected).total(),
@@ -124,7 +125,9 @@ def find_culprits(played: Played) -> Culprits:
         "lost": frozenset(wanted.keys() - times.keys())
         | {name for name, code in bad.items() if missing[code] and rejected.get(name) != code},
         "twice": frozenset(name for name, count in times.items() if count > 1),
-        "altered": frozenset(name for name in bodies.keys() & wanted.keys() if bodies[name] != wanted[name]),
+        "altered": frozenset(
+            name for name in bodies.keys() & wanted.keys() if bodies[name] not in {None, wanted[name]}
+        ),
         "misjudged": frozenset(times.keys() - wanted.keys())
         | {name for name, code in rejected.items() if name in wanted or bad.get(name, code) != code},
     }
@@ -138,6 +141,7 @@ def _expected_codes(
     came: dict[str, float] = {}
     for event in delivered:
         came.setdefault(event.fields["message_id"], event.time)
+    came |= played.judged_at
     found: dict[int, str | None] = {}
     for each in played.offered:
         name = identity(each.data)

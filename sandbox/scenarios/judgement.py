@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 
 from sandbox.judging.verdict import Verdict, VerdictLine, verdict_of
 from sandbox.scenarios.condition import Condition
@@ -13,11 +13,17 @@ from sandbox.scenarios.scenario import Scenario
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """The lines of a verdict; without lines, ``note`` says why the scenario could not be played."""
+    """The lines of a verdict; without lines, ``note`` says why the scenario could not be played.
+
+    Of a run against a command, ``not_observable`` has the facts that nobody can see of it, with the reason,
+    and ``remarks`` has sentences on what it did wrong.
+    """
 
     facts: Facts
     lines: tuple[VerdictLine, ...]
     note: str = ""
+    not_observable: Mapping[str, str] = field(default_factory=dict)
+    remarks: tuple[str, ...] = ()
 
     @property
     def verdict(self) -> Verdict:

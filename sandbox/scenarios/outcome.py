@@ -6,7 +6,7 @@ import shlex
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
@@ -16,6 +16,9 @@ from sandbox.scenarios.facts import Culprits
 from sandbox.scenarios.judgement import Judgement
 from sandbox.scenarios.scenario import Scenario
 
+PATIENCE_SECONDS: Final = 8.0
+"""How long a command may ask and get nothing new before what is missing is given up."""
+
 
 class Report(StrEnum):
     """A report that a run can write besides its summary."""
@@ -23,6 +26,25 @@ class Report(StrEnum):
     JUNIT = "junit"
     HTML = "html"
     NDJSON = "ndjson"
+
+
+class Against(msgspec.Struct, frozen=True):
+    """The command that a scenario is played against instead of our receiver.
+
+    ``processed`` is the regular expression that finds a messageId in a line of its output; None for lines of
+    JSON. ``patience`` is in seconds, see ``sandbox.certify.silence``.
+    """
+
+    command: tuple[str, ...]
+    processed: str | None = None
+    patience: float = PATIENCE_SECONDS
+
+    @property
+    def words(self) -> list[str]:
+        """The options of the command line that repeats a run against it."""
+        words = [] if self.processed is None else ["--processed", self.processed]
+        words += [] if self.patience == PATIENCE_SECONDS else ["--patience", f"{self.patience:g}s"]
+        return [*words, "--client", "--", *self.command]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,18 +62,35 @@ class Run:
     events: tuple[Event, ...]
     folder: Path
     culprits: Culprits = field(default_factory=dict)
+    against: Against | None = None
 
     @property
     def command(self) -> str:
         """The shell command that repeats the run."""
         words = ["sandbox", "scenario", "run", self.source, "--seed", str(self.seed)]
-        if self.kind is not Kind.MEMORY:
+        if self.against is not None:
+            words += self.against.words
+        elif self.kind is not Kind.MEMORY:
             words += ["--channel", self.kind.value]
         return shlex.join(words)
 
     def summary(self) -> dict[str, Any]:
-        """The summary for programs; apart from the folder, it is the same for the same seed."""
-        return {
+        """The summary for programs; apart from the folder, it is the same for the same seed.
+
+        A run against a command has ``client``, and what cannot be seen of it; its facts depend on the
+        command.
+        """
+        judgement = self.judgement
+        against = (
+            {}
+            if self.against is None
+            else {
+                "client": msgspec.to_builtins(self.against),
+                "not_observable": dict(judgement.not_observable),
+                "remarks": list(judgement.remarks),
+            }
+        )
+        return against | {
             "name": self.scenario.name,
             "title": self.scenario.title,
             "verdict": self.judgement.verdict.value,

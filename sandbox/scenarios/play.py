@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import groupby, islice
 from pathlib import Path
 from typing import Final
 
 from emulator.back_off import back_off
 from emulator.channels import Channel, ChannelUnavailableError
+from emulator.clock import Clock
 from emulator.faults.fault import FaultRefusedError, Kind
 from emulator.kinesis import ShardView
 from emulator.queues.engine import QueueEngine
@@ -58,11 +59,16 @@ class UnplayableError(RuntimeError):
 
 @dataclass(frozen=True, slots=True)
 class Played:
-    """The raw result of a run: the offered messages, the events, and the shards at the end."""
+    """The raw result of a run: the offered messages, the events, and the shards at the end.
+
+    ``judged_at`` has the time by a message's id at which a client with a clock of its own had to judge it, in
+    seconds since the epoch; the time of an event is that of the delivery elsewhere.
+    """
 
     offered: tuple[Offered, ...]
     events: tuple[Event, ...]
     shards: tuple[ShardView, ...]
+    judged_at: Mapping[str, float] = field(default_factory=dict)
 
 
 def play(
@@ -81,19 +87,23 @@ def play(
         with open_backend(scenario, seed, kind, clock, watched=show.pace is not None) as backend:
             if show.pace is not None and backend.control:
                 show.watch(backend.control)
-            with _environment(scenario, folder, seed, backend, clock) as environment:
+            with open_environment(scenario, folder, seed, backend, clock) as environment:
                 for fault in scenario.faults:
                     backend.components.fault_engine.add(fault)
                 clock.on_move = backend.components.fault_engine.run_due
                 backend.components.fault_engine.run_due()
-                _Play(scenario, environment, backend, client or _ours(scenario)).run(messages)
+                Turns(scenario, environment, backend, client or _ours(scenario)).run(messages)
                 environment.emit_kept()
-            views = backend.components.streams.streams(backend.components.home)
-            shards = next(view.shards for view in views if view.name == INPUT)
             events = backend.components.events
-            return Played(messages, tuple(events.since(0, events.last)), tuple(shards))
+            return Played(messages, tuple(events.since(0, events.last)), tuple(input_shards(backend)))
     except (FaultRefusedError, NotHereError) as error:
         raise UnplayableError(str(error)) from error
+
+
+def input_shards(backend: ScenarioBackend) -> list[ShardView]:
+    """The shards of the scenario's channel, open and closed."""
+    views = backend.components.streams.streams(backend.components.home)
+    return next(view.shards for view in views if view.name == INPUT)
 
 
 def _ours(scenario: Scenario) -> Client:
@@ -101,9 +111,10 @@ def _ours(scenario: Scenario) -> Client:
 
 
 @contextmanager
-def _environment(
-    scenario: Scenario, folder: Path, seed: int, backend: ScenarioBackend, clock: DrivenClock
+def open_environment(
+    scenario: Scenario, folder: Path, seed: int, backend: ScenarioBackend, clock: Clock
 ) -> Iterator[ClientEnvironment]:
+    """Make the environment of a run's client, whose processes the faults can then strike."""
     environment = ClientEnvironment(
         folder,
         clock,
@@ -132,16 +143,22 @@ def _workers(claims: Claims | None) -> tuple[KillableProcess, ...]:
     return tuple(KillableProcess(f"worker-{number + 1}") for number in range(claims.workers if claims else 0))
 
 
-class _Play:
+class Turns:
     """Runs the sending and the receiving process in turns.
 
-    Every round sends what is due, receives once, and reads the error and invalid queues. The clock moves only
-    after a round without work.
+    Every round sends what is due, receives once, and reads the error and invalid queues. The clock is moved
+    only after a round without work. ``start`` is the time of the first message, in seconds since the epoch.
     """
 
     def __init__(
-        self, scenario: Scenario, environment: ClientEnvironment, backend: ScenarioBackend, client: Client
+        self,
+        scenario: Scenario,
+        environment: ClientEnvironment,
+        backend: ScenarioBackend,
+        client: Client,
+        start: float = START,
     ) -> None:
+        self._start = start
         self._consumer = scenario.consumer
         self._environment = environment
         self._client = client
@@ -153,6 +170,7 @@ class _Play:
         self._unsent = False
 
     def run(self, messages: tuple[Offered, ...]) -> None:
+        """Send these messages and receive until nothing happens any more."""
         due = deque((when, [each.data for each in some]) for when, some in groupby(messages, _due))
         with ExitStack() as stack:
             sender = self._client.sender(self._environment)
@@ -168,7 +186,7 @@ class _Play:
             raise AssertionError("a scenario does not come to rest")
 
     def _send(self, sender: Sender, due: deque[tuple[float, list[bytes]]]) -> int:
-        if due and START + due[0][0] <= self._environment.clock.time():
+        if due and self._start + due[0][0] <= self._environment.clock.time():
             batch = due.popleft()[1]
             for data in batch:
                 self._emit("message.offered", message_id=identity(data), size=len(data))
@@ -231,7 +249,7 @@ class _Play:
         if self._environment.receiver.paused:
             clock.wait(_PAUSED_SECONDS)
         elif due:
-            clock.wait(max(START + due[0][0] - clock.time(), 0.0))
+            clock.wait(max(self._start + due[0][0] - clock.time(), 0.0))
         elif quiet <= len(QUIET_SECONDS):
             clock.wait(QUIET_SECONDS[quiet - 1])
         else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections import Counter
 from html import escape
 from importlib.resources import files
@@ -61,10 +62,15 @@ def page(run: Run) -> str:
 def _head(run: Run) -> str:
     verdict = run.judgement.verdict
     said = run.judgement.note or _SAID[verdict]
+    client = (
+        f"<dt>client</dt><dd><code>{escape(shlex.join(run.against.command))}</code></dd>"
+        if run.against
+        else ""
+    )
     return (
         f"<header><p class=name>{escape(run.scenario.name)}</p><h1>{escape(run.scenario.title)}</h1>"
         f'<p><strong class="verdict {verdict}">{verdict}</strong> {escape(said)}</p>'
-        f"<dl class=run><dt>seed</dt><dd>{run.seed}</dd><dt>channel</dt><dd>{run.kind}</dd>"
+        f"<dl class=run><dt>seed</dt><dd>{run.seed}</dd><dt>channel</dt><dd>{run.kind}</dd>{client}"
         f"<dt>began</dt><dd>{timestamp(START)} on the scenario's clock</dd>"
         f"<dt>repeat with</dt><dd><code>{escape(run.command)}</code></dd></dl></header>"
     )
@@ -126,9 +132,19 @@ _LEGEND: Final = {
 def _claims(run: Run) -> str:
     if not run.judgement.lines:
         return ""
-    rows = "".join(_claim(line) for line in run.judgement.lines)
+    judgement = run.judgement
+    claims = {line.claim for line in judgement.lines}
+    rows = "".join(_claim(line) for line in judgement.lines)
+    rows += "".join(
+        f"<tr><td><code>{escape(fact)}</code><td class=n colspan=2>not observable"
+        f'<td><span class="mark not-shown">not judged</span><td>{escape(why)}'
+        for fact, why in judgement.not_observable.items()
+        if fact not in claims
+    )
+    remarks = "".join(f"<li>{escape(each)}" for each in judgement.remarks)
+    said = f"<ul>{remarks}</ul>" if remarks else ""
     return (
-        f"<section><h2>Verdict</h2>{_WIDE.format('the verdict')}<table><thead><tr><th>fact"
+        f"<section><h2>Verdict</h2>{said}{_WIDE.format('the verdict')}<table><thead><tr><th>fact"
         f"<th class=n>observed<th class=n>must be<th>verdict<th>meaning</thead><tbody>{rows}</tbody></table>"
         "</div></section>"
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
@@ -11,13 +10,18 @@ import msgspec
 
 from emulator.faults.fault import Kind
 from rdss_sandbox.shapes.events import Event
+from sandbox.certify.attempt import Client as Command
+from sandbox.certify.client_process import check_command
+from sandbox.certify.told_lines import json_lines, matching_lines
 from sandbox.judging.run_index import write_index
 from sandbox.judging.runs import RUNS, new_folder, point_latest
 from sandbox.judging.verdict import Verdict
+from sandbox.scenarios.command_judgement import judge_command
+from sandbox.scenarios.command_play import play_command
 from sandbox.scenarios.facts import Culprits, compute_facts, find_culprits
 from sandbox.scenarios.judgement import judge_facts, unplayable
 from sandbox.scenarios.junit import junit
-from sandbox.scenarios.outcome import Report, Run
+from sandbox.scenarios.outcome import Against, Report, Run
 from sandbox.scenarios.play import AT_ONCE, UnplayableError, ViewerOptions, play
 from sandbox.scenarios.run_report import page
 from sandbox.scenarios.scenario import Scenario, ScenarioError
@@ -36,53 +40,47 @@ def run_scenario(
     runs: Path = RUNS,
     client: Client | None = None,
     show: ViewerOptions = AT_ONCE,
+    against: Against | None = None,
 ) -> Run:
     """Play and judge a scenario; write summary and reports into a new folder, and the index of runs.
 
-    Raises OSError. ``client`` is the client under test; the sandbox's own gateway and receiver without one.
+    ``client`` is the client under test; the sandbox's own gateway and receiver without one. ``against`` is a
+    command that receives instead, over Kinesis. Raises OSError, and ``ClientNotStartedError`` for a command
+    that cannot be started.
     """
+    if against is not None:
+        # A command that cannot be started leaves no run.
+        check_command(against.command)
+        kind = Kind.KINESIS
     folder = new_folder(scenario.name, runs)
     events: tuple[Event, ...] = ()
     culprits: Culprits = {}
     with TemporaryDirectory(prefix="sandbox-scenario-") as clients:
         try:
-            played = play(scenario, Path(clients), seed=seed, kind=kind, client=client, show=show)
+            if against is not None:
+                done = play_command(scenario, _client(against), Path(clients), seed=seed)
+                played, judgement = done.played, judge_command(scenario, done)
+            else:
+                played = play(scenario, Path(clients), seed=seed, kind=kind, client=client, show=show)
+                judgement = judge_facts(scenario, compute_facts(played))
         except UnplayableError as error:
             judgement = unplayable(str(error))
         else:
             events = played.events
-            judgement = judge_facts(scenario, compute_facts(played))
             culprits = find_culprits(played)
-    run = Run(scenario, source, seed, kind, judgement, events, folder, culprits)
+    run = Run(scenario, source, seed, kind, judgement, events, folder, culprits, against)
     _write_reports(run, reports)
     write_index(runs)
     return run
 
 
-@dataclass(frozen=True, slots=True)
-class Recorded:
+def _client(against: Against) -> Command:
+    reads = json_lines("processed") if against.processed is None else matching_lines(against.processed)
+    return Command(against.command, reads, against.patience)
+
+
+class Recorded(msgspec.Struct, frozen=True):
     """The inputs and results of an earlier run, read from its folder."""
-
-    scenario: Scenario
-    source: str
-    seed: int
-    kind: Kind
-    verdict: Verdict
-    facts: dict[str, float]
-
-
-def read_run(folder: Path) -> Recorded:
-    """Read the summary in a run's folder. Raises ``ScenarioError`` when it has none."""
-    path = folder / SUMMARY if folder.is_dir() else folder
-    try:
-        found = msgspec.json.decode(path.read_bytes(), type=_Summary)
-    except (OSError, msgspec.MsgspecError) as error:
-        raise ScenarioError(f"{folder} is not the folder of a run: {error}") from error
-    return Recorded(found.scenario, found.source, found.seed, found.channel, found.verdict, found.facts)
-
-
-class _Summary(msgspec.Struct, frozen=True):
-    """The fields of ``summary.json`` that a replay needs."""
 
     scenario: Scenario
     source: str
@@ -90,6 +88,16 @@ class _Summary(msgspec.Struct, frozen=True):
     channel: Kind
     verdict: Verdict
     facts: dict[str, float]
+    client: Against | None = None
+
+
+def read_run(folder: Path) -> Recorded:
+    """Read the summary in a run's folder. Raises ``ScenarioError`` when it has none."""
+    path = folder / SUMMARY if folder.is_dir() else folder
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=Recorded)
+    except (OSError, msgspec.MsgspecError) as error:
+        raise ScenarioError(f"{folder} is not the folder of a run: {error}") from error
 
 
 def _write_reports(run: Run, reports: frozenset[Report]) -> None:

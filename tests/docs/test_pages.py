@@ -45,7 +45,7 @@ NOT_RUN = {
 }
 SLOW = {
     "README.md": ["a client under every fault of silver"],
-    "certify.md": ["a client under every fault"] * 5,
+    "certify.md": ["a client under every fault"] * 6,
     "how-to/expired-message.md": ["sandboxes of its own, one command after another"] * 5,
     "how-to/rabbitmq.md": ["sandboxes of its own, one command after another"] * 4,
     "how-to/skipped-after-a-reshard.md": ["sandboxes of its own, one command after another"] * 4,
@@ -55,7 +55,7 @@ SLOW = {
     "metrics.md": ["a sandbox"],
     "pipeline.md": ["Spark"],
     "python-api.md": ["a sandbox"] * 3,
-    "scenarios.md": ["every scenario"],
+    "scenarios.md": ["every scenario", "a client in real time"],
     "tables.md": ["Spark"],
     "trainers.md": [
         "a client under a lesson's faults",

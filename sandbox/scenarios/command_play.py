@@ -1,0 +1,153 @@
+"""Playing a scenario against a command: our gateway sends, and a client of the user receives.
+
+    gateway ──▶ stream ──▶ AWS port ──▶ [recorder] ──▶ COMMAND ──▶ lines on its standard output
+                                           └────────▶ events ◀────────┘
+
+The command works in real time. Between its turns the sandbox's clock jumps to what is due next, as soon as
+the command has done all that it was given, or is silent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from emulator.faults.fault import FaultRefusedError, Kind
+from emulator.settings.settings import Settings
+from rdss_sandbox.durations import seconds
+from rdss_sandbox.shapes.events import Event
+from rdss_sandbox.shapes.topology import Topology
+from sandbox.certify.attempt import Attempt
+from sandbox.certify.attempt import Client as Command
+from sandbox.certify.clause import Group
+from sandbox.certify.history import History, Level
+from sandbox.certify.lab import ERROR, INVALID, OUTPUT
+from sandbox.certify.stages import Stage
+from sandbox.scenarios.backend import ScenarioBackend, memory_channels
+from sandbox.scenarios.command_lab import CommandLab
+from sandbox.scenarios.command_receiver import CommandProcess, CommandReceiver
+from sandbox.scenarios.jumping_clock import JumpingClock
+from sandbox.scenarios.play import START, Played, Turns, UnplayableError, input_shards, open_environment
+from sandbox.scenarios.scenario import INPUT, Scenario, Workload
+from sandbox.scenarios.scenario_client import Client, OurSender
+from sandbox.scenarios.workload import Offered, make_messages
+
+_EXPIRES_SECONDS: Final = 5.0
+"""How long a message that expires is valid for a command, in real seconds, whatever the scenario says."""
+
+
+@dataclass(frozen=True, slots=True)
+class CommandRun:
+    """What came of a run against a command: the run, as of any client, and the history of the command."""
+
+    played: Played
+    history: History
+
+
+def refusal(scenario: Scenario) -> str:
+    """Say why a scenario cannot be played against a command; empty when it can."""
+    if scenario.consumer.claims is not None:
+        return (
+            f"{scenario.name} cannot be played against a command: its messages are claimed by "
+            f"{scenario.consumer.claims.workers} workers from a queue, and a command reads the stream"
+        )
+    unknown = sorted(
+        target
+        for fault in scenario.faults
+        if (target := str(fault.attributes.get("target", "")))
+        and target not in {"receiver", "receiver-before-work", "receiver-after-work"}
+    )
+    if unknown:
+        return (
+            f"{scenario.name} cannot be played against a command: a fault strikes the process "
+            f"{unknown[0]}, which is not there"
+        )
+    return ""
+
+
+def play_command(scenario: Scenario, command: Command, folder: Path, *, seed: int) -> CommandRun:
+    """Play a scenario against a command until nothing happens any more.
+
+    Raises ``UnplayableError``, and ``ClientNotStartedError`` for a command that cannot be started.
+    """
+    if why := refusal(scenario):
+        raise UnplayableError(why)
+    clock, lab = JumpingClock(), CommandLab(seed)
+    state = folder / "state"
+    state.mkdir()
+    try:
+        with (
+            _open_backend(scenario, lab, clock) as backend,
+            open_environment(scenario, folder, seed, backend, clock) as environment,
+            Attempt(command, lab, state) as attempt,
+        ):
+            engine = backend.components.fault_engine
+            environment.receiver = CommandProcess(attempt=attempt)
+            engine.add_target(environment.receiver.name, environment.receiver)
+            receiver = CommandReceiver(
+                lab, attempt, environment, command.patience, slow=seconds(scenario.consumer.takes) > 0
+            )
+            attempt.enter(Stage(scenario.name, Level.BRONZE, Group.DELIVERY, "", 0))
+            attempt.start()
+            try:
+                reads = receiver.wait_until_reading()
+                start = clock.time()
+                messages = _make_messages(scenario.workload, seed, clock, start)
+                for fault in scenario.faults:
+                    engine.add(fault)
+                if reads:
+                    receiver.expect(len(messages))
+                    clock.on_move = engine.run_due
+                    engine.run_due()
+                    client = Client(OurSender, lambda _environment: receiver)
+                    Turns(scenario, environment, backend, client, start).run(messages)
+            finally:
+                receiver.close()
+            lab.settle_history()
+            events = backend.components.events
+            told = tuple(_on_the_scenarios_clock(each, start) for each in events.since(0, events.last))
+            played = Played(messages, told, tuple(input_shards(backend)), lab.judged_at)
+            return CommandRun(played, lab.history)
+    except FaultRefusedError as error:
+        raise UnplayableError(str(error)) from error
+
+
+@contextmanager
+def _open_backend(scenario: Scenario, lab: CommandLab, clock: JumpingClock) -> Iterator[ScenarioBackend]:
+    """Start an emulator for the command on free ports; our own side has the streams in this process."""
+    streams = scenario.streams
+    topology = Topology({INPUT: streams.input, OUTPUT: 1, ERROR: streams.error, INVALID: streams.invalid})
+    settings = Settings(
+        data_dir=None,
+        aws_port=0,
+        control_port=0,
+        seed=lab.seed,
+        topology=topology,
+        region="us-east-1",
+        amqp="off",
+    )
+    with lab.recording(settings, clock) as emulator:
+        components = emulator.components
+        components.fault_engine.note_channel(INPUT, Kind.KINESIS)
+        yield ScenarioBackend(components, memory_channels(components, clock), 0.0, emulator.control)
+
+
+def _make_messages(workload: Workload, seed: int, clock: JumpingClock, start: float) -> tuple[Offered, ...]:
+    """Make the messages. What expires does so on the machine's clock, which is the command's."""
+    if workload.expiring:
+        clock.hold_before(start + seconds(workload.expires), start + _EXPIRES_SECONDS)
+        workload = msgspec.structs.replace(workload, expires=_EXPIRES_SECONDS)
+    return tuple(make_messages(workload, seed, start))
+
+
+def _on_the_scenarios_clock(event: Event, start: float) -> Event:
+    """The event at the time that the scenario's clock shows; what was before the first message is at 0."""
+    fields = event.fields
+    if event.kind == "message.processed":
+        fields = fields | {"at": round(max(fields["at"] - start, 0.0) + START, 6)}
+    return msgspec.structs.replace(event, time=round(max(event.time - start, 0.0) + START, 6), fields=fields)
