@@ -11,10 +11,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rdss_sandbox.shapes.events import Event
+from sandbox.certify.certificate import Certificate, count_verdicts, judge_clauses
+from sandbox.certify.clause import Role
+from sandbox.certify.clauses import clauses
+from sandbox.certify.exchange import Delivery, IteratorRequest, Put, PutEntry, Read, Settlement, Verdict
+from sandbox.certify.history import History, Injected, Level, Life, Reshard, Shard, Told
+from sandbox.certify.results_folder import write_results
 from sandbox.cli.tui import tui
 from sandbox.scenarios.scenario import find_scenario
 from sandbox.scenarios.scenario_run import run_scenario
 from tests.tui.canned_scenarios import events
+from tests.tui.conftest import WIDE, see, text_of, until
+from tui.keys.preferences import Preferences
+from tui.recording_app import RecordingApp
 from tui.state.playback import MessageState, Playback, PlaybackState
 from tui.state.recording import RecordingError, read_recording
 from tui.text.narration import sentence
@@ -38,6 +47,86 @@ def test_a_run_of_ours_is_read_whole(tmp_path: Path) -> None:
     assert {line.claim for line in read.lines} >= {"lost", "twice"}
     # Every one of our own events has a sentence of its own, or at least its name.
     assert all(sentence(event) for event in read.events)
+
+
+def write_certificate(folder: Path) -> Path:
+    """A certificate of a consumer that died once, was throttled, and never read the child of a split."""
+    history = History("input", 0.0)
+    history.lives += [
+        Life(0, 0.0, 1.0, "SIGKILL", -9),
+        Life(1, 1.0, 3.0, "itself", 3),
+        Life(2, 3.0, 9.0, "SIGTERM", 0),
+    ]
+    history.exchanges += [
+        IteratorRequest(0.2, 0, "input", "shardId-000000000000", "LATEST"),
+        Read(0.4, 0, "input", "shardId-000000000000", records=(Delivery("1", "m-1"),)),
+        Read(0.5, 0, "input", "shardId-000000000000"),
+        Read(2.0, 1, "input", "shardId-000000000000", error="ProvisionedThroughputExceededException"),
+        Put(4.0, 4.1, 2, "error", (PutEntry("m-2", "d", 10, "k"),)),
+        Settlement(4.2, 2, "input", Verdict.ACK, (Delivery("1", "m-1"),)),
+    ]
+    history.told.append(Told("m-1", 0.6, 0))
+    history.injected.append(Injected(2.0, "throttle", None, Level.SILVER))
+    parent, children = "shardId-000000000000", ("shardId-000000000002", "shardId-000000000003")
+    history.reshards.append(Reshard(2.5, "split", (parent,), children, 0, Level.SILVER))
+    history.shards.append(Shard(children[0], (parent,), (("9", "m-9"),)))
+    results, reached = judge_clauses(
+        clauses(Role.CONSUMER), history, "sandbox certify again", {"joins-sequences": "deselected"}
+    )
+    counts, subject = count_verdicts(results), {"command": ["python", "naive.py"], "files": {}}
+    kit = {"version": 1, "sandbox": "0", "clauses": len(results)}
+    certificate = Certificate(kit, subject, "consumer", "kinesis", 7, reached, results, counts, 9.0)
+    write_results(certificate, history, folder)
+    return folder
+
+
+def test_a_certificate_opens_like_a_run(tmp_path: Path) -> None:
+    """Its clauses are the lines of the verdict, and what the client did are events with sentences."""
+    read = read_recording(write_certificate(tmp_path))
+    assert (read.title, read.seed, read.verdict) == ("certificate of a consumer: no level", 7, "fail")
+    assert read.command == "sandbox certify again"
+    assert "python naive.py" in read.teach.happens
+    lines = {line.claim: line for line in read.lines}
+    assert "joins-sequences" not in lines
+    assert lines["every-shard-read"].holds is False
+    assert "shardId-000000000002, made by a split" in lines["every-shard-read"].observed
+    assert lines["refuses-expired"].holds is None
+    assert [event.time for event in read.events] == sorted(event.time for event in read.events)
+    said = [sentence(event) for event in read.events]
+    assert said == [
+        "the receiving process starts",
+        "iterator: wanted, LATEST of shardId-000000000000",
+        "the receiver is given m-1 from input, shard 0000",
+        "the receiver reads and finds nothing",
+        "the application has processed m-1",
+        "the receiving process is killed (SIGKILL)",
+        "the receiving process starts",
+        "read: refused, shardId-000000000000: ProvisionedThroughputExceededException",
+        "the fault throttle struck: throttle",
+        "input was resharded: 0000 closed, 0002, 0003 opened",
+        "the receiving process ends: by itself, with exit code 3",
+        "the receiving process starts",
+        "the broker has m-2 on error",
+        "client: settlement",
+        "receiver: ended, SIGTERM",
+    ]
+
+
+async def test_a_certificate_is_played_on_the_screen_of_runs(tmp_path: Path) -> None:
+    """The level stands in the title, and the clauses are told after the last event."""
+    app = RecordingApp(read_recording(write_certificate(tmp_path)), Preferences())
+    async with app.run_test(size=WIDE) as pilot:
+        await until(pilot, lambda: "certificate of a consumer: no level" in text_of(pilot))
+        await pilot.press("G")
+        await see(pilot, "fail  ·  certificate of a consumer", "✗ every-shard-read is")
+
+
+@pytest.mark.parametrize("file", ["certificate.json", "events.ndjson"])
+def test_a_damaged_certificate_is_named(tmp_path: Path, file: str) -> None:
+    """Which file cannot be read is said."""
+    (write_certificate(tmp_path) / file).write_text('{"type": "read"}')
+    with pytest.raises(RecordingError, match=rf"{file} cannot be read"):
+        read_recording(tmp_path)
 
 
 def test_a_sentence_says_why(tmp_path: Path) -> None:

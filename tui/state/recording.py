@@ -10,6 +10,7 @@ import msgspec
 from rdss_sandbox.client import AsyncClient
 from rdss_sandbox.shapes.events import Event
 from rdss_sandbox.shapes.scenarios import Line, Teaching
+from tui.state.certificate_recording import FILE, read_certificate, read_history
 
 _PAGE = 5000
 
@@ -48,9 +49,14 @@ class _Summary(msgspec.Struct):
 
 
 def read_recording(folder: Path) -> Recording:
-    """Read the run in ``folder``: events.ndjson, and summary.json if present. Raises RecordingError."""
+    """Read the run in ``folder``: events.ndjson, and summary.json if present. Raises RecordingError.
+
+    The folder of a certificate is read as a run, too.
+    """
     if not folder.is_dir():
         raise RecordingError(f"{folder} is not a folder; runs are in runs/SCENARIO/TIME/")
+    if (folder / FILE).is_file():
+        return _read_certificate(folder)
     summary = _summary(folder / "summary.json")
     title = summary.title or summary.name or folder.name
     return Recording(
@@ -62,6 +68,19 @@ def read_recording(folder: Path) -> Recording:
         summary.lines,
         _events(folder / "events.ndjson"),
     )
+
+
+def _read_certificate(folder: Path) -> Recording:
+    path = folder / FILE
+    try:
+        found = read_certificate(path.read_bytes())
+        path = folder / "events.ndjson"
+        events = read_history(path)
+    except (OSError, msgspec.MsgspecError) as error:
+        raise RecordingError(f"{path} cannot be read: {error}") from error
+    if not events:
+        raise RecordingError(f"{path} is empty: nothing happened in that run")
+    return Recording(found.title, found.seed, found.verdict, found.command, found.teach, found.lines, events)
 
 
 async def fetch_recording(client: AsyncClient, run: int) -> Recording:
