@@ -67,7 +67,7 @@ class CommandReceiver:
         self._behind = False
         self._all_sent = False
         self._over = False
-        self._exchanges = self._told = self._ends = 0
+        self._exchanges = self._reads = self._told = self._ends = 0
         self._delivered: Counter[tuple[str, str]] = Counter()
         self._processed: set[str] = set()
 
@@ -114,22 +114,18 @@ class CommandReceiver:
     def _wait(self) -> None:
         """Wait until nothing is missing or the command is silent; kill it when a fault wants that."""
         while True:
-            reads = len(self._lab.history.reads())
-            self._wait_after(reads)
-            victim = self._victim(reads)
+            if self._behind:
+                self._attempt.revive()
+                self._lab.wait(self._patience / _GLANCES, self._can_go_on)
+            else:
+                self._behind = not self._attempt.wait(self._can_go_on)
+            victim = self._victim()
             if victim is None:
                 return
             self._kill(victim)
 
-    def _wait_after(self, reads: int) -> None:
-        def can_go_on() -> bool:
-            return self._is_done() or self._victim(reads) is not None
-
-        if self._behind:
-            self._attempt.revive()
-            self._lab.wait(self._patience / _GLANCES, can_go_on)
-        else:
-            self._behind = not self._attempt.wait(can_go_on)
+    def _can_go_on(self) -> bool:
+        return self._is_done() or self._victim() is not None
 
     def _is_done(self) -> bool:
         """Whether the command was given every record, and has told of each message or rejected it."""
@@ -139,12 +135,12 @@ class CommandReceiver:
         told = {lab.whole_of(each.message_id) for each in lab.history.told}
         return len(lab.wholes() - told) <= lab.rejected()
 
-    def _victim(self, reads: int) -> KillableProcess | None:
-        """The process that is to be killed, if its moment has come; ``reads`` were made before."""
+    def _victim(self) -> KillableProcess | None:
+        """The process that is to be killed, if its moment has come since the last turn."""
         environment, history = self._environment, self._lab.history
         if environment.receiver.killed:
             return environment.receiver
-        if environment.before_work.killed and any(each.records for each in history.reads()[reads:]):
+        if environment.before_work.killed and any(each.records for each in history.reads()[self._reads :]):
             return environment.before_work
         if environment.after_work.killed and len(history.told) > self._told:
             return environment.after_work
@@ -167,6 +163,7 @@ class CommandReceiver:
         self._exchanges += len(exchanges)
         self._told += len(told)
         self._lab.scan()
+        self._reads += sum(isinstance(each, Read) and each.stream == INPUT for each in exchanges)
         rows: list[Read | Told] = [*told, *(each for each in exchanges if isinstance(each, Read))]
         new = sum(self._tell(each) for each in sorted(rows, key=lambda row: row.at))
         return new + self._tell_ends()
@@ -185,9 +182,10 @@ class CommandReceiver:
         self._delivered[shard, number] += 1
         # A command that reads the same again without end must not fill this process.
         if self._delivered[shard, number] <= _MOST_TIMES:
-            seen, place = peek(data), {"shard": shard, "sequence_number": number}
+            seen = peek(data)
+            place: dict[str, Any] = {"shard": shard, "sequence_number": number}
             if (seen.total or 1) > 1:
-                place |= {"sequence": seen.sequence, "position": seen.position}  # type: ignore[dict-item]
+                place |= {"sequence": seen.sequence, "position": seen.position}
             self._emit("message.delivered", channel=INPUT, message_id=identity(data), size=len(data), **place)
         return self._delivered[shard, number] == 1
 

@@ -81,15 +81,11 @@ class Run:
         command.
         """
         judgement = self.judgement
-        against = (
-            {}
-            if self.against is None
-            else {
-                "client": msgspec.to_builtins(self.against),
-                "not_observable": dict(judgement.not_observable),
-                "remarks": list(judgement.remarks),
-            }
-        )
+        seen: dict[str, Any] = {
+            "not_observable": dict(judgement.not_observable),
+            "remarks": list(judgement.remarks),
+        }
+        against = {} if self.against is None else {"client": msgspec.to_builtins(self.against), **seen}
         return against | {
             "name": self.scenario.name,
             "title": self.scenario.title,
