@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 _APPLICATION = re.compile(r"(?:^|\s)app/(\S+)")
-_KCL = re.compile(r"amazon-kinesis-client[\w.-]*", re.IGNORECASE)
+_KCL = re.compile(r"amazon-kinesis-client(?:-library-java)?", re.IGNORECASE)
+"""The KCL without its version: what stands behind its name differs from call to call of one worker."""
 _AIOBOTOCORE = re.compile(r"aiobotocore/\S+")
 _LONGEST = 80
 

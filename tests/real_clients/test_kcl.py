@@ -1,4 +1,4 @@
-"""The Java KCL 3 with its own settings: h2c and CBOR, leases in DynamoDB on the same port."""
+"""The Java KCL 3 with its own settings: h2c and CBOR, leases in DynamoDB on the same port, under faults."""
 
 from __future__ import annotations
 
@@ -13,6 +13,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
 
+from rdss_sandbox.client import Client
+from rdss_sandbox.shapes.diagnosis import Diagnosis
+from rdss_sandbox.shapes.faults import NewFault
 from tests.real_clients.conftest import REGION, Sandbox
 
 if TYPE_CHECKING:
@@ -25,13 +28,21 @@ MODES = ("POLLING", "FANOUT")
 SHARDS = 8
 ROUNDS = 60
 BOUND_SECONDS = 330
+PATIENCE_SECONDS = 400
+"""More than any rule of the diagnosis waits."""
+FAULTS = {"expire_iterator": 16, "throttle": 16, "error": 4, "disconnect": 2}
+"""How many reads each fault strikes: those of the eight subscriptions too, before others have their share."""
 PROCESSOR = Path(__file__).with_name("kcl_processor.py")
 
 
 class Application:
-    """A MultiLangDaemon with one retrieval mode; ``notes`` is what its record processors wrote."""
+    """A MultiLangDaemon with one retrieval mode; ``notes`` is what its record processors wrote.
+
+    ``key`` is the id of its access key, by which the sandbox tells it from the others.
+    """
 
     def __init__(self, mode: str, folder: Path, sandbox: Sandbox, kcl: Path) -> None:
+        self.key = f"kcl-{mode.lower()}"
         self._notes = folder / f"{mode}.ndjson"
         self._log = (folder / f"{mode}.log").open("wb")
         properties = folder / f"{mode}.properties"
@@ -48,7 +59,7 @@ class Application:
         daemon = ["-cp", f"{jars}/*", "software.amazon.kinesis.multilang.MultiLangDaemon"]
         self.process = subprocess.Popen(
             [java(), "-Xmx256m", *daemon, "--properties-file", properties],
-            env=sandbox.environment,
+            env={**sandbox.environment, "AWS_ACCESS_KEY_ID": self.key},
             cwd=folder,
             stdout=self._log,
             stderr=subprocess.STDOUT,
@@ -78,11 +89,16 @@ class Application:
 
 
 class Run(NamedTuple):
-    """What was sent, which shard came from which, and the two applications that read it."""
+    """What was sent, which shard came from which, who read it, and what the diagnosis says.
+
+    ``struck`` counts the reads that each fault struck.
+    """
 
     sent: set[str]
     parents: dict[str, set[str]]
     applications: dict[str, Application]
+    diagnosis: Diagnosis
+    struck: dict[str, int]
 
 
 def java() -> str:
@@ -140,23 +156,30 @@ class Watch:
 def run(
     sandbox: Sandbox, kinesis: KinesisClient, kcl: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Run]:
-    """Both applications at once over one stream that is written to and resharded while they read."""
+    """Both applications at once over one stream that is written to, resharded and struck while they read."""
     folder = tmp_path_factory.mktemp("kcl")
     kinesis.create_stream(StreamName=STREAM, ShardCount=SHARDS)
     sent = put_round(kinesis, 0)
     with ExitStack() as stack:
+        control = stack.enter_context(Client(sandbox.control))
         applications = {
             mode: stack.enter_context(closing(Application(mode, folder, sandbox, kcl))) for mode in MODES
         }
         watch = Watch(applications.values())
         watch.until_processed(sent)
+        for type_, limit in FAULTS.items():
+            control.add_fault(NewFault(type_, name=type_, channel=STREAM, direction="deliver", limit=limit))
         for number in range(1, ROUNDS):
             sent |= put_round(kinesis, number)
             if number == ROUNDS // 2:
                 reshard(kinesis)
         shards = kinesis.list_shards(StreamName=STREAM)["Shards"]
         watch.until_processed(sent)
-        yield Run(sent, {shard["ShardId"]: parents(shard) for shard in shards}, applications)
+        while not (diagnosis := control.diagnosis(stream=STREAM, later=PATIENCE_SECONDS)).complete:
+            pass
+        struck = {each.name: each.injected for each in control.faults()}
+        come_from = {shard["ShardId"]: parents(shard) for shard in shards}
+        yield Run(sent, come_from, applications, diagnosis, struck)
 
 
 def parents(shard: dict[str, Any]) -> set[str]:
@@ -176,3 +199,13 @@ def test_every_record_is_processed_parents_before_children(run: Run, mode: str) 
         elif note["event"] == "begin":
             assert run.parents[note["shard"]] <= ended, f"{note['shard']} began before its parents ended"
     assert len(ended) == 4
+
+
+def test_the_diagnosis_finds_nothing_wrong(run: Run) -> None:
+    """Faults, splits and a merge are no mistakes of the KCL's, whose worker is one client."""
+    assert run.struck == FAULTS
+    polling = run.applications["POLLING"].key
+    assert len([each for each in run.diagnosis.clients if each.access_key == polling]) == 1
+    looked = {each.rule for each in run.diagnosis.rules if each.looked}
+    assert {"unread-child", "child-before-parent"} <= looked
+    assert [each.said for each in run.diagnosis.findings] == []

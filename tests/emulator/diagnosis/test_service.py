@@ -13,6 +13,8 @@ from emulator.diagnosis.clients import identify
 from emulator.diagnosis.recorder import Recorder
 from tests.emulator.diagnosis.conftest import FIRST, LEFT, Wire
 
+_KCL = "k (amazon-kinesis-client-library-java)"
+
 
 def test_a_client_is_named_by_key_application_and_sdk(wire: Wire) -> None:
     """The access key is whatever the developer chose; the application id comes from the SDK's setting."""
@@ -30,13 +32,15 @@ def test_a_client_is_named_by_key_application_and_sdk(wire: Wire) -> None:
     [
         ("aiobotocore/2.13 md/Botocore#1.34 lang/python#3.12", "k (aiobotocore/2.13)"),
         ("Boto3/1.40.1 md/Botocore#1.40.1 m/Z,b app/shop", "k/shop (Boto3/1.40.1)"),
-        ("aws-sdk-java/2.31.2 md/io#async amazon-kinesis-client-library-java-3.1.0", None),
+        ("aws-sdk-java/2.31.2 md/io#async amazon-kinesis-client-library-java-3.1.0", _KCL),
+        ("aws-sdk-java/2.31.2 amazon-kinesis-client-library-java-null", _KCL),
+        ("aws-sdk-java/2.31.2 amazon-kinesis-client-library-java-KCL-ConsumerId-L7Y", _KCL),
         ("", "k"),
     ],
 )
-def test_the_sdk_is_read_from_the_user_agent(user_agent: str, name: str | None) -> None:
-    """Of the rest, which differs from call to call, nothing counts."""
-    assert identify("k", user_agent).name == (name or "k (amazon-kinesis-client-library-java-3.1.0)")
+def test_the_sdk_is_read_from_the_user_agent(user_agent: str, name: str) -> None:
+    """Of the rest, which differs from call to call, nothing counts: a worker of the KCL is one client."""
+    assert identify("k", user_agent).name == name
 
 
 def test_each_rule_says_whether_it_had_an_opportunity(wire: Wire) -> None:
