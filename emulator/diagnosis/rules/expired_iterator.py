@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from emulator.diagnosis.rule import Harm, Judgement, Rule, Seen, count
+from emulator.diagnosis.rules import read_again, skipped_records
 from rdss_sandbox.shapes.diagnosis import Step
 from rdss_sandbox.shapes.recorded_exchange import Exchange, Expiry, ShardReads
 
@@ -12,11 +13,18 @@ _TIMES_AGAIN = 2
 
 
 def judge(exchange: Exchange) -> Judgement:
-    """An expiry that a fault, or a clock set forward, caused is none of the client's; its reaction is."""
+    """An expiry that a fault, or a clock set forward, caused is none of the client's; its reaction is.
+
+    An expiry after which records were skipped, or read again, is the first step of that story alone.
+    """
+    stories = (*skipped_records.judge_restarts(exchange).seen, *read_again.judge(exchange).seen)
+    told = {(each.client, each.stream, each.shard, each.at) for each in stories}
     looked, seen = 0, []
     for reads in exchange.reads:
         for expiry in reads.expiries:
             looked += 1
+            if (reads.client, reads.stream, reads.shard, expiry.renewed) in told:
+                continue
             if (wrong := _find_wrong(exchange, reads, expiry)) is not None:
                 cause = f", by the fault {expiry.fault}" if expiry.fault else ""
                 seen.append(

@@ -94,6 +94,32 @@ def test_expired_then_latest_then_lost_is_one_story(wire: Wire) -> None:
     assert "3 records lost" in told[2]
 
 
+@pytest.mark.parametrize(
+    ("start", "rule"), [("LATEST", "skipped-at-restart"), ("TRIM_HORIZON", "read-again")]
+)
+def test_an_iterator_used_again_and_then_replaced_wrongly_is_one_story(
+    wire: Wire, start: str, rule: str
+) -> None:
+    """It expired, was used three times more, and what came then lost or repeated records: one finding."""
+    reader = wire.client("reader")
+    wire.put(2)
+    iterator = wire.read(reader, wire.iterator(reader), 2)
+    wire.clock.advance(3)
+    iterator = wire.read(reader, iterator)
+    wire.clock.advance(301)
+    wire.put(3)
+    for _ in range(4):
+        with pytest.raises(ClientError, match="ExpiredIterator"):
+            wire.read(reader, iterator)
+    wire.read(reader, wire.iterator(reader, start=start))
+    wire.clock.advance(40)
+    (found,) = wire.findings()
+    assert found.rule == rule
+    assert "expired" in found.steps[0].said
+    verdicts = {each.rule: each.verdict for each in wire.control.diagnosis(stream=wire.stream).rules}
+    assert verdicts[rule] == "found"
+
+
 def test_an_expired_iterator_that_is_used_again_and_again(wire: Wire) -> None:
     reader = wire.client("reader")
     iterator = wire.iterator(reader)
