@@ -15,7 +15,7 @@ from collections.abc import AsyncGenerator, Hashable, Iterable
 from contextlib import aclosing
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from pybase64 import b64decode, b64encode_as_string
+from pybase64 import b64decode
 
 from emulator.clock import Clock, stopwatch
 from emulator.diagnosis.clients import Identity, identify
@@ -131,9 +131,9 @@ class ClientRecord:
             code = written.error[0] if written.error else ""
             failed = [bool(written.failed) and '"ErrorCode"' in answer for answer in written.answers]
             for entry, lost in zip(entries, failed, strict=True):
-                key = hash((entry.PartitionKey, entry.Data))
+                data = b64decode(entry.Data)
+                key = _identify_record(data, entry.PartitionKey)
                 if lost:
-                    data = b64decode(entry.Data)
                     call = _Refused(operation, stream.name, code, moment)
                     self._refuse(key, call, data, batch=operation == "PutRecords")
                 else:
@@ -459,6 +459,10 @@ def _stream_named(request: Shape) -> str:
     return named or (found[1] if found else "")
 
 
-def _key(entry: Shape) -> int:
-    """What a record that was put is known by when it comes again, on the fast path too."""
-    return hash((entry.get("PartitionKey"), b64encode_as_string(entry["Data"])))
+def _key(entry: Shape) -> Hashable:
+    return _identify_record(entry["Data"], entry.get("PartitionKey"))
+
+
+def _identify_record(data: bytes, partition_key: str | None) -> Hashable:
+    """What a record is known by when it comes again, on either path: a retry may write the message anew."""
+    return peek(data).message_id or hash((partition_key, data))

@@ -1,7 +1,7 @@
 """What a client was refused, until it comes again: records that were put, and iterators to read with.
 
-Records are known by a digest of key and data. They are looked for in later calls only while the client owes
-some, so that a client that is never refused costs nothing.
+Messages are known by their messageId, other records by a digest of key and data. They are looked for in later
+calls only while the client owes some, so that a client that is never refused costs nothing.
 """
 
 from __future__ import annotations

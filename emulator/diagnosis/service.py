@@ -137,23 +137,22 @@ class DiagnosisService:
             return ()
         return read_leases({int(each.view.generation): each.label for each in self._catalogue.list_streams()})
 
-    def exchange(self, seconds: float = 0.1) -> tuple[Exchange, bool]:
+    def exchange(self, seconds: float = 0.1, later: float = 0.0) -> tuple[Exchange, bool]:
         """The exchange so far, with what streams hold; False when records are still to be looked through.
 
-        New records are looked through for about so many real seconds; 0 leaves out what streams hold.
+        New records are looked through for about so many real seconds; 0 leaves out what streams hold. The
+        exchange is as if nothing more came for ``later`` clock seconds.
         """
         with self._lock:
-            return self._gather(seconds)
+            exchange, complete = self._gather(seconds)
+        return msgspec.structs.replace(exchange, taken=exchange.taken + later), complete
 
     def diagnose(self, seconds: float = 0.1, later: float = 0.0) -> Diagnosis:
-        """The diagnosis of the exchange so far, as if nothing more came for ``later`` clock seconds.
-
-        ``seconds`` is as for ``exchange``.
-        """
+        """The diagnosis of the exchange so far; ``seconds`` and ``later`` are as for ``exchange``."""
         if self._recorder is None:
             return msgspec.structs.replace(diagnose(Exchange(self._clock.time())), known=False)
-        exchange, complete = self.exchange(seconds)
-        found = diagnose(msgspec.structs.replace(exchange, taken=exchange.taken + later))
+        exchange, complete = self.exchange(seconds, later)
+        found = diagnose(exchange)
         if not later:
             self._tell(found.findings)
         return msgspec.structs.replace(found, complete=complete)

@@ -276,3 +276,13 @@ def test_a_stream_that_is_deleted_and_created_again(wire: Wire) -> None:
     again.turn()
     assert len(again.seen) == 3
     expect_nothing(wire)
+
+
+def test_a_failed_entry_that_is_written_anew_and_put_again(wire: Wire) -> None:
+    """A producer that serialises at each try has other bytes under the same messageId, and loses nothing."""
+    message = wire.samples.message()
+    wire.fault("partial_failure", limit=1)
+    for text in (json.dumps(message), json.dumps(message, indent=1)):
+        entry = {"Data": text.encode(), "PartitionKey": new_uuid()}
+        wire.producer.put_records(StreamName=wire.stream, Records=[entry])  # type: ignore[list-item]
+    expect_nothing(wire)
