@@ -78,6 +78,7 @@ class Run:
         self.reads += 1
         self.last = at
         self.made = moment
+        # As ``find_burst`` of the rule has it, one read after the other.
         recent = self.recent
         recent.append(moment)
         if moment - recent[0] < PACE_SECONDS and len(recent) == PACE_READS:

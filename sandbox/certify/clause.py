@@ -9,6 +9,7 @@ from typing import Any, Final
 
 import msgspec
 
+from emulator.diagnosis.rule import Rule
 from sandbox.certify.history import History, Level
 
 _MOST_FINDINGS: Final = 20
@@ -64,7 +65,8 @@ class Judgement:
 class Clause:
     """``needed`` is the least exposure for a verdict; ``source`` the section of the document behind it.
 
-    It is for the clients of ``channels``.
+    It is for the clients of ``channels``. The ``rules`` of the diagnosis mean the same: what they find in the
+    run breaches the clause too, so that ``sandbox diagnose`` and a certificate agree.
     """
 
     id: str
@@ -77,6 +79,7 @@ class Clause:
     needed: int
     judge: Callable[[History], Judgement]
     channels: frozenset[Channel] = KINESIS
+    rules: tuple[Rule, ...] = ()
 
 
 def judged(exposure: int, findings: Iterable[Finding], reason: str = "stimulus-never-landed") -> Judgement:
@@ -91,9 +94,22 @@ def judge_clause(clause: Clause, history: History) -> Judgement:
     """
     try:
         judgement = clause.judge(history)
-        return replace(judgement, findings=(*_early_ends(clause, history), *judgement.findings))
+        # A clause knows more than a rule of what was sent and told, so its own words come first.
+        breaches = judgement.findings or tuple(_judge_by_rules(clause, history))[:_MOST_FINDINGS]
+        return replace(judgement, findings=(*_early_ends(clause, history), *breaches))
     except Exception as error:  # noqa: BLE001 -- one judge's failure must not hide the verdicts of the others
         return Judgement(0, (), f"judge-error: {error!r}")
+
+
+def _judge_by_rules(clause: Clause, history: History) -> Iterator[Finding]:
+    """A finding for each mistake that the clause's rules see in the exchange that the sandbox recorded."""
+    if history.recorded is None:
+        return
+    for rule in clause.rules:
+        for seen in rule.judge(history.recorded).seen:
+            if seen.stream == history.stream:
+                facts = {"rule": rule.id, "shard": seen.shard, **seen.evidence}
+                yield Finding(seen.said, history.level_at(seen.at - history.epoch), facts)
 
 
 def _early_ends(clause: Clause, history: History) -> Iterator[Finding]:

@@ -8,6 +8,7 @@ from enum import IntEnum
 
 import msgspec
 
+from rdss_sandbox.shapes import recorded_exchange
 from sandbox.certify.exchange import Exchange, IteratorRequest, Put, Read, Settlement, Subscription
 from schemas.peek import peek
 
@@ -132,7 +133,8 @@ class History:
     """A run as it happened. ``stream`` is the stream, or queue, that the client reads, or writes.
 
     ``poison`` are the numbers of what the kit put on a queue that is no message, ``dead_letters`` those of
-    what a client rejected, and ``left`` those of what a queue still held at the end.
+    what a client rejected, and ``left`` those of what a queue still held at the end. ``recorded`` is what the
+    sandbox's own diagnosis recorded of a stream's clients, and ``epoch`` the time of ``began`` on its clock.
     """
 
     stream: str
@@ -155,6 +157,8 @@ class History:
     poison: list[str] = field(default_factory=list)
     dead_letters: list[str] = field(default_factory=list)
     left: list[str] = field(default_factory=list)
+    recorded: recorded_exchange.Exchange | None = None
+    epoch: float = 0.0
 
     def reads(self) -> list[Read]:
         """The reads of the stream, in order."""

@@ -30,6 +30,8 @@ _TOPOLOGY: Final = Topology(streams={INPUT: 2, OUTPUT: 1, ERROR: 1, INVALID: 1})
 _AT_ONCE: Final = 500
 _MOST_RECORDS: Final = 10_000
 _HOLD_SECONDS: Final = 2.0
+_NOTHING_MORE_SECONDS: Final = 400.0
+"""More than any rule of the diagnosis waits for a client, of which nothing more comes at the end."""
 
 
 class Lab:
@@ -208,6 +210,11 @@ class Lab:
             history.stored += [Stored(peek(each.data).message_id, each.data) for each in records]
         for stream, stored in ((ERROR, history.errors), (INVALID, history.invalid)):
             stored += [Stored(peek(data).message_id, data) for data in self.written(stream)]
+        components = self._emulator.components
+        history.epoch = components.clock.time() - self.now
+        complete = False
+        while not complete:
+            history.recorded, complete = components.diagnosis.exchange(later=_NOTHING_MORE_SECONDS)
 
     def _reshard(
         self, action: str, operation: str, request: dict[str, str], parents: tuple[str, ...]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterable, Sequence
 from statistics import median
 
 from emulator.diagnosis.rule import Harm, Judgement, Rule, Seen
@@ -17,6 +18,11 @@ _ENOUGH = 10
 _GROWTH = 1.5
 _LONG_ROW = 6
 _STEADY_SECONDS = 1.0
+
+
+def grow(rows: Iterable[Sequence[float]]) -> bool:
+    """Whether the pauses of any row, in seconds, grow: a later one is half as long again as the first."""
+    return any(len(row) > 1 and max(row[1:]) >= _GROWTH * row[0] for row in rows)
 
 
 def judge(exchange: Exchange) -> Judgement:
@@ -45,7 +51,7 @@ def _find_wrong(refusals: list[RefusedAttempt]) -> str | None:
         return f"tried again at once: half of {len(pauses)} pauses are below {median(pauses) * 1000:.0f} ms"
     puts = [each.pauses for each in refusals if each.operation != "GetRecords" and each.pauses in rows]
     long = [row for row in puts if len(row) >= _LONG_ROW and max(row) < _STEADY_SECONDS]
-    if long and not any(max(row[1:]) >= _GROWTH * row[0] for row in puts):
+    if long and not grow(puts):
         return f"paused no longer from try to try: {max(map(len, long))} pauses of {median(pauses):.2f} s"
     return None
 

@@ -2,8 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import NamedTuple
+
 from emulator.diagnosis.rule import Harm, Judgement, Rule, Seen
 from rdss_sandbox.shapes.recorded_exchange import PACE_READS, PACE_SECONDS, Exchange
+
+
+class Burst(NamedTuple):
+    """``PACE_READS`` reads of a shard within ``seconds``, from ``start`` on."""
+
+    start: float
+    seconds: float
+
+
+def find_burst(times: Sequence[float]) -> Burst | None:
+    """Find the shortest burst of reads at these times, in seconds; None where none is below the limit."""
+    bursts = (Burst(first, last - first) for first, last in zip(times, times[PACE_READS - 1 :], strict=False))
+    return min(
+        (each for each in bursts if each.seconds < PACE_SECONDS), key=lambda each: each.seconds, default=None
+    )
 
 
 def judge(exchange: Exchange) -> Judgement:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from emulator.diagnosis.rules import unread_child
 from sandbox.certify.clause import Clause, Finding, Group, Judgement, Role, judged
 from sandbox.certify.history import History, Level, Shard
 
@@ -56,4 +57,5 @@ CLAUSE = Clause(
     exercise="A shard is split and two are merged; the children get records.",
     needed=2,
     judge=judge,
+    rules=(unread_child.RULE,),
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from emulator.diagnosis.rules import skipped_records
 from sandbox.certify.clause import ALL_CHANNELS, Clause, Finding, Group, Judgement, Role, judged
 from sandbox.certify.history import History, Level
 
@@ -39,4 +40,5 @@ CLAUSE = Clause(
     needed=10,
     judge=judge,
     channels=ALL_CHANNELS,
+    rules=(skipped_records.STARTS, skipped_records.RESTARTS),
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from emulator.diagnosis.rules import child_before_parent
 from sandbox.certify.clause import Clause, Finding, Group, Judgement, Role, judged
 from sandbox.certify.history import History, Level
 
@@ -47,4 +48,5 @@ CLAUSE = Clause(
     exercise="A shard is split, and two are merged, while they have unread records.",
     needed=2,
     judge=judge,
+    rules=(child_before_parent.RULE,),
 )

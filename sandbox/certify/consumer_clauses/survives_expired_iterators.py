@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from emulator.diagnosis.rules import expired_iterator
 from sandbox.certify.clause import Clause, Finding, Group, Judgement, Role, judged
 from sandbox.certify.consumer_clauses.failed_reads import judge_failed_reads
 from sandbox.certify.history import History, Level
@@ -44,4 +45,5 @@ CLAUSE = Clause(
     exercise="A few iterators expire while there are records to read.",
     needed=2,
     judge=judge,
+    rules=(expired_iterator.RULE,),
 )

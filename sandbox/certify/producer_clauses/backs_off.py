@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections import defaultdict
 from statistics import median
 
+from emulator.diagnosis.rules import no_back_off
 from sandbox.certify.clause import Clause, Finding, Group, Judgement, Role, judged
 from sandbox.certify.history import History, Level
 from sandbox.certify.producer_clauses.survives_throttling import THROTTLED
 
 _SHORTEST_SECONDS = 0.02
-_GROWTH = 1.5
 _MOST_PAUSE_SECONDS = 30.0
 
 
@@ -28,7 +28,7 @@ def judge(history: History) -> Judgement:
             )
         )
     long = [each for each in pauses if len(each) > 1]
-    if long and not any(max(each[1:]) >= _GROWTH * each[0] for each in long):
+    if long and not no_back_off.grow(long):
         findings.append(
             Finding(
                 "no pause was longer than the one before it",
@@ -63,4 +63,5 @@ CLAUSE = Clause(
     exercise="Some messages are refused three times in a row.",
     needed=4,
     judge=judge,
+    rules=(no_back_off.RULE,),
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 
+from emulator.diagnosis.rules import bad_messages
 from sandbox.certify.clause import ALL_CHANNELS, Clause, Finding, Group, Judgement, Role, judged
 from sandbox.certify.history import History, Level
 
@@ -48,4 +49,5 @@ CLAUSE = Clause(
     needed=2,
     judge=judge,
     channels=ALL_CHANNELS,
+    rules=(bad_messages.ALTERED,),
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from emulator.diagnosis.rules import over_the_limit
 from sandbox.certify.clause import Clause, Finding, Group, Judgement, Role, judged
 from sandbox.certify.history import History, Level
 from schemas.envelope import MAX_MESSAGE_BYTES
@@ -31,4 +32,5 @@ CLAUSE = Clause(
     exercise="The file has messages that are too large for one record.",
     needed=1,
     judge=judge,
+    rules=(over_the_limit.RULE,),
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from emulator.diagnosis.rules import dropped_entries
 from sandbox.certify.clause import Clause, Finding, Group, Judgement, Role, judged
 from sandbox.certify.exchange import Put
 from sandbox.certify.history import History, Level
@@ -58,4 +59,5 @@ CLAUSE = Clause(
     exercise="Some entries of PutRecords calls are refused. A producer of single records is not tried.",
     needed=2,
     judge=judge,
+    rules=(dropped_entries.RULE,),
 )

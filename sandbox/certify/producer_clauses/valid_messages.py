@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from emulator.diagnosis.rules import bad_messages
 from sandbox.certify.clause import ALL_CHANNELS, Clause, Finding, Group, Judgement, Role, judged
 from sandbox.certify.history import History, Level
 from schemas import validation
@@ -34,4 +35,5 @@ CLAUSE = Clause(
     needed=10,
     judge=judge,
     channels=ALL_CHANNELS,
+    rules=(bad_messages.INVALID,),
 )

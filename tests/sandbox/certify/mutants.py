@@ -44,6 +44,7 @@ CONSUMERS: Final = (
         'kinesis.list_shards(StreamName=STREAM)["Shards"][:2]',
         ("duplicates", "split", "merge"),
         frozenset({"every-shard-read", "nothing-lost"}),
+        frozenset({"unread-child"}),
     ),
     Mutant(
         "parents-before-children",
@@ -52,6 +53,7 @@ CONSUMERS: Final = (
         "parents is not None",
         ("duplicates", "split", "merge"),
         frozenset({"parents-before-children"}),
+        frozenset({"child-before-parent"}),
     ),
     Mutant(
         "resumes-after-a-kill",
@@ -84,6 +86,7 @@ CONSUMERS: Final = (
         "        pass\n",
         ("duplicates", "expired iterators"),
         frozenset({"survives-expired-iterators"}),
+        frozenset({"expired-iterator"}),
     ),
     Mutant(
         "reads-within-limits",
@@ -92,6 +95,7 @@ CONSUMERS: Final = (
         "    time.sleep(0.01)\n",
         ("duplicates", "throttling", "errors", "expired iterators", "split"),
         frozenset({"reads-within-limits"}),
+        frozenset({"reads-too-often"}),
     ),
     Mutant(
         "joins-sequences",
@@ -199,6 +203,7 @@ PRODUCERS: Final = (
         '{"Data": line.replace(b"messageClass", b"messageKind"), "PartitionKey": name}',
         ("delays",),
         frozenset({"valid-messages"}),
+        frozenset({"invalid-message"}),
     ),
     Mutant(
         "keeps-the-message-id",
@@ -223,6 +228,7 @@ PRODUCERS: Final = (
         "line",
         ("sequences",),
         frozenset({"never-oversize", "splits-sequences-rightly"}),
+        frozenset({"over-the-limit"}),
     ),
     Mutant(
         "splits-sequences-rightly",
