@@ -6,9 +6,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from emulator.buckets.moto_buckets import OWN_AGENT, Buckets
+from emulator.assembly.own_services import OwnServices
+from emulator.buckets.moto_buckets import Buckets
 from emulator.buckets.service import BucketService
 from emulator.clock import Clock
 from emulator.destinations import Destinations
@@ -19,7 +20,6 @@ from emulator.kinesis import Engine, Scope
 from emulator.listeners.aws.aws_app import AwsApp
 from emulator.listeners.aws.engine_backend import EngineBackend
 from emulator.listeners.aws.interception import Backend, Interceptor
-from emulator.listeners.aws.moto_calls import MotoCalls
 from emulator.listeners.aws.stream_access import StreamAccess
 from emulator.services.service_store import ServiceStore
 from emulator.settings.settings import Settings
@@ -110,17 +110,9 @@ def own_infrastructure(
         limits=settings.limits,
         transition_seconds=settings.transition_seconds,
     )
-    buckets = Buckets(home, clock, directory.objects if directory else None)
-    store = ServiceStore(directory.services if directory else None, events, fsync=settings.fsync)
-    store.check_versions()
-    store.on_open["s3"] = buckets.make
-    buckets.forget, buckets.held = store.clear, store.held
+    services = OwnServices(settings, clock, events, home, directory, destinations=destinations)
     backend = EngineBackend(engine, clock)
     recorder = Recorder(clock)
-    calls = MotoCalls(destinations, events)
-
-    def keep(service: str, environ: Mapping[str, Any]) -> AbstractContextManager[None]:
-        return store.request(service, environ, own=OWN_AGENT in environ.get("HTTP_USER_AGENT", ""))
 
     def app(
         interceptors: Sequence[Interceptor],
@@ -133,36 +125,31 @@ def own_infrastructure(
             events,
             interceptors,
             version=version,
-            prepare_services=buckets.prepare,
-            keep=keep,
+            prepare_services=services.buckets.prepare,
+            keep=services.keep,
             access=access,
             reset=reset,
-            calls=calls,
+            calls=services.calls,
             recorder=recorder,
         )
-
-    def set_endpoint(url: str, token: str | None) -> None:
-        buckets.endpoint, buckets.token = url, token
 
     try:
         yield Infrastructure(
             streams=engine,
-            buckets=buckets,
+            buckets=services.buckets,
             backend=backend,
             finish=engine.finish,
             unlimited=engine.unlimited,
             stream_of_iterator=engine.stream_of_iterator,
             app=app,
-            set_endpoint=set_endpoint,
+            set_endpoint=services.set_endpoint,
             notes=lambda: (),
             index=directory.index if directory else None,
             positions=directory.positions if directory else None,
             owned=True,
             recorder=recorder,
-            state=OwnState(engine, store, buckets),
+            state=OwnState(engine, services.store, services.buckets),
         )
     finally:
-        calls.close()
-        store.close()
-        buckets.close()
+        services.close()
         engine.close()

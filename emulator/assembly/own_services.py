@@ -1,0 +1,56 @@
+"""moto's services in this process, and what users put into them in the data directory."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, Any
+
+from emulator.buckets.moto_buckets import OWN_AGENT, Buckets
+from emulator.clock import Clock
+from emulator.destinations import Destinations
+from emulator.events import Events
+from emulator.kinesis import Scope
+from emulator.listeners.aws.moto_calls import MotoCalls
+from emulator.services.service_store import ServiceStore
+from emulator.settings.settings import Settings
+
+if TYPE_CHECKING:
+    from emulator.assembly.data_directory import DataDirectory
+
+
+class OwnServices:
+    """The own ``buckets``, the ``store`` of what moto's services hold, and the ``calls`` that moto makes.
+
+    Raises ``OtherVersionError`` when another version wrote what is in the directory.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        clock: Clock,
+        events: Events,
+        home: Scope,
+        directory: DataDirectory | None,
+        *,
+        destinations: Destinations,
+    ) -> None:
+        self.buckets = Buckets(home, clock, directory.objects if directory else None)
+        self.store = ServiceStore(directory.services if directory else None, events, fsync=settings.fsync)
+        self.store.check_versions()
+        self.store.on_open["s3"] = self.buckets.make
+        self.buckets.forget, self.buckets.held = self.store.clear, self.store.held
+        self.calls = MotoCalls(destinations, events)
+
+    def keep(self, service: str, environ: Mapping[str, Any]) -> AbstractContextManager[None]:
+        """Store what a request changes before the context ends; see ``ServiceStore.request``."""
+        return self.store.request(service, environ, own=OWN_AGENT in environ.get("HTTP_USER_AGENT", ""))
+
+    def set_endpoint(self, url: str, token: str | None) -> None:
+        """Give the URL and token of the AWS port, for the buckets' client."""
+        self.buckets.endpoint, self.buckets.token = url, token
+
+    def close(self) -> None:
+        self.calls.close()
+        self.store.close()
+        self.buckets.close()
