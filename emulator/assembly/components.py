@@ -365,4 +365,4 @@ def _choose_infrastructure(
         return own_infrastructure(settings, clock, events, home, directory, destinations=destinations)
     from emulator.assembly.upstream_infrastructure import upstream_infrastructure
 
-    return upstream_infrastructure(settings, events, home)
+    return upstream_infrastructure(settings, clock, events, home, directory, destinations=destinations)

@@ -7,6 +7,11 @@ from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any
 
 from emulator.assembly.own_infrastructure import Infrastructure, UpstreamFailedError
+from emulator.assembly.own_s3 import OwnS3
+from emulator.assembly.own_services import OwnServices
+from emulator.buckets.moto_buckets import Buckets
+from emulator.clock import Clock
+from emulator.destinations import Destinations
 from emulator.events import Events
 from emulator.http.asgi import App
 from emulator.kinesis import Scope
@@ -24,14 +29,25 @@ from emulator.settings.settings import Settings
 if TYPE_CHECKING:
     from botocore.credentials import Credentials
 
+    from emulator.assembly.data_directory import DataDirectory
+
 _SECRET = "sandbox"  # noqa: S105 -- emulators take any
 
 
 @contextmanager
-def upstream_infrastructure(settings: Settings, events: Events, home: Scope) -> Iterator[Infrastructure]:
-    """Use the upstream that ``settings`` name. Raises ``UpstreamFailedError``.
+def upstream_infrastructure(
+    settings: Settings,
+    clock: Clock,
+    events: Events,
+    home: Scope,
+    directory: DataDirectory | None,
+    *,
+    destinations: Destinations,
+) -> Iterator[Infrastructure]:
+    """Use the upstream that ``settings`` name. Raises ``UpstreamFailedError`` and ``OtherVersionError``.
 
-    Nothing about it is stored between starts, since the next start may have another upstream.
+    Nothing about it is stored between starts, since the next start may have another upstream. In front of an
+    upstream of its own the sandbox answers S3 itself: LocalStack would forget what users put.
     """
     signs = settings.profile == "aws"
     credentials = _find_credentials(home, signs=signs)
@@ -51,7 +67,13 @@ def upstream_infrastructure(settings: Settings, events: Events, home: Scope) -> 
     where = settings.upstream_aws or "AWS"
     traffic = Traffic(streams.note_puts, streams.forget_listings)
     backend = RelayBackend(endpoint_of, traffic)
-    buckets = UpstreamBuckets(connect("s3"), home.region)
+    own = None
+    if settings.upstream_owned and settings.upstream_aws is not None:
+        services = OwnServices(settings, clock, events, home, directory, destinations=destinations)
+        own = OwnS3(services, settings.upstream_aws, events)
+    buckets: Buckets | UpstreamBuckets = (
+        own.services.buckets if own else UpstreamBuckets(connect("s3"), home.region)
+    )
 
     def app(
         interceptors: Sequence[Interceptor],
@@ -68,11 +90,13 @@ def upstream_infrastructure(settings: Settings, events: Events, home: Scope) -> 
             version=version,
             access=access,
             reset=reset,
+            own_s3=own.build if own else None,
         )
 
     def notes() -> tuple[str, ...]:
         counted = f"relaying to {where}: records are counted as they are read"
-        troubles = [trouble for trouble in (streams.trouble, buckets.trouble) if trouble]
+        bucket_trouble = buckets.trouble if isinstance(buckets, UpstreamBuckets) else None
+        troubles = [trouble for trouble in (streams.trouble, bucket_trouble) if trouble]
         return (counted, *(f"trouble with {where}: {trouble}" for trouble in troubles))
 
     streams.streams(home)
@@ -89,7 +113,7 @@ def upstream_infrastructure(settings: Settings, events: Events, home: Scope) -> 
             unlimited=nullcontext,
             stream_of_iterator=traffic.stream_of_iterator,
             app=app,
-            set_endpoint=lambda _url, _token: None,
+            set_endpoint=own.services.set_endpoint if own else lambda _url, _token: None,
             notes=notes,
             index=None,
             positions=None,
@@ -98,7 +122,7 @@ def upstream_infrastructure(settings: Settings, events: Events, home: Scope) -> 
     finally:
         endpoints.close()
         accounts.close()
-        buckets.close()
+        (own or buckets).close()
         streams.close()
 
 

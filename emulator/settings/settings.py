@@ -109,7 +109,10 @@ class Settings:
         None, "Relay to this broker: amqp://user:password@host/", metavar="URL", applies=_PROCESSES
     )
     upstream_owned: bool = setting(
-        False, "Let a reset empty the AWS upstream.", option="", applies="embedded, relay"
+        False,
+        "Let a reset empty the AWS upstream, and answer S3 from the data directory in its place.",
+        option="",
+        applies="embedded, relay",
     )
     region: str = setting(_REGION, "The AWS region.", metavar="NAME", told="AWS_REGION, or {}")
     topology: Topology = setting(

@@ -1,11 +1,11 @@
-"""The AWS port of a relay: streams every request to the upstream, Kinesis through the interceptors."""
+"""The AWS port of a relay: streams requests to the upstream, Kinesis through the interceptors."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Callable, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
 
@@ -34,8 +34,12 @@ from emulator.relay.aws.connections import Reply, UpstreamLostError, UpstreamUnr
 from emulator.relay.aws.endpoints import Endpoint, Endpoints
 from emulator.relay.aws.traffic_watch import Traffic
 
+if TYPE_CHECKING:
+    from emulator.listeners.aws.moto_services import MotoServices
+
 _SIGNED_CHUNKS = b"STREAMING-AWS4-HMAC-SHA256-PAYLOAD"
 _DROPPED_FROM_ANSWERS = frozenset({b"connection", b"keep-alive", b"transfer-encoding"})
+_FORM: Final = b"application/x-www-form-urlencoded"
 _MISSING_TOKEN = "requests are signed again with your credentials, so they must be signed to begin with"  # noqa: S105 -- says what is missing
 
 
@@ -57,12 +61,25 @@ class _Request(NamedTuple):
     def region(self) -> str:
         return self.caller.region if self.caller else DEFAULT_REGION
 
+    @property
+    def is_for_s3(self) -> bool:
+        """Whether it is S3's; one that is not signed is, unless it has the form of another service's."""
+        if self.caller is not None:
+            return self.caller.service == "s3"
+        return not (
+            b"x-amz-target" in self.given
+            or b"Action=" in self.target
+            or self.target.startswith(b"/_")
+            or self.given.get(b"content-type", b"").startswith(_FORM)
+        )
+
 
 class RelayApp:
     """The ASGI application of a relay's AWS port.
 
     A Kinesis call is decoded and goes through ``backend`` when an interceptor wants it, or ``access``
     restricts its key. Every other request is relayed byte for byte. ``traffic`` learns from the calls.
+    ``own_s3`` builds what answers S3 in place of the upstream, at the first request that needs it.
     """
 
     def __init__(
@@ -76,7 +93,10 @@ class RelayApp:
         version: str = "",
         access: StreamAccess | None = None,
         reset: Callable[[], object] = lambda: None,
+        own_s3: Callable[[], MotoServices] | None = None,
     ) -> None:
+        self._new_s3 = own_s3
+        self._s3: MotoServices | None = None
         self._endpoints = endpoints
         self._access = access or StreamAccess(events)
         self._kinesis = KinesisHandler(backend, interceptors, events, self._access)
@@ -95,6 +115,10 @@ class RelayApp:
             return
         if is_moto_api(scope["path"]) and not request.operation:
             await answer_moto_api(scope, receive, send, self._reset)
+            return
+        if self._new_s3 is not None and request.is_for_s3 and not request.operation:
+            self._s3 = self._s3 or self._new_s3()
+            await self._s3(scope, receive, send, request.caller, request.given)
             return
         if self._needs_body(request):
             body = await whole_body(receive)

@@ -30,17 +30,8 @@ PIECE = b"x" * 1000
 
 
 def relaying(upstream: str, topology: Topology = TOPOLOGY, **more: Any) -> AbstractContextManager[Embedded]:
-    settings = Settings(
-        profile="relay",
-        upstream_aws=upstream,
-        aws_port=0,
-        control_port=0,
-        data_dir=None,
-        seed=7,
-        topology=topology,
-        **more,
-    )
-    return embedded(settings)
+    given: dict[str, Any] = {"aws_port": 0, "control_port": 0, "data_dir": None, "seed": 7, **more}
+    return embedded(Settings(profile="relay", upstream_aws=upstream, topology=topology, **given))
 
 
 @pytest.fixture
