@@ -68,9 +68,10 @@ class BucketNotifications:
         """Hand notifications back to moto. What waits is sent, unless the upstream does not answer."""
         self._restore()
         self._worker.close()
-        # With the upstream gone, nothing that waits can be sent.
-        with suppress(Exception):
-            self._worker.drain()
+        if not self._unanswered:
+            # The upstream may have ended meanwhile: then what waits is lost with it.
+            with suppress(Exception):
+                self._worker.drain()
         for client in self._clients.values():
             client.close()
 
@@ -83,13 +84,14 @@ class BucketNotifications:
 
     def _send_next(self) -> int:
         from botocore.exceptions import BotoCoreError, ClientError, HTTPClientError
+        from botocore.exceptions import ConnectionError as NoConnectionError
 
         if not self._waiting:
             return 0
         next_ = self._waiting[0]
         try:
             self._send(next_)
-        except HTTPClientError:
+        except (HTTPClientError, NoConnectionError):
             # The upstream does not answer: the worker tries again.
             raise
         except (BotoCoreError, ClientError) as error:
