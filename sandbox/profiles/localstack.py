@@ -34,7 +34,7 @@ PYTHON: Final = ">=3.13"
 _ROOT: Final = "files"
 # The time to create, change or delete a stream; LocalStack's default is half a second.
 _CHANGE_MILLIS: Final = "20"
-# Without S3, which the sandbox answers: LocalStack would accept objects and forget them.
+# Without S3, which the sandbox answers itself: LocalStack would forget what users put.
 _SERVICES: Final = "kinesis,dynamodb,sqs,sns,sts,ssm"
 _READY_SECONDS: Final = 120.0
 _LOOK_SECONDS: Final = 0.25
