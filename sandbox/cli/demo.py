@@ -35,14 +35,16 @@ if TYPE_CHECKING:
 @click.option("--no-pipeline", is_flag=True, help="Leave out Spark, and with it the need for Java.")
 @json_option
 @needs("messages")
+@needs("amqp")
 def demo(seed: int, source: Path | None, no_pipeline: bool, as_json: bool) -> int:
     """Send messages through faults and a reshard, and judge what arrived.
 
-    Starts a sandbox of its own, sends 2,000 messages of all types, sequences and bad messages, with
-    duplicates, delays, oversize messages, splits and a merge on the way, and writes tables with Spark.
-    Everything is left in runs/demo/. With --from, whole messages go out byte for byte; a published header or
-    body goes out in a message with a counterpart of its own. What is valid must arrive once, and the rest be
-    rejected with the code that it deserves. Exit code 0 only if every line of the table holds.
+    Starts a sandbox of its own, sends 2,000 messages of all types, sequences and bad messages through Kinesis
+    and 200 through AMQP, with duplicates, delays, oversize messages, splits and a merge on the way, and
+    writes tables with Spark. Everything is left in runs/demo/. With --from, whole messages go out byte for
+    byte; a published header or body goes out in a message with a counterpart of its own. What is valid must
+    arrive once, and the rest be rejected with the code that it deserves. Exit code 0 only if every line of
+    the table holds.
     """
     from rich.console import Console
 
@@ -106,12 +108,13 @@ def _sandbox(folder: Path, seed: int) -> Iterator[DemoTarget]:
     from sandbox.endpoint import Endpoint
     from sandbox.profiles import in_process
 
-    options = ["--aws-port", "0", "--control-port", "0", "--amqp", "off", "--topology", "default"]
+    options = ["--aws-port", "0", "--control-port", "0", "--topology", "default"]
+    options += ["--amqp", "embedded", "--amqp-port", "0"]
     options += ["--host", "127.0.0.1", "--region", "us-east-1", "--data-dir", "data", "--seed", str(seed)]
     try:
         with in_process.started(options, folder) as running:
             endpoint = Endpoint(running.aws, running.region, running.token)
-            yield DemoTarget(endpoint, running.control, folder, running.token)
+            yield DemoTarget(endpoint, running.control, folder, running.token, running.amqp)
     except in_process.CannotStartError as error:
         raise CommandFailedError(str(error), Exit.ENVIRONMENT) from error
 

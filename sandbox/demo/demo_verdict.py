@@ -27,20 +27,38 @@ class Result:
 
 
 def judge(
-    plan: Plan, seen: Observation, wanted: Expectation, tables: Mapping[str, int] | Exception | None
+    plan: Plan,
+    seen: Observation,
+    wanted: Expectation,
+    tables: Mapping[str, int] | Exception | None,
+    amqp: tuple[Observation, Expectation] | None = None,
 ) -> Result:
-    """Compare observation and expectation; ``tables`` are the pipeline's, None when it did not run."""
+    """Compare observation and expectation; ``tables`` are the pipeline's, None when it did not run.
+
+    ``amqp`` is what was observed and expected of the messages that went through AMQP, None when none did.
+    """
     lines = [
         *_delivery(seen, wanted),
         *_outcomes(seen, wanted),
         *_faults(plan, seen, wanted),
         *_archives(seen),
     ]
+    if amqp is not None:
+        lines += _amqp(*amqp)
     if tables is not None:
         lines += _pipeline(seen, wanted, tables)
-    once = sum(arrival.times == 1 for arrival in seen.arrivals.values())
     summary = {
         "seed": plan.seed,
+        **_summarise(seen, wanted),
+        "amqp": _summarise(*amqp) if amqp is not None else {},
+        "pipeline": dict(tables) if isinstance(tables, Mapping) else {},
+    }
+    return Result(plan.seed, tuple(lines), summary)
+
+
+def _summarise(seen: Observation, wanted: Expectation) -> dict[str, Any]:
+    once = sum(arrival.times == 1 for arrival in seen.arrivals.values())
+    return {
         "sent": seen.sent,
         "acknowledged": seen.acknowledged,
         "delivered": seen.delivered,
@@ -53,9 +71,7 @@ def judge(
         "rejects": _by_code(seen.rejects),
         "rejects_expected": _by_code(wanted.rejects),
         "audit_missing": seen.audit_missing,
-        "pipeline": dict(tables) if isinstance(tables, Mapping) else {},
     }
-    return Result(plan.seed, tuple(lines), summary)
 
 
 def _equal(claim: str, observed: int, expected: int) -> VerdictLine:
@@ -140,13 +156,49 @@ def _archives(seen: Observation) -> list[VerdictLine]:
             f"{seen.rejects.total():,}",
             seen.kept == seen.rejects,
         ),
-        VerdictLine(
-            "audit log",
-            "complete" if not seen.audit_missing else f"{seen.audit_missing:,} missing",
-            "complete",
-            not seen.audit_missing,
-        ),
+        _audited("audit log", seen),
     ]
+
+
+def _amqp(seen: Observation, wanted: Expectation) -> list[VerdictLine]:
+    """The claims about the messages that went through AMQP, a line for each group of the stream's claims."""
+    once = {message_id for message_id, arrival in seen.arrivals.items() if arrival.times == 1}
+    same = sum(
+        message_id in once and seen.arrivals[message_id].body == body
+        for message_id, body in wanted.processed.items()
+    )
+    expected = {str(code): count for code, count in wanted.rejects.items()}
+    copies = seen.injections.retries + seen.injections.redeliveries + wanted.repeats
+    return [
+        _equal("through AMQP: sent", seen.sent, wanted.messages),
+        _equal("  acknowledged", seen.acknowledged, seen.sent),
+        _equal("  lost", seen.lost, 0),
+        VerdictLine(
+            "  processed exactly once",
+            f"{len(once):,}",
+            f"{len(wanted.processed):,}",
+            once == wanted.processed.keys() == seen.arrivals.keys(),
+        ),
+        _equal("  bodies as sent, byte for byte", same, len(wanted.processed)),
+        _equal("  parts waiting for others", seen.waiting, wanted.waiting),
+        VerdictLine(
+            "  rejected, and in their buckets",
+            f"{seen.rejects.total():,}",
+            f"{wanted.rejects.total():,}",
+            seen.rejects == seen.kept == expected,
+        ),
+        _equal("  duplicates dropped", seen.duplicates_dropped, copies),
+        _equal("  put again by their producer", seen.stored - seen.sent, seen.injections.retries),
+        VerdictLine(
+            "  answers delayed", f"{seen.injections.delays:,}", "some", seen.injections.delays > 0 or None
+        ),
+        _audited("  audit log", seen),
+    ]
+
+
+def _audited(claim: str, seen: Observation) -> VerdictLine:
+    missing = seen.audit_missing
+    return VerdictLine(claim, f"{missing:,} missing" if missing else "complete", "complete", not missing)
 
 
 def _pipeline(

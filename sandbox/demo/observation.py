@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any
 
 from emulator.channels import Delivery
-from emulator.channels.kinesis import KinesisChannel
-from emulator.clock import Clock
 from rdss_sandbox.client import Client
 from rdss_sandbox.record_lines import ArchivedRecord, RecordAddress, read_line
-from sandbox.demo.plan import CHANNEL
+from sandbox.demo.leg import Leg
+from sandbox.demo.transports import read_back
 from sandbox.demo.workload import Item
 from sandbox.endpoint import Endpoint
 from sandbox.receiver.assembled_receiver import BUCKETS
@@ -22,8 +21,6 @@ from schemas.error_codes import Queue
 from schemas.peek import peek
 
 AUDIT_BUCKET = "rdss-audit"
-PATIENCE_SECONDS = 5.0
-"""The time in seconds that a read of a stream waits for the next record."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,10 +51,10 @@ class Arrival:
 class Observation:
     """The observed numbers of a run, of serialised messages with the parts of a sequence one by one.
 
-    ``stored`` are the stream's records, copies included. ``arrivals`` are whole messages by messageId.
-    ``lost`` were sent but are not processed, rejected or waiting for other parts. ``rejects`` and ``kept``
-    are the messages in the error and invalid queues and in their buckets, by code. ``echoes`` came back to
-    the application that had sent them, and were dropped.
+    ``stored`` are the records of the stream or queue, copies included. ``arrivals`` are whole messages by
+    messageId. ``lost`` were sent but are not processed, rejected or waiting for other parts. ``rejects`` and
+    ``kept`` are the messages in the error and invalid queues and in their buckets, by code. ``echoes`` came
+    back to the application that had sent them, and were dropped.
     """
 
     sent: int
@@ -75,54 +72,93 @@ class Observation:
     echoes: int = 0
 
 
-def observe(
-    endpoint: Endpoint,
-    *,
-    control: Client,
-    clock: Clock,
-    sender: Repository,
-    receiver: Repository,
-    items: Sequence[Item],
-    since: int,
-    echoes: int = 0,
+def observe_stream(
+    endpoint: Endpoint, leg: Leg, *, control: Client, since: int, echoes: int = 0
 ) -> Observation:
-    """Read the outcome of a run; the faults must be removed and the queues at rest.
+    """Read what came of the messages that went through Kinesis; faults removed, queues at rest.
 
     ``since`` is the id of the last event before the first message. ``echoes`` is the number of own messages
     that an application dropped.
     """
-    statuses = Counter(status for (status,) in _rows(sender, "SELECT status FROM messages"))
-    arrivals = _arrivals(receiver)
-    outcomes = _Outcomes(receiver)
-    parts = [outcomes.find(part) for part in dict.fromkeys(part for item in items for part in item.parts)]
     counts = {stream.name: stream.records for stream in control.streams()}
-    streams = {name: records(endpoint, clock, name, counts[name]) for name in (CHANNEL, *map(str, Queue))}
+    names = (leg.channel, *map(str, Queue))
+    streams = {name: read_back(leg.transport, name, counts[name]) for name in names}
     rejected = [delivery.data for queue in Queue for delivery in streams[str(queue)]]
-    return Observation(
-        sent=statuses.total(),
-        acknowledged=statuses["SENT"],
-        delivered=sum(outcome is not None for outcome in parts),
-        stored=len(streams[CHANNEL]),
-        duplicates_dropped=receiver.counted("duplicate"),
-        waiting=parts.count("waiting"),
-        lost=parts.count(None) + sum(outcomes.vanished(item, arrivals) for item in items),
-        arrivals=arrivals,
-        rejects=_codes(rejected),
-        kept=_codes(line.data for queue in Queue for line in read_archive(endpoint, BUCKETS[queue])),
-        audit_missing=_missing(streams, read_archive(endpoint, AUDIT_BUCKET)),
-        injections=injections(control, since),
+    missing = _missing_records(streams, read_archive(endpoint, AUDIT_BUCKET))
+    return _observe(
+        endpoint,
+        leg,
+        rejected,
+        stored=len(streams[leg.channel]),
+        audit_missing=missing,
+        injected=injections(control, since, leg.channel),
         echoes=echoes,
     )
 
 
-def records(endpoint: Endpoint, clock: Clock, stream: str, count: int) -> list[Delivery]:
-    """Read ``count`` records of a stream, every shard from its start; fewer when no more arrive."""
-    channel = KinesisChannel(endpoint.kinesis(), stream, clock=clock)
-    found: list[Delivery] = []
-    while len(found) < count and (more := channel.read(limit=10_000, wait=PATIENCE_SECONDS)):
-        found += more
-    channel.close()
-    return found
+def observe_queue(endpoint: Endpoint, leg: Leg, *, control: Client, since: int) -> Observation:
+    """Read what came of the messages that went through AMQP; faults removed, queues at rest.
+
+    A broker forgets what was consumed, so the audit log says how many messages were stored.
+    """
+    sent = {str(queue): sum(leg.receiver.tally(str(queue)).values()) for queue in Queue}
+    queues = {name: [each.data for each in read_back(leg.transport, name, sent[name])] for name in sent}
+    injected = injections(control, since, leg.channel)
+    parts = [part for item in leg.items for part in item.parts]
+    bodies = {leg.channel: [part for part in parts if peek(part).message_id not in injected.grown], **queues}
+    logged = Counter(
+        (line.source.stream, line.data)
+        for line in read_archive(endpoint, AUDIT_BUCKET)
+        if line.source is not None
+    )
+    recorded = leg.transport.recorded_in
+    return _observe(
+        endpoint,
+        leg,
+        [data for rejected in queues.values() for data in rejected],
+        stored=sum(times for (stream, _), times in logged.items() if stream == recorded(leg.channel)),
+        audit_missing=sum(
+            (recorded(name), body) not in logged for name, found in bodies.items() for body in found
+        ),
+        injected=injected,
+    )
+
+
+def _observe(
+    endpoint: Endpoint,
+    leg: Leg,
+    rejected: Iterable[bytes],
+    *,
+    stored: int,
+    audit_missing: int,
+    injected: Injections,
+    echoes: int = 0,
+) -> Observation:
+    statuses = Counter(status for (status,) in _rows(leg.sender, "SELECT status FROM messages"))
+    arrivals = _arrivals(leg.receiver)
+    outcomes = _Outcomes(leg.receiver, leg.channel)
+    parts = [outcomes.find(part) for part in dict.fromkeys(part for item in leg.items for part in item.parts)]
+    archived = {leg.transport.recorded_in(str(queue)): BUCKETS[queue] for queue in Queue}
+    return Observation(
+        sent=statuses.total(),
+        acknowledged=statuses["SENT"],
+        delivered=sum(outcome is not None for outcome in parts),
+        stored=stored,
+        duplicates_dropped=leg.receiver.counted("duplicate"),
+        waiting=parts.count("waiting"),
+        lost=parts.count(None) + sum(outcomes.vanished(item, arrivals) for item in leg.items),
+        arrivals=arrivals,
+        rejects=_codes(rejected),
+        kept=_codes(
+            line.data
+            for stream, bucket in archived.items()
+            for line in read_archive(endpoint, bucket)
+            if line.stream == stream
+        ),
+        audit_missing=audit_missing,
+        injections=injected,
+        echoes=echoes,
+    )
 
 
 def read_archive(endpoint: Endpoint, bucket: str) -> Iterator[ArchivedRecord]:
@@ -135,9 +171,13 @@ def read_archive(endpoint: Endpoint, bucket: str) -> Iterator[ArchivedRecord]:
                 yield from (read_line(line) for line in body.splitlines())
 
 
-def injections(control: Client, since: int) -> Injections:
-    """Sum up the injections of the faults since an event."""
-    found = [event.fields for event in events(control, since) if event.kind == "fault.injected"]
+def injections(control: Client, since: int, channel: str) -> Injections:
+    """Sum up the injections of the faults on a channel since an event."""
+    found = [
+        event.fields
+        for event in events(control, since)
+        if event.kind == "fault.injected" and event.fields["channel"] == channel
+    ]
     by_fault: dict[str, list[dict[str, Any]]] = {}
     for fields in found:
         by_fault.setdefault(f"{fields['type']} {fields['direction']}", []).append(fields)
@@ -161,11 +201,11 @@ def events(control: Client, last: int) -> Iterator[Any]:
 class _Outcomes:
     """The outcomes of messages in the receiver's repository, by the bytes or else by the messageId."""
 
-    def __init__(self, receiver: Repository) -> None:
+    def __init__(self, receiver: Repository, channel: str) -> None:
         rows = _rows(
             receiver,
             "SELECT digest, messageId, outcome FROM messages WHERE status = 'RECEIVED' AND channel = ?",
-            CHANNEL,
+            channel,
         )
         self._by_digest = {digest: outcome for digest, _, outcome in rows}
         self._by_id = {message_id: outcome for _, message_id, outcome in rows if message_id}
@@ -189,7 +229,7 @@ def _arrivals(receiver: Repository) -> dict[str, Arrival]:
     }
 
 
-def _missing(streams: Mapping[str, list[Delivery]], audit: Iterable[ArchivedRecord]) -> int:
+def _missing_records(streams: Mapping[str, list[Delivery]], audit: Iterable[ArchivedRecord]) -> int:
     """The number of stream records that are not in the audit log byte for byte."""
     logged = {line.source: sha256(line.data).digest() for line in audit}
     return sum(

@@ -7,24 +7,23 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from emulator.channels.kinesis import KinesisChannel
 from emulator.clock import Clock
-from sandbox.demo.plan import CHANNEL
+from sandbox.demo.transports import Transport
 from sandbox.demo.workload import Item
-from sandbox.endpoint import Endpoint
 from sandbox.gateway import Gateway
 from sandbox.judging.arrivals import ARRIVALS, record_arrival
 from sandbox.receiver import Arrival
-from sandbox.receiver.over_kinesis import receiver_over_kinesis
 from sandbox.repository import Repository
 
 _AT_ONCE = 20
 _FEWEST_BATCHES = 10
 
 
-def send(endpoint: Endpoint, repository: Repository, clock: Clock, items: list[Item]) -> Iterator[int]:
+def send(
+    transport: Transport, name: str, repository: Repository, clock: Clock, items: list[Item]
+) -> Iterator[int]:
     """Send every item in order; yield the number sent after each batch. Raises ``SendFailedError``."""
-    channel = KinesisChannel(endpoint.kinesis(), CHANNEL, clock=clock)
+    channel = transport.open_channel(name)
     gateway = Gateway(channel, repository, clock)
     at_once = max(1, min(_AT_ONCE, len(items) // _FEWEST_BATCHES))
     for start in range(0, len(items), at_once):
@@ -36,14 +35,18 @@ def send(endpoint: Endpoint, repository: Repository, clock: Clock, items: list[I
 
 @contextmanager
 def receiving(
-    endpoint: Endpoint, repository: Repository, clock: Clock, everything_came: Callable[[], bool]
+    transport: Transport,
+    name: str,
+    repository: Repository,
+    clock: Clock,
+    everything_came: Callable[[], bool],
 ) -> Iterator[None]:
     """Run a receiver in another thread until ``everything_came``; raise the error that stops it early."""
     failures: list[BaseException] = []
 
     def run() -> None:
         try:
-            receive(endpoint, repository, clock, everything_came)
+            receive(transport, name, repository, clock, everything_came)
         except Exception as error:  # noqa: BLE001 -- handed to the thread that waits for this one
             failures.append(error)
 
@@ -58,7 +61,11 @@ def receiving(
 
 
 def receive(
-    endpoint: Endpoint, repository: Repository, clock: Clock, everything_came: Callable[[], bool]
+    transport: Transport,
+    name: str,
+    repository: Repository,
+    clock: Clock,
+    everything_came: Callable[[], bool],
 ) -> None:
     """Receive in this thread and record the arrivals, until ``everything_came``."""
     with repository.transaction() as store:
@@ -67,5 +74,5 @@ def receive(
     def application(arrival: Arrival, store: sqlite3.Connection) -> None:
         record_arrival(arrival, store, clock.time())
 
-    with receiver_over_kinesis(endpoint, CHANNEL, repository, application, clock) as receiver:
+    with transport.receiver(name, repository, application) as receiver:
         receiver.run(everything_came)

@@ -8,7 +8,7 @@ from emulator.assembly.embedded import embedded
 from emulator.clock import Clock
 from emulator.settings.settings import Settings
 from sandbox.demo.demo_verdict import Result
-from sandbox.demo.plan import Plan
+from sandbox.demo.plan import BAD, Plan
 from sandbox.demo.run import DemoTarget, demonstrate
 from sandbox.endpoint import Endpoint
 from sandbox.judging.verdict import Verdict
@@ -19,9 +19,12 @@ PLAN = Plan(11, messages=60, sequences=1, bad=1, oversize=1, duplicates=0.2, lat
 
 def _demonstrate(plan: Plan, folder: Path) -> Result:
     folder.mkdir()
-    settings = Settings(aws_port=0, control_port=0, data_dir=None, seed=plan.seed, amqp="off")
+    settings = Settings(
+        aws_port=0, control_port=0, amqp_port=0, data_dir=None, seed=plan.seed, amqp="embedded"
+    )
     with embedded(settings) as emulator:
-        place = DemoTarget(Endpoint(emulator.aws, settings.region), emulator.control, folder)
+        aws = Endpoint(emulator.aws, settings.region)
+        place = DemoTarget(aws, emulator.control, folder, amqp=emulator.broker.url)
         return demonstrate(plan, place, Clock(), lambda _what, _share: None)
 
 
@@ -37,6 +40,11 @@ def test_every_line_holds_and_the_same_seed_says_the_same(tmp_path: Path) -> Non
     assert first.summary["rejects"] == first.summary["rejects_expected"] == once | {"GENERR006": 2}
     (echo,) = [line for line in first.lines if line.claim == "own messages dropped by their sender"]
     assert (echo.observed, echo.expected) == ("1", "1")
+    by_amqp = first.summary["amqp"]
+    # Six of the sixty, a sequence of two parts, a message for each of six codes, and one that grows.
+    assert (by_amqp["sent"], by_amqp["processed_once"]) == (6 + 2 + 6 + 1, 7)
+    assert by_amqp["rejects"] == dict.fromkeys(map(str, [*BAD, ErrorCode.GENERR006]), 1)
+    assert by_amqp["duplicates_dropped"] > 1
     again = _demonstrate(PLAN, tmp_path / "again")
     assert again.lines == first.lines
     assert again.summary == first.summary

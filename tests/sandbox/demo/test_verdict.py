@@ -61,6 +61,7 @@ def test_a_run_in_which_everything_happened_and_held_passes() -> None:
         "rejects": {"GENERR004": 1, "GENERR006": 1, "GENERR009": 1},
         "rejects_expected": {"GENERR004": 1, "GENERR006": 1, "GENERR009": 1},
         "audit_missing": 0,
+        "amqp": {},
         "pipeline": TABLES,
     }
 
@@ -105,3 +106,36 @@ def test_every_table_of_the_pipeline_counts(table: str) -> None:
     broken = judge(PLAN, SEEN, WANTED, RuntimeError("no space"))
     assert (broken.verdict, broken.lines[-1].observed) == (Verdict.FAIL, "RuntimeError: no space")
     assert judge(PLAN, SEEN, WANTED, None).verdict is Verdict.PASS
+
+
+BY_AMQP = replace(SEEN, stored=6, rejects=Counter({"GENERR004": 1}), kept=Counter({"GENERR004": 1}))
+WANTED_BY_AMQP = replace(WANTED, rejects=Counter({ErrorCode.GENERR004: 1}))
+
+
+def test_what_went_through_amqp_is_judged_as_well() -> None:
+    """It has lines of its own, and its counts under ``amqp`` in the summary."""
+    result = judge(PLAN, SEEN, WANTED, None, (BY_AMQP, WANTED_BY_AMQP))
+    assert result.verdict is Verdict.PASS
+    assert (result.summary["amqp"]["sent"], result.summary["amqp"]["processed_once"]) == (5, 2)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"sent": 4},
+        {"acknowledged": 4},
+        {"stored": 7},
+        {"duplicates_dropped": 2},
+        {"waiting": 1},
+        {"lost": 1},
+        {"arrivals": {"a": Arrival("body a", 1, 1)}},
+        {"arrivals": SEEN.arrivals | {"a": Arrival("body a", 1, 2)}},
+        {"arrivals": SEEN.arrivals | {"a": Arrival("other", 1, 1)}},
+        {"rejects": Counter({"GENERR001": 1})},
+        {"kept": Counter()},
+        {"audit_missing": 1},
+    ],
+)
+def test_whatever_is_off_through_amqp_fails(wrong: dict[str, Any]) -> None:
+    amqp = replace(BY_AMQP, **wrong), WANTED_BY_AMQP
+    assert judge(PLAN, SEEN, WANTED, None, amqp).verdict is Verdict.FAIL
