@@ -226,9 +226,9 @@ def amqp_of(running: Embedded) -> str | None:
 
 @contextmanager
 def open_embedded(_request: pytest.FixtureRequest, folder: Path, *, amqp: bool) -> Iterator[ProfileSandbox]:
-    """With ``amqp`` the sandbox starts RabbitMQ by itself, as a user's does where there is one."""
+    """With ``amqp`` the sandbox starts RabbitMQ by itself, as a user's does that asks for it."""
     with ExitStack() as stack:
-        asked = settings(amqp="auto" if amqp else "off", targets=idle_in(folder))
+        asked = settings(amqp="server" if amqp else "off", targets=idle_in(folder))
         yield build_sandbox("embedded", stack.enter_context(embedded(asked)), stack, folder)
 
 
@@ -260,7 +260,7 @@ def open_localstack(_request: pytest.FixtureRequest, folder: Path, *, amqp: bool
             profile="localstack",
             upstream_aws=url,
             upstream_owned=True,
-            amqp="auto",
+            amqp="server",
             targets=idle_in(folder),
         )
         yield build_sandbox("localstack", stack.enter_context(embedded(asked)), stack, folder)

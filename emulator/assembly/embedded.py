@@ -6,7 +6,7 @@ import asyncio
 import os
 import threading
 import traceback
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Iterator
 from contextlib import AsyncExitStack, contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any, Self, TypeAlias
@@ -52,7 +52,6 @@ from emulator.listeners.control.watch.picture_maker import PictureMaker, Sources
 from emulator.listeners.control.watch.resources import PictureResources
 from emulator.queues.control import QueueResources
 from emulator.queues.webhooks import Notifier
-from emulator.rabbitmq.broker_process import find_server
 from emulator.settings.settings import QUEUES_PORT, TOPICS_PORT, Settings
 from emulator.topics.control import TopicResources
 from emulator.topics.http import TopicsApp
@@ -187,7 +186,7 @@ class Embedded:
 
     def _build_broker(self) -> Broker:
         components = self.components
-        make = choose_broker(self.settings, os.environ)
+        make = choose_broker(self.settings)
         broker = make(
             self.settings, components.clock, components.events, components.fault_engine, components.amqp
         )
@@ -312,20 +311,21 @@ class Embedded:
         self.components.events.emit("request.failed", error=repr(error), trace=trace)
 
 
-def choose_broker(settings: Settings, environment: Mapping[str, str]) -> Callable[..., Broker]:
-    """Choose what answers on the AMQP port: an upstream, RabbitMQ beside us, our own broker, or nothing."""
+def choose_broker(settings: Settings) -> Callable[..., Broker]:
+    """Choose what answers on the AMQP port: an upstream, our own broker, RabbitMQ beside us, or nothing.
+
+    Raises ModuleNotFoundError when something is asked for whose packages are not installed.
+    """
     wanted = settings.upstream_amqp is not None or settings.amqp not in NOTHING_WANTED
     if wanted and (missing := find_missing("amqp")):
-        if settings.upstream_amqp is None and settings.amqp == "auto":
+        if settings.upstream_amqp is None and settings.amqp is None:
             return NoBroker
         raise ModuleNotFoundError(f"{missing} is not installed", name=missing)
     if settings.upstream_amqp is not None:
         from emulator.assembly.relayed_broker import RelayedBroker
 
         return RelayedBroker
-    if settings.amqp == "embedded" or (settings.amqp == "auto" and find_server(environment) is None):
-        return EmbeddedBroker
-    return SidecarBroker
+    return EmbeddedBroker if settings.amqp in {None, "embedded"} else SidecarBroker
 
 
 @contextmanager

@@ -36,8 +36,8 @@ _ADMINISTRATORS: Final = ("/usr/sbin", "/usr/local/sbin", "/opt/homebrew/sbin", 
 """Directories where distributions install servers, and which a user's PATH may lack."""
 _CONTAINER: Final = "127.0.0.1:5673"
 HOW_TO_GET_ONE: Final = (
-    "Debian, Ubuntu: sudo apt-get install rabbitmq-server, then: sandbox up --amqp-port 5673",
-    "macOS: brew install rabbitmq, then: sandbox up",
+    "Debian, Ubuntu: sudo apt-get install rabbitmq-server, then: sandbox up --amqp server --amqp-port 5673",
+    "macOS: brew install rabbitmq, then: sandbox up --amqp server",
     (
         f"container: docker run --detach --publish {_CONTAINER}:5672 rabbitmq:4-management, "
         f"then: sandbox up --upstream-amqp amqp://guest:guest@{_CONTAINER}/"

@@ -151,10 +151,11 @@ class Settings:
         check=_check_port,
     )
     amqp_port: int = setting(5672, "The port of AMQP, as RabbitMQ speaks it.", metavar="N", check=_check_port)
-    amqp: Literal["auto", "embedded", "server", "none", "off"] = setting(
+    amqp: Literal["embedded", "server", "none", "off"] | None = setting(
         "off",
-        "What answers there: our broker, or the rabbitmq-server that is installed; auto prefers that.",
-        usual="auto",
+        "What answers there: our broker, the rabbitmq-server that is installed, or nothing.",
+        usual=None,
+        told="embedded",
         applies=_PROCESSES,
     )
     # Who may call.

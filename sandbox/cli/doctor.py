@@ -75,7 +75,7 @@ def _check(part: str, settings: Settings) -> Iterable[Finding]:
             yield machine_checks.check_disk(settings.data_dir)
             yield from machine_checks.check_data(settings.data_dir)
         case "amqp":
-            yield machine_checks.check_rabbitmq()
+            yield machine_checks.check_rabbitmq(settings.amqp)
             yield from machine_checks.check_ports({} if here else {"amqp": settings.amqp_port})
         case "tui":
             yield machine_checks.check_package("textual", "textual", "tui")

@@ -84,15 +84,20 @@ def check_data(place: Path | None) -> Iterator[Finding]:
         yield Finding("data", str(error), "sandbox down in its directory stops it", stops=True)
 
 
-def check_rabbitmq() -> Finding:
-    """Say what answers on the AMQP port of every profile except compose."""
-    from emulator.rabbitmq.broker_process import explain_missing_server, find_server
+def check_rabbitmq(asked: str | None) -> Finding:
+    """Say what answers on the AMQP port; ``asked`` is the setting ``amqp``."""
+    from emulator.rabbitmq.broker_process import HOW_TO_GET_ONE, explain_missing_server, find_server
 
     server = find_server(os.environ)
-    if server is not None:
-        return Finding("rabbitmq", f"{server} is here: sandbox up starts it; --amqp embedded does not")
-    missing = explain_missing_server(os.environ)
-    return Finding("rabbitmq", f"{missing}: the sandbox's own broker answers on the AMQP port")
+    if asked == "server":
+        if server is not None:
+            return Finding("rabbitmq", f"{server} answers on the AMQP port")
+        missing, remedy = explain_missing_server(os.environ), "\n".join(HOW_TO_GET_ONE)
+        return Finding("rabbitmq", f"{missing}: nothing would answer on the AMQP port", remedy, stops=True)
+    if asked in {"none", "off"}:
+        return Finding("rabbitmq", f"nothing answers on the AMQP port: the setting amqp is {asked}")
+    instead = f"; --amqp server has {server} instead" if server is not None else ""
+    return Finding("rabbitmq", f"the sandbox's own broker answers on the AMQP port{instead}")
 
 
 def check_java() -> Finding:

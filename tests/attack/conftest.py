@@ -62,6 +62,8 @@ def rabbit_sandbox(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Attacke
     """A sandbox with RabbitMQ behind its AMQP port."""
     if find_server(os.environ) is None:
         pytest.skip("rabbitmq-server is not installed: the AMQP port has nothing behind it")
-    with AttackedSandbox(tmp_path_factory.mktemp("sandbox"), "--amqp", "auto", "--amqp-port", "0") as running:
+    with AttackedSandbox(
+        tmp_path_factory.mktemp("sandbox"), "--amqp", "server", "--amqp-port", "0"
+    ) as running:
         running.await_amqp()
         yield running

@@ -51,7 +51,7 @@ async def test_off_is_off() -> None:
 async def test_without_a_server_the_note_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """No failure: nothing listens, and a line for each kind of system says what helps."""
     monkeypatch.setattr("emulator.rabbitmq.broker_process._ADMINISTRATORS", ())
-    broker = sidecar(Settings(amqp="auto", amqp_port=(port := free_port()), data_dir=tmp_path))
+    broker = sidecar(Settings(amqp="server", amqp_port=(port := free_port()), data_dir=tmp_path))
     broker.start({"PATH": str(tmp_path)})
 
     with pytest.raises(ConnectionRefusedError):
@@ -69,7 +69,7 @@ async def test_a_server_without_erlang_is_said_to_lack_it(
     """What is missing is named, not what is there."""
     monkeypatch.setattr("emulator.rabbitmq.broker_process._ADMINISTRATORS", ())
     (tmp_path / "rabbitmq-server").touch(mode=0o755)
-    broker = sidecar(Settings(amqp="auto", data_dir=tmp_path / "data"))
+    broker = sidecar(Settings(amqp="server", data_dir=tmp_path / "data"))
     broker.start({"PATH": str(tmp_path)})
     await broker.stop()
 
@@ -81,7 +81,7 @@ async def test_a_port_in_use_is_no_failure(tmp_path: Path) -> None:
     """The sandbox starts all the same and says which port it was."""
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-        broker = sidecar(Settings(amqp="auto", amqp_port=port, data_dir=tmp_path))
+        broker = sidecar(Settings(amqp="server", amqp_port=port, data_dir=tmp_path))
         broker.start(os.environ)
         await broker.stop()
 
@@ -92,7 +92,7 @@ async def test_a_port_in_use_is_no_failure(tmp_path: Path) -> None:
 @pytest.mark.rabbitmq
 async def test_the_real_server_answers_after_a_while_and_ends_with_us(tmp_path: Path) -> None:
     """Its address is known at once; a client connects once it is up; it is gone when we are."""
-    broker = sidecar(Settings(amqp="auto", amqp_port=0, data_dir=tmp_path))
+    broker = sidecar(Settings(amqp="server", amqp_port=0, data_dir=tmp_path))
     broker.start(os.environ)
     assert broker.url is not None
     assert not broker.answers

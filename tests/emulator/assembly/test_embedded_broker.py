@@ -25,28 +25,21 @@ MEMORY = {"aws_port": 0, "control_port": 0, "amqp_port": 0, "data_dir": None}
 @pytest.mark.parametrize(
     ("asked", "chosen"),
     [
-        ("auto", EmbeddedBroker),
+        (None, EmbeddedBroker),
         ("embedded", EmbeddedBroker),
         ("server", SidecarBroker),
         ("none", SidecarBroker),
     ],
 )
-def test_what_answers_where_no_rabbitmq_is_installed(
-    asked: str, chosen: type, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Ours, unless a server or nothing is asked for."""
-    monkeypatch.setattr("emulator.rabbitmq.broker_process._ADMINISTRATORS", ())
-    settings = Settings(amqp=asked)  # type: ignore[arg-type]
-    assert choose_broker(settings, {"PATH": str(tmp_path)}) is chosen
+def test_our_broker_answers_unless_something_else_is_asked_for(asked: str | None, chosen: type) -> None:
+    """Whether or not a RabbitMQ is installed."""
+    assert choose_broker(Settings(amqp=asked)) is chosen  # type: ignore[arg-type]
 
 
-@pytest.mark.rabbitmq
-def test_an_installed_rabbitmq_is_preferred() -> None:
-    """Unless ours is asked for; an upstream goes before both."""
-    upstream = Settings(amqp="embedded", upstream_amqp="amqp://localhost")
-    assert choose_broker(Settings(amqp="auto"), os.environ) is SidecarBroker
-    assert choose_broker(Settings(amqp="embedded"), os.environ) is EmbeddedBroker
-    assert choose_broker(upstream, os.environ) is RelayedBroker
+@pytest.mark.parametrize("asked", ["embedded", "server", "none"])
+def test_an_upstream_goes_before_all(asked: str) -> None:
+    settings = Settings(amqp=asked, upstream_amqp="amqp://localhost")  # type: ignore[arg-type]
+    assert choose_broker(settings) is RelayedBroker
 
 
 def open_channel(url: str) -> pika.adapters.blocking_connection.BlockingChannel:

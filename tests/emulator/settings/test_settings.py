@@ -22,7 +22,7 @@ def test_defaults_are_those_of_the_documentation(tmp_path: Path) -> None:
     )
     assert settings.topology == DEFAULT_TOPOLOGY
     assert settings.data_dir == tmp_path / ".sandbox" / "data"
-    assert settings.amqp == "auto"
+    assert settings.amqp is None
     assert settings.token is None
     assert settings.seed != read_settings({}, {}, tmp_path).seed
 

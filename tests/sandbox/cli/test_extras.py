@@ -145,7 +145,7 @@ def test_an_amqp_port_that_was_asked_for_is_not_left_out_silently(monkeypatch: p
     """Without the extra the usual choice leaves the port out and says so; a choice is an error."""
     missing = installation.EXTRAS["amqp"]
     monkeypatch.setattr(installation, "find_spec", lambda name: None if name in missing else name)
-    usual = Settings(aws_port=0, control_port=0, amqp_port=0, data_dir=None, amqp="auto")
+    usual = Settings(aws_port=0, control_port=0, amqp_port=0, data_dir=None, amqp=None)
 
     with embedded(usual) as emulator:
         assert emulator.status().amqp is None

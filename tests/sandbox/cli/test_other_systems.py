@@ -131,7 +131,9 @@ def test_doctor_finds_what_is_asked_for(tmp_path: Path, monkeypatch: pytest.Monk
     code, found, _ = doctor("amqp", SANDBOX_AMQP_PORT="0")
     assert code == 0
     (broker,) = [each["found"] for each in found if each["about"] == "rabbitmq"]
-    assert "the sandbox's own broker answers" in broker
+    assert broker.startswith("the sandbox's own broker answers")
+    _, found, _ = doctor("amqp", SANDBOX_AMQP_PORT="0", SANDBOX_AMQP="none")
+    assert "nothing answers on the AMQP port: the setting amqp is none" in [each["found"] for each in found]
 
     (tmp_path / ".sandbox").mkdir()
     (tmp_path / ".sandbox" / "running.json").write_text(
