@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -46,6 +47,20 @@ def test_aio_pika(url: str) -> None:
         "came": [[str(number), f"order.{number}", number] for number in range(4)],
         "letter": ["1", "rejected"],
         "refused": "NOT_FOUND - no queue 'missing' in vhost '/'",
+    }
+
+
+def test_pika_asynchronous(url: str) -> None:
+    """Confirms, a return, a prefetch that is kept, and a refusal, each by a callback of SelectConnection."""
+    found = json.loads(run(sys.executable, HERE / "pika_asynchronous_client.py", url))
+    assert found == {
+        "confirmed": 21,
+        "returned": [[312, "NO_ROUTE", "lost"]],
+        "came": list(range(20)),
+        "most_out": 5,
+        "left": 0,
+        "refused": [404, "NOT_FOUND - no queue 'missing' in vhost '/'"],
+        "closed": 200,
     }
 
 
