@@ -22,7 +22,11 @@ _STOP_SECONDS: Final = 10.0
 _ENVIRONMENT_CODE: Final = 3
 _UP: Final = (
     *("up", "--json", "--data-dir", ":memory:"),
-    *(word for port in ("aws", "control", "amqp", "queues", "topics") for word in (f"--{port}-port", "0")),
+    *(
+        word
+        for port in ("aws", "control", "amqp", "amqp-management", "queues", "topics")
+        for word in (f"--{port}-port", "0")
+    ),
 )
 
 

@@ -130,6 +130,11 @@ class Queue:
     def exclusive_consumer(self) -> Consumer | None:
         return next((each for each in self.consumers if each.exclusive), None)
 
+    @property
+    def active_consumer(self) -> Consumer | None:
+        """The consumer that gets all messages of a queue with a single active one."""
+        return self._active
+
     # Time
 
     def touch(self) -> None:

@@ -52,7 +52,7 @@ from emulator.listeners.control.watch.picture_maker import PictureMaker, Sources
 from emulator.listeners.control.watch.resources import PictureResources
 from emulator.queues.control import QueueResources
 from emulator.queues.webhooks import Notifier
-from emulator.settings.settings import QUEUES_PORT, TOPICS_PORT, Settings
+from emulator.settings.settings import MANAGEMENT_PORT, QUEUES_PORT, TOPICS_PORT, Settings
 from emulator.topics.control import TopicResources
 from emulator.topics.http import TopicsApp
 from rdss_sandbox.admission import Admission
@@ -72,7 +72,8 @@ MakeResources: TypeAlias = Callable[[Components], object]
 class Embedded:
     """A whole emulator, which runs while its context lasts.
 
-    ``aws``, ``control``, ``queues`` and ``topics`` are its URLs. Each function in ``more`` builds further
+    ``aws``, ``control``, ``queues`` and ``topics`` are its URLs, and ``amqp_management`` where the broker is
+    our own. Each function in ``more`` builds further
     resources of the control API from the components, for what is built on top of the emulator. The
     ``interceptors`` stand in front of the faults on the AWS port, and see what the client sees; ``watch``
     makes the watchers of the AMQP port's connections, instead of the diagnosis.
@@ -84,6 +85,7 @@ class Embedded:
     control: str
     queues: str
     topics: str
+    amqp_management: str | None = None
     components: Components
 
     def __init__(
@@ -132,6 +134,8 @@ class Embedded:
             self.broker = self._build_broker()
             self._stack.push_async_callback(self.broker.stop)
             self.broker.start(os.environ)
+            if isinstance(self.broker, EmbeddedBroker) and self.broker.answers:
+                await self._listen_for_management(self.broker)
             if self.broker.url is not None:
                 self.components.destinations.add_port(urlsplit(self.broker.url).port or 0)
         except BaseException:
@@ -176,6 +180,7 @@ class Embedded:
             notes=tuple(notes),
             queues=self.queues,
             topics=self.topics,
+            amqp_management=self.amqp_management,
         )
 
     def reset(self, wanted: Reset | None = None) -> None:
@@ -234,6 +239,18 @@ class Embedded:
         self._stack.callback(app.close)
         if settings.topics and topics.configuration.downstreams:
             await asyncio.to_thread(topics.replicate)
+
+    async def _listen_for_management(self, broker: EmbeddedBroker) -> None:
+        def build() -> App:
+            from emulator.listeners.amqp_management import AmqpManagement
+
+            return AmqpManagement(lambda: broker.engine, broker.address, self.settings.token)
+
+        port = FallbackPort(
+            "clients of AMQP's management", MANAGEMENT_PORT, self.settings.amqp_management_port
+        )
+        app = self._guard(LazyApp(build), access_policies.AMQP_MANAGEMENT)
+        self.amqp_management = await self._listen_at(port, app)
 
     async def _listen_at(self, port: FallbackPort, app: App) -> str:
         server, note = await serve_at(

@@ -15,6 +15,7 @@ from emulator.settings.settings import Settings
 from emulator.streams.amqp_log import AmqpLog
 
 if TYPE_CHECKING:
+    from emulator.amqp.broker import Broker as Engine
     from emulator.relay.amqp.amqp_server import AmqpServer
     from emulator.relay.amqp.embedded_upstream import EmbeddedUpstream
     from emulator.relay.amqp.watching import Watch
@@ -50,6 +51,17 @@ class EmbeddedBroker:
     def answers(self) -> bool:
         """Whether clients that connect are answered, now or in a moment."""
         return self.url is not None
+
+    @property
+    def engine(self) -> Engine | None:
+        """The broker itself, for calls on the loop; None until it is loaded."""
+        return None if self._upstream is None else self._upstream.broker
+
+    @property
+    def address(self) -> tuple[str, int]:
+        """The address and the port that clients of AMQP connect to, once it listens."""
+        host, port = self._listening.getsockname()[:2]
+        return host, port
 
     def start(self, _environment: Mapping[str, str]) -> None:
         """Begin to listen, and load the broker in the background."""

@@ -29,6 +29,7 @@ COURSE_PAGE = Path("learn/index.html")
 """Where ``sandbox learn`` writes its page, in the directory of a sandbox; the control port shows it."""
 Profile: TypeAlias = Literal["embedded", "compose", "localstack", "relay", "aws"]
 QUEUES_PORT = 8888
+MANAGEMENT_PORT = 15672
 TOPICS_PORT = 9007
 
 DEFAULT_TOPOLOGY = Topology(
@@ -157,6 +158,15 @@ class Settings:
         usual=None,
         told="embedded",
         applies=_PROCESSES,
+    )
+    amqp_management_port: int | None = setting(
+        0,
+        "The port of the management API of our own broker, as RabbitMQ's plugin has it.",
+        metavar="N",
+        usual=None,
+        told=f"{MANAGEMENT_PORT}, or any free; 0: any free",
+        applies=_PROCESSES,
+        check=_check_port,
     )
     # Who may call.
     token: str | None = setting(

@@ -14,10 +14,10 @@ from rdss_sandbox.shapes.topology import Topology
 class Status(msgspec.Struct, frozen=True):
     """The running sandbox: its addresses, its contents and notes for the user.
 
-    ``aws``, ``control``, ``amqp``, ``queues`` and ``topics`` are URLs, None where nothing listens. ``uptime``
-    is in real seconds. ``messages`` counts messages in the index or known to wait for it; ``events`` is the
-    newest event's id. ``topology`` is the one it started with; it names the audit log and the error and
-    invalid queues.
+    ``aws``, ``control``, ``amqp``, ``amqp_management``, ``queues`` and ``topics`` are URLs, None where
+    nothing listens. ``uptime`` is in real seconds. ``messages`` counts messages in the index or known to wait
+    for it; ``events`` is the newest event's id. ``topology`` is the one it started with; it names the audit
+    log and the error and invalid queues.
     """
 
     version: str
@@ -37,6 +37,7 @@ class Status(msgspec.Struct, frozen=True):
     notes: tuple[str, ...]
     queues: str | None = None
     topics: str | None = None
+    amqp_management: str | None = None
 
 
 class Version(msgspec.Struct, frozen=True):

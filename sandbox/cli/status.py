@@ -62,6 +62,7 @@ def _facts(found: Status) -> list[tuple[str, str]]:
         ("aws", found.aws),
         ("control", found.control),
         ("amqp", found.amqp or "-"),
+        *([("", f"{found.amqp_management}/api/   (its management)")] if found.amqp_management else []),
         ("queues", found.queues or "-"),
         ("topics", found.topics or "-"),
         ("data", found.data_dir),

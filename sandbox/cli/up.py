@@ -86,6 +86,8 @@ def _summary(running: Running) -> str:
         lines.insert(2, f"queues   {running.queues}   (OpenStack messaging: v1, v1.1, v2)")
     if running.amqp:
         lines.insert(1, f"AMQP     {running.amqp}")
+    if running.amqp_management:
+        lines.insert(2, f"         {running.amqp_management}/api/   (its management, as RabbitMQ's)")
     if running.token:
         lines.insert(2, f"token    {running.token}   (export SANDBOX_TOKEN=... elsewhere)")
     return "\n".join(lines)

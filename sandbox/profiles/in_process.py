@@ -240,6 +240,7 @@ def _describe(settings: Settings, emulator: Embedded) -> Running:
         born=process_ids.start_time(pid),
         queues=emulator.queues,
         topics=emulator.topics,
+        amqp_management=emulator.amqp_management,
         notes=emulator.notes,
         damage=emulator.components.damage,
     )

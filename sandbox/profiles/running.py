@@ -41,6 +41,7 @@ class Running(msgspec.Struct, frozen=True):
     topics: str | None = None
     notes: tuple[str, ...] = ()
     damage: tuple[str, ...] = ()
+    amqp_management: str | None = None
 
     @property
     def exports(self) -> str:
