@@ -61,6 +61,7 @@ def _places(folder: Path) -> list[tuple[str, Path]]:
         ("streams", folder / "data"),
         ("repositories", folder / "sender.sqlite3"),
         ("", folder / "receiver.sqlite3"),
+        ("", folder / "amqp"),
         ("tables", folder / "tables"),
     ]
 
