@@ -22,7 +22,7 @@ NEEDS = {
     "browser": (("chromium", "chromium-browser", "google-chrome"),),
     "terminal": (("tmux",),),
     "spark": (("java",),),
-    "real_client": (("java",), ("node",), ("npm",), ("npx",)),
+    "real_client": (("java",), ("mvn",), ("node",), ("npm",), ("npx",)),
     "compose": (("docker",), ("npm",)),
 }
 """What the tests with a mark run: of each of these, one of the names."""

@@ -20,6 +20,7 @@ from sandbox.scenarios.scenario import read_scenario
 from tests.ci_schemas import check_schema
 from tests.docs.integration import lived
 from tests.docs.pages import Block
+from tests.real_clients.install import JAVASCRIPT
 from tui.keys.preferences import read as read_preferences
 
 
@@ -48,6 +49,12 @@ def _project(path: Path) -> None:
     read_configuration(project.name, read_project(path.parent), directory=path.parent)
 
 
+def _package(path: Path) -> None:
+    """The dependencies of a project in JavaScript are those that the tests install."""
+    wanted = json.loads(path.read_text(encoding="utf-8"))["dependencies"]
+    assert {f"{name}@{version.removeprefix('^')}" for name, version in wanted.items()} == {*JAVASCRIPT}
+
+
 def _ci(schema: str) -> Callable[[Path], object]:
     """Check a file by the schema of the service that reads it, which check-jsonschema carries."""
     return lambda path: check_schema(schema, path)
@@ -63,6 +70,7 @@ LOADERS: dict[str, Callable[[Path], object]] = {
     "a lesson": lambda path: msgspec.toml.decode(path.read_bytes(), type=Front),
     "scenario": lambda path: read_scenario(path.name, path.read_text(encoding="utf-8")),
     "tui.toml": read_preferences,
+    "a package.json": _package,
     "a topic command": _topic_command,
     "an offset": _offset,
 }

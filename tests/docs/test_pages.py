@@ -19,7 +19,7 @@ from pathlib import Path
 import pytest
 
 from tests.docs.loaders import load
-from tests.docs.pages import LOADED, PAGES, ROOT, RUN, SHOWN, Block, blocks
+from tests.docs.pages import LOADED, PAGES, ROOT, RUN, SHOWN, WRITTEN, Block, blocks
 
 PORTS = ("4566", "4570", "5672", "8888", "9007", "8090", "8000")
 SETTINGS = {"4566": "AWS", "4570": "CONTROL", "5672": "AMQP", "8888": "QUEUES", "9007": "TOPICS"}
@@ -40,6 +40,13 @@ NOT_RUN = {
         "it needs tables; the notebook has the same, and tests/docs/test_tables_page.py runs that"
     ],
     "how-to/run-in-ci.md": ["certify.md runs the same, with a client that is shown there"],
+    "how-to/test-go.md": ["tests/real_clients/test_other_languages.py runs the last line"],
+    "how-to/test-java.md": ["tests/real_clients/test_other_languages.py runs it"],
+    "how-to/test-javascript.md": ["tests/real_clients/test_other_languages.py runs the last line"],
+    "how-to/without-python.md": [
+        "a Docker engine; tests/compose runs the image that this builds, with Compose",
+    ]
+    * 2,
     "tutorial.md": ["it makes the environment in which this page is run"],
     "tables.md": ["it needs tables; the notebook has the same, and tests/docs/test_tables_page.py runs that"],
 }
@@ -49,6 +56,7 @@ SLOW = {
     "how-to/expired-message.md": ["sandboxes of its own, one command after another"] * 5,
     "how-to/rabbitmq.md": ["sandboxes of its own, one command after another"] * 4,
     "how-to/skipped-after-a-reshard.md": ["sandboxes of its own, one command after another"] * 4,
+    "how-to/without-python.md": ["sandboxes of its own, one command after another"] * 4,
     "how-to/yesterdays-run.md": ["sandboxes of its own, one command after another"] * 5,
     "kinesis-source.md": ["Spark", "Spark"],
     "learn.md": ["a client under a restart", "a sandbox", "both clients of a lesson"],
@@ -81,7 +89,8 @@ def of(name: str) -> list[Block]:
 def test_every_block_says_what_it_is(name: str) -> None:
     """A block without a language, or of one that nobody runs or loads, would be checked by nobody."""
     for block in of(name):
-        assert block.language in {*RUN, *LOADED, *SHOWN}, f"{block.where}: ```{block.language}"
+        known = {*RUN, *LOADED, *SHOWN, *(WRITTEN if "file" in block.said else ())}
+        assert block.language in known, f"{block.where}: ```{block.language}"
         assert block.language not in SHOWN or not _COMMAND.search(block.text), f"{block.where} is commands"
 
 

