@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Collection
+from typing import Any, Final
 
 from emulator.rng import Chance
 from tests.emulator.services.conftest import client_of
 
+SERVICES: Final = ("dynamodb", "s3", "sqs", "sns", "ssm")
 TABLE, BUCKET, QUEUE = "leases", "mine", "jobs"
 KEYS = 20
 ACCOUNT = "000000000000"
@@ -27,23 +28,24 @@ class Clients:
         )
 
 
-def prepare(clients: Clients) -> None:
+def prepare(clients: Clients, services: Collection[str] = SERVICES) -> None:
     """Make what the load works on, where it is missing."""
-    if TABLE not in clients.dynamodb.list_tables()["TableNames"]:
+    if "dynamodb" in services and TABLE not in clients.dynamodb.list_tables()["TableNames"]:
         clients.dynamodb.create_table(
             TableName=TABLE,
             KeySchema=[{"AttributeName": "key", "KeyType": "HASH"}],
             AttributeDefinitions=[{"AttributeName": "key", "AttributeType": "S"}],
             BillingMode="PAY_PER_REQUEST",
         )
-    if BUCKET not in [each["Name"] for each in clients.s3.list_buckets()["Buckets"]]:
+    if "s3" in services and BUCKET not in [each["Name"] for each in clients.s3.list_buckets()["Buckets"]]:
         clients.s3.create_bucket(Bucket=BUCKET)
-    clients.sqs.create_queue(QueueName=QUEUE, Attributes={"VisibilityTimeout": "43200"})
+    if "sqs" in services:
+        clients.sqs.create_queue(QueueName=QUEUE, Attributes={"VisibilityTimeout": "43200"})
 
 
-def load(clients: Clients, seed: int, say: Say) -> None:
-    """Ask for changes, in every service at once, until a request fails in each."""
-    prepare(clients)
+def load(clients: Clients, seed: int, say: Say, services: Collection[str] = SERVICES) -> None:
+    """Ask for changes, in every one of the services at once, until a request fails in each."""
+    prepare(clients, services)
     acts = {
         "dynamodb": change_item,
         "s3": change_object,
@@ -51,7 +53,9 @@ def load(clients: Clients, seed: int, say: Say) -> None:
         "sns": change_topic,
         "ssm": change_parameter,
     }
-    threads = [threading.Thread(target=_run, args=(clients, seed, each, say)) for each in acts.items()]
+    threads = [
+        threading.Thread(target=_run, args=(clients, seed, (name, acts[name]), say)) for name in services
+    ]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -115,26 +119,36 @@ def change_parameter(clients: Clients, key: str, value: str | None) -> None:
         clients.ssm.put_parameter(Name=key, Value=value, Type="String", Overwrite=True)
 
 
-def read_everything(clients: Clients) -> dict[str, dict[str, str]]:
+def read_everything(clients: Clients, services: Collection[str] = SERVICES) -> dict[str, dict[str, str]]:
     """What each service has: the value of each key. A message or a topic is its own value."""
-    names = [str(name) for name in range(KEYS)]
-    found = [
-        each
-        for some in (names[: KEYS // 2], names[KEYS // 2 :])
-        for each in clients.ssm.get_parameters(Names=some)["Parameters"]
-    ]
+    readers: dict[str, Callable[[], dict[str, str]]] = {
+        "dynamodb": lambda: read_items(clients.dynamodb),
+        "s3": lambda: read_objects(clients.s3),
+        "sqs": lambda: read_messages(clients.sqs),
+        "sns": lambda: read_topics(clients.sns),
+        "ssm": lambda: read_parameters(clients.ssm),
+    }
+    return {name: readers[name]() for name in services}
+
+
+def read_items(dynamodb: Any) -> dict[str, str]:
+    return {each["key"]["S"]: each["v"]["S"] for each in dynamodb.scan(TableName=TABLE)["Items"]}
+
+
+def read_topics(sns: Any) -> dict[str, str]:
     return {
-        "dynamodb": {
-            each["key"]["S"]: each["v"]["S"] for each in clients.dynamodb.scan(TableName=TABLE)["Items"]
-        },
-        "s3": read_objects(clients.s3),
-        "sqs": read_messages(clients.sqs),
-        "sns": {
-            name: name
-            for page in clients.sns.get_paginator("list_topics").paginate()
-            for name in (each["TopicArn"].rpartition(":")[2] for each in page["Topics"])
-        },
-        "ssm": {each["Name"]: each["Value"] for each in found},
+        name: name
+        for page in sns.get_paginator("list_topics").paginate()
+        for name in (each["TopicArn"].rpartition(":")[2] for each in page["Topics"])
+    }
+
+
+def read_parameters(ssm: Any) -> dict[str, str]:
+    names = [str(name) for name in range(KEYS)]
+    return {
+        each["Name"]: each["Value"]
+        for some in (names[: KEYS // 2], names[KEYS // 2 :])
+        for each in ssm.get_parameters(Names=some)["Parameters"]
     }
 
 

@@ -120,7 +120,7 @@ def moto_server(port: int) -> Iterator[subprocess.Popen[bytes]]:
     command = [sys.executable, "-c", "from moto.server import main; main()", "-p", str(port)]
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
         try:
-            deadline = stopwatch() + 60
+            deadline = stopwatch() + 180
             while stopwatch() < deadline and process.poll() is None:
                 with suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
                     break
