@@ -13,10 +13,10 @@ from hypothesis import settings
 
 from tests.compose.stack import stack
 from tests.expected_deviations import mark_differences
-from tests.profile_sandboxes import profile_sandboxes
+from tests.profile_sandboxes import localstack_home, profile_sandboxes
 from tests.programs import Programs, broker_url, mark_by_fixtures, tell_what_is_left_out
 
-__all__ = ["broker_url", "profile_sandboxes", "stack"]
+__all__ = ["broker_url", "localstack_home", "profile_sandboxes", "stack"]
 
 # A property holds or it does not; how fast is for the benchmark to say, on a machine that does nothing else.
 settings.register_profile("unhurried", deadline=None)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -11,6 +12,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Final
 from urllib.parse import urlsplit
 
 import pytest
@@ -18,6 +20,7 @@ import pytest
 from emulator.clock import stopwatch
 from emulator.rng import Chance
 from rdss_sandbox.process import sandbox_process
+from sandbox.profiles import localstack
 from tests.emulator.services.load import Clients, load, prepare, read_everything
 
 SEED = 20_261_122
@@ -113,6 +116,45 @@ def test_moto_by_itself_loses_it_all() -> None:
     with moto_server(port):
         prepare(clients)
         assert {name: values for name, values in read_everything(clients).items() if values} == {}
+
+
+FORGOTTEN: Final = ("s3", "sqs", "sns", "ssm")
+"""What is compared with LocalStack: its DynamoDB wants an engine that no package registry has."""
+
+
+@pytest.mark.compose
+@pytest.mark.xdist_group("compose")
+@pytest.mark.timeout(900)
+def test_localstack_by_itself_loses_it_all(
+    localstack_home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The same load and the same death in LocalStack, which is asked to keep what it holds, and does not."""
+    monkeypatch.setattr(localstack, "_SERVICES", ",".join(("kinesis", *FORGOTTEN)))
+    # Another LocalStack may run in the home, so this one has files of its own.
+    shutil.copytree(localstack_home / "files" / "usr", tmp_path / "files" / "usr", symlinks=True)
+    (tmp_path / "environment").symlink_to(localstack_home / "environment")
+    environment = {**os.environ, "PERSISTENCE": "1"}
+    expected = Expected()
+    with localstack.started(tmp_path, environment, print) as url:
+
+        def note(*what: str | None) -> None:
+            expected.note(*what)
+            if expected.acknowledged == MOST:
+                os.killpg(find_localstack(), signal.SIGKILL)
+
+        load(Clients(url), SEED, note, FORGOTTEN)
+    assert expected.acknowledged >= MOST
+    with localstack.started(tmp_path, environment, print) as url:
+        clients = Clients(url)
+        prepare(clients, FORGOTTEN)
+        assert not any(read_everything(clients, FORGOTTEN).values())
+
+
+def find_localstack() -> int:
+    """The process id of the LocalStack that this process has started last."""
+    lists = [path.read_text().split() for path in Path("/proc/self/task").glob("*/children")]
+    children = [int(pid) for ours in lists for pid in ours]
+    return max(pid for pid in children if b"localstack.runtime" in Path(f"/proc/{pid}/cmdline").read_bytes())
 
 
 @contextmanager
