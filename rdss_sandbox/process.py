@@ -15,7 +15,7 @@ import msgspec
 
 from rdss_sandbox.installation import find_missing
 from rdss_sandbox.platforms import explain_unsupported
-from rdss_sandbox.watchdog import watchdog
+from rdss_sandbox.watchdog import start_directory_watchdog, stopping, watchdog
 
 _PACKAGES: Final = Path(__file__).resolve().parents[1]
 _STOP_SECONDS: Final = 10.0
@@ -71,8 +71,11 @@ def sandbox_process(*options: str) -> Iterator[RunningSandbox]:
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=errors,
+            # Ctrl-C is for the caller, who may still need the sandbox while it tidies up.
+            start_new_session=True,
         )
-        with process, watchdog(process.pid):
+        tidying = start_directory_watchdog(directory, process.pid)
+        with process, watchdog(process.pid), stopping(tidying):
             try:
                 yield _wait_until_ready(process, errors)
             finally:

@@ -25,6 +25,7 @@ _SWEEPS: Final = 2
 _SWEEP_SECONDS: Final = 0.01
 MARK: Final = "SANDBOX_CERTIFY_RUN"
 """The variable by which every process that a command starts is found; see ``kill_marked``."""
+_BETWEEN_MARKS: Final = ","
 
 
 class ClientNotStartedError(Exception):
@@ -55,7 +56,7 @@ class ClientProcess:
             self._process = subprocess.Popen(
                 command,
                 # A line that Python keeps in a buffer dies with the process, although it was told.
-                env={**environment, MARK: self._mark, "PYTHONUNBUFFERED": "1"},
+                env={**marked(environment, self._mark), "PYTHONUNBUFFERED": "1"},
                 cwd=directory,
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
@@ -129,6 +130,12 @@ def check_command(command: Sequence[str]) -> None:
         raise ClientNotStartedError(f"{command[0]} cannot be started: there is no such program")
 
 
+def marked(environment: Mapping[str, str], mark: str) -> dict[str, str]:
+    """The environment with a mark, beside the marks of those who started this process."""
+    outer = environment.get(MARK)
+    return {**environment, MARK: f"{outer}{_BETWEEN_MARKS}{mark}" if outer else mark}
+
+
 def kill_marked(mark: str) -> None:
     """Kill every process that carries a mark, wherever it went, and wait until it is gone (Linux only)."""
     clock, sweeps_without = Clock(), 0
@@ -146,11 +153,13 @@ def kill_marked(mark: str) -> None:
 def _carrying(mark: str) -> list[int]:
     """The processes that inherited this mark, also those that left the process group (Linux only)."""
     found = []
-    wanted = f"{MARK}={mark}".encode()
+    prefix = f"{MARK}=".encode()
     for place in Path("/proc").glob("[0-9]*/environ"):
         try:
-            if wanted in place.read_bytes().split(b"\0"):
-                found.append(int(place.parent.name))
+            variables = place.read_bytes().split(b"\0")
         except OSError:
             continue
+        marks = next((each.removeprefix(prefix) for each in variables if each.startswith(prefix)), b"")
+        if mark.encode() in marks.split(_BETWEEN_MARKS.encode()):
+            found.append(int(place.parent.name))
     return found

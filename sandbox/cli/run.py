@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+from collections.abc import Callable
 from contextlib import suppress
 from types import FrameType
 from typing import Any
@@ -17,6 +18,8 @@ from sandbox.cli.setting_options import arguments, setting_option
 _SETTINGS = ("topology", "region", "seed", "limits", "transition_seconds", "topics", "integration")
 _FILES = ("topology", "topics", "integration")
 _BY_A_SIGNAL = 128
+_FROM_KEYS = (signal.SIGINT, signal.SIGQUIT)
+_PASSED_ON = (*_FROM_KEYS, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2)
 
 
 def _setting_options(command: Any) -> Any:
@@ -25,7 +28,8 @@ def _setting_options(command: Any) -> Any:
     return command
 
 
-@click.command(context_settings={"ignore_unknown_options": True})
+# What stands behind the first word of COMMAND is COMMAND's, with or without "--".
+@click.command(context_settings={"allow_interspersed_args": False})
 @click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED, metavar="-- COMMAND [ARG]...")
 @_setting_options
 def run(command: tuple[str, ...], **options: Any) -> int:
@@ -39,6 +43,7 @@ def run(command: tuple[str, ...], **options: Any) -> int:
     from rdss_sandbox.aws_environment import aws_environment, leading_elsewhere
     from rdss_sandbox.process import SandboxNotStartedError, sandbox_process
 
+    _handle_signals(_end)
     given = {name: _from_anywhere(name, value) for name, value in options.items() if value is not None}
     try:
         with sandbox_process(*arguments(given)) as running:
@@ -65,28 +70,54 @@ def _from_anywhere(name: str, value: Any) -> Any:
     return os.path.abspath(value) if name in _FILES and os.path.isfile(value) else value  # noqa: PTH100, PTH113
 
 
+def _handle_signals(handler: Callable[[int, FrameType | None], None]) -> None:
+    """Handle what is passed on to the command, except for signals that the caller has ignored: nohup does."""
+    for number in _PASSED_ON:
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            # A handler is not inherited by the command, which SIG_IGN would be.
+            signal.signal(number, handler)
+
+
+def _end(number: int, _frame: FrameType | None) -> None:
+    """End as the signal would, and tidy up: the command is not there yet."""
+    raise SystemExit(_BY_A_SIGNAL + number)
+
+
 def _run(command: tuple[str, ...], environment: dict[str, str]) -> int:
     """Run the command to its end, and end what it leaves running."""
     from emulator.rng import new_uuid
-    from sandbox.certify.client_process import MARK, kill_marked
+    from rdss_sandbox.watchdog import start_mark_watchdog, stopping, watchdog
+    from sandbox.certify.client_process import kill_marked, marked
 
     mark = new_uuid()
-    try:
-        process = subprocess.Popen(command, env={**environment, MARK: mark})
-    except (OSError, ValueError) as error:
-        raise CommandFailedError(f"{command[0]} cannot be started: {error}", Exit.ENVIRONMENT) from error
+    with stopping(start_mark_watchdog(mark)):
+        try:
+            process = subprocess.Popen(command, env=marked(environment, mark))
 
-    def pass_on(number: int, _frame: FrameType | None) -> None:
-        with suppress(ProcessLookupError):
-            process.send_signal(number)
+            def pass_on(number: int, _frame: FrameType | None) -> None:
+                if not _comes_from_keys(number):
+                    with suppress(ProcessLookupError):
+                        process.send_signal(number)
 
-    # Ctrl-C in a terminal reaches the command by itself; it decides what comes of it.
-    at_a_terminal = os.isatty(0)
-    signal.signal(signal.SIGINT, signal.SIG_IGN if at_a_terminal else pass_on)
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, pass_on)
-    try:
-        code = process.wait()
-    finally:
-        kill_marked(mark)
+            _handle_signals(pass_on)
+            with watchdog(process.pid):
+                code = process.wait()
+        except (OSError, ValueError) as error:
+            raise CommandFailedError(f"{command[0]} cannot be started: {error}", Exit.ENVIRONMENT) from error
+        finally:
+            kill_marked(mark)
     return code if code >= 0 else _BY_A_SIGNAL - code
+
+
+def _comes_from_keys(number: int) -> bool:
+    """Whether a terminal sent this signal, and so to the command too, which decides what comes of it."""
+    if number not in _FROM_KEYS:
+        return False
+    try:
+        terminal = os.open("/dev/tty", os.O_RDONLY | os.O_NOCTTY)
+    except OSError:
+        return False
+    try:
+        return os.tcgetpgrp(terminal) == os.getpgrp()
+    finally:
+        os.close(terminal)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import pty
 import signal
 import subprocess
 import sys
@@ -57,6 +58,79 @@ def test_what_cannot_be_started_is_told_in_a_line() -> None:
     ran = run("--topology", "nowhere.toml", "--", "true")
     assert (ran.returncode, ran.stderr.count("\n")) == (2, 1)
     assert "no topology 'nowhere.toml'" in ran.stderr
+
+
+def test_what_follows_the_command_is_its_own_and_so_are_its_input_and_output() -> None:
+    """Options without ``--`` before them, and bytes that are no text."""
+    words = ("run", "--topology", "none", "sh", "-c", 'cat; exit "$2"', "sh", "--seed", "7")
+    given = bytes(range(256)) * 4096
+    ran = subprocess.run(
+        [sys.executable, "-P", "-m", "sandbox", *words], input=given, capture_output=True, check=False
+    )
+    assert (ran.returncode, ran.stdout == given, ran.stderr) == (7, True, b"")
+
+
+def test_an_option_that_is_none_is_not_taken_for_the_command() -> None:
+    ran = run("--sed", "7", "--", "true")
+    assert ran.returncode == 2
+    assert "--sed" in ran.stderr
+
+
+def test_a_signal_while_the_sandbox_starts_leaves_nothing(tmp_path: Path) -> None:
+    """No directory, and the exit code of a command that the signal ended."""
+    command = [sys.executable, "-P", "-m", "sandbox", "run", "--", "true"]
+    process = subprocess.Popen(command, env={**os.environ, "TMPDIR": str(tmp_path)})
+    deadline = Deadline(120)
+    while not [*tmp_path.glob("rdss-sandbox-*")]:
+        assert process.poll() is None
+        assert not deadline.passed
+        deadline.pause()
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(120) == 128 + signal.SIGTERM
+    assert [*tmp_path.iterdir()] == []
+
+
+@pytest.mark.slow
+def test_nothing_is_left_of_one_in_another_that_is_killed(tmp_path: Path) -> None:
+    """Neither the inner command, nor what it started elsewhere, nor a sandbox or its directory."""
+    temporary, told = tmp_path / "temporary", tmp_path / "told"
+    temporary.mkdir()
+    script = (
+        f"setsid sleep 300 & curl -s $SANDBOX_CONTROL/status > {tmp_path}/status; "
+        f"echo $! $$ > {told}.new; mv {told}.new {told}; wait"
+    )
+    again = [sys.executable, "-P", "-m", "sandbox", "run", "--"]
+    process = subprocess.Popen(
+        [*again, *again, "sh", "-c", script], env={**os.environ, "TMPDIR": str(temporary)}
+    )
+    deadline = Deadline(240)
+    while not told.exists():
+        assert process.poll() is None
+        assert not deadline.passed
+        deadline.pause()
+    assert len([*temporary.glob("rdss-sandbox-*")]) == 2
+    process.kill()
+    process.wait()
+    left = [*map(int, told.read_text().split()), json.loads((tmp_path / "status").read_text())["pid"]]
+    while any(process_ids.state(pid) not in {None, "Z"} for pid in left) or [*temporary.iterdir()]:
+        assert not deadline.passed, left
+        deadline.pause()
+
+
+@pytest.mark.slow
+def test_ctrl_c_leaves_the_sandbox_to_the_command() -> None:
+    """Which may tidy up with it, and decides what comes of the signal: it gets one."""
+    script = "trap 'curl -sf $SANDBOX_CONTROL/health && exit 9' INT; echo ready; while :; do sleep 0.05; done"
+    pid, terminal = pty.fork()
+    if pid == 0:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)  # tests in the background have it ignored
+        os.execv(sys.executable, [sys.executable, "-P", "-m", "sandbox", "run", "--", "sh", "-c", script])
+    said = b""
+    while b"ready" not in said:
+        said += os.read(terminal, 1024)
+    os.write(terminal, b"\x03")
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 9
+    os.close(terminal)
 
 
 def test_a_signal_reaches_the_command_and_nothing_is_left(tmp_path: Path) -> None:
