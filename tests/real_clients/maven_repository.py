@@ -52,7 +52,8 @@ def make_repository(place: Path, jars: Path, version: str) -> Path:
             each for each in jars.glob("*.jar") if not each.name.startswith(("kinesis-", *_NOT_THE_SDK))
         ]
         others = [_install(place, each, _SDK, *each.stem.rsplit("-", 1)) for each in needed]
-        _install(place, jars / f"kinesis-{version}.jar", _SDK, "kinesis", version, "".join(others))
+        sdk = jars / f"kinesis-{version}.jar"
+        _install(place, sdk, _SDK, "kinesis", version, dependencies="".join(others))
     return place
 
 
