@@ -297,8 +297,7 @@ def build_components(
 def _build_diagnosis(
     infrastructure: Infrastructure, catalogue: Catalogue, clock: Clock, events: Events, stack: ExitStack
 ) -> DiagnosisService:
-    if infrastructure.recorder is not None:
-        stack.enter_context(events.subscribed(infrastructure.recorder.strikes.note_event))
+    stack.enter_context(events.subscribed(infrastructure.recorder.strikes.note_event))
     return DiagnosisService(infrastructure.recorder, catalogue, clock, events)
 
 

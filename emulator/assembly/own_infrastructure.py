@@ -45,8 +45,8 @@ class Infrastructure:
 
     ``index`` and ``positions`` are the files of the message index and of the checkpoints, or None where
     nothing outlasts the process. A reset may delete the streams and buckets when ``owned``. ``notes``
-    gives hints for people. The ``recorder`` has what clients did, ``state`` is what snapshots are made of;
-    both are None where an upstream has the streams.
+    gives hints for people. The ``recorder`` has what clients did. ``state`` is what snapshots are made of,
+    and None where an upstream has the streams.
     """
 
     streams: StreamService
@@ -61,7 +61,7 @@ class Infrastructure:
     index: Path | None
     positions: Path | None
     owned: bool
-    recorder: Recorder | None = None
+    recorder: Recorder
     state: OwnState | None = None
 
 

@@ -12,6 +12,8 @@ from emulator.assembly.own_services import OwnServices
 from emulator.buckets.moto_buckets import Buckets
 from emulator.clock import Clock
 from emulator.destinations import Destinations
+from emulator.diagnosis.recorder import Recorder
+from emulator.diagnosis.upstream_places import UpstreamPlaces
 from emulator.events import Events
 from emulator.http.asgi import App
 from emulator.kinesis import Scope
@@ -74,6 +76,7 @@ def upstream_infrastructure(
     buckets: Buckets | UpstreamBuckets = (
         own.services.buckets if own else UpstreamBuckets(connect("s3"), home.region)
     )
+    recorder = Recorder(clock, UpstreamPlaces(clock))
 
     def app(
         interceptors: Sequence[Interceptor],
@@ -91,6 +94,7 @@ def upstream_infrastructure(
             access=access,
             reset=reset,
             own_s3=own.build if own else None,
+            recorder=recorder,
         )
 
     def notes() -> tuple[str, ...]:
@@ -118,6 +122,7 @@ def upstream_infrastructure(
             index=None,
             positions=None,
             owned=settings.upstream_owned,
+            recorder=recorder,
         )
     finally:
         endpoints.close()

@@ -22,6 +22,7 @@ from emulator.diagnosis.clients import Identity, identify
 from emulator.diagnosis.refused_records import RefusedRecords
 from emulator.diagnosis.shard_record import Delivery, Run, ShardRecord
 from emulator.diagnosis.strikes import Strikes
+from emulator.diagnosis.upstream_places import UpstreamPlaces
 from emulator.kinesis import KinesisError, iterators
 from emulator.kinesis.entries import Entry, Written
 from emulator.kinesis.iterator_reads import Located
@@ -143,6 +144,11 @@ class ClientRecord:
 
     def note_answer(self, operation: str, request: Shape, response: Shape, asked: float) -> None:
         """Note a call that was answered, with its shapes. ``asked`` is the moment when it came."""
+        if (places := self._recorder.places) is not None:
+            translated = places.translate(operation, request, response)
+            if translated is None:
+                return
+            request, response = translated
         at = self._clock.time()
         if operation == "GetShardIterator":
             self._note_iterator(request, response, at)
@@ -156,6 +162,8 @@ class ClientRecord:
 
     def note_refusal(self, operation: str, request: Shape, code: str, asked: float) -> None:
         """Note a call that was refused with an error code, or cut off."""
+        if (places := self._recorder.places) is not None:
+            request = places.translate_refused(operation, request)
         self._calls += 1
         self._last = at = self._clock.time()
         if operation == "GetRecords":
@@ -180,12 +188,12 @@ class ClientRecord:
     async def follow(
         self, request: Shape, events: AsyncGenerator[tuple[str, Shape], None]
     ) -> AsyncGenerator[tuple[str, Shape], None]:
-        """Note the events of SubscribeToShard as they pass."""
+        """Note the events of SubscribeToShard as they pass. An upstream's are not noted."""
         fan = self._recorder.find_consumer(self.identity.access_key, request["ConsumerARN"])
         run: Run | None = None
         async with aclosing(events):
             async for kind, event in events:
-                if kind == "SubscribeToShardEvent":
+                if kind == "SubscribeToShardEvent" and self._recorder.places is None:
                     run = fan.note_event(request, event, run)
                 yield kind, event
 
@@ -330,10 +338,14 @@ class ClientRecord:
 
 
 class Recorder:
-    """The records of every client. Used from the event loop of the AWS port; read from any thread."""
+    """The records of every client. Used from the event loop of the AWS port; read from any thread.
 
-    def __init__(self, clock: Clock) -> None:
+    Where an upstream has the streams, ``places`` tells what its iterators and sequence numbers stand for.
+    """
+
+    def __init__(self, clock: Clock, places: UpstreamPlaces | None = None) -> None:
         self.clock = clock
+        self.places = places
         self.strikes = Strikes()
         self.last_writer: dict[int, ClientRecord] = {}
         self.forgotten: set[int] = set()
@@ -426,6 +438,8 @@ class Recorder:
 
     def clear(self) -> None:
         """Forget everything."""
+        if self.places is not None:
+            self.places.clear()
         self._clients.clear()
         self.known.clear()
         self._turns.clear()

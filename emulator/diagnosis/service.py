@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Final
 
@@ -51,13 +51,13 @@ class DiagnosisService:
     """Diagnoses clients when asked, and every few seconds while they call.
 
     Without being asked it judges what clients did, which is little, and not what streams hold, which is much.
-    A finding is emitted once, as the event ``client.finding``.
-    ``recorder`` is None where an upstream has the streams. Thread-safe.
+    A finding is emitted once, as the event ``client.finding``. Of an upstream's streams it knows what passed
+    the sandbox, and asks for nothing but the list of shards. Thread-safe.
     """
 
     def __init__(
         self,
-        recorder: Recorder | None,
+        recorder: Recorder,
         catalogue: Catalogue,
         clock: Clock,
         events: Events,
@@ -75,24 +75,19 @@ class DiagnosisService:
         self._scheduler = Scheduler(Clock(), "diagnosis", self._emit_failure)
         self._queues: QueueRecorder | None = None
         self._subscriptions = ExitStack()
+        # An upstream's records are not fetched for it: that would be as much traffic as a client's.
         self._contents = (
             ContentReader(catalogue, recorder.strikes, recorder.find_writers)
-            if recorder is not None
+            if recorder.places is None
             else None
         )
 
     def start(self) -> None:
         """Begin to look every few seconds while clients call."""
-        if self._recorder is not None:
-            self._scheduler.every(_LOOK_SECONDS, self._look)
+        self._scheduler.every(_LOOK_SECONDS, self._look)
 
-    @property
-    def watch_queues(self) -> Callable[[object], ConnectionRecorder] | None:
-        """What records a new connection of the AMQP port; None where an upstream has the streams."""
-        return self._watch_connection if self._recorder is not None else None
-
-    def _watch_connection(self, client: object) -> ConnectionRecorder:
-        assert self._recorder is not None
+    def watch_queues(self, client: object) -> ConnectionRecorder:
+        """Record a new connection of the AMQP port."""
         if self._queues is None:
             # Its parser of AMQP is loaded with the first connection, and not with the sandbox.
             from emulator.diagnosis.queue_recorder import QueueRecorder
@@ -109,8 +104,8 @@ class DiagnosisService:
     def clear(self) -> None:
         """Forget what clients did and what was found."""
         with self._lock:
-            if self._recorder is not None and self._contents is not None:
-                self._recorder.clear()
+            self._recorder.clear()
+            if self._contents is not None:
                 self._contents.clear()
             if self._queues is not None:
                 self._queues.clear()
@@ -119,21 +114,21 @@ class DiagnosisService:
 
     def find_holders(self) -> dict[ShardIterator, str]:
         """The names of the clients, by the iterator that each goes on with."""
-        return self._recorder.find_holders() if self._recorder is not None else {}
+        return self._recorder.find_holders()
 
     @property
     def known(self) -> bool:
-        """Whether reads are recorded; not where an upstream has the streams."""
-        return self._recorder is not None
+        """Whether all clients are seen; not where an upstream has the streams."""
+        return self._recorder.places is None
 
     def find_deliveries(self, sequence_number: str) -> list[tuple[str, Delivery]]:
         """Which clients were given the record with this sequence number, and when."""
         place = position(sequence_number)
-        return self._recorder.find_deliveries(place) if self._recorder and place else []
+        return self._recorder.find_deliveries(place) if self.known and place else []
 
     def read_leases(self) -> tuple[Lease, ...]:
         """The leases of KCL's workers."""
-        if self._recorder is None:
+        if not self.known:
             return ()
         return read_leases({int(each.view.generation): each.label for each in self._catalogue.list_streams()})
 
@@ -149,21 +144,17 @@ class DiagnosisService:
 
     def diagnose(self, seconds: float = 0.1, later: float = 0.0) -> Diagnosis:
         """The diagnosis of the exchange so far; ``seconds`` and ``later`` are as for ``exchange``."""
-        if self._recorder is None:
-            return msgspec.structs.replace(diagnose(Exchange(self._clock.time())), known=False)
         exchange, complete = self.exchange(seconds, later)
         found = diagnose(exchange)
         if not later:
             self._tell(found.findings)
-        return msgspec.structs.replace(found, complete=complete)
+        return msgspec.structs.replace(found, complete=complete, known=self.known)
 
     def _gather(self, seconds: float) -> tuple[Exchange, bool]:
         recorder, contents = self._recorder, self._contents
-        if recorder is None or contents is None:
-            return Exchange(self._clock.time()), True
         listed = [each for each in self._catalogue.list_streams() if each.label not in self._catalogue.copies]
-        complete = contents.catch_up(listed, seconds) if seconds else True
-        labels = {int(each.view.generation): each for each in listed}
+        complete = contents.catch_up(listed, seconds) if contents is not None and seconds else True
+        labels = {self._number_of(each): each for each in listed}
         writings = [
             Writing(client.name, labels[number].label, each.calls, each.records, each.first, each.last)
             for client in recorder.clients()
@@ -178,8 +169,12 @@ class DiagnosisService:
             tuple(
                 StreamState(
                     each.label,
-                    tuple(map(_shard_state, each.view.shards)),
-                    contents.contents_of(each, _writers_of(writings, each)) if seconds else Contents(),
+                    tuple(map(_shard_state, each.view.shards))
+                    if recorder.places is None
+                    else recorder.places.list_shards(number, each.view.shards),
+                    contents.contents_of(each, _writers_of(writings, each))
+                    if contents is not None and seconds
+                    else Contents(),
                     number in recorder.forgotten,
                 )
                 for number, each in labels.items()
@@ -187,11 +182,17 @@ class DiagnosisService:
             tuple(_list_reads(recorder, labels)),
             tuple(refusal for client in recorder.clients() for refusal in client.refused.snapshot()),
             tuple(writings),
-            read_leases({number: each.label for number, each in labels.items()}),
+            read_leases({number: each.label for number, each in labels.items()}) if self.known else (),
             readings,
             queue_writings,
         )
         return exchange, complete
+
+    def _number_of(self, listed: ListedStream) -> int:
+        places = self._recorder.places
+        if places is None:
+            return int(listed.view.generation)
+        return places.number_of(listed.view.name, listed.view.generation)
 
     def _tell(self, findings: Sequence[Finding]) -> None:
         there = {(each.rule, each.client, each.stream, each.shard) for each in findings}
@@ -221,7 +222,6 @@ class DiagnosisService:
             )
 
     def _look(self) -> None:
-        assert self._recorder is not None
         calls = sum(client.calls for client in self._recorder.clients())
         calls += self._queues.calls if self._queues is not None else 0
         self._idle = self._idle + 1 if calls == self._calls else 0
@@ -259,4 +259,5 @@ def _list_reads(recorder: Recorder, labels: dict[int, ListedStream]) -> Iterable
                 listed is not None
                 and (reads := record.snapshot(client.name, listed.label, shard)) is not None
             ):
-                yield reads
+                places = recorder.places
+                yield reads if places is None else places.renumber(number, index, reads)

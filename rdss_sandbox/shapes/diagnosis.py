@@ -69,7 +69,7 @@ class Diagnosis(msgspec.Struct, frozen=True):
 
     ``taken`` is the time until which the exchange was recorded. ``complete`` is False while records of
     streams are still to be looked through; asking again goes on. ``known`` is False where an upstream has the
-    streams.
+    streams: then only what passed the sandbox was seen, and nothing of what records hold.
     """
 
     taken: float

@@ -37,6 +37,8 @@ class Reader(msgspec.Struct, frozen=True):
 class ReaderList(msgspec.Struct, frozen=True):
     """The readers of streams. ``known`` is False where an upstream has the streams.
 
+    Then the readers are those whose reads passed the sandbox; their ``position`` is null and ``late`` 0.
+
     ``unread`` is, by stream, the number of records that no reader has read since the sandbox started. It
     includes shards without a reader, such as the children of a split, and what a start at LATEST passed over.
     Streams without a reader are left out. ``leases`` are those of KCL's workers, from their tables in

@@ -25,12 +25,12 @@ def readers(stream: str | None, control: str | None, as_json: bool) -> None:
     """
     with connect(control) as client:
         found = client.readers(stream)
-        findings = client.diagnosis(stream=stream).findings if found.known else ()
+        findings = client.diagnosis(stream=stream).findings
     if as_json:
         print_json(found)
         return
     if not found.known:
-        click.echo("the streams are an upstream's, which does not say who reads them")
+        click.echo("an upstream has the streams: clients that go past this sandbox are not seen")
     _print_readers(found)
     for name, count in found.unread.items():
         click.echo(f"{name}: {count} records that nobody has read")

@@ -83,7 +83,7 @@ class ReaderList(RowList[ReaderLine]):
 
     def show(self, snapshot: Snapshot, readers: readers.ReaderList) -> None:
         """Draw the readers as of a snapshot."""
-        if not readers.known:
+        if not readers.known and not readers.readers:
             self.show_empty("the streams are an upstream's, which does not say who reads them")
             return
         now = int(snapshot.status.clock.time)

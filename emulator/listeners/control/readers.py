@@ -16,7 +16,9 @@ from emulator.listeners.control.streams import count_unread
 from emulator.streams.catalogue import Catalogue, ListedStream
 from emulator.streams.service import StreamService
 from rdss_sandbox.api.streams import Streams
+from rdss_sandbox.ranges import count_numbers, subtract
 from rdss_sandbox.shapes.readers import Reader, ReaderList
+from rdss_sandbox.shapes.recorded_exchange import Exchange, ShardReads, ShardState
 
 
 class ReaderResources:
@@ -29,6 +31,8 @@ class ReaderResources:
 
     @handles(Streams.readers)
     def readers(self, stream: str | None) -> ReaderList:
+        if not self._diagnosis.known:
+            return _list_recorded(self._diagnosis.exchange(seconds=0.0)[0], stream)
         listed = [each for each in self._catalogue.list_streams() if stream in (None, each.label)]
         found = [(each.label, self._readers(each)) for each in listed]
         holders = self._diagnosis.find_holders()
@@ -50,6 +54,43 @@ class ReaderResources:
             return self._streams.readers(listed.view.name, listed.scope)
         except KinesisError:
             return []  # the stream was deleted after it was listed
+
+
+def _list_recorded(exchange: Exchange, wanted: str | None) -> ReaderList:
+    """The readers of an upstream's streams, by the reads that passed the sandbox."""
+    readers: list[Reader] = []
+    unread: dict[str, int] = {}
+    for stream in exchange.streams:
+        reads = [
+            each for each in exchange.reads if each.stream == stream.name and wanted in {None, stream.name}
+        ]
+        if not reads:
+            continue
+        for shard in stream.shards:
+            own = [each for each in reads if each.shard == shard.id]
+            readers += [_describe(each, shard) for each in own if not each.readings[-1].ended]
+            given = [piece for each in own for piece in each.delivered]
+            left = count_numbers(subtract([(shard.first, shard.next)], given))
+            unread[stream.name] = unread.get(stream.name, 0) + left
+    return ReaderList(tuple(readers), known=False, unread=unread)
+
+
+def _describe(reads: ShardReads, shard: ShardState) -> Reader:
+    run = reads.readings[-1]
+    return Reader(
+        stream=reads.stream,
+        kind="iterator",
+        shard=shard.id,
+        consumer=None,
+        position=None,
+        behind=shard.next - run.position,
+        late=0.0,
+        began=run.began,
+        seen=run.last,
+        reads=run.reads,
+        records=run.position - run.first,
+        client=reads.client,
+    )
 
 
 def _name_client(reader: Reader, holders: Mapping[ShardIterator, str]) -> str | None:

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
 
+from emulator.clock import stopwatch
+from emulator.diagnosis.recorder import Recorder
 from emulator.events import Events
 from emulator.http.asgi import (
     ClientGoneError,
@@ -32,6 +34,7 @@ from emulator.listeners.aws.moto_api import answer_moto_api, is_moto_api
 from emulator.listeners.aws.stream_access import StreamAccess
 from emulator.relay.aws.connections import Reply, UpstreamLostError, UpstreamUnreachableError
 from emulator.relay.aws.endpoints import Endpoint, Endpoints
+from emulator.relay.aws.relayed_calls import RECORDED, RelayedCall, note_call
 from emulator.relay.aws.traffic_watch import Traffic
 
 if TYPE_CHECKING:
@@ -44,7 +47,7 @@ _MISSING_TOKEN = "requests are signed again with your credentials, so they must 
 
 
 class _Request(NamedTuple):
-    """A request without its body. ``operation`` is that of Kinesis, or empty."""
+    """A request without its body. ``operation`` is that of Kinesis, or empty. ``came`` is its moment."""
 
     method: str
     target: bytes
@@ -52,6 +55,7 @@ class _Request(NamedTuple):
     given: dict[bytes, bytes]
     caller: Caller | None
     operation: str
+    came: float
 
     @property
     def service(self) -> str:
@@ -78,8 +82,9 @@ class RelayApp:
     """The ASGI application of a relay's AWS port.
 
     A Kinesis call is decoded and goes through ``backend`` when an interceptor wants it, or ``access``
-    restricts its key. Every other request is relayed byte for byte. ``traffic`` learns from the calls.
-    ``own_s3`` builds what answers S3 in place of the upstream, at the first request that needs it.
+    restricts its key. Every other request is relayed byte for byte. ``traffic`` learns from the calls, and a
+    ``recorder`` writes down what clients of Kinesis do. ``own_s3`` builds what answers S3 in place of the
+    upstream, at the first request that needs it.
     """
 
     def __init__(
@@ -94,12 +99,14 @@ class RelayApp:
         access: StreamAccess | None = None,
         reset: Callable[[], object] = lambda: None,
         own_s3: Callable[[], MotoServices] | None = None,
+        recorder: Recorder | None = None,
     ) -> None:
+        self._recorder = recorder
         self._new_s3 = own_s3
         self._s3: MotoServices | None = None
         self._endpoints = endpoints
         self._access = access or StreamAccess(events)
-        self._kinesis = KinesisHandler(backend, interceptors, events, self._access)
+        self._kinesis = KinesisHandler(backend, interceptors, events, self._access, recorder)
         self._traffic = traffic
         self._interceptors = interceptors
         self._version = version
@@ -164,6 +171,13 @@ class RelayApp:
                 whole = await reply.whole()
             except UpstreamLostError as error:
                 raise ClientGoneError from error
+            if self._recorder is not None and request.operation in RECORDED:
+                # Before the answer goes out, so that the client's next call finds it written down.
+                key = request.caller.access_key if request.caller else ""
+                record = self._recorder.find(key, request.given.get(b"user-agent", b""))
+                kind = request.given.get(b"content-type", b"")
+                call = RelayedCall(request.operation, kind, body, reply.status, whole, request.came)
+                note_call(record, call)
             await answer(send, reply.status, headers, whole)
             if reply.status == 200:
                 self._traffic.learn_from_bytes(request.operation, request.given, body, whole)
@@ -180,7 +194,7 @@ def _parse_request(scope: HttpScope) -> _Request:
     named = given.get(b"x-amz-target", b"")
     operation = named.removeprefix(TARGET_PREFIX).decode("latin-1") if named.startswith(TARGET_PREFIX) else ""
     caller = caller_of(given.get(b"authorization"), query)
-    return _Request(scope["method"], target, headers, given, caller, operation)
+    return _Request(scope["method"], target, headers, given, caller, operation, stopwatch())
 
 
 def _find_signing_objection(request: _Request) -> str | None:
