@@ -59,7 +59,7 @@ class _Known:
         low = self.labels[at - 1] if at else 0
         if at < len(self.labels):
             half = (self.labels[at] - low) // 2
-            label = low + max(1, min(_GAP, half) if at else half)
+            label = min(self.labels[at], low + max(1, min(_GAP, half) if at else half))
         else:
             label = low + _GAP if at else _FIRST_LABEL
         self.numbers.insert(at, number)
