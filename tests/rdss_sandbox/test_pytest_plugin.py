@@ -8,8 +8,12 @@ from time import process_time
 
 import pytest
 
+from emulator.assembly.embedded import embedded
 from emulator.machine import process_ids
+from emulator.settings.settings import Settings
+from rdss_sandbox.client import Client
 from rdss_sandbox.deadline import Deadline
+from rdss_sandbox.shapes.messages import NewMessage
 from rdss_sandbox.testing import Configuration, Sandbox
 from rdss_sandbox.testing.processes import Processes
 
@@ -145,6 +149,39 @@ def test_a_test_a_module_and_a_session_have_one_as_they_configure_it(pytester: p
 
     result.assert_outcomes(passed=9)
     result.stdout.fnmatch_lines(["sandbox: --sandbox-seed 11"])
+
+
+_SNAPSHOT = """
+import pytest
+
+@pytest.mark.sandbox(snapshot="lesson-3", seed=7)
+@pytest.mark.parametrize("number", range(2))
+def test_each_begins_as_it(sandbox, number):
+    assert [record.data for record in sandbox.stream("input").records()] == [b"saved"]
+    assert sandbox.client.status().seed == 7
+    sandbox.send("more")
+
+def test_another_is_empty(sandbox):
+    assert sandbox.client.messages().total == 0
+
+@pytest.mark.sandbox(snapshot="lesson-4")
+def test_there_is_none_of_that_name(sandbox):
+    pass
+"""
+
+
+def test_a_mark_names_the_snapshot_that_a_test_begins_as(pytester: pytest.Pytester) -> None:
+    """One that a sandbox of the project saved; where there is none, the test says which there are."""
+    settings = Settings(data_dir=pytester.path / ".sandbox" / "data", aws_port=0, control_port=0, seed=1)
+    with embedded(settings) as emulator, Client(emulator.control) as client:
+        client.send(NewMessage("input", b"saved"))
+        client.snapshots.save("lesson-3")
+    pytester.makepyfile(_SNAPSHOT)
+
+    result = run(pytester)
+
+    result.assert_outcomes(passed=3, errors=1)
+    result.stdout.fnmatch_lines(["*no snapshot is named 'lesson-4'; there are: lesson-3*"])
 
 
 _FAILING = """
