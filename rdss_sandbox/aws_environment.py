@@ -22,10 +22,11 @@ _ELSEWHERE: Final = (
 """The endpoint of one service, ``AWS_ENDPOINT_URL_S3``, wins over that of all."""
 
 
-def aws_environment(url: str, region: str) -> dict[str, str]:
-    """The variables for the AWS port at ``url``."""
+def aws_environment(url: str, region: str, token: str | None = None) -> dict[str, str]:
+    """The variables for the AWS port at ``url``, which asks for ``token`` where it has one."""
     regions = {"AWS_DEFAULT_REGION": region, "AWS_REGION": region}
-    return {**_CREDENTIALS, **regions, "AWS_ENDPOINT_URL": url}
+    found = {**_CREDENTIALS, **regions, "AWS_ENDPOINT_URL": url}
+    return found if token is None else {**found, "AWS_SESSION_TOKEN": token}
 
 
 def leading_elsewhere(environment: Mapping[str, str]) -> list[str]:
@@ -34,12 +35,12 @@ def leading_elsewhere(environment: Mapping[str, str]) -> list[str]:
 
 
 @contextmanager
-def pointed_at(url: str, region: str) -> Iterator[None]:
+def pointed_at(url: str, region: str, token: str | None = None) -> Iterator[None]:
     """Have this process's environment point AWS SDKs at ``url`` for the time of the context."""
     before = {name: value for name, value in os.environ.items() if name.startswith("AWS_")}
     for name in leading_elsewhere(before):
         del os.environ[name]
-    ours = aws_environment(url, region)
+    ours = aws_environment(url, region, token)
     os.environ.update(ours)
     try:
         yield

@@ -1,4 +1,4 @@
-"""The connection to the Docker engine of this machine, the one that the ``docker`` command uses."""
+"""The Docker engine that the ``docker`` command uses: the connection, and our image on it."""
 
 from __future__ import annotations
 
@@ -10,6 +10,9 @@ from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from docker import DockerClient
+
+IMAGE: Final = "rdss-sandbox:local"
+"""The image of the emulator that ``sandbox image`` and the compose profile build."""
 
 _DEFAULT_HOST: Final = "unix:///var/run/docker.sock"
 _COMMAND_SECONDS: Final = 20
@@ -25,7 +28,10 @@ def connect(environment: Mapping[str, str]) -> DockerClient:
         # docker's client leaks the socket of a failed connection, so try the socket first.
         with socket.socket(socket.AF_UNIX) as trying:
             trying.connect(host.removeprefix("unix://"))
-    return docker.DockerClient(base_url=host, timeout=_ENGINE_SECONDS)
+    # With the certificates that DOCKER_TLS_VERIFY and DOCKER_CERT_PATH ask for.
+    return docker.DockerClient.from_env(
+        environment={**environment, "DOCKER_HOST": host}, timeout=_ENGINE_SECONDS
+    )
 
 
 def _host_of_context() -> str | None:

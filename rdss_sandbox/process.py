@@ -31,7 +31,10 @@ _UP: Final = (
 
 
 class RunningSandbox(msgspec.Struct, frozen=True):
-    """A running sandbox: the URLs of its ports, its seed, the AWS region of its streams, its process id."""
+    """A running sandbox: the URLs of its ports, its seed, the AWS region of its streams, its process id.
+
+    ``token`` is what every port asks for, None where none does.
+    """
 
     aws: str
     control: str
@@ -41,6 +44,7 @@ class RunningSandbox(msgspec.Struct, frozen=True):
     seed: int
     region: str
     pid: int
+    token: str | None = None
 
 
 class SandboxNotStartedError(RuntimeError):

@@ -8,11 +8,12 @@
 
 ``async with Sandbox()`` gives an ``AsyncSandbox``, whose methods are awaited. The fixtures ``sandbox``,
 ``sandbox_module`` and ``sandbox_session`` of the pytest plugin give a ``Sandbox``, and ``SandboxTestCase``
-is for unittest.
+is for unittest. ``SandboxContainer`` is a ``Sandbox`` in a container.
 """
 
 from rdss_sandbox.project_table import ConfigurationError
 from rdss_sandbox.testing.configuration import Configuration
+from rdss_sandbox.testing.container import SandboxContainer
 from rdss_sandbox.testing.findings import NotDiagnosedError
 from rdss_sandbox.testing.records import Record, RejectQueue, SandboxStream
 from rdss_sandbox.testing.sandbox import AsyncSandbox, Sandbox
@@ -26,6 +27,7 @@ __all__ = [
     "Record",
     "RejectQueue",
     "Sandbox",
+    "SandboxContainer",
     "SandboxStream",
     "SandboxTestCase",
 ]

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, TypedDict
 
 import msgspec
 
@@ -59,6 +59,18 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     def time(self) -> float | None:
         """The time of ``clock`` in seconds since the epoch."""
         return None if self.clock is None else read_timestamp(self.clock)
+
+
+class GivenConfiguration(TypedDict, total=False):
+    """What a ``Sandbox`` takes by name."""
+
+    topology: str | None
+    seed: int | None
+    limits: str | None
+    services: Iterable[str]
+    faults: Iterable[str | Mapping[str, Any] | NewFault]
+    clock: str | None
+    snapshot: str | None
 
 
 def read_configuration(where: str, *tables: Mapping[str, Any], directory: Path) -> Configuration:

@@ -10,7 +10,7 @@ from rdss_sandbox.client import Client, UnreachableError
 from rdss_sandbox.process import RunningSandbox, sandbox_process
 
 _MOST_IDLE: Final = 3
-_REGION: Final = "us-east-1"
+REGION: Final = "us-east-1"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -55,6 +55,6 @@ class Processes:
 
 def _start(options: tuple[str, ...], seed: int) -> Process:
     with ExitStack() as stack:
-        running = stack.enter_context(sandbox_process("--region", _REGION, "--seed", str(seed), *options))
+        running = stack.enter_context(sandbox_process("--region", REGION, "--seed", str(seed), *options))
         client = stack.enter_context(Client(running.control))
         return Process(options, running, client, stack.pop_all())

@@ -84,13 +84,8 @@ class Sandbox:
         seed = self._configuration.seed
         self.seed = int.from_bytes(os.urandom(_SEED_BYTES)) if seed is None else seed
         with ExitStack() as stack:
-            processes = self._shared
-            if processes is None:
-                processes = Processes()
-                stack.callback(processes.close)
-            self._process = processes.take(self._configuration.options, self.seed)
-            stack.callback(processes.give_back, self._process)
-            stack.enter_context(pointed_at(self.aws, self.region))
+            self._process = self._take(stack)
+            stack.enter_context(pointed_at(self.aws, self.region, self.token))
             self._begin()
             self._stack = stack.pop_all()
         return self
@@ -147,6 +142,11 @@ class Sandbox:
         return self._entered.running.region
 
     @property
+    def token(self) -> str | None:
+        """The token that every port asks for; None where none is needed."""
+        return self._entered.running.token
+
+    @property
     def pid(self) -> int:
         """The id of the sandbox's process."""
         return self._entered.running.pid
@@ -154,7 +154,8 @@ class Sandbox:
     @property
     def environment(self) -> dict[str, str]:
         """The environment for a process that is to use the sandbox: this process's own, pointed at it."""
-        return {**os.environ, "SANDBOX_CONTROL": self.control}
+        token = {} if self.token is None else {"SANDBOX_TOKEN": self.token}
+        return {**os.environ, **token, "SANDBOX_CONTROL": self.control}
 
     @property
     def faults(self) -> Faults:
@@ -244,6 +245,16 @@ class Sandbox:
     def report(self) -> str:
         """What became of the messages, the faults, the readers and the last events, as lines of text."""
         return build_report(self.client, self._after)
+
+    def _take(self, stack: ExitStack) -> Process:
+        """Take a process that waits, or start one; ``stack`` gives it back or ends it."""
+        processes = self._shared
+        if processes is None:
+            processes = Processes()
+            stack.callback(processes.close)
+        process = processes.take(self._configuration.options, self.seed)
+        stack.callback(processes.give_back, process)
+        return process
 
     def _begin(self) -> None:
         self._processed: list[str] = []

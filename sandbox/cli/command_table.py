@@ -69,6 +69,7 @@ COMMANDS: dict[str, Row] = {
     "pipeline": Row("sandbox.cli.pipeline:pipeline", "Turn streams and buckets into tables with Spark."),
     "tui": Row("sandbox.cli.tui:tui", "Watch the sandbox in the terminal."),
     "watch": Row("sandbox.cli.watch:watch", "Watch the sandbox in a browser, large enough for a class."),
+    "image": Row("sandbox.cli.image:image", "Build the image of the emulator with Docker."),
     "completion": Row("sandbox.cli.completion:completion", "Print the completion script of a shell."),
     "man": Row("sandbox.cli.man_page:man", "Print the manual page, made from the commands."),
 }

@@ -47,6 +47,7 @@ NOT_RUN = {
         "a Docker engine; tests/compose runs the image that this builds, with Compose",
     ]
     * 2,
+    "testing.md": ["a Docker engine; tests/compose/test_container.py runs the same"],
     "tutorial.md": ["it makes the environment in which this page is run"],
     "tables.md": ["it needs tables; the notebook has the same, and tests/docs/test_tables_page.py runs that"],
 }

@@ -60,6 +60,7 @@ ELSEWHERE = {
     "demo": "tests/sandbox/cli/test_demo.py",
     "down": "tests/sandbox/cli/test_up.py",
     "files": "tests/sandbox/cli/test_applications.py",
+    "image": "tests/compose/test_container.py",
     "learn check": "tests/sandbox/cli/test_learn.py",
     "learn hint": "tests/sandbox/cli/test_learn.py",
     "learn list": "tests/sandbox/cli/test_learn.py",

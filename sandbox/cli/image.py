@@ -1,0 +1,30 @@
+"""``sandbox image``."""
+
+from __future__ import annotations
+
+import click
+
+from rdss_sandbox.docker_connection import IMAGE
+from sandbox.cli.exit_codes import CommandFailedError, Exit
+from sandbox.cli.printing import json_option, print_json
+
+
+@click.command()
+@click.option("--tag", default=IMAGE, show_default=True, metavar="NAME", help="The name of the image.")
+@json_option
+def image(tag: str, as_json: bool) -> None:
+    """Build the image of the emulator with Docker, for SandboxContainer of the tests.
+
+    It needs no checkout. sandbox up --profile compose builds it by itself.
+    """
+    from sandbox.profiles import emulator_image
+    from sandbox.profiles.in_process import CannotStartError
+
+    try:
+        emulator_image.build(tag)
+    except CannotStartError as error:
+        raise CommandFailedError(str(error), Exit.ENVIRONMENT) from error
+    if as_json:
+        print_json({"image": tag})
+    else:
+        click.echo(f"built {tag}")
