@@ -439,8 +439,18 @@ class Canned:
 class CannedReadings:
     """The rate or the lag of a minute, as ``Readings`` has it."""
 
+    def __init__(self) -> None:
+        self._last: dict[str, float] = {}
+
     def note(self, name: str, at: float, value: float) -> None:
-        """What it has does not depend on how often a test looked."""
+        """Keep the last reading: how often a test looked is no matter."""
+        self._last[name] = value
+
+    def latest_rates(self, _name: str, _most: int) -> list[float]:
+        return []
+
+    def latest_levels(self, name: str, _most: int) -> list[float]:
+        return [self._last[name]] if self._last.get(name) else []
 
     def rates(self, _name: str, _now: float, cells: int) -> list[float | None]:
         return [None if cell < cells // 6 else float(40 + cell * 37 % 60) for cell in range(cells)]

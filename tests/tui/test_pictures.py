@@ -18,7 +18,6 @@ from tui.app import SandboxApp
 from tui.keys.actions import ACTIONS, Group
 from tui.keys.preferences import Preferences
 from tui.screens.run import RunScreen
-from tui.text.rates import Levels
 from tui.widgets.message_detail import MessageDetail
 from tui.widgets.row_list import RowList
 from tui.widgets.waterfall import Waterfall
@@ -77,7 +76,6 @@ def _as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
     ours = [each for each in ACTIONS if each.group in GROUPS]
     helped = tuple(each for each in ours if each.id in known or not each.id.startswith("everywhere.go_"))
     monkeypatch.setattr("tui.dialogs.help.ACTIONS", helped)
-    monkeypatch.setattr("tui.widgets.stream_tree.Levels", partial(Levels, keep=1))
     monkeypatch.setattr("tui.widgets.stream_tree.Readings", CannedReadings)
 
 

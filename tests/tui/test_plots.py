@@ -38,6 +38,30 @@ def test_a_rate_is_the_growth_of_a_counter_in_each_part_of_the_time() -> None:
     assert readings.rates("output", 60.0, 12) == [None] * 12
 
 
+def test_the_latest_rates_and_levels_are_those_between_the_last_readings() -> None:
+    """What the sparklines draw. A counter that fell was reset to 0; of one reading there is no rate."""
+    readings = Readings()
+    readings.note("input", 0.0, 100)
+    assert readings.latest_rates("input", 6) == []
+    for at, records in ((2.0, 150), (3.0, 10), (4.0, 10)):
+        readings.note("input", at, records)
+    assert readings.latest_rates("input", 6) == [25.0, 10.0, 0.0]
+    assert readings.latest_rates("input", 2) == [10.0, 0.0]
+    assert readings.latest_levels("input", 2) == [10, 10]
+    assert readings.latest_levels("output", 2) == []
+
+
+def test_a_record_within_milliseconds_is_no_rate_of_hundreds() -> None:
+    """Two looks at almost the same time are one for the rate that is written beside a stream."""
+    readings = Readings()
+    readings.note("input", 0.0, 0)
+    readings.note("input", 0.01, 5)
+    assert readings.latest_rates("input", 6) == []
+    readings.note("input", 1.0, 10)
+    readings.note("input", 1.01, 11)
+    assert readings.latest_rates("input", 6) == [10.0]
+
+
 def test_readings_close_together_take_each_others_place() -> None:
     """Sixty looks a second hold no more than a look every half second does, and the last one counts."""
     readings = Readings()

@@ -9,8 +9,8 @@ from rich.cells import cell_len
 
 from rdss_sandbox.shapes.sequences import SequenceRow
 from tui.text import figures, sequence_parts
+from tui.text.bars import range_bar, sparkline
 from tui.text.columns import Column, choose_columns, fit
-from tui.text.rates import Rates, range_bar, sparkline
 
 
 def test_figures_are_written_for_reading() -> None:
@@ -50,16 +50,6 @@ def test_text_that_does_not_fit_says_so() -> None:
     """An ellipsis stands where something was cut."""
     assert fit("PreservationEvent", 8) == "Preserv…"
     assert fit("7", 3, right=True) == "  7"
-
-
-def test_rates_come_from_counters() -> None:
-    """Records a second between two readings; a counter that fell has started anew."""
-    rates = Rates()
-    rates.note("s", 0.0, 100)
-    assert rates.now("s") == 0.0
-    rates.note("s", 2.0, 150)
-    rates.note("s", 3.0, 10)
-    assert list(rates.of("s")) == [25.0, 10.0]
 
 
 def test_a_sparkline_is_scaled_to_its_highest() -> None:

@@ -1,4 +1,4 @@
-"""Readings of counters and levels, kept with their times, for plots of the last minute."""
+"""Readings of counters and levels, kept with their times, for the plots and sparklines of the last minute."""
 
 from __future__ import annotations
 
@@ -29,6 +29,20 @@ class Readings:
         while len(held) > 1 and held[1][0] <= at - SECONDS:
             held.popleft()
 
+    def latest_levels(self, name: str, most: int) -> list[float]:
+        """The last readings of a level, oldest first."""
+        return [value for _, value in self._held.get(name, ())][-most:]
+
+    def latest_rates(self, name: str, most: int) -> list[float]:
+        """The growth of a counter per second between its last readings, oldest first."""
+        apart: list[tuple[float, float]] = []
+        for at, count in self._held.get(name, ()):
+            # In a few milliseconds one record is a rate of hundreds.
+            if not apart or at - apart[-1][0] >= _APART_SECONDS / 2:
+                apart.append((at, count))
+        steps = list(pairwise(apart))[-most:]
+        return [_grow(before, after) / (end - start) for (start, before), (end, after) in steps]
+
     def levels(self, name: str, now: float, cells: int) -> list[float | None]:
         """The level at the end of each of ``cells`` equal parts of the time; None without a recent one."""
         held = self._held.get(name, ())
@@ -44,12 +58,12 @@ class Readings:
     def rates(self, name: str, now: float, cells: int) -> list[float | None]:
         """The growth of a counter per second in each of ``cells`` parts of the time; None where not known.
 
-        Between two readings it is taken to grow evenly. A counter that fell was reset to 0.
+        Between two readings it is taken to grow evenly.
         """
         width, began = SECONDS / cells, now - SECONDS
         grown: list[float | None] = [None] * cells
         for (start, before), (end, after) in pairwise(self._held.get(name, ())):
-            growth = after - before if after >= before else after
+            growth = _grow(before, after)
             for cell in range(max(0, int((start - began) / width)), cells):
                 left = began + cell * width
                 if left >= end:
@@ -57,3 +71,8 @@ class Readings:
                 share = (min(end, left + width) - max(start, left)) / (end - start)
                 grown[cell] = (grown[cell] or 0.0) + share * growth / width
         return grown
+
+
+def _grow(before: float, after: float) -> float:
+    """The growth of a counter. One that fell was reset to 0."""
+    return after - before if after >= before else after

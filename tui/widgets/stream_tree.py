@@ -12,11 +12,11 @@ from rdss_sandbox.shapes.readers import ReaderList
 from rdss_sandbox.shapes.streams import Shard, StreamDetail
 from tui.state.worker_messages import Snapshot
 from tui.text import lineage
+from tui.text.bars import range_bar, sparkline
 from tui.text.columns import Column
 from tui.text.figures import rate, shard, short_count, size
 from tui.text.lag import behind
 from tui.text.lineage import Branch
-from tui.text.rates import Levels, Rates, range_bar, sparkline
 from tui.text.readings import Readings
 from tui.widgets.row_list import RowList
 
@@ -118,8 +118,6 @@ class StreamTree(RowList[TreeLine]):
             self.branch = branch
 
     def __init__(self) -> None:
-        self._rates = Rates()
-        self._lags = Levels()
         self.records = Readings()
         """The number of records by branch, over the last minute."""
         self.waiting = Readings()
@@ -136,27 +134,25 @@ class StreamTree(RowList[TreeLine]):
         readers: ReaderList,
         findings: Sequence[Finding] = (),
     ) -> None:
-        """Draw the streams and their readers as of a snapshot, and add them to the rates and lags."""
+        """Draw the streams and their readers as of a snapshot, and add them to the readings."""
         for stream in streams:
             counts = [(f"{stream.name}/{each.id}", each.records) for each in stream.shards]
             for name, records in ((stream.name, stream.records), *counts):
-                self._rates.note(name, snapshot.at, records)
                 self.records.note(name, snapshot.at, records)
         self._findings = findings
         self._behind = behind(readers.readers, snapshot.status.clock.time, streams)
         for name, records in self._behind.items():
-            self._lags.note(name, records)
             self.waiting.note(name, snapshot.at, records)
         self.fill([self._line_of(branch) for branch in lineage.grow(streams)])
 
     def _line_of(self, branch: Branch) -> TreeLine:
-        rates, lags = self._rates.of(branch.key), self._lags.of(branch.key)
+        rates = tuple(self.records.latest_rates(branch.key, _SPARK_CELLS))
         return TreeLine(
             branch,
-            self._rates.now(branch.key),
-            tuple(rates[-_SPARK_CELLS:]),
+            rates[-1] if rates else 0.0,
+            rates,
             self._behind.get(branch.key),
-            tuple(lags[-_SPARK_CELLS:]),
+            tuple(self.waiting.latest_levels(branch.key, _SPARK_CELLS)),
             sum(concerns(each, branch) for each in self._findings),
         )
 

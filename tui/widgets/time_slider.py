@@ -13,8 +13,8 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from rdss_sandbox.shapes.events import Event
+from tui.text.bars import sparkline
 from tui.text.narration import TURNS
-from tui.text.rates import sparkline
 
 
 class Timeline(Widget):
