@@ -65,7 +65,7 @@ async def test_a_filter_narrows_records_and_changes() -> None:
         await answer(pilot, "/objectTitle LIKE 'Fish'")
         await until(pilot, lambda: rows(pilot, "records").total == 4)
         assert pilot.app.command == "sandbox topic subscribe objects --filter \"/objectTitle LIKE 'Fish'\""  # type: ignore[attr-defined]
-        await see(pilot, "objects: 4 match /objectTitle LIKE 'Fish'")
+        await see(pilot, "objects: 4 records match /objectTitle LIKE 'Fish'")
         await pilot.press("escape")
         await until(pilot, lambda: rows(pilot, "records").total == 12)
 

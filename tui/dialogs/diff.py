@@ -56,7 +56,7 @@ class Diff(ModalScreen[None]):
             )
             return f"equal: {kind}, {apart} later"
         changed = sum(line[0] in "-+" for line in found)
-        return f"{changed} lines differ, {apart} apart"
+        return f"{figures.counted(changed, 'line')} differ{'s' if changed == 1 else ''}, {apart} apart"
 
 
 def _name(detail: MessageDetail) -> str:

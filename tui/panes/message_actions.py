@@ -25,7 +25,7 @@ from tui.session import Session, session_of
 from tui.state import redrive, transfer
 from tui.state.scopes import first_stream, no_origin
 from tui.state.worker_messages import ActionDone
-from tui.text.figures import count
+from tui.text.figures import count, counted
 
 _FILE = "messages.ndjson"
 _PAGE = 500
@@ -107,7 +107,7 @@ class MessageActions(Vertical):
                     transfer.export(self.browser.message_log, matching, path), command
                 )
 
-        hint = f"{count(self.browser.list.total)} messages, one a line"
+        hint = f"{counted(self.browser.list.total, 'message')}, one a line"
         self.app.push_screen(Prompt("Export to the file", hint=hint, value=_FILE), export)
 
     def action_import(self) -> None:
@@ -127,7 +127,7 @@ class MessageActions(Vertical):
         messages = list(from_lines(text))
         for data in messages:
             await self._client.send(NewMessage(target, data))
-        return f"sent {count(len(messages))} messages to {target}"
+        return f"sent {counted(len(messages), 'message')} to {target}"
 
     # Sending again.
 
@@ -191,8 +191,9 @@ class MessageActions(Vertical):
                 self._session.run_in_background(self._redrive_all(matching))
 
         if total:
-            question = f"Send these {count(total)} messages again, each to the stream it came from?"
-            self.app.push_screen(Confirm(question, "Send them"), sure)
+            which = "this message" if total == 1 else f"these {count(total)} messages"
+            question = f"Send {which} again, each to the stream it came from?"
+            self.app.push_screen(Confirm(question, "Send again"), sure)
 
     async def _redrive_all(self, matching: str) -> str:
         sent, stray, last = 0, 0, (await self._client.messages(limit=1)).last
@@ -208,7 +209,7 @@ class MessageActions(Vertical):
                     sent += 1
             after = rows[-1].id
         left = f"; {count(stray)} had no stream to go back to" if stray else ""
-        return f"sent {count(sent)} messages again{left}"
+        return f"sent {counted(sent, 'message')} again{left}"
 
     async def _origin(self, row: MessageRow) -> str | None:
         return await redrive.find_origin(self._client, row, no_origin(self._session.topology))

@@ -30,7 +30,7 @@ from tui.state.scopes import Scope, everything_once
 from tui.state.seeking import MessageLog, NothingThereError, find_index, message_source, next_match
 from tui.state.worker_messages import ActionFailed
 from tui.text.columns import Column
-from tui.text.figures import count
+from tui.text.figures import count, counted
 from tui.text.reasons import Reasons, why
 from tui.text.trace import Hop, trace_of
 from tui.widgets.message_detail import MessageDetail
@@ -308,7 +308,7 @@ class MessageBrowser(Vertical):
             if shown.following
             else Content.styled(f"row {count(shown.cursor + 1)}", "$text-muted")
         )
-        number = Content(f"{count(shown.total)} message{'' if shown.total == 1 else 's'} ")
+        number = Content(f"{counted(shown.total, 'message')} ")
         which = Content.styled(self._describe_scope(), "$text-muted")
         asked = Content.assemble("  / ", (self.filter, "bold $text-accent")) if self.filter else Content("")
         line = Content.assemble(number, "  ", which, asked, "   ", state)

@@ -18,7 +18,7 @@ from tui.panes.message_actions import MessageActions
 from tui.panes.message_browser import MessageBrowser
 from tui.panes.object_browser import ObjectBrowser
 from tui.screens.base import FollowingScreen
-from tui.text.figures import count
+from tui.text.figures import count, counted
 from tui.widgets.message_list import AUDIT_COLUMNS, MessageList
 from tui.widgets.object_view import ObjectView
 
@@ -61,7 +61,9 @@ class AuditScreen(FollowingScreen):
         status = message.status
         waiting = f", {count(status.pending)} on the way" if status.pending else ""
         copied = f"copied to {status.stream}: {count(status.copied)}"
-        loaded = f"loaded into {status.bucket}: {count(status.delivered)} in {count(status.objects)} objects"
+        loaded = (
+            f"loaded into {status.bucket}: {count(status.delivered)} in {counted(status.objects, 'object')}"
+        )
         self.query_one("#how-far", Static).update(f"{copied}   {loaded}{waiting}")
         if status != self._status:
             # Entries are copied and delivered after their message, without an event that the lists see.

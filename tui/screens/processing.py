@@ -16,6 +16,7 @@ from tui.dialogs.prompt import Prompt
 from tui.keys.actions import Group, bindings
 from tui.screens.base import FollowingScreen
 from tui.state.worker_messages import ActionFailed
+from tui.text.figures import counted
 from tui.text.pretty import pretty
 from tui.text.processing_columns import MESSAGE_COLUMNS, SYSTEM_COLUMNS, history_of
 from tui.widgets.row_list import RowList, Whole
@@ -143,7 +144,7 @@ class ProcessingScreen(FollowingScreen):
         self.query_one("#systems", RowList).fill(message.systems)
         more = "the newest " if len(message.messages) == _MESSAGES else ""
         which = f" like {self._wanted}" if self._wanted else ""
-        self.query_one("#wanted", Static).update(f"{more}{len(message.messages):,} messages{which}")
+        self.query_one("#wanted", Static).update(f"{more}{counted(len(message.messages), 'message')}{which}")
         if message.one is not None and self._number in {None, message.one.message.number}:
             self._draw(message.one)
 

@@ -85,9 +85,13 @@ class QueuesScreen(FollowingScreen):
                 command = f"sandbox claim release {queue} {claim.id}{_project(project)}"
                 self.sandbox.run_in_background(self._release(project, queue, claim.id), command)
 
-        held = f"{figures.count(len(claim.messages))} messages are free again"
+        held = figures.counted(len(claim.messages), "message")
+        free = "is" if len(claim.messages) == 1 else "are"
         self.app.push_screen(
-            Confirm(f"Release what {claim.client or 'nobody known'} holds? {held}.", "Release"), release
+            Confirm(
+                f"Release what {claim.client or 'nobody known'} holds? {held} {free} free again.", "Release"
+            ),
+            release,
         )
 
     async def _release(self, project: str, queue: str, claim: str) -> str:
@@ -123,11 +127,13 @@ class QueuesScreen(FollowingScreen):
         name = message.asked[1] if message.asked else "no queue"
         total = next((q.total for q in message.queues.queues if (q.project, q.name) == message.asked), 0)
         held = sum(len(claim.messages) for claim in message.claims)
+        claims = figures.counted(len(message.claims), "claim")
+        hold = "holds" if len(message.claims) == 1 else "hold"
         self.query_one("#holding", Static).update(
-            f"{name}: {figures.count(len(message.claims))} claims hold {figures.count(held)} messages"
+            f"{name}: {claims} {hold} {figures.counted(held, 'message')}"
         )
         shown = f", the first {figures.count(_MESSAGES)} shown" if total > _MESSAGES else ""
-        self.query_one("#waiting", Static).update(f"{name}: {figures.count(total)} messages{shown}")
+        self.query_one("#waiting", Static).update(f"{name}: {figures.counted(total, 'message')}{shown}")
 
     def on_row_list_opened(self, message: RowList.Opened) -> None:
         row = message.row
@@ -147,8 +153,8 @@ def _project(project: str) -> str:
 
 
 def _tell_claim(claim: Claim) -> Whole:
-    held = figures.count(len(claim.messages))
-    said = f"{claim.client or 'a client'} holds {held} messages for another {figures.span(claim.left)}"
+    held = figures.counted(len(claim.messages), "message")
+    said = f"{claim.client or 'a client'} holds {held} for another {figures.span(claim.left)}"
     return said, pretty(msgspec.to_builtins(claim))
 
 

@@ -159,13 +159,13 @@ class TopicsScreen(FollowingScreen):
 
     def _show_counts(self, page: TopicRecordPage) -> None:
         shown = f", the first {figures.count(_RECORDS)} shown" if page.total > _RECORDS else ""
-        which = f" match {self._matching}" if self._matching else " records"
-        self.query_one("#filtered", Static).update(
-            f"{self._topic}: {figures.count(page.total)}{which}{shown}"
-        )
+        match = "matches" if page.total == 1 else "match"
+        which = f" {match} {self._matching}" if self._matching else ""
+        records = figures.counted(page.total, "record")
+        self.query_one("#filtered", Static).update(f"{self._topic}: {records}{which}{shown}")
         left = sum(change.cmd == "oof" for change in self._changes)
         self.query_one("#left", Static).update(
-            f"{figures.count(len(self._changes))} changes, {figures.count(left)} left the focus"
+            f"{figures.counted(len(self._changes), 'change')}, {figures.count(left)} left the focus"
         )
 
     def on_row_list_opened(self, message: RowList.Opened) -> None:

@@ -13,6 +13,11 @@ def count(number: int) -> str:
     return f"{number:,}"
 
 
+def counted(number: int, noun: str) -> str:
+    """A count with its noun: ``1 message``, ``1,234 messages``. Plurals that are not regular do not occur."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
 def short_count(number: int) -> str:
     """A count in at most six cells: ``12,345``, ``123k``, ``4.50M``."""
     if number < 100_000:

@@ -8,6 +8,7 @@ from importlib.util import find_spec
 from typing import NamedTuple
 
 from rdss_sandbox.installation import how_to_add
+from tui.text.figures import counted
 from tui.text.pretty import pretty, wrap
 
 _WIDTH = 400
@@ -37,7 +38,7 @@ def preview(key: str, data: bytes) -> Preview:
         pass
     rows = text.rstrip("\n").split("\n")
     if rows and all(_is_json(row) for row in rows[:_ROWS]):
-        return Preview(f"NDJSON, {len(rows):,} rows", rows, json=True)
+        return Preview(f"NDJSON, {counted(len(rows), 'row')}", rows, json=True)
     return Preview("text", wrap(text, _WIDTH), json=False)
 
 
@@ -62,7 +63,7 @@ def _parquet(data: bytes) -> list[str]:
         return [f"not readable as Parquet: {error}"]
     schema = [f"{field.name}: {field.type}" for field in file.schema_arrow]
     rows = [json.dumps(row, default=str, ensure_ascii=False) for row in first.to_pylist()] if first else []
-    return [f"{file.metadata.num_rows:,} rows", "", *schema, "", *rows]
+    return [counted(file.metadata.num_rows, "row"), "", *schema, "", *rows]
 
 
 def _hex(data: bytes) -> list[str]:

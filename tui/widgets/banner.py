@@ -14,7 +14,7 @@ from rdss_sandbox.shapes.clock import ClockReading
 from tui.keys.actions import SHORT_LABELS, places
 from tui.session import session_of
 from tui.state.worker_messages import Snapshot
-from tui.text.figures import clock_time, count, short_count
+from tui.text.figures import clock_time, counted, short_count
 
 _STATE_CELLS = 16
 _MARGIN_CELLS = 4
@@ -109,8 +109,8 @@ def _state(snapshot: Snapshot, cells: int) -> str:
     status = snapshot.status
     faults = sum(fault.enabled for fault in snapshot.faults)
     clock = f"{clock_time(status.clock.time)[:8]} UTC{_pace(status.clock)}"
-    messages = f"{count(status.messages)} messages"
-    struck = f"{faults} fault{'' if faults == 1 else 's'}"
+    messages = counted(status.messages, "message")
+    struck = counted(faults, "fault")
     short = f"{short_count(status.messages)} msg"
     fuller = (
         f"{status.profile} · seed {status.seed} · {messages} · {struck} · {clock}",
