@@ -160,7 +160,7 @@ async def test_sequences(sandbox: Client, running: Embedded) -> None:
         sandbox.send(NewMessage("input", data))
     async with opened(AsyncClient(running.control)) as pilot:
         await pilot.press("2")
-        await see(pilot, "1 messages in several parts", "2/3", "missing 2")
+        await see(pilot, "1 message in several parts", "2/3", "missing 2")
         sandbox.send(NewMessage("input", parts[1]))
         await see(pilot, "3/3", "complete", "objectUUID")
 
@@ -328,7 +328,7 @@ async def test_topics(sandbox: Client, running: Embedded) -> None:
         await asyncio.to_thread(port.execute, Publish(topic="objects", data=data))
         async with opened(AsyncClient(running.control)) as pilot:
             await pilot.press("9")
-            await see(pilot, "objects: 1 records", "objectTitle fish")
+            await see(pilot, "objects: 1 record", "objectTitle fish")
             await asyncio.to_thread(port.execute, SowDelete(topic="objects", filter="1=1"))
             await see(pilot, "deleted", "1 left the focus")
 

@@ -27,6 +27,7 @@ from schemas.decoration import decorate
 from schemas.envelope import serialise
 from schemas.error_codes import ErrorCode
 from schemas.samples import Samples
+from schemas.sequence import split
 from tests.tui.conftest import NARROW, opened, see, text_of, until
 from tui.keys.actions import places
 from tui.screens.run import RunScreen
@@ -34,6 +35,8 @@ from tui.widgets.row_list import RowList
 
 # A TUI for each way: half a minute of processor time.
 pytestmark = pytest.mark.slow
+
+IDS = (f"{number:08x}-0000-4000-8000-000000000000" for number in range(10))
 
 
 @pytest.fixture(scope="module")
@@ -51,12 +54,16 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Embedded]:
 
 
 def fill(client: Client) -> None:
-    """A struck message on input, a refused one, and one that was processed."""
+    """A struck message on input, a refused one, one with a part missing, and one that was processed."""
     client.add_fault(NewFault("duplicate", channel="input", attributes={"copies": 2}))
     samples = Samples(7)
     client.send(NewMessage("input", serialise(samples.message())))
     refused = decorate(serialise(samples.message()), ErrorCode.GENERR006, "no luck", now=client.clock().time)
     client.send(NewMessage("error", refused))
+    parts = split(samples.big_message(3), new_id=lambda: next(IDS))
+    for data in (parts[0], parts[2]):
+        client.send(NewMessage("output", data))
+    client.drain_audit()
     client.processing.receive(NewAsyncMessage("metadata", "create", body='{"colour": "red"}', object_id="1"))
 
 
@@ -80,6 +87,11 @@ WAYS = (
     Way("streams", "MessageList", "p", "p Plots", "records/s"),
     Way("streams", "#happened", "enter", "⏎ Open", '"kind": '),
     Way("streams", "MessageList", "l", "l Life line", "published"),
+    Way("sequences", "#list", "enter", "⏎ Open", '"positions": ['),
+    Way("sequences", "SequenceDetail RowList", "enter", "⏎ Open", '"partition_key": '),
+    Way("audit", "MessageList", "enter", "⏎ Open", "messageHeader"),
+    Way("buckets", "#entries", "enter", "⏎ Open", "rdss-audit/"),
+    Way("scenarios", "#library", "w", "w Why", "It must come out: "),
     Way("errors", "MessageList", "enter", "⏎ Open", "no luck"),
     Way("faults", "#in-force", "enter", "⏎ Open", '"copies": 2'),
     Way("queues", "#messages", "enter", "⏎ Open", '"messageHeader": {'),

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 from textual.app import ComposeResult
 from textual.screen import ModalScreen
 
+from tui.dialogs.whole_row import WholeRow
 from tui.widgets.row_list import RowList
 from tui.widgets.sequence_detail import SequenceDetail
 
@@ -31,3 +32,7 @@ class SequenceParts(ModalScreen[None]):
     def on_mount(self) -> None:
         self.query_one(SequenceDetail).show(self._sequence, self._stream)
         self.query_one(RowList).focus()
+
+    def on_row_list_opened(self, message: RowList.Opened) -> None:
+        if (tell := message.control.whole) is not None:
+            self.app.push_screen(WholeRow(*tell(message.row)))

@@ -169,6 +169,7 @@ ACTIONS: tuple[Action, ...] = (
     *_in(
         Group.SCENARIOS,
         ("seeded", "s", "With a seed", "Play it with a seed of yours: the same seed, the same run.", 8),
+        ("explain", "w", "Why", "All that the scenario teaches, to scroll in. Again: the list.", 8),
     ),
     *_in(
         Group.RUN,

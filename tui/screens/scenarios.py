@@ -146,6 +146,14 @@ class ScenariosScreen(FollowingScreen):
         if scenario:
             self.app.push_screen(Prompt(f"Play {scenario.name} with the seed", hint="a whole number"), begin)
 
+    def action_explain(self) -> None:
+        self.toggle_class("-explaining")
+        lesson = self.query_one("#lesson")
+        lesson.can_focus = self.has_class("-explaining")
+        # A hidden list loses the focus, and the keys of lists with it.
+        shown = lesson if lesson.can_focus else self.query_one("#library")
+        self.call_after_refresh(shown.focus)
+
     @work(group="play", exclusive=True)
     async def _begin(self, run: NewRun) -> None:
         seed = f" --seed {run.seed}" if run.seed is not None else ""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
+import msgspec
 from textual.app import ComposeResult
 from textual.containers import Container, Vertical
 from textual.widgets import Static
@@ -15,8 +16,9 @@ from tui.state.paging import Page
 from tui.state.scopes import everything_once
 from tui.text import figures, sequence_parts
 from tui.text.columns import Column
+from tui.text.pretty import pretty
 from tui.widgets.message_list import came
-from tui.widgets.row_list import RowList
+from tui.widgets.row_list import RowList, Whole
 from tui.widgets.sequence_detail import SequenceDetail
 
 _CELLS = 20
@@ -57,7 +59,9 @@ class SequencesScreen(MainScreen):
         with Container(id="panes"):
             with Vertical(id="sequences"):
                 yield Static(id="where")
-                yield RowList(columns, live=came, empty="no message came in several parts", id="list")
+                yield RowList(
+                    columns, live=came, whole=_tell, empty="no message came in several parts", id="list"
+                )
             yield SequenceDetail()
 
     def on_mount(self) -> None:
@@ -87,9 +91,9 @@ class SequencesScreen(MainScreen):
     def on_row_list_changed(self, message: RowList.Changed) -> None:
         if message.control.id == "list":
             which = "with a part missing" if self._unfinished else "in several parts"
-            self.query_one("#where", Static).update(
-                f"{figures.count(message.control.total)} messages {which}"
-            )
+            rows = message.control
+            found = figures.counted(rows.total, "message") if rows.known or rows.total else "… messages"
+            self.query_one("#where", Static).update(f"{found} {which}")
 
     def on_row_list_highlighted(self, message: RowList.Highlighted) -> None:
         row: SequenceRow | None = message.row
@@ -106,3 +110,8 @@ class SequencesScreen(MainScreen):
 
     def _waiting(self, row: SequenceRow) -> str:
         return "" if row.complete else figures.span(max(0.0, self.sandbox.now - row.first))
+
+
+def _tell(row: SequenceRow) -> Whole:
+    kind, parts = row.message_type or "a message", figures.counted(row.total, "part")
+    return f"{kind} in {parts} on {row.stream}: {sequence_parts.state(row)}", pretty(msgspec.to_builtins(row))

@@ -134,6 +134,7 @@ class RowList(ScrollView, Generic[Row], can_focus=True, inherit_bindings=False):
         self._marked = marked
         self.whole = whole
         self._empty = empty
+        self.known = True
         self._pages: Pages[Row] = Pages()
         self._source: Source[Row] | None = None
         self._filled: Sequence[Row] | None = None
@@ -159,12 +160,19 @@ class RowList(ScrollView, Generic[Row], can_focus=True, inherit_bindings=False):
         """Show the rows of ``source``, from the start."""
         self._start_over()
         self._source, self._filled = source, None
+        self.known = False
         self._pages = Pages()
         self.set_reactive(RowList.cursor, cursor)
         self.look_again()
 
+    def await_rows(self) -> None:
+        """Show no rows, and that they are on their way, until ``fill``."""
+        self.fill(())
+        self.known = False
+
     def fill(self, rows: Sequence[Row]) -> None:
         """Show these rows; the cursor stays on its line."""
+        self._note_known()
         if rows == self._filled:
             return
         self._source, self._filled = None, rows
@@ -178,6 +186,13 @@ class RowList(ScrollView, Generic[Row], can_focus=True, inherit_bindings=False):
         self._empty = empty
         self.fill(())
         self.refresh()
+
+    def _note_known(self) -> None:
+        """An empty list says that it is empty only once that is known."""
+        if not self.known:
+            self.known = True
+            self.post_message(self.Changed(self))
+            self.refresh()
 
     def look_again(self) -> None:
         """Fetch the number of rows again, and new rows at the end."""
@@ -232,6 +247,8 @@ class RowList(ScrollView, Generic[Row], can_focus=True, inherit_bindings=False):
         message.stop()
         if message.listing != self._listing:
             return
+        if message.page.complete:
+            self._note_known()
         known = self.total + self.behind
         if message.page.total < known and message.page.offset + len(message.page.rows) >= message.page.total:
             self._start_over()  # the sandbox was reset: the held rows are gone there
@@ -420,7 +437,7 @@ class RowList(ScrollView, Generic[Row], can_focus=True, inherit_bindings=False):
             return self._heading(width)
         index = round(self.scroll_y) + y - 1
         if index >= self.total:
-            note = self._empty if y == 2 and not self.total else ""
+            note = (self._empty if self.known else "…") if y == 2 and not self.total else ""
             style = self._tone("dim")
             return Strip([Segment(fit(f"  {note}", width), style)], width)
         here = index == self.cursor

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
+import msgspec
 from textual import work
 from textual.app import ComposeResult
 from textual.containers import Vertical
@@ -17,7 +18,8 @@ from tui.state import transfer
 from tui.state.worker_messages import ActionFailed
 from tui.text import figures, sequence_parts
 from tui.text.columns import Column
-from tui.widgets.row_list import RowList
+from tui.text.pretty import pretty
+from tui.widgets.row_list import RowList, Whole
 from tui.widgets.text_lines import TextLines
 
 _PARTS_READ = 200
@@ -58,7 +60,7 @@ class SequenceDetail(Vertical):
 
     def compose(self) -> ComposeResult:
         yield Label(id="state", markup=False)
-        yield RowList(PART_COLUMNS, empty="no parts")
+        yield RowList(PART_COLUMNS, whole=_tell, empty="no parts")
         yield TextLines()
 
     @work(group="sequence", exclusive=True)
@@ -90,3 +92,9 @@ class SequenceDetail(Vertical):
         self.query_one("#state", Label).update(label)
         self.query_one(RowList).fill(message.rows)
         self.query_one(TextLines).show(message.lines, json=True)
+
+
+def _tell(row: MessageRow) -> Whole:
+    marks = f", {', '.join(row.marks)}" if row.marks else ""
+    where = f"{row.stream} {figures.shard(row.shard)}"
+    return f"part {row.position} of {row.total}, {where}{marks}", pretty(msgspec.to_builtins(row))
