@@ -289,6 +289,7 @@ async def test_buckets_are_walked_folder_by_folder(sandbox: Client, url: str) ->
     """Into a bucket, and back out to all of them."""
     async with opened(AsyncClient(url)) as pilot:
         await pilot.press("6")
+        await until(pilot, lambda: pilot.app.screen.query_one("#entries").is_mounted)
         entries = pilot.app.screen.query_one("#entries", RowList)
         await until(pilot, lambda: entries.total == 3)
         assert entries.current.name == "rdss-audit"

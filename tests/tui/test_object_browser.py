@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from typing import Any
 
 import pytest
 
@@ -10,7 +11,7 @@ from rdss_sandbox import shapes as r
 from rdss_sandbox.client import RefusedError
 from rdss_sandbox.shapes.events import News
 from tests.tui.canned import NOON, Canned
-from tests.tui.conftest import notices, opened, until
+from tests.tui.conftest import notices, opened, see, text_of, until
 from tui.panes import object_browser
 from tui.widgets.row_list import RowList
 
@@ -38,6 +39,7 @@ async def test_what_could_not_be_listed_is_listed_again() -> None:
     """Nothing happens in the sandbox meanwhile; the failure is told once, and then the buckets are there."""
     async with opened(Failing(3)) as pilot:
         await pilot.press("6")
+        await until(pilot, lambda: pilot.app.screen.query_one("#entries").is_mounted)
         entries = pilot.app.screen.query_one("#entries", RowList)
         await until(pilot, lambda: entries.total == 3)
         assert len([said for said in notices(pilot) if "request rate" in said]) == 1
@@ -47,6 +49,7 @@ async def test_what_was_asked_for_off_the_screen_is_listed_on_it(canned: Canned)
     """Another screen was in front when the buckets were to be listed: they are listed on return."""
     async with opened(canned) as pilot:
         await pilot.press("6")
+        await until(pilot, lambda: pilot.app.screen.query_one("#entries").is_mounted)
         browser = pilot.app.screen.query_one(object_browser.ObjectBrowser)
         entries = browser.query_one(RowList)
         await until(pilot, lambda: entries.total == 3)
@@ -56,12 +59,39 @@ async def test_what_was_asked_for_off_the_screen_is_listed_on_it(canned: Canned)
         await until(pilot, lambda: entries.total == 2)
 
 
-class Growing(Canned):
-    """A sandbox whose bucket has a hundred pages, in each of which something new happens."""
+class Slow(Canned):
+    """A sandbox that answers when it is told to."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.pages = 100
+        self.answers = asyncio.Event()
+
+    async def objects(self, *_: Any, **__: Any) -> r.ObjectPage:
+        await self.answers.wait()
+        return r.ObjectPage((), None)
+
+
+async def test_a_list_is_not_called_empty_before_that_is_known() -> None:
+    """A bucket whose objects are still being listed says so; once they are, it says that there are none."""
+    client = Slow()
+    async with opened(client) as pilot:
+        await pilot.press("6")
+        await until(pilot, lambda: pilot.app.screen.query_one("#entries").is_mounted)
+        entries = pilot.app.screen.query_one("#entries", RowList)
+        await until(pilot, lambda: entries.total == 3)
+        await pilot.press("enter")
+        await see(pilot, "rdss-audit/", "…")
+        assert "nothing in here" not in text_of(pilot)
+        client.answers.set()
+        await see(pilot, "nothing in here")
+
+
+class Growing(Canned):
+    """A sandbox whose bucket has thirty pages, in each of which something new happens."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.pages = 30
         self.came = lambda: None
 
     async def objects(
@@ -80,9 +110,10 @@ async def test_news_do_not_keep_a_long_listing_from_its_end() -> None:
     async with opened(client) as pilot:
         client.came = lambda: setattr(pilot.app, "news", News(kinds=("stream.records",)))
         await pilot.press("6")
+        await until(pilot, lambda: pilot.app.screen.query_one("#entries").is_mounted)
         entries = pilot.app.screen.query_one("#entries", RowList)
         await until(pilot, lambda: entries.total == 3)
         await pilot.press("enter")
-        await until(pilot, lambda: entries.total == 100)
-        client.pages = 40
-        await until(pilot, lambda: entries.total == 40)
+        await until(pilot, lambda: entries.total == 30)
+        client.pages = 12
+        await until(pilot, lambda: entries.total == 12)

@@ -98,8 +98,10 @@ class ObjectBrowser(Vertical):
             self._objects = {}
         self.bucket, self.prefix = bucket, prefix
         self.query_one("#place", Static).update(f"{bucket}/{prefix}" if bucket else "buckets")
+        self.query_one(RowList).await_rows()
         self.query_one(RowList).move_to(0)
-        self._draw()
+        if self._objects:
+            self._draw()
         self._old = True
         self._list()
 
