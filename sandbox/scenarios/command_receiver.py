@@ -32,7 +32,7 @@ class CommandProcess(KillableProcess):
     def pause(self) -> None:
         self.paused = True
         if self.attempt is not None:
-            self.attempt.pause()
+            _pause_between_requests(self.attempt)
 
     def resume(self) -> None:
         self.paused = False
@@ -87,7 +87,7 @@ class CommandReceiver:
         """Begin: so many messages will be sent."""
         self._offered = messages
         if self._slow:
-            self._attempt.pause()
+            _pause_between_requests(self._attempt)
 
     def receive(self, _limit: int, _wait: float) -> int:
         """Wait for the command; return how much is new of what it was given, and of what it told."""
@@ -221,6 +221,15 @@ class CommandReceiver:
             if self._ends < len(lives):
                 self._emit("receiver.started")
         return self._ends - before
+
+
+def _pause_between_requests(attempt: Attempt) -> None:
+    """Stop a command while a read of it waits to be answered.
+
+    A request that is stopped half way would be refused after a while, which is not what a pause is about.
+    """
+    with attempt.lab.holding(attempt.lab.open_shards()):
+        attempt.pause()
 
 
 def describe_end(life: Life) -> str:
