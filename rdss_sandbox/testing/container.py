@@ -127,7 +127,7 @@ class SandboxContainer(Sandbox):
                 if tries_left and "port" in str(error):  # another process took one of ours
                     continue
                 raise
-            found = _read_first_line(frames_iter(said, tty=False))
+            found = _read_first_line(frames_iter(said, tty=False))  # type: ignore[no-untyped-call]
             urls = {name: f"http://{address}:{port}" for name, port in ports.items()}
             urls["amqp"] = f"amqp://guest:{quote(token, safe='')}@{address}:{ports['amqp']}/%2F"
             return msgspec.convert({**found, **urls, "token": token}, RunningSandbox)
