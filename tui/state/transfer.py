@@ -8,7 +8,6 @@ from pathlib import Path
 from rdss_sandbox.rewriting import rewriting
 from rdss_sandbox.shapes.messages import MessageDetail
 from tui.state.seeking import MessageLog
-from tui.text.figures import counted
 
 
 def as_bytes(detail: MessageDetail) -> bytes:
@@ -27,4 +26,4 @@ async def export(log: MessageLog, matching: str, path: Path) -> str:
         async for piece in log.export(matching):
             file.write(piece)
             written += piece.count(b"\n")
-    return f"{counted(written, 'message')} in {path}"
+    return f"{written:,} {'message' if written == 1 else 'messages'} in {path}"
