@@ -32,7 +32,7 @@ _STIMULI: Final = frozenset(
         "out_of_order", "redelivered", "refused", "repeated", "shards", "took",
     }
 )  # fmt: skip
-"""The facts that the sandbox brings about: where one is missing, the command was not put to the test."""
+"""The facts that are ours to bring about: where one is missing, the command was not put to the test."""
 _MOST_REMARKS: Final = 5
 
 

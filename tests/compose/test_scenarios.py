@@ -24,7 +24,7 @@ from sandbox.scenarios.backend import BROKER_SECONDS, ScenarioBackend
 from sandbox.scenarios.client_environment import ClientEnvironment
 from sandbox.scenarios.facts import Facts, compute_facts
 from sandbox.scenarios.judgement import judge_facts
-from sandbox.scenarios.play import QUIET_SECONDS, START, Played, _Play
+from sandbox.scenarios.play import QUIET_SECONDS, START, Played, Turns
 from sandbox.scenarios.scenario import INPUT, Scenario, library
 from sandbox.scenarios.scenario_client import OURS
 from sandbox.scenarios.workload import make_messages
@@ -66,7 +66,7 @@ def played(scenario: Scenario, stack: Stack, control: Client, folder: Path, kind
     for fault in scenario.faults:
         control.add_fault(fault)
     try:
-        _Play(scenario, site, scene, OURS).run(messages)
+        Turns(scenario, site, scene, OURS).run(messages)
     finally:
         site.close()
         control.change_clock(ClockChange("real"))

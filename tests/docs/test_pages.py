@@ -73,6 +73,8 @@ SLOW = {
     ],
 }
 
+LONG = ("applications.md", "testing.md", "topics.md", "tutorial.md")
+"""The pages whose commands take ten seconds and more together."""
 NAMES = ["README.md", *(page.relative_to(ROOT / "docs").as_posix() for page in PAGES[1:])]
 _COMMAND = re.compile(r"^\s*(\$ |sandbox \w|curl |pip |docker |make |python -m )", re.MULTILINE)
 _SHELL = """\
@@ -110,7 +112,9 @@ def test_files_are_taken_by_what_loads_them(name: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.timeout(600)  # as many commands as a page has, on whatever machine
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.slow) if name in LONG else name for name in NAMES]
+)
 def test_blocks_run(name: str, tmp_path: Path) -> None:
     """What is shown to be typed can be typed; what is shown to come of it does."""
     _run([block for block in of(name) if not {"not run", "slow"} & block.said.keys()], tmp_path)

@@ -54,6 +54,8 @@ class Notifier:
         self._confirming = confirming
         self._scheduler = Scheduler(clock, "notifications", self._emit_failure)
         self._changed_streams: set[str] = set()
+        # Those that agreed behind the postings that the scheduler still has.
+        self._agreed_since: set[str] = set()
         self._lock = threading.Lock()
         self._slots = threading.BoundedSemaphore(_MOST_REQUESTS)
         self._has_subscribers = any(each.subscriptions for each in queues.queues.overview())
@@ -72,6 +74,9 @@ class Notifier:
         if event.kind == "queue.subscribed":
             self._has_subscribers = True
             self._scheduler.later(0.0, partial(self._ask_for_confirmation, event))
+        elif event.kind == "queue.subscription_confirmed" and event.fields["confirmed"]:
+            self._agreed_since.add(event.fields["subscription"])
+            self._scheduler.later(0.0, partial(self._agreed_since.discard, event.fields["subscription"]))
         elif self._has_subscribers and event.kind in _POSTED:
             self._scheduler.later(0.0, partial(self._plan_notifications, event))
 
@@ -93,7 +98,11 @@ class Notifier:
 
     def _plan_notifications(self, event: Event) -> None:
         at = Address(event.fields["project"], event.fields["queue"])
-        subscriptions = [each for each in self._subscriptions(at) if each.confirmed or not self._confirming]
+        subscriptions = [
+            each
+            for each in self._subscriptions(at)
+            if not self._confirming or (each.confirmed and each.id not in self._agreed_since)
+        ]
         if not subscriptions:
             return
         metadata = self._queues.queues.metadata(at)

@@ -166,7 +166,9 @@ def _shards_around_a_split() -> tuple[list[str], int]:
             if number == half:
                 client.reshard("input", Reshard("split", "shardId-000000000000"))
             client.send(NewMessage("input", serialise(samples.message())))
-        rows = client.messages(limit=200).messages
-    shards = {row.message_id: row.shard for row in rows if row.stream == "input"}
+        shards: dict[str | None, str] = {}
+        while len(shards) < 2 * half:  # what was sent last may not be in the index yet
+            rows = client.messages(limit=200).messages
+            shards = {row.message_id: row.shard for row in rows if row.stream == "input"}
     again = Samples(_SEED)
     return [shards[again.message()["messageHeader"]["messageId"]] for _ in range(2 * half)], half

@@ -155,6 +155,7 @@ def test_a_payload_file_that_is_harmed_takes_nothing_else_with_it(
                 assert found[stream] == whole[stream]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("harm", HARMS)
 def test_a_repair_keeps_what_can_be_read_of_every_file(
     harm: Callable[[Path], None], original: Path, whole: dict[str, list[bytes]], tmp_path: Path

@@ -93,6 +93,7 @@ def test_what_is_uploaded_in_parts_copied_and_versioned_is_whole(s3: S3Client) -
     assert s3.get_object(Bucket="mine", Key="copy")["Body"].read() == b"third"
 
 
+@pytest.mark.slow
 def test_an_object_of_an_archive_takes_little_memory_beside_its_name(s3: S3Client) -> None:
     """What objects have alike is in memory once."""
     names = [
@@ -143,6 +144,7 @@ def test_room_and_memory_come_back_when_objects_are_deleted(s3: S3Client, emulat
 
 
 @pytest.mark.usefixtures("usual_collector")
+@pytest.mark.slow
 def test_many_objects_take_no_files_and_next_to_no_memory(s3: S3Client) -> None:
     """A megabyte each lies on disk; what stays in memory is what is said of them."""
     body = b"".join(b"%08d" % number for number in range(MB // 8))

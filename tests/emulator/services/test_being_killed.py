@@ -84,6 +84,7 @@ def survive(directory: Path, deaths: int, *options: str, seed: int = SEED) -> No
     assert expected.acknowledged >= deaths * LEAST
 
 
+@pytest.mark.slow
 def test_a_few_deaths(tmp_path: Path) -> None:
     survive(tmp_path, FEW)
 

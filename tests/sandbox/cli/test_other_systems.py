@@ -65,6 +65,7 @@ def test_the_fixtures_say_so_too(monkeypatch: pytest.MonkeyPatch) -> None:
         pass
 
 
+@pytest.mark.slow
 def test_on_macos_a_sandbox_starts_keeps_and_stops(tmp_path: Path) -> None:
     """What Linux has and macOS has not is asked for nowhere, or with an answer of its own."""
     fake = tmp_path / "fake"

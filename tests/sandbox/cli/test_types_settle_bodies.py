@@ -113,9 +113,8 @@ def asked(ask: Ask, sandbox: Ask) -> Ask:
     [
         "validate",
         "receive",
-        "preservation",
         "pipeline",
-        *(pytest.param(judge, marks=pytest.mark.slow) for judge in ("repository", "later")),
+        *(pytest.param(judge, marks=pytest.mark.slow) for judge in ("repository", "later", "preservation")),
     ],
 )
 @pytest.mark.parametrize("body", BODIES)
@@ -133,7 +132,9 @@ def test_a_header_is_held_to_the_text(asked: Ask, judge: str, header: str) -> No
     assert JUDGES[judge](asked) == "GENERR004"
 
 
-@pytest.mark.parametrize("judge", ["validate", "receive", "repository", "pipeline"])
+@pytest.mark.parametrize(
+    "judge", ["validate", "receive", pytest.param("repository", marks=pytest.mark.slow), "pipeline"]
+)
 def test_as_published_the_schema_files_decide(asked: Ask, judge: str) -> None:
     """By the option, where messages are judged."""
     Path("one.json").write_bytes(of("MetadataCreate", None))

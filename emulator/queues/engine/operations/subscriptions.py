@@ -116,7 +116,8 @@ class Subscriptions:
             old = self.get(at, id_)
             fresh = Subscription(old.number, id_, old.subscriber, old.ttl, old.since, old.options, confirmed)
             self._replace(at, fresh)
-            self._store.emit("subscription_confirmed", at, subscription=id_, confirmed=confirmed)
+            if confirmed != old.confirmed:
+                self._store.emit("subscription_confirmed", at, subscription=id_, confirmed=confirmed)
             return fresh
 
     def delete(self, at: Address, id_: str) -> None:

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import httpx
+import pytest
 
 from emulator.assembly.embedded import Embedded
 
@@ -23,6 +24,7 @@ checks.not_a_server_error.expected-statuses = ["2xx", "4xx", "502", "503"]
 """
 
 
+@pytest.mark.slow
 def test_the_api_is_as_published(emulator: Embedded, tmp_path: Path) -> None:
     """Schemathesis finds no error of the server, no answer of another shape, nothing bad that is taken.
 

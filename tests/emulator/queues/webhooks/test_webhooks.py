@@ -11,6 +11,9 @@ import pytest
 
 from emulator.assembly.embedded import Embedded, embedded
 from emulator.clock import Clock
+from emulator.queues.engine import Address
+from emulator.queues.engine.subscription import Subscription
+from emulator.queues.webhooks.notifier import Notifier
 from emulator.settings.settings import Settings
 from rdss_sandbox.shapes.events import Event
 from rdss_sandbox.shapes.queues import PROJECT
@@ -168,8 +171,20 @@ def test_what_lands_in_the_error_queue_is_told(
     assert (told.body["queue_name"], told.body["body"]) == ("error", {"n": 1})
 
 
-def test_subscriptions_that_must_be_confirmed(subscriber: Subscriber, clock: Clock) -> None:
-    """The subscriber is asked, agrees with the signed request that it was sent, and is told from then on."""
+def test_subscriptions_that_must_be_confirmed(
+    subscriber: Subscriber, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The subscriber is asked, agrees with the signed request that it was sent, and is told from then on.
+
+    So it is too when the notifier comes to what was posted before only after the agreement.
+    """
+    agreed, subscriptions = threading.Event(), Notifier._subscriptions
+
+    def wait_for_agreement(notifier: Notifier, at: Address) -> Iterator[Subscription]:
+        assert agreed.wait(60)
+        return subscriptions(notifier, at)
+
+    monkeypatch.setattr(Notifier, "_subscriptions", wait_for_agreement)
     with (
         embedded(settings(confirm_subscriptions=True), clock) as emulator,
         httpx.Client(base_url=f"{emulator.queues}/v2/queues", headers=WHO) as ask,
@@ -186,6 +201,7 @@ def test_subscriptions_that_must_be_confirmed(subscriber: Subscriber, clock: Clo
         )
         assert answer.status_code == 204
         assert ask.get(f"/hook/subscriptions/{id_}").json()["confirmed"] is True
+        agreed.set()
         post(ask, "now")
         assert subscriber.next().body["body"] == "now"
         assert subscriber.idle
