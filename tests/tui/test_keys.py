@@ -193,7 +193,9 @@ async def test_the_mouse_does_what_the_keys_do(canned: Canned) -> None:
         rows = pilot.app.screen.query_one(MessageList)
         await until(pilot, lambda: rows.current is not None)
         await until(pilot, lambda: "x Redrive" in _footer_of(pilot))
-        await pilot.pause(0.2)  # the footer has its second row, and the list is a row shorter
+        # The footer has its second row, and the list is a row shorter.
+        footer = pilot.app.screen.query_one(KeyFooter)
+        await until(pilot, lambda: footer.size.height == 2 and rows.scroll_y == rows.max_scroll_y)
         first = round(rows.scroll_y)
         await pilot.click(MessageList, offset=(5, 3))
         assert rows.cursor == first + 2
@@ -280,10 +282,8 @@ async def test_a_small_footer_keeps_what_is_worth_most(canned: Canned) -> None:
     """One row at 80x24: help, quitting and what leads on; a click on a key presses it."""
     async with opened(canned, size=NARROW) as pilot:
         await until(pilot, lambda: "/ Filter" in _last_line(pilot) and "? Help q Quit" in _last_line(pilot))
-        await pilot.pause(0.2)
-        last = text_of(pilot).splitlines()[-1]
-        assert "⏎ Open" in last
-        assert "r Readers" in last
+        await until(pilot, lambda: "⏎ Open" in _last_line(pilot) and "r Readers" in _last_line(pilot))
+        last = _last_line(pilot)
         assert "y Copy" not in last
         await pilot.click(offset=(last.index("? Help") + 1, 23))
         await until(pilot, lambda: isinstance(pilot.app.screen, Help))
