@@ -26,4 +26,4 @@ async def export(log: MessageLog, matching: str, path: Path) -> str:
         async for piece in log.export(matching):
             file.write(piece)
             written += piece.count(b"\n")
-    return f"{written:,} {'message' if written == 1 else 'messages'} in {path}"
+    return f"{written:,} message{'' if written == 1 else 's'} in {path}"
