@@ -73,8 +73,14 @@ SLOW = {
     ],
 }
 
-LONG = ("applications.md", "testing.md", "topics.md", "tutorial.md")
-"""The pages whose commands take ten seconds and more together."""
+LONG = frozenset(
+    {
+        "access.md", "applications.md", "ci.md", "diagnose.md", "faults.md", "gateway.md",
+        "how-to/run-in-ci.md", "learn.md", "processing.md", "snapshots.md", "testing.md", "topics.md",
+        "trainers.md", "tutorial.md", "watch.md",
+    }
+)  # fmt: skip
+"""The pages whose commands take seconds together."""
 NAMES = ["README.md", *(page.relative_to(ROOT / "docs").as_posix() for page in PAGES[1:])]
 _COMMAND = re.compile(r"^\s*(\$ |sandbox \w|curl |pip |docker |make |python -m )", re.MULTILINE)
 _SHELL = """\

@@ -58,6 +58,7 @@ def test_a_suite_gets_a_sandbox_of_its_own_for_each_test(pytester: pytest.Pytest
     result.stdout.fnmatch_lines(["sandbox: --sandbox-seed 7"])
 
 
+@pytest.mark.slow
 def test_a_suite_that_asks_for_no_sandbox_pays_nothing_for_it(pytester: pytest.Pytester) -> None:
     """The plugin alone loads no other package of ours, and none of what these need."""
     pytester.makepyfile(
@@ -82,6 +83,7 @@ def test_my_packages_are_mine(sandbox, sandbox_control):
 """
 
 
+@pytest.mark.slow
 def test_a_project_may_have_packages_of_our_names(pytester: pytest.Pytester) -> None:
     """A project with packages ``sandbox``, ``schemas``, ``emulator``, ``tui`` uses the fixtures."""
     for name in ("sandbox", "schemas", "emulator", "tui"):

@@ -99,6 +99,7 @@ def test_what_cannot_run_is_one_line(ask: Ask, arguments: tuple[str, ...], code:
     assert len(ran.err.splitlines()) == 1
 
 
+@pytest.mark.slow
 def test_the_rdss_topology_routes_between_processes(process: Ask, tmp_path: Path) -> None:
     """sandbox up --topology rdss: what an institution sends is received from the services' output."""
     ports = ("--aws-port", "0", "--control-port", "0", "--amqp", "off")

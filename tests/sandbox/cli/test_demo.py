@@ -17,6 +17,7 @@ from schemas.samples import Samples
 Command = Callable[..., Any]
 
 
+@pytest.mark.slow
 def test_files_go_through_a_sandbox_of_its_own(sandbox: Command, tmp_path: Path) -> None:
     """Exit code 0, the summary on standard output and in the folder, the table on standard error."""
     (tmp_path / "mine").mkdir()

@@ -11,6 +11,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from emulator.assembly.embedded import Embedded
 from emulator.clock import Clock, stopwatch
 from emulator.rng import new_uuid
@@ -116,6 +118,7 @@ def test_a_sequence_is_given_up_by_the_sandboxs_clock(emulator: Embedded, ask: A
     assert _rejected(ask, "invalid") == ["GENERR001"] * 2
 
 
+@pytest.mark.slow
 def test_a_running_application_retries_when_the_clock_is_advanced(emulator: Embedded, ask: Ask) -> None:
     """An update of an unknown object is tried a minute apart: minutes that pass on the clock are enough."""
     _send(ask, serialise(_message("MetadataUpdate")))

@@ -61,6 +61,7 @@ def test_directories_are_0700_and_files_0600(process: Callable[..., Ran], tmp_pa
         os.umask(before)
 
 
+@pytest.mark.slow
 def test_what_an_earlier_version_left_open_is_closed(process: Callable[..., Ran], tmp_path: Path) -> None:
     """At the next start; what else lies in the directory is not ours to close."""
     assert process("up", *UP).code == 0

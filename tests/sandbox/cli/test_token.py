@@ -12,6 +12,7 @@ from tests.sandbox.cli.conftest import Ran
 from tests.sandbox.cli.test_private_files import UP
 
 
+@pytest.mark.slow
 def test_our_own_commands_have_the_token(
     process: Callable[..., Ran], monkeypatch: pytest.MonkeyPatch
 ) -> None:

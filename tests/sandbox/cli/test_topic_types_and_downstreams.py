@@ -95,6 +95,7 @@ def test_messages_of_every_type(start: Callable[[str], Embedded], sandbox: Ask) 
     }
 
 
+@pytest.mark.slow
 def test_a_downstream_is_told_of_and_can_be_another(start: Callable[[str], Embedded], sandbox: Ask) -> None:
     """The command, the control API and the events say how it stands; what waits for it is said to wait."""
     upstream = start(UPSTREAM)

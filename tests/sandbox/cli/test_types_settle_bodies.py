@@ -124,7 +124,7 @@ def test_the_type_settles_the_body(asked: Ask, judge: str, body: str) -> None:
     assert JUDGES[judge](asked) == "GENERR001"
 
 
-@pytest.mark.parametrize("judge", ["validate", "receive", "pipeline"])
+@pytest.mark.parametrize("judge", ["validate", pytest.param("receive", marks=pytest.mark.slow), "pipeline"])
 @pytest.mark.parametrize("header", HEADERS)
 def test_a_header_is_held_to_the_text(asked: Ask, judge: str, header: str) -> None:
     """GENERR004: a place within the total, and one of the table's error codes."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from emulator.assembly.embedded import embedded
 from emulator.clock import Clock
 from emulator.settings.settings import Settings
@@ -28,6 +30,7 @@ def _demonstrate(plan: Plan, folder: Path) -> Result:
         return demonstrate(plan, place, Clock(), lambda _what, _share: None)
 
 
+@pytest.mark.slow
 def test_every_line_holds_and_the_same_seed_says_the_same(tmp_path: Path) -> None:
     """Duplicates, delays, reshards, an oversize message, all 14 codes: as it must be, and twice the same."""
     first = _demonstrate(PLAN, tmp_path / "first")

@@ -183,6 +183,7 @@ def test_what_was_persisted_is_downstream_whoever_is_killed(tmp_path: Path, firs
         assert len(down.log()) >= publisher.persisted
 
 
+@pytest.mark.slow
 def test_an_asynchronous_downstream_is_brought_up_when_it_is_back(tmp_path: Path) -> None:
     """Its death holds up nobody, and what was published meanwhile comes, once."""
     with two(tmp_path, "async") as (up, down):
