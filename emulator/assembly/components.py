@@ -18,6 +18,7 @@ from emulator.assembly.damage import describe_damage, report_losses
 from emulator.assembly.data_directory import DataDirectory
 from emulator.assembly.extension import Extension
 from emulator.assembly.own_infrastructure import Infrastructure, own_infrastructure
+from emulator.back_off import back_off
 from emulator.buckets.service import BucketService
 from emulator.channels.checkpoints.checkpoint_file import CheckpointFile
 from emulator.clock import Clock, check_time
@@ -52,6 +53,9 @@ _BROKER_PORTS: Final = (5671, 5672, 15671, 15672)
 """The usual ports of a RabbitMQ server, with its management."""
 _DELETED_AT_ONCE: Final = 8
 """Streams that are deleted at the same time, since an upstream may take a second for each."""
+_TRANSITION_SECONDS: Final = 10.0
+_FIRST_PAUSE: Final = 0.1
+_LONGEST_PAUSE: Final = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,15 +177,22 @@ class Components:
 
     def _delete_stream(self, scope: Scope, name: str) -> None:
         request = {"StreamName": name, "EnforceConsumerDeletion": True}
-        try:
-            # A stream that is CREATING, UPDATING or DELETING refuses this, so its transition ends first.
-            self.infrastructure.finish(name, scope)
-            self.streams.call("DeleteStream", request, scope)
-            self.infrastructure.finish(name, scope)
-        except KinesisError as error:
-            # Its owner deleted it in the meantime.
-            if error.code != "ResourceNotFoundException":
-                raise
+        waiting = Clock()
+        for pause in back_off(_FIRST_PAUSE, _LONGEST_PAUSE):
+            try:
+                # A stream that is CREATING, UPDATING or DELETING refuses this, so its transition ends first.
+                self.infrastructure.finish(name, scope)
+                self.streams.call("DeleteStream", request, scope)
+                self.infrastructure.finish(name, scope)
+            except KinesisError as error:
+                if error.code == "ResourceNotFoundException":  # its owner deleted it in the meantime
+                    return
+                # The transition of an upstream's stream ends by itself.
+                if error.code != "ResourceInUseException" or waiting.elapsed() > _TRANSITION_SECONDS:
+                    raise
+            else:
+                return
+            waiting.wait(pause)
 
 
 @contextmanager

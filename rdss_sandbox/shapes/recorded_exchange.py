@@ -13,8 +13,8 @@ import msgspec
 from rdss_sandbox.ranges import merge
 from rdss_sandbox.shapes.recorded_queues import QueueReading, QueueWriting
 
-PACE_READS: Final = 19
-PACE_SECONDS: Final = 3.0
+PACE_READS: Final = 13
+PACE_SECONDS: Final = 2.0
 """Five reads a second are allowed. This is six, so that a client that keeps to the limit never counts."""
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
 from typing import TYPE_CHECKING
@@ -108,6 +109,9 @@ def receive(
 @contextmanager
 def _noting_signals(signals: list[int]) -> Iterator[None]:
     """Add the first SIGINT or SIGTERM to ``signals`` while the context lasts; a second one acts as usual."""
+    if threading.current_thread() is not threading.main_thread():  # signals do not come here
+        yield
+        return
     usual = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
 
     def restore() -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.packaging.environment import ROOT, Environment, create_environment
+from tests.packaging.environment import ROOT, Environment, Size, create_environment
 
 
 @pytest.fixture(scope="session")
@@ -32,3 +32,9 @@ def wheel(distributions: Path) -> Path:
 def plain(tmp_path_factory: pytest.TempPathFactory, wheel: Path) -> Environment:
     """The wheel as ``pip install`` has it, without extras."""
     return create_environment(tmp_path_factory.mktemp("plain") / "environment", wheel)
+
+
+@pytest.fixture(scope="session")
+def plain_size(plain: Environment) -> Size:
+    """How much that is, measured before a test installs more beside it."""
+    return plain.measure()

@@ -26,6 +26,7 @@ def test_it(sandbox, number):
 @pytest.mark.slow
 @pytest.mark.timeout(900)
 @pytest.mark.xdist_group("wheel")
+@pytest.mark.usefixtures("plain_size")
 def test_a_strangers_suite_runs_from_the_wheel(plain: Environment, tmp_path: Path) -> None:
     """Outside of any checkout. Ten seconds on two idle cores, here counted in time of processors."""
     plain.run("python", "-m", "pip", "install", "--quiet", "pytest", "pytest-xdist", cwd=tmp_path)
