@@ -244,16 +244,7 @@ def garbage_within(path: Path) -> None:
     path.write_bytes(raw[: len(raw) // 2] + os.urandom(97) + raw[len(raw) // 2 + 30 :])
 
 
-@pytest.mark.parametrize(
-    "harm",
-    [
-        zeroed,
-        *(
-            pytest.param(harm, marks=pytest.mark.slow)
-            for harm in (flipped, garbage, garbage_within, emptied, missing)
-        ),
-    ],
-)
+@pytest.mark.parametrize("harm", [flipped, garbage, garbage_within, zeroed, emptied, missing])
 def test_after_a_repair_everything_starts(
     harm: Callable[[Path], None], original: Path, whole: dict[str, list[bytes]], tmp_path: Path
 ) -> None:
