@@ -112,7 +112,8 @@ def _noting_signals(signals: list[int]) -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():  # signals do not come here
         yield
         return
-    usual = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    usual = {number: handler for number, handler in handlers.items() if handler is not signal.SIG_IGN}
 
     def restore() -> None:
         for number, handler in usual.items():

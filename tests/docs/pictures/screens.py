@@ -22,7 +22,7 @@ from tui.app import SandboxApp
 from tui.keys.preferences import Preferences
 
 SCREENS: Final = {
-    "streams": ("1", ("0003", "GENERR010", "resharded")),
+    "streams": ("1", ("0003", "GENERR010", "resharded", "most")),
     "errors": ("4", ("GENERR003", "GENERR006", "GENERR010")),
     "faults": ("5", ("expire_iterator", "resharded")),
 }

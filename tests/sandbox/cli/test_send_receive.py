@@ -82,9 +82,12 @@ def test_a_signal_ends_it_behind_the_message_in_hand(
             interrupted.append(True)
             signal.raise_signal(signal.SIGINT)
 
+    # A shell that runs the tests in the background has Ctrl-C ignored.
+    usual = signal.signal(signal.SIGINT, signal.default_int_handler)
     with monkeypatch.context() as patch:
         patch.setattr(click, "echo", echo_and_interrupt)
         first = ask("receive", "--channel", channel, "--json", "--follow")
+    signal.signal(signal.SIGINT, usual)
     assert first.code == 130
     assert len(_lines(first.out)) == 1
     second = ask("receive", "--channel", channel, "--json")
