@@ -28,6 +28,7 @@ from sandbox.certify.clause import Group
 from sandbox.certify.history import History, Level
 from sandbox.certify.lab import ERROR, INVALID, OUTPUT
 from sandbox.certify.stages import Stage
+from sandbox.receiver.assembled_receiver import BUCKETS
 from sandbox.scenarios.backend import ScenarioBackend, memory_channels
 from sandbox.scenarios.command_lab import CommandLab
 from sandbox.scenarios.command_receiver import CommandProcess, CommandReceiver
@@ -121,7 +122,10 @@ def play_command(scenario: Scenario, command: Command, folder: Path, *, seed: in
 def _open_backend(scenario: Scenario, lab: CommandLab, clock: JumpingClock) -> Iterator[ScenarioBackend]:
     """Start an emulator for the command on free ports; our own side has the streams in this process."""
     streams = scenario.streams
-    topology = Topology({INPUT: streams.input, OUTPUT: 1, ERROR: streams.error, INVALID: streams.invalid})
+    topology = Topology(
+        {INPUT: streams.input, OUTPUT: 1, ERROR: streams.error, INVALID: streams.invalid},
+        buckets=tuple(BUCKETS.values()),
+    )
     settings = Settings(
         data_dir=None,
         aws_port=0,

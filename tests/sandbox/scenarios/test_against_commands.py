@@ -200,7 +200,9 @@ OURS = (sys.executable, str(CLIENTS / "receiver_consumer.py"))
 
 @pytest.mark.slow
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize("name", ["redelivery-after-a-crash", "expired-message", "slow-consumer"])
+@pytest.mark.parametrize(
+    "name", ["redelivery-after-a-crash", "expired-message", "slow-consumer", "oversize", "answer-lost"]
+)
 def test_our_receiver_passes_as_a_command(name: str, tmp_path: Path) -> None:
     """Every line that can be judged holds, and every fault struck it."""
     summary = play(name, tmp_path, *OURS)
