@@ -95,6 +95,6 @@ _NEWS: Final[dict[str, Callable[[Fields], str]]] = {
     "stream.deleted": lambda fields: f"the stream {fields.get('stream')} was deleted",
     "receiver.started": lambda _: "the receiving process starts",
     "clock.changed": _describe_clock,
-    "snapshot.loaded": lambda fields: f"the snapshot {fields.get('name')} was loaded",
-    "sandbox.reset": lambda _: "the sandbox was reset: every message and fault is gone",
+    "snapshot.loaded": lambda fields: f"the snapshot {fields.get('snapshot')} was loaded",
+    "sandbox.reset": lambda _: "the sandbox was reset",
 }
