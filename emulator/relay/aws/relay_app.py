@@ -171,16 +171,16 @@ class RelayApp:
                 whole = await reply.whole()
             except UpstreamLostError as error:
                 raise ClientGoneError from error
+            # Before the answer goes out, so that the client's next call finds what this one changed.
+            if reply.status == 200:
+                self._traffic.learn_from_bytes(request.operation, request.given, body, whole)
             if self._recorder is not None and request.operation in RECORDED:
-                # Before the answer goes out, so that the client's next call finds it written down.
                 key = request.caller.access_key if request.caller else ""
                 record = self._recorder.find(key, request.given.get(b"user-agent", b""))
                 kind = request.given.get(b"content-type", b"")
                 call = RelayedCall(request.operation, kind, body, reply.status, whole, request.came)
                 note_call(record, call)
             await answer(send, reply.status, headers, whole)
-            if reply.status == 200:
-                self._traffic.learn_from_bytes(request.operation, request.given, body, whole)
             return
         await send({"type": "http.response.start", "status": reply.status, "headers": headers})
         await _stream(reply, receive, send)

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 OnRecords = Callable[[str, str], None]
 
 _LISTING_SECONDS: Final = 10.0
+_TRANSITION_SECONDS: Final = 0.5
+"""How long a listing is good while a stream of it is created, changed or deleted."""
 _WATCH_SECONDS: Final = 5.0
 """Real seconds. A shorter pause would load the upstream, which may need 0.1 s for each of a dozen calls."""
 _ACTIVE_SECONDS: Final = 120.0
@@ -61,7 +63,8 @@ class UpstreamStreams:
         self._listing = threading.Lock()
         self._views: list[StreamView] = []
         self._listings: dict[str, list[dict[str, Any]]] = {}
-        self._listed_at: float | None = None
+        self._listed_until = 0.0
+        self._changes = 0
         self._iterators: OrderedDict[tuple[str, str, str | None], str] = OrderedDict()
         self._read: defaultdict[tuple[str, str], _ReadCount] = defaultdict(_ReadCount)
         self._noted_puts: defaultdict[tuple[str, str], list[int]] = defaultdict(list)
@@ -96,13 +99,14 @@ class UpstreamStreams:
     def streams(self, _scope: Scope) -> list[StreamView]:
         """Every stream and its shards, some seconds old at most. The counts are of the records read."""
         with self._listing:
-            if self._listed_at is None or self.trouble or stopwatch() - self._listed_at > _LISTING_SECONDS:
+            if self.trouble or stopwatch() > self._listed_until:
                 self._list_again()
         return [self._add_counts(view) for view in self._views]
 
     def forget_listings(self) -> None:
         """Forget the listings, because a stream was created, resharded or deleted."""
-        self._listed_at = None
+        self._changes += 1
+        self._listed_until = 0.0
         self._listings = {}
 
     def read(
@@ -175,12 +179,17 @@ class UpstreamStreams:
 
     def _list_again(self) -> None:
         before = {view.name: view.generation for view in self._views}
+        changes = self._changes
         try:
-            self._views = [self._describe_stream(name) for name in self._list_names()]
+            described = [self._describe_stream(name) for name in self._list_names()]
+            self._views = [view for view in described if view is not None]
             self.trouble = None
         except KinesisError as error:
             self.trouble = error.message
-        self._listed_at = stopwatch()
+        settled = all(view.status == "ACTIVE" for view in self._views)
+        # What changed while this asked may be missing from it: the next caller asks again.
+        lasts = 0.0 if changes != self._changes else _LISTING_SECONDS if settled else _TRANSITION_SECONDS
+        self._listed_until = stopwatch() + lasts
         now = {view.name: view.generation for view in self._views}
         for name, generation in before.items():
             if now.get(name) != generation:
@@ -229,14 +238,15 @@ class UpstreamStreams:
             if not answer.get("HasMoreStreams") or not answer["StreamNames"]:
                 return sorted(names)
 
-    def _describe_stream(self, name: str) -> StreamView:
-        summary = self._ask("DescribeStreamSummary", {"StreamName": name})["StreamDescriptionSummary"]
-        shards: list[dict[str, Any]] = []
-        request: dict[str, Any] = {"StreamName": name}
-        while request:
-            answer = self._ask("ListShards", request)
-            shards += answer["Shards"]
-            request = {"NextToken": answer["NextToken"]} if answer.get("NextToken") else {}
+    def _describe_stream(self, name: str) -> StreamView | None:
+        """Describe a stream and its shards. Returns None when it is gone."""
+        try:
+            summary = self._ask("DescribeStreamSummary", {"StreamName": name})["StreamDescriptionSummary"]
+            shards = self._list_shards(name)
+        except KinesisError as error:
+            if error.code != "ResourceNotFoundException":
+                raise
+            return None
         made = _seconds(summary.get("StreamCreationTimestamp", 0.0))
         self._listings[name] = shards
         return StreamView(
@@ -248,6 +258,21 @@ class UpstreamStreams:
             bytes=0,
             generation=f"{made:.3f}",
         )
+
+    def _list_shards(self, name: str) -> list[dict[str, Any]]:
+        """List the shards of a stream: none while it is created or deleted, when ListShards is refused."""
+        shards: list[dict[str, Any]] = []
+        request: dict[str, Any] = {"StreamName": name}
+        while request:
+            try:
+                answer = self._ask("ListShards", request)
+            except KinesisError as error:
+                if error.code != "ResourceInUseException":
+                    raise
+                return []
+            shards += answer["Shards"]
+            request = {"NextToken": answer["NextToken"]} if answer.get("NextToken") else {}
+        return shards
 
     def _get_records(self, key: tuple[str, str, str | None], limit: int) -> dict[str, Any]:
         with self._lock:

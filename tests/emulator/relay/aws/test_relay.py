@@ -13,6 +13,8 @@ from botocore.exceptions import ClientError, ConnectionClosedError
 from emulator.assembly.embedded import Embedded, embedded
 from emulator.assembly.own_infrastructure import UpstreamFailedError
 from emulator.clock import Clock
+from emulator.kinesis import Scope
+from emulator.listeners.aws.credentials import DEFAULT_ACCOUNT
 from emulator.relay.aws.upstream_streams import UpstreamStreams
 from emulator.settings.settings import Settings
 from rdss_sandbox.client import Client, RefusedError
@@ -202,6 +204,39 @@ def test_reset_removes_only_what_is_the_sandboxs_own(
         control.reset()
         assert control.faults() == ()
         assert read_all(client("kinesis", engine_url), "input") == left
+
+
+def test_reset_removes_a_stream_that_was_just_created(client: Callable[..., Any]) -> None:
+    """It is shown while the upstream creates it and does not list its shards, and a reset removes it."""
+    settings = Settings(aws_port=0, control_port=0, data_dir=None, amqp="off", transition_seconds=0.5)
+    with (
+        embedded(settings) as upstream,
+        relaying(upstream.aws, Topology({"input": 1}), upstream_owned=True) as running,
+        Client(running.control) as control,
+    ):
+        client("kinesis", running.aws).create_stream(StreamName="new", ShardCount=1)
+        assert {"new": "CREATING"}.items() <= {
+            each.name: each.status for each in control.status().streams
+        }.items()
+        control.reset()
+        there = client("kinesis", upstream.aws)
+        until(lambda: there.list_streams()["StreamNames"] == ["input"])
+
+
+def test_a_change_during_a_listing_is_in_the_next(engine_url: str, client: Callable[..., Any]) -> None:
+    """A stream that is created while the streams are listed is not missing until the listing is old."""
+    kinesis, home = client("kinesis", engine_url), Scope(DEFAULT_ACCOUNT, "us-east-1")
+    kinesis.create_stream(StreamName="before", ShardCount=1)
+    streams = UpstreamStreams(kinesis, home)
+
+    def change(**_event: object) -> None:
+        kinesis.meta.events.unregister("after-call.kinesis.ListShards", change)
+        kinesis.create_stream(StreamName="during", ShardCount=1)
+        streams.forget_listings()
+
+    kinesis.meta.events.register("after-call.kinesis.ListShards", change)
+    assert "during" not in streams.names(home)
+    assert "during" in streams.names(home)
 
 
 def test_an_upstream_that_is_not_there_is_named() -> None:
