@@ -45,9 +45,15 @@ class Million(Canned):
     def __init__(self) -> None:
         super().__init__(messages=0)
         self.began: float | None = None
+        self._started = asyncio.Event()
 
     def start(self) -> None:
         self.began = stopwatch()
+        self._started.set()
+
+    def stop(self) -> None:
+        self.began = None
+        self._started.clear()
 
     async def follow_news(
         self, *, on_connection: Callable[[bool], None] = lambda _: None
@@ -55,9 +61,9 @@ class Million(Canned):
         on_connection(True)
         yield r.News(first=True)
         while True:
+            await self._started.wait()
             await asyncio.sleep(NEWS_SECONDS)
-            if self.began is not None:
-                yield r.News(streams=("input",))
+            yield r.News(streams=("input",))
 
     @property
     def arrived(self) -> int:
@@ -126,7 +132,7 @@ async def _measure() -> list[Row]:
         rows += _rows(
             f"tailing {PER_SECOND:,} messages/s", await _framed(lambda: _tail(client, pilot, shown))
         )
-        client.began = None
+        client.stop()
         rows.append(Row("idle", US, round(await _idle() * 100, 1), "% of a core"))
         rows.append(Row("memory grown by tailing", US, round(_resident_mb() - before, 1), "MB"))
     return rows

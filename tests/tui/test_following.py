@@ -209,7 +209,7 @@ async def test_many_news_are_one_refresh() -> None:
 
 @pytest.mark.parametrize(("each", "pause"), [(2, feed.PAUSE_SECONDS), (100, feed.FLOOD_SECONDS)])
 async def test_a_flood_is_refreshed_less_often(each: int, pause: float) -> None:
-    """Faster than anybody reads, twice a second; otherwise whenever there are news."""
+    """Faster than anybody reads, once a second; otherwise whenever there are news."""
     status, pace = await Canned(messages=0).status(), feed.Pace()
     for number in range(20):
         counted = r.Status(**{**_fields(status), "messages": number * each})

@@ -15,9 +15,9 @@ from tui.state.worker_messages import ConnectionLost, NewsArrived, Snapshot, Sna
 HEARTBEAT_SECONDS = 1.0
 """The time after which the state is fetched without news: the clock goes on, and reads make no event."""
 PAUSE_SECONDS = 0.05
-FLOOD_SECONDS = 0.5
+FLOOD_SECONDS = 1.0
 """The pause while more messages or events come than anybody can read."""
-_FLOOD = 250
+_FLOOD_RATE = 500.0
 _WINDOW_SECONDS = 0.5
 RETRY_SECONDS = 1.0
 _LONGEST_RETRY_SECONDS = 8.0
@@ -60,9 +60,9 @@ class Pace:
         self._counts.append((snapshot.at, snapshot.status.messages + snapshot.status.events))
         while len(self._counts) > 2 and self._counts[1][0] <= snapshot.at - _WINDOW_SECONDS:
             self._counts.popleft()
-        came = self._counts[-1][1] - self._counts[0][1]
-        lately = snapshot.at - self._counts[0][0] < 2 * _WINDOW_SECONDS
-        return FLOOD_SECONDS if lately and came > _FLOOD else PAUSE_SECONDS
+        (since, before), (_, now) = self._counts[0], self._counts[-1]
+        rate = (now - before) / max(_WINDOW_SECONDS, snapshot.at - since)
+        return FLOOD_SECONDS if rate > _FLOOD_RATE else PAUSE_SECONDS
 
 
 async def follow_sandbox(client: AsyncClient, post: Callable[[Message], object]) -> None:

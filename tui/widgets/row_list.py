@@ -35,7 +35,8 @@ Whole: TypeAlias = tuple[str, Sequence[str]]
 _TONES = ("error", "warning", "good", "dim", "accent", "primary")
 _STRIPS_KEPT = 300
 _INCOMPLETE_SECONDS = 0.25
-"""The pause before the rows are asked for that the sandbox has not indexed yet."""
+_LONGEST_INCOMPLETE_SECONDS = 1.0
+"""The pause before rows are asked for that the sandbox has not indexed yet. It grows in a flood of them."""
 
 
 class RowList(ScrollView, Generic[Row], can_focus=True, inherit_bindings=False):
@@ -140,6 +141,7 @@ class RowList(ScrollView, Generic[Row], can_focus=True, inherit_bindings=False):
         self._filled: Sequence[Row] | None = None
         self._listing = 0
         self._due = asyncio.Event()
+        self._incomplete_pause = _INCOMPLETE_SECONDS
         self._look_again = False
         self._strips: dict[tuple[int, bool], Strip] = {}
         self._styles: dict[str, Style] = {}
@@ -237,8 +239,11 @@ class RowList(ScrollView, Generic[Row], can_focus=True, inherit_bindings=False):
             asked = -max(1, self.size.height - 1) if self.following else total // size * size
             page = await source(asked, -asked if self.following else size)
             self.post_message(self.PageArrived(listing, page))
-            if not page.complete:
-                await asyncio.sleep(_INCOMPLETE_SECONDS)
+            if page.complete:
+                self._incomplete_pause = _INCOMPLETE_SECONDS
+            else:
+                await asyncio.sleep(self._incomplete_pause)
+                self._incomplete_pause = min(2 * self._incomplete_pause, _LONGEST_INCOMPLETE_SECONDS)
                 self.look_again()
         for offset in self._pages.missing(*self._in_view(), self.total):
             self.post_message(self.PageArrived(listing, await source(offset, size)))
