@@ -63,6 +63,10 @@ class _Volume:
         self.places: set[Place] = set()
         self._files: dict[tuple[int, ...], tuple[int, ...]] = {}
 
+    def __del__(self) -> None:
+        # A place that was released while the lock was held, and no call came after it, leaves the file open.
+        self.file.close()
+
     def put(self, place: Place, stored: Stored) -> None:
         """Append ``stored`` and point ``place`` at it. OSError leaves the volume as it was."""
         offset = self.end
