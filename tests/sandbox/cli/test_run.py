@@ -24,6 +24,19 @@ print(json.dumps({
 }))
 """
 
+_TIDY_UP = """
+import os, signal, urllib.request
+signals = {signal.SIGINT, signal.SIGTERM}
+signal.pthread_sigmask(signal.SIG_BLOCK, signals)
+print("ready", flush=True)
+came = 0
+while signal.sigwait(signals) == signal.SIGINT:
+    came += 1
+    urllib.request.urlopen(os.environ["SANDBOX_CONTROL"] + "/health")
+    print("tidied up", flush=True)
+raise SystemExit(8 + came)
+"""
+
 
 def run(*words: str, **options: object) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-P", "-m", "sandbox", "run", *words]
@@ -120,15 +133,18 @@ def test_nothing_is_left_of_one_in_another_that_is_killed(tmp_path: Path) -> Non
 @pytest.mark.slow
 def test_ctrl_c_leaves_the_sandbox_to_the_command() -> None:
     """Which may tidy up with it, and decides what comes of the signal: it gets one."""
-    script = "trap 'curl -sf $SANDBOX_CONTROL/health && exit 9' INT; echo ready; while :; do sleep 0.05; done"
     pid, terminal = pty.fork()
     if pid == 0:
         signal.signal(signal.SIGINT, signal.SIG_DFL)  # tests in the background have it ignored
-        os.execv(sys.executable, [sys.executable, "-P", "-m", "sandbox", "run", "--", "sh", "-c", script])
+        command = [sys.executable, "-c", _TIDY_UP]
+        os.execv(sys.executable, [sys.executable, "-P", "-m", "sandbox", "run", "--", *command])
     said = b""
     while b"ready" not in said:
         said += os.read(terminal, 1024)
     os.write(terminal, b"\x03")
+    while b"tidied up" not in said:
+        said += os.read(terminal, 1024)
+    os.kill(pid, signal.SIGTERM)  # passed on, behind whatever Ctrl-C made of itself
     assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 9
     os.close(terminal)
 
