@@ -2,10 +2,24 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Final
+
 import pytest
 
 from tests.bench import services
 from tests.bench.rows import US
+
+MOST_SECONDS: Final = 1.0
+ROUNDS: Final = 3
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(300)
+def test_ten_thousand_records_are_loaded_in_under_a_second(tmp_path: Path) -> None:
+    """From a snapshot of a sandbox that has its records on disk, with the audit log of them."""
+    _, seconds = services.load_snapshots(str(tmp_path), services.RECORDS, ROUNDS)
+    assert seconds < MOST_SECONDS
 
 
 @pytest.mark.slow
