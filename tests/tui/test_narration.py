@@ -47,7 +47,7 @@ STRUCK = {
             "the snapshot before was saved, 7 records",
             "",
         ),
-        ("brand.new_thing", {"why": "it is new", "count": 3}, "brand: new thing, it is new", "count 3"),
+        ("brand.new_thing", {"why": "it is new", "count": 3}, "brand new thing: it is new", "count 3"),
         ("stream.deleted", {}, "the stream ? was deleted", ""),
     ],
 )

@@ -12,6 +12,7 @@ from textual.containers import Vertical
 from textual.message import Message
 
 from rdss_sandbox.client import AsyncClient
+from rdss_sandbox.figures import count, counted
 from rdss_sandbox.ndjson import from_lines
 from rdss_sandbox.shapes.messages import MessageDetail, MessageRow, NewMessage
 from tui.dialogs.confirm import Confirm
@@ -25,7 +26,6 @@ from tui.session import Session, session_of
 from tui.state import redrive, transfer
 from tui.state.scopes import first_stream, no_origin
 from tui.state.worker_messages import ActionDone
-from tui.text.figures import count, counted
 
 _FILE = "messages.ndjson"
 _PAGE = 500

@@ -15,6 +15,7 @@ from textual.message import Message
 from textual.widgets import Static, TabbedContent
 
 from rdss_sandbox.client import AsyncClient, RefusedError, UnreachableError
+from rdss_sandbox.figures import count, counted
 from rdss_sandbox.record_lines import RecordAddress
 from rdss_sandbox.shapes.audit import AuditPlace
 from rdss_sandbox.shapes.messages import MessageDetail as Detail
@@ -30,7 +31,6 @@ from tui.state.scopes import Scope, everything_once
 from tui.state.seeking import MessageLog, NothingThereError, find_index, message_source, next_match
 from tui.state.worker_messages import ActionFailed
 from tui.text.columns import Column
-from tui.text.figures import count, counted
 from tui.text.reasons import Reasons, why
 from tui.text.trace import Hop, trace_of
 from tui.widgets.message_detail import MessageDetail

@@ -11,13 +11,13 @@ from textual.containers import Vertical
 from textual.message import Message
 from textual.widgets import Static
 
+from rdss_sandbox import figures
 from rdss_sandbox.shapes.buckets import Bucket, ObjectRow
 from rdss_sandbox.shapes.topology import Topology
 from tui.dialogs.prompt import Prompt
 from tui.keys.actions import Group, bindings
 from tui.session import session_of
 from tui.state.worker_messages import ActionFailed
-from tui.text import figures
 from tui.text.columns import Column
 from tui.text.folders import Entry, above, level
 from tui.widgets.row_list import RowList

@@ -11,6 +11,7 @@ from textual.screen import ModalScreen
 from textual.widgets import Static
 
 from rdss_sandbox.client import RefusedError
+from rdss_sandbox.figures import count, counted
 from rdss_sandbox.shapes.audit import AuditPlace, AuditStatus
 from rdss_sandbox.shapes.topology import Topology
 from tui.keys.actions import Group, bindings
@@ -18,7 +19,6 @@ from tui.panes.message_actions import MessageActions
 from tui.panes.message_browser import MessageBrowser
 from tui.panes.object_browser import ObjectBrowser
 from tui.screens.base import FollowingScreen
-from tui.text.figures import count, counted
 from tui.widgets.message_list import AUDIT_COLUMNS, MessageList
 from tui.widgets.object_view import ObjectView
 

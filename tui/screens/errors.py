@@ -8,6 +8,7 @@ from textual.app import ComposeResult
 from textual.containers import Container
 from textual.message import Message
 
+from rdss_sandbox import figures
 from rdss_sandbox.shapes.messages import Count
 from schemas.error_codes import ErrorCode
 from tui.keys.actions import Group, bindings
@@ -16,7 +17,6 @@ from tui.panes.message_browser import MessageBrowser
 from tui.screens.base import FollowingScreen
 from tui.state.query import both
 from tui.state.scopes import refused
-from tui.text import figures
 from tui.text.columns import Column
 from tui.widgets.row_list import RowList
 

@@ -11,6 +11,7 @@ from textual.containers import Container, Vertical
 from textual.message import Message
 from textual.widgets import Static
 
+from rdss_sandbox import figures
 from rdss_sandbox.durations import seconds
 from rdss_sandbox.shapes.clock import ClockChange
 from rdss_sandbox.shapes.faults import Fault, FaultChange, FaultType
@@ -19,7 +20,6 @@ from tui.dialogs.prompt import Prompt
 from tui.keys.actions import Group, bindings
 from tui.screens.base import MainScreen
 from tui.state.worker_messages import ActionFailed
-from tui.text import figures
 from tui.text.columns import Column
 from tui.text.pretty import pretty
 from tui.widgets.event_list import EventList

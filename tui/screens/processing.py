@@ -10,13 +10,13 @@ from textual.containers import Container, Vertical
 from textual.message import Message
 from textual.widgets import Static
 
+from rdss_sandbox.figures import counted
 from rdss_sandbox.shapes.processing import AsyncMessage, AsyncMessageDetail, OutsideSystem, Restart
 from tui.dialogs.confirm import Confirm
 from tui.dialogs.prompt import Prompt
 from tui.keys.actions import Group, bindings
 from tui.screens.base import FollowingScreen
 from tui.state.worker_messages import ActionFailed
-from tui.text.figures import counted
 from tui.text.pretty import pretty
 from tui.text.processing_columns import MESSAGE_COLUMNS, SYSTEM_COLUMNS, history_of
 from tui.widgets.row_list import RowList, Whole

@@ -10,12 +10,12 @@ from textual.containers import Container, Vertical
 from textual.message import Message
 from textual.widgets import Static
 
+from rdss_sandbox import figures
 from rdss_sandbox.shapes.queues import PROJECT, Claim, Queue, QueueList, QueueMessage
 from tui.dialogs.confirm import Confirm
 from tui.keys.actions import Group, bindings
 from tui.screens.base import FollowingScreen
 from tui.state.worker_messages import ActionFailed
-from tui.text import figures
 from tui.text.pretty import pretty
 from tui.text.queue_columns import CLAIM_COLUMNS, MESSAGE_COLUMNS, QUEUE_COLUMNS
 from tui.widgets.row_list import RowList, Whole

@@ -11,12 +11,12 @@ from textual.screen import Screen
 from textual.timer import Timer
 from textual.widgets import Static
 
+from rdss_sandbox import figures
 from rdss_sandbox.shapes.events import Event
 from tui.dialogs.whole_row import WholeRow
 from tui.keys.actions import Group, bindings
 from tui.state.playback import Playback
 from tui.state.recording import Recording
-from tui.text import figures
 from tui.text.columns import Column
 from tui.text.narration import TURNS, remaining_fields, sentence
 from tui.widgets.event_list import tell_event

@@ -9,12 +9,13 @@ from textual.app import ComposeResult
 from textual.containers import Container, Vertical
 from textual.widgets import Static
 
+from rdss_sandbox import figures
 from rdss_sandbox.shapes.sequences import SequenceRow
 from tui.keys.actions import Group, bindings
 from tui.screens.base import MainScreen
 from tui.state.paging import Page
 from tui.state.scopes import everything_once
-from tui.text import figures, sequence_parts
+from tui.text import sequence_parts
 from tui.text.columns import Column
 from tui.text.pretty import pretty
 from tui.widgets.message_list import came

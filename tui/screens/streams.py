@@ -11,6 +11,7 @@ from textual.containers import Container, Vertical
 from textual.message import Message
 from textual.widget import Widget
 
+from rdss_sandbox import figures
 from rdss_sandbox.client import RefusedError
 from rdss_sandbox.shapes import readers
 from rdss_sandbox.shapes.diagnosis import Finding
@@ -21,7 +22,6 @@ from tui.panes.message_actions import MessageActions
 from tui.panes.message_browser import MessageBrowser
 from tui.screens.base import FollowingScreen
 from tui.state.worker_messages import Snapshot
-from tui.text import figures
 from tui.widgets.event_list import EventList
 from tui.widgets.flow_plot import FlowPlots
 from tui.widgets.message_list import MessageList

@@ -11,13 +11,13 @@ from textual.containers import Container, Vertical
 from textual.message import Message
 from textual.widgets import Static
 
+from rdss_sandbox import figures
 from rdss_sandbox.client import RefusedError
 from rdss_sandbox.shapes.topics import Topic, TopicChange, TopicChangePage, TopicRecord, TopicRecordPage
 from tui.dialogs.prompt import Prompt
 from tui.keys.actions import Group, bindings
 from tui.screens.base import FollowingScreen
 from tui.state.worker_messages import ActionFailed
-from tui.text import figures
 from tui.text.pretty import pretty
 from tui.text.topic_columns import CHANGE_COLUMNS, RECORD_COLUMNS, TOPIC_COLUMNS
 from tui.widgets.row_list import RowList, Whole

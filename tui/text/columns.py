@@ -8,7 +8,7 @@ from typing import Generic, TypeVar
 
 from rich.cells import cell_len, set_cell_size
 
-from tui.text.figures import printable
+from rdss_sandbox.figures import printable
 
 Row = TypeVar("Row")
 

@@ -10,11 +10,11 @@ from textual.containers import Horizontal
 from textual.content import Content
 from textual.widgets import Static
 
+from rdss_sandbox.figures import clock_time, counted, short_count
 from rdss_sandbox.shapes.clock import ClockReading
 from tui.keys.actions import SHORT_LABELS, places
 from tui.session import session_of
 from tui.state.worker_messages import Snapshot
-from tui.text.figures import clock_time, counted, short_count
 
 _STATE_CELLS = 16
 _MARGIN_CELLS = 4

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from rdss_sandbox import figures
 from rdss_sandbox.shapes.events import Event, News
 from tui.session import session_of
 from tui.state.paging import Page
-from tui.text import figures
 from tui.text.columns import Column
 from tui.text.narration import remaining_fields, sentence
 from tui.text.pretty import pretty

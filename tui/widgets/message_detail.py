@@ -9,8 +9,8 @@ from textual.containers import Vertical
 from textual.widgets import Static, TabbedContent, TabPane, Tree
 from textual.widgets.tree import TreeNode
 
+from rdss_sandbox import figures
 from rdss_sandbox.shapes.messages import MessageDetail as Detail
-from tui.text import figures
 from tui.text.pretty import pretty, wrap
 from tui.text.reasons import Reasons
 from tui.text.trace import Hop

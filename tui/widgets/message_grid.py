@@ -7,8 +7,8 @@ from collections import Counter
 from textual.content import Content
 from textual.widgets import Static
 
+from rdss_sandbox.figures import count, shard
 from tui.state.playback import MEANINGS, MessageState, PlaybackState
-from tui.text.figures import count, shard
 
 _STYLES = {
     MessageState.OFFERED: "$text-muted",

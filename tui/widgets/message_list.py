@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from rdss_sandbox.figures import clock_time, shard, size, tail
 from rdss_sandbox.record_lines import RecordAddress, place_in_key
 from rdss_sandbox.shapes.events import News
 from rdss_sandbox.shapes.messages import MessageRow
 from rdss_sandbox.shapes.streams import AMQP_PREFIX
 from tui.text.columns import Column
-from tui.text.figures import clock_time, shard, size, tail
 from tui.widgets.row_list import RowList
 
 _MARK_TONES = {"oversize": "error", "late": "warning", "duplicate": "warning", "retried": "accent"}

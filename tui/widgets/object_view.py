@@ -10,9 +10,9 @@ from textual.containers import Vertical
 from textual.message import Message
 from textual.widgets import Static
 
+from rdss_sandbox import figures
 from tui.session import session_of
 from tui.state.worker_messages import ActionFailed
-from tui.text import figures
 from tui.text.preview import Preview, preview
 from tui.widgets.text_lines import TextLines
 

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 import msgspec
 
+from rdss_sandbox.figures import count, shard, span, tail
 from rdss_sandbox.shapes import readers
 from rdss_sandbox.shapes.readers import Reader
 from tui.state.worker_messages import Snapshot
 from tui.text.columns import Column
-from tui.text.figures import count, shard, span, tail
 from tui.text.lag import live
 from tui.text.pretty import pretty
 from tui.widgets.row_list import RowList, Whole

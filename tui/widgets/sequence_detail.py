@@ -11,12 +11,13 @@ from textual.containers import Vertical
 from textual.message import Message
 from textual.widgets import Label
 
+from rdss_sandbox import figures
 from rdss_sandbox.shapes.messages import MessageRow
 from rdss_sandbox.shapes.sequences import SequenceRow
 from tui.session import session_of
 from tui.state import transfer
 from tui.state.worker_messages import ActionFailed
-from tui.text import figures, sequence_parts
+from tui.text import sequence_parts
 from tui.text.columns import Column
 from tui.text.pretty import pretty
 from tui.widgets.row_list import RowList, Whole

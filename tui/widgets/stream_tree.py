@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from textual.message import Message
 
+from rdss_sandbox.figures import rate, shard, short_count, size
 from rdss_sandbox.shapes.diagnosis import Finding
 from rdss_sandbox.shapes.readers import ReaderList
 from rdss_sandbox.shapes.streams import Shard, StreamDetail
@@ -14,7 +15,6 @@ from tui.state.worker_messages import Snapshot
 from tui.text import lineage
 from tui.text.bars import range_bar, sparkline
 from tui.text.columns import Column
-from tui.text.figures import rate, shard, short_count, size
 from tui.text.lag import behind
 from tui.text.lineage import Branch
 from tui.text.readings import Readings

@@ -13,7 +13,7 @@ from textual.scroll_view import ScrollView
 from textual.selection import Selection
 from textual.strip import Strip
 
-from tui.text.figures import printable
+from rdss_sandbox.figures import printable
 
 _JSON_PARTS = re.compile(
     r'(?P<key>"(?:[^"\\]|\\.)*"(?=\s*:))|(?P<text>"(?:[^"\\]|\\.)*")|(?P<other>\b[\w.+-]+\b)'

@@ -6,10 +6,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Final
 
+from rdss_sandbox import figures
 from rdss_sandbox.shapes.events import Event
 from sandbox.scenarios.play import START
 from sandbox.scenarios.scenario import INPUT
-from tui.text import figures
 from tui.text.narration import sentence
 
 APPLICATION: Final = "application sends"

@@ -6,9 +6,10 @@ from collections.abc import Collection, Iterable
 from typing import Final
 
 from emulator.clock import stopwatch
-from emulator.listeners.control.watch.sentences import describe_rejected
+from emulator.listeners.control.watch.sentences import tell
 from emulator.streams.catalogue import Catalogue, ListedStream
 from emulator.streams.merged_reading import ShardKey
+from rdss_sandbox.shapes.events import Event
 from rdss_sandbox.shapes.picture import NewsLine
 from schemas.peek import peek
 
@@ -55,7 +56,8 @@ class RejectedMessages:
             after = record.sequence_number
             if self.last is None or record.arrived >= self.last.at:
                 seen = peek(record.data)
-                said = describe_rejected(key.stream, seen.error_code, seen.message_id)
+                told = {"queue": key.stream, "code": seen.error_code, "message_id": seen.message_id}
+                said = tell(Event(0, record.arrived, "message.rejected", told))
                 self.last = NewsLine(0, record.arrived, "bad", said)
         # After a full page there may be more.
         self._read[key] = (-1 if len(records) == _PAGE else put), after

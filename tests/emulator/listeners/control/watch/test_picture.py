@@ -88,7 +88,7 @@ def test_news_name_shards_and_hash_keys_as_people_do(api: Client) -> None:
     """A number, and a place among all keys; both are 39 digits long for programs."""
     api.add_fault(NewFault("reshard", name="wider", channel="input", attributes={"action": "split"}))
     wanted = {
-        "input: shard 0 closed, shard 2, shard 3 opened (split)",
+        "input was resharded: shard 0 closed, shard 2, shard 3 opened",
         "the fault wider struck: input: split shard 0 at 25 % of the keys",
     }
     said: set[str] = set()
@@ -107,11 +107,11 @@ def test_the_last_error_is_the_newest_refused_message(emulator: Embedded, api: C
         assert error is not None
         assert "older" in error.said
     assert error.said == (
-        "message 0b1e4a5c is in invalid: GENERR004, A message header is invalid, missing or corrupt"
+        "0b1e4a5c is in the invalid queue: GENERR004, A message header is invalid, missing or corrupt"
     )
     api.reset()
     assert api.picture().error is None
-    assert api.picture().news[0].said.startswith("the sandbox was reset")
+    assert api.picture().news[0].said == "the sandbox was emptied"
 
 
 def test_events_of_trouble_are_errors_and_findings_are_findings(emulator: Embedded, api: Client) -> None:
