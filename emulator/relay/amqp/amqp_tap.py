@@ -42,15 +42,12 @@ class Tap:
         self._unrecorded: defaultdict[str, list[Entry]] = defaultdict(list)
 
     def record_publish(self, channel: str, routing_key: str, command: Command) -> None:
-        """Record a message that goes to the broker in this turn of the loop; the record is written first."""
+        """Record a message that goes to the broker. ``write_records`` is to be called before it does."""
         body = command.body
         self._count(channel, body)
         if len(body) > LARGEST:
             self._events.emit("amqp.unrecorded", channel=channel, bytes=len(body), why="too large")
             return
-        if not self._unrecorded:
-            # The write to the broker's socket is scheduled behind this call, so the record comes first.
-            asyncio.get_running_loop().call_soon(self._write_records)
         self._unrecorded[channel].append((body, routing_key))
 
     def report_declare(self, queue: str, arguments: Mapping[str, Any]) -> None:
@@ -80,7 +77,7 @@ class Tap:
 
     def flush(self) -> None:
         """Write the records and emit the summaries."""
-        self._write_records()
+        self.write_records()
         told, self._since = self._since, {}
         for channel, found in told.items():
             self._events.emit(
@@ -102,7 +99,10 @@ class Tap:
         if len(found.message_ids) < _MOST_IDS and (message_id := peek(body).message_id):
             found.message_ids.append(message_id)
 
-    def _write_records(self) -> None:
+    def write_records(self) -> None:
+        """Write what is to be recorded to the log."""
+        if not self._unrecorded:
+            return
         taken, self._unrecorded = self._unrecorded, defaultdict(list)
         for channel, messages in taken.items():
             try:

@@ -14,8 +14,15 @@ from emulator.relay.amqp.watching import Watcher
 class Owner(Protocol):
     """The session of a peer."""
 
+    def on_input(self, peer: Peer, inflow: Inflow, data: bytes) -> None:
+        """Feed the ``inflow`` of a peer with what was read."""
+
     def on_greeting(self, peer: Peer, data: bytes) -> int:
         """Handle the first bytes; return how many of them are not frames."""
+
+    @property
+    def is_gathering(self) -> bool:
+        """Whether the owner will have the peers flushed in this turn of the event loop."""
 
     def on_commands(self, peer: Peer, received: list[Command]) -> None: ...
     def on_not_amqp(self, peer: Peer, data: bytes) -> None: ...
@@ -26,18 +33,25 @@ class Owner(Protocol):
 class Peer(asyncio.Protocol):
     """A client or a broker. ``other`` is read only as fast as this peer takes the writes.
 
-    A client can have a ``watcher``.
+    A client can have a ``watcher``. ``before_write`` is called before each write.
     """
 
     other: Peer
     watcher: Watcher | None = None
 
     def __init__(
-        self, owner: Owner, turns: Turns, reader: CommandReader, connected: Callable[[], None] = lambda: None
+        self,
+        owner: Owner,
+        turns: Turns,
+        reader: CommandReader,
+        *,
+        connected: Callable[[], None] = lambda: None,
+        before_write: Callable[[], None] = lambda: None,
     ) -> None:
         self._owner = owner
         self._turns = turns
         self._connected = connected
+        self._before_write = before_write
         self._reader = reader
         self._out: list[bytes] = []
         self._greeted = False
@@ -65,7 +79,7 @@ class Peer(asyncio.Protocol):
         if self._raw:
             self.other.send([data])
         elif self._inflow is not None:
-            self._inflow.feed(data)
+            self._owner.on_input(self, self._inflow, data)
 
     def _take(self, data: Piece) -> int:
         """Process the commands of one slice; return the number of bytes consumed."""
@@ -118,14 +132,23 @@ class Peer(asyncio.Protocol):
             return
         if self.watcher is not None:
             self.watcher.note_to_client(frames)
-        if not self._out:
-            asyncio.get_running_loop().call_soon(self.flush)
+        if not self._out and not self._owner.is_gathering:
+            self.flush_soon()
         self._out += frames
 
     def flush(self) -> None:
         if self._out and self.transport is not None and not self.transport.is_closing():
+            self._before_write()
             out, self._out = self._out, []
             self.transport.write(b"".join(out))
+
+    def flush_soon(self) -> None:
+        """Flush in the next turn of the event loop."""
+        asyncio.get_running_loop().call_soon(self.flush)
+
+    @property
+    def has_unsent(self) -> bool:
+        return bool(self._out)
 
     def close(self) -> None:
         """Flush, and close the connection."""

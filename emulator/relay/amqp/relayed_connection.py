@@ -20,7 +20,7 @@ from emulator.events import Events
 from emulator.faults.engine import FaultEngine
 from emulator.http.allowance import Allowance
 from emulator.http.limits import USUAL, Limits
-from emulator.http.turns import Turns
+from emulator.http.turns import Inflow, Turns
 from emulator.relay.amqp.amqp_tap import Tap
 from emulator.relay.amqp.channel import AmqpChannel
 from emulator.relay.amqp.channel_link import RelayContext
@@ -77,13 +77,16 @@ class Session:
         self._closing_client = False
         self._supports_blocked = False
         self._blocked = 0
+        self.is_gathering = False
         self._held = {"client": 0, "broker": 0}
         self._heartbeat = 0
         self._keeping_alive: asyncio.TimerHandle | None = None
         self.frame_max = 0
         self._heartbeats = Allowance(limits.heartbeats)
         self.client = Peer(self, turns, CommandReader(limits.frame_bytes, limits.content_bytes))
-        self.broker = Peer(self, turns, CommandReader(), self._connected)
+        self.broker = Peer(
+            self, turns, CommandReader(), connected=self._connected, before_write=tap.write_records
+        )
         self.client.other, self.broker.other = self.broker, self.client
         self._watcher = self.client.watcher = watch(self.client) if watch is not None else None
         self.client.pause_reading(_CONNECTING)
@@ -92,6 +95,28 @@ class Session:
         self.client.resume_reading(_CONNECTING)
 
     # Called by the peers
+
+    def on_input(self, peer: Peer, inflow: Inflow, data: bytes) -> None:
+        """Process input, and write at once what comes of it if that is all there is.
+
+        A broker in this process answers while it is written to. With more input to come, everything is
+        written in the next turn of the event loop, together with what comes of that.
+        """
+        if self.is_gathering:
+            inflow.feed(data)
+            return
+        self.is_gathering = True
+        try:
+            inflow.feed(data)
+            if not inflow.held:
+                if peer is self.client:
+                    self.broker.flush()
+                self.client.flush()
+        finally:
+            self.is_gathering = False
+            for each in (self.broker, self.client):
+                if each.has_unsent:
+                    each.flush_soon()
 
     def on_greeting(self, peer: Peer, data: bytes) -> int:
         """Forward the client's protocol header; after a header other than 0-9-1, everything passes unread."""
