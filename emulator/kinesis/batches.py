@@ -18,7 +18,7 @@ def batches(entries: Sequence[Entry]) -> Iterator[list[Entry]]:
     batch: list[Entry] = []
     size = 0
     for data, key in entries:
-        weight = len(data) + len(key.encode())
+        weight = len(data) + (len(key) if key.isascii() else len(key.encode()))
         if batch and (len(batch) == MOST_RECORDS or size + weight > MOST_BYTES):
             yield batch
             batch, size = [], 0

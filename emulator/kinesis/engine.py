@@ -110,6 +110,13 @@ class Engine:
         """
         return self._run(lambda: fast.put_record(self._registry, body, scope, watched, onlooker))
 
+    def put(self, stream: str, records: Sequence[tuple[bytes, str]], scope: Scope) -> None:
+        """Put records of the sandbox's own, each with its partition key, into a stream of one shard.
+
+        They keep to its limits. Raises ``KinesisError``, and then none is stored.
+        """
+        self._run(lambda: fast.put(self._registry, stream, records, scope))
+
     def get_records_json(
         self, body: bytes, scope: Scope, watched: Container[str] = (), onlooker: Onlooker = NOBODY
     ) -> bytes:

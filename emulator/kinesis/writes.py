@@ -5,7 +5,10 @@ The records of one call for one shard are one block of the shard's segment.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from json.encoder import encode_basestring_ascii as quote
+
+from pybase64 import b64encode_as_string
 
 from emulator.kinesis.entries import Entry, Written
 from emulator.kinesis.stream import Shard, Stream
@@ -47,6 +50,37 @@ def write(registry: Registry, stream: Stream, entries: list[Entry], sizes: list[
     return written
 
 
+def append(registry: Registry, stream: Stream, records: Sequence[tuple[bytes, str]]) -> None:
+    """Append ``records``, each with its partition key, to the only shard of a stream now, as one block.
+
+    Raises OSError. The engine flushes the block as it does those of ``write``.
+    """
+    shard = stream.open_shards[0]
+    now = registry.now_ms()
+    horizon = stream.advance_horizon(now)
+    arrival = shard.arrival(now, horizon)
+    start, middle, end = _affixes(shard, arrival, stream.state.encryption)
+    first = shard.records.next
+    lines = [
+        f'{start}{ordinal:016d}{middle}{b64encode_as_string(data)}","PartitionKey":{quote(key)}{end}'
+        for ordinal, (data, key) in enumerate(records, first)
+    ]
+    shard.records.trim(horizon)
+    size = sum([len(data) for data, _ in records])
+    shard.records.append("".join(lines).encode(), len(records), size, arrival)
+    registry.touch_written(stream, [shard])
+
+
+def _affixes(shard: Shard, arrival: int, encryption: str) -> tuple[str, str, str]:
+    """What a line has before its ordinal, between that and its data, and at its end."""
+    seconds, millis = divmod(arrival, 1000)
+    return (
+        f'{{"SequenceNumber":"{shard.prefix}',
+        f'{arrival:013d}","ApproximateArrivalTimestamp":{seconds}.{millis:03d},"Data":"',
+        "},\n" if encryption == "NONE" else f',"EncryptionType":"{encryption}"}},\n',
+    )
+
+
 def _render(shard: Shard, entries: list[Entry], arrival: int, encryption: str) -> tuple[bytes, list[str]]:
     """Render the lines of a shard's entries that arrive at ``arrival`` (ms), and the answer for each.
 
@@ -54,10 +88,7 @@ def _render(shard: Shard, entries: list[Entry], arrival: int, encryption: str) -
     records in C, where a format for each record would copy its data twice in Python.
     """
     numbers = _ordinals(shard.records.next, len(entries))
-    seconds, millis = divmod(arrival, 1000)
-    start = f'{{"SequenceNumber":"{shard.prefix}'
-    middle = f'{arrival:013d}","ApproximateArrivalTimestamp":{seconds}.{millis:03d},"Data":"'
-    end = "},\n" if encryption == "NONE" else f',"EncryptionType":"{encryption}"}},\n'
+    start, middle, end = _affixes(shard, arrival, encryption)
     lines = [start, "", middle, "", "", end] * len(entries)
     lines[1::6] = numbers
     lines[3::6] = [entry.Data for entry in entries]

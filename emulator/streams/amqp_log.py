@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, ExitStack
-from functools import partial
+from functools import lru_cache, partial
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any, Final
@@ -29,6 +29,7 @@ _LONGEST_STREAM: Final = 128
 _LONGEST_KEY: Final = 256
 LARGEST: Final = _MOST_RECORD_KIB * 1024 - 4 * _LONGEST_KEY
 """Bytes of the largest message that is recorded."""
+_REMEMBERED_NAMES: Final = 1024
 _SAFE: Final = re.compile(r"[^a-zA-Z0-9_-]")
 _UNSAFE: Final = re.compile(r"\.([0-9a-f]+)\.")
 _MADE_UP: Final = re.compile(r"(amq\.gen|amq\.rabbitmq\.reply-to)[-.].*", re.DOTALL)
@@ -66,19 +67,13 @@ class AmqpLog:
 
     def record(self, channel: str, messages: Sequence[Entry]) -> None:
         """Record messages with their routing keys. Raises KinesisError."""
-        # A broker accepts names that are not UTF-8.
-        readable = channel.encode(errors="surrogateescape").decode(errors="replace")
-        name = _encode_name(_MADE_UP.sub(r"\1", readable))
+        name = _name_stream(channel)
         if name not in self._known:
             made = {"StreamName": name, "ShardCount": 1, "MaxRecordSizeInKiB": _MOST_RECORD_KIB}
             self._engine.call("CreateStream", made, self._home)
             self._known.add(name)
         for batch in batches([(data, _partition_key(key)) for data, key in messages]):
-            records = [{"Data": data, "PartitionKey": key} for data, key in batch]
-            put = self._engine.call("PutRecords", {"StreamName": name, "Records": records}, self._home)
-            if put["FailedRecordCount"]:
-                refused = next(each for each in put["Records"] if "ErrorCode" in each)
-                raise KinesisError(refused["ErrorCode"], refused["ErrorMessage"], 500)
+            self._engine.put(name, batch, self._home)
 
     def clear(self) -> None:
         """Delete every record."""
@@ -182,6 +177,14 @@ def _render_shard(shard: ShardView) -> dict[str, Any]:
     }
 
 
+@lru_cache(maxsize=_REMEMBERED_NAMES)
+def _name_stream(channel: str) -> str:
+    """The name of the stream that has what is published to an exchange or queue."""
+    # A broker accepts names that are not UTF-8.
+    readable = channel.encode(errors="surrogateescape").decode(errors="replace")
+    return _encode_name(_MADE_UP.sub(r"\1", readable))
+
+
 def _encode_name(name: str) -> str:
     """Encode the name of an exchange or queue, any text, as a stream name. A long one keeps its beginning."""
     written = _SAFE.sub(lambda found: f".{ord(found[0]):x}.", name) or "."
@@ -197,4 +200,6 @@ def _decode_name(written: str) -> str:
 
 
 def _partition_key(routing_key: str) -> str:
-    return routing_key.encode(errors="replace").decode()[:_LONGEST_KEY] or "-"
+    if not routing_key.isascii():
+        routing_key = routing_key.encode(errors="replace").decode()
+    return routing_key[:_LONGEST_KEY] or "-"
