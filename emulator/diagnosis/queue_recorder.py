@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import OrderedDict, deque
 from collections.abc import Callable, Hashable, Sequence
+from functools import lru_cache
 from struct import Struct
 from typing import Any, Final, NamedTuple, Protocol, TypeAlias, TypeVar, cast
 from weakref import WeakSet
@@ -351,8 +352,7 @@ class ConnectionRecorder:
                 owed.record.note_settled(owed, requeued=requeued, acked=acked, at=at)
 
     def _publish(self, _channel: _Channel, frame: bytes) -> None:
-        exchange, at = _short_string(frame, _ARGUMENTS + _TICKET_BYTES)
-        key = (b"", _short_string(frame, at)[0]) if not exchange else (exchange, b"")
+        key = _read_target(frame)
         record = self._writings.get(key)
         if record is None:
             if len(self._writings) >= MOST_RECORDS:
@@ -388,6 +388,13 @@ class ConnectionRecorder:
             owed.record.in_hand -= 1
         for record, _ in channel.consumers.values():
             record.channels.pop(channel, None)
+
+
+@lru_cache(maxsize=512)
+def _read_target(frame: bytes) -> tuple[bytes, bytes]:
+    """The exchange that a publish goes to, or else the routing key."""
+    exchange, at = _short_string(frame, _ARGUMENTS + _TICKET_BYTES)
+    return (exchange, b"") if exchange else (b"", _short_string(frame, at)[0])
 
 
 def _short_string(frame: bytes, at: int) -> tuple[bytes, int]:

@@ -13,10 +13,11 @@ from emulator.kinesis import KinesisError
 from emulator.kinesis.batches import Entry
 from emulator.relay.amqp.frames import Command, read_headers
 from emulator.streams.amqp_log import LARGEST, AmqpLog
-from schemas.peek import peek
+from schemas.peek import DAMAGED_BYTES, peek
 
 _EVERY_SECONDS: Final = 0.1
 _MOST_IDS: Final = 20
+_ID: Final = b'"messageId"'
 _DEAD_LETTERED: Final = b"x-death"
 
 
@@ -96,7 +97,11 @@ class Tap:
             found = self._since[channel] = _Summary()
         found.messages += 1
         found.size += len(body)
-        if len(found.message_ids) < _MOST_IDS and (message_id := peek(body).message_id):
+        if (
+            len(found.message_ids) < _MOST_IDS
+            and _may_have_id(body)
+            and (message_id := peek(body).message_id)
+        ):
             found.message_ids.append(message_id)
 
     def write_records(self) -> None:
@@ -110,6 +115,12 @@ class Tap:
             except KinesisError as error:
                 size = sum(len(data) for data, _ in messages)
                 self._events.emit("amqp.unrecorded", channel=channel, bytes=size, why=error.message)
+
+
+def _may_have_id(body: bytes) -> bool:
+    """Whether ``peek`` may find an id: in an object of JSON, or in the first bytes of what is none."""
+    first = body[:1]
+    return first == b"{" or first.isspace() or body.find(_ID, 0, DAMAGED_BYTES) >= 0
 
 
 def _last_death(command: Command) -> dict[str, Any] | None:

@@ -45,22 +45,16 @@ class AmqpChannel:
         return self._publishes.busy
 
     def from_client(self, command: Command) -> None:
-        if self.link.discard_from_client(command):
-            return
-        if self.link.closed:
-            if command.method in _CLOSING:
-                self._context.peers.to_broker(command.frames)
-            return
-        self._publishes.take(command)
+        if not self.link.closed:
+            self._publishes.take(command)
+        elif not self.link.discard_from_client(command) and command.method in _CLOSING:
+            self._context.peers.to_broker(command.frames)
 
     def from_broker(self, command: Command) -> None:
-        if self.link.discard_from_broker(command):
-            return
-        if self.link.closed:
-            if command.method in _CLOSING:
-                self._context.peers.to_client(command.frames)
-            return
-        self._for_client.get(command.method, self.link.to_client)(command)
+        if not self.link.closed:
+            self._for_client.get(command.method, self.link.to_client)(command)
+        elif not self.link.discard_from_broker(command) and command.method in _CLOSING:
+            self._context.peers.to_client(command.frames)
 
     def drop(self) -> None:
         """Close the channel, since its connection is lost."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from dataclasses import dataclass
 from itertools import takewhile
 from typing import NamedTuple
@@ -35,14 +34,21 @@ class Confirms:
     def __init__(self) -> None:
         self._client = 0
         self._broker = 0
-        self._waiting: OrderedDict[int, _Publish] = OrderedDict()
+        self._waiting: dict[int, int | _Publish] = {}
+        """The publishes by the broker's tag. One that went to it once, as it is, is only the client's tag."""
 
     @property
     def last(self) -> int:
         """The client's tag of its latest publish."""
         return self._client
 
-    def note_forwarded(self, times: int = 1, *, heard: bool = True) -> None:
+    def note_passed(self) -> None:
+        """Count the client's next publish, which goes to the broker as it is."""
+        self._client += 1
+        self._broker += 1
+        self._waiting[self._broker] = self._client
+
+    def note_forwarded(self, times: int, *, heard: bool) -> None:
         """Count the client's next publish, which goes to the broker ``times``.
 
         Unless ``heard``, the broker's answer is not passed to the client.
@@ -57,20 +63,30 @@ class Confirms:
         """Count the client's next publish, which does not reach the broker."""
         self._client += 1
 
+    def pass_answer(self, tag: int) -> bool:
+        """Count an answer for one publish that the client can have as it is; return False for any other."""
+        if self._waiting.get(tag) != tag:
+            return False
+        del self._waiting[tag]
+        return True
+
     def translate_answer(self, tag: int, *, multiple: bool, acked: bool) -> list[Confirm]:
         """Translate an answer of the broker to confirms for the client; ``multiple`` with tag 0 means all."""
         if multiple:
             tags = list(takewhile(lambda each: not tag or each <= tag, self._waiting))
         else:
             tags = [tag] if tag in self._waiting else []
-        done: list[_Publish] = []
+        done: list[Confirm] = []
         for each in tags:
             publish = self._waiting.pop(each)
+            if not isinstance(publish, _Publish):
+                done.append(Confirm(publish, False, acked))
+                continue
             publish.left -= 1
             publish.acked |= acked
             if not publish.left and publish.heard:
-                done.append(publish)
-        if len(done) > 1 and len({publish.acked for publish in done}) == 1:
+                done.append(Confirm(publish.tag, False, publish.acked))
+        if len(done) > 1 and len({confirm.acked for confirm in done}) == 1:
             # Publishes that still wait came later, and have greater tags at both peers.
-            return [Confirm(done[-1].tag, True, done[-1].acked)]
-        return [Confirm(publish.tag, False, publish.acked) for publish in done]
+            return [done[-1]._replace(multiple=True)]
+        return done

@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import traceback
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 from typing import Any, Final, cast
 
@@ -58,10 +57,10 @@ class EmbeddedUpstream:
     def report(self, kind: str, **fields: object) -> None:
         self._events.emit(kind, **cast("dict[str, Any]", fields))
 
-    def guard(self, work: Callable[[], None]) -> bool:
-        """Do ``work``; report what it raises, and return False then."""
+    def guard(self, work: Callable[..., None], *given: bytes) -> bool:
+        """Do ``work`` with what is ``given``; report what it raises, and return False then."""
         try:
-            work()
+            work(*given)
         except Exception as error:  # noqa: BLE001 -- one connection's failure must not stop the others
             trace = "".join(traceback.format_exception(error))
             self.report("amqp.failed", error=repr(error), trace=trace)
@@ -107,7 +106,7 @@ class InProcessTransport(asyncio.Transport):
         """Give bytes to the broker; what it answers comes before this returns."""
         if self._closing:
             return
-        if not self._upstream.guard(partial(self._connection.receive, bytes(data))):
+        if not self._upstream.guard(self._connection.receive, bytes(data)):
             self.abort()
         if self._connection.heartbeat and not self._beating:
             self._beating = True

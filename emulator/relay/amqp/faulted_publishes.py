@@ -80,7 +80,7 @@ class FaultedPublishes:
     def forward(self, command: Command, target: PublishTarget | None = None) -> None:
         """Send a publish to the broker as it is."""
         if self.confirms is not None:
-            self.confirms.note_forwarded()
+            self.confirms.note_passed()
         self._pass(command, target or PublishTarget(command.frames[0]))
 
     def _return(self, command: Command, refused: Refusal) -> None:

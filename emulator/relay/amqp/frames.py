@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
+from functools import lru_cache
 from struct import Struct
 from typing import Any, Final, cast
 
@@ -15,7 +16,6 @@ from pamqp.header import ContentHeader
 
 from emulator.http.body_memory import ARRIVING, NO_ROOM
 from emulator.http.limits import SLICE_BYTES
-from emulator.http.turns import Piece
 
 GREETING: Final = b"AMQP\x00\x00\x09\x01"
 HEARTBEAT: Final = b"\x08\x00\x00\x00\x00\x00\x00\xce"
@@ -23,6 +23,9 @@ OVERHEAD: Final = 8
 """Bytes of a frame besides its payload: type, channel and size before it, the end mark behind it."""
 _HEAD: Final = Struct(">BHI")
 _METHOD: Final = Struct(">I")
+_CONTENT_HEAD: Final = Struct(">BHI4xQ")
+_LEAST_HEADER: Final = _CONTENT_HEAD.size + 2 + 1
+"""Bytes of a header frame without properties: their flags and the end mark are the last of it."""
 _SIZE: Final = Struct(">Q")
 _TAG: Final = Struct(">Q")
 _END: Final = 0xCE
@@ -89,7 +92,7 @@ class Command:
 
     @property
     def body(self) -> bytes:
-        return b"".join(frame[7:-1] for frame in self.frames[2:])
+        return b"".join([frame[7:-1] for frame in self.frames[2:]])
 
     @property
     def size(self) -> int:
@@ -116,12 +119,11 @@ class CommandReader:
         self._incomplete_bytes = 0
         self._open: dict[int, Command] = {}
 
-    def feed(self, data: Piece) -> tuple[list[Command], int]:
-        """Consume whole frames of one slice of ``data``; return the complete commands and the bytes consumed.
+    def feed(self, view: memoryview) -> tuple[list[Command], int]:
+        """Consume whole frames of one slice of ``view``; return the complete commands and the bytes consumed.
 
         Raises NotAmqpError for bytes that are not frames, TooMuchError for a limit that is exceeded.
         """
-        view = memoryview(data)
         found: list[Command] = []
         at, end = 0, len(view)
         while end - at >= OVERHEAD and at < SLICE_BYTES:
@@ -135,7 +137,14 @@ class CommandReader:
                 break
             if view[after - 1] != _END:
                 raise NotAmqpError("a frame without its end mark")
-            if command := self._complete(kind, channel, bytes(view[at:after])):
+            method = _METHOD.unpack_from(view, at + 7)[0] if kind == 1 and size >= _METHOD.size else 0
+            command = None
+            if channel not in self._open:
+                if method not in _WITH_CONTENT:
+                    command = Command(channel, method, [bytes(view[at:after])])
+                elif command := self._find_content(view, at, after):
+                    after = at + command.size
+            if command or (command := self._complete(kind, channel, method, bytes(view[at:after]))):
                 found.append(command)
             at = after
         return found, at
@@ -162,16 +171,39 @@ class CommandReader:
             ARRIVING.give_back(-size)
         self._incomplete_bytes += size
 
-    def _complete(self, kind: int, channel: int, frame: bytes) -> Command | None:
+    def _find_content(self, view: memoryview, at: int, head_at: int) -> Command | None:
+        """A method whose content is all there, in one frame of a body; None for one that is not.
+
+        Nothing of it is incomplete, so nothing is counted.
+        """
+        if len(view) < head_at + _LEAST_HEADER + OVERHEAD:
+            return None
+        kind, channel, size, size_of_body = _CONTENT_HEAD.unpack_from(view, head_at)
+        body_at = head_at + size + OVERHEAD
+        after = body_at + size_of_body + OVERHEAD
+        is_whole = (
+            kind == 2
+            and size_of_body
+            and size >= _LEAST_HEADER - OVERHEAD
+            and after <= len(view)
+            and _HEAD.unpack_from(view, body_at) == (3, channel, size_of_body)
+            and _HEAD.unpack_from(view, at)[1] == channel
+            and view[body_at - 1] == view[after - 1] == _END
+            and not max(size, size_of_body) > self._most_bytes > 0
+        )
+        if not is_whole:
+            return None
+        method = _METHOD.unpack_from(view, at + 7)[0]
+        frames = [bytes(view[at:head_at]), bytes(view[head_at:body_at]), bytes(view[body_at:after])]
+        return Command(channel, method, frames)
+
+    def _complete(self, kind: int, channel: int, method: int, frame: bytes) -> Command | None:
+        """Take a frame of a content, or its method; return the command when it is complete."""
         command = self._open.get(channel)
         if command is None:
-            method = _METHOD.unpack_from(frame, 7)[0] if kind == 1 and len(frame) >= 12 else 0
-            command = Command(channel, method, [frame])
-            if method in _WITH_CONTENT:
-                self._count(len(frame))
-                self._open[channel] = command
-                return None
-            return command
+            self._count(len(frame))
+            self._open[channel] = Command(channel, method, [frame])
+            return None
         self._count(len(frame))
         command.frames.append(frame)
         if kind == 2 and len(frame) >= _SIZE_AT + 8 + 1:
@@ -200,6 +232,12 @@ class PublishTarget:
         self.exchange, at = read_short_string(frame, ARGUMENTS + _TICKET_BYTES)
         self.routing_key, self.bits_at = read_short_string(frame, at)
         self.channel = self.exchange or self.routing_key
+
+
+@lru_cache(maxsize=512)
+def read_target(frame: bytes) -> PublishTarget:
+    """Read the target of a publish's method; publishers send the same one again and again."""
+    return PublishTarget(frame)
 
 
 def encode_method(method: Frame, channel: int) -> bytes:

@@ -84,16 +84,18 @@ class Peer(asyncio.Protocol):
     def _take(self, data: Piece) -> int:
         """Process the commands of one slice; return the number of bytes consumed."""
         begun = 0
+        view = memoryview(data)
         if not self._greeted:
             self._greeted = True
             begun = self._owner.on_greeting(self, bytes(data))
+            view = view[begun:]
         if self._raw:
-            self.other.send([bytes(memoryview(data)[begun:])])
+            self.other.send([bytes(view)])
             return len(data)
         try:
-            received, taken = self._reader.feed(memoryview(data)[begun:])
+            received, taken = self._reader.feed(view)
         except NotAmqpError:
-            self._owner.on_not_amqp(self, self._reader.unfinished + bytes(memoryview(data)[begun:]))
+            self._owner.on_not_amqp(self, self._reader.unfinished + bytes(view))
             return len(data)
         except TooMuchError as error:
             self._reader.clear()

@@ -14,7 +14,7 @@ from emulator.relay.amqp.amqp_tap import Tap
 from emulator.relay.amqp.channel_link import ChannelLink
 from emulator.relay.amqp.confirms import Confirms
 from emulator.relay.amqp.faulted_publishes import FaultedPublishes
-from emulator.relay.amqp.frames import ARGUMENTS, Command, Method, PublishTarget, read_delivery_tag
+from emulator.relay.amqp.frames import ARGUMENTS, Command, Method, read_delivery_tag, read_target
 
 
 class _HeldCommand(NamedTuple):
@@ -62,7 +62,7 @@ class Publishes:
 
     def take(self, command: Command) -> None:
         """Handle the client's next command at once, unless it or one before it must wait."""
-        target = PublishTarget(command.frames[0]) if command.method == Method.PUBLISH else None
+        target = read_target(command.frames[0]) if command.method == Method.PUBLISH else None
         wanted = target is not None and self._publishes.concern(target)
         if not wanted and not self._held_commands:
             if target is not None:
@@ -100,11 +100,11 @@ class Publishes:
     def _answered(self, command: Command) -> None:
         frame = command.frames[0]
         tag, multiple = read_delivery_tag(frame, ARGUMENTS), bool(frame[ARGUMENTS + 8] & 1)
-        acked = command.method == Method.ACK
         confirms = self._publishes.confirms
-        if confirms is None:
+        if confirms is None or (not multiple and confirms.pass_answer(tag)):
             self._link.to_client(command)
             return
+        acked = command.method == Method.ACK
         for confirm in confirms.translate_answer(tag, multiple=multiple, acked=acked):
             if confirm[:2] == (tag, multiple) and confirm.acked == acked:
                 self._link.to_client(command)

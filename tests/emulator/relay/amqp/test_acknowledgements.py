@@ -12,7 +12,7 @@ from emulator.relay.amqp.acknowledgements import (
     UnknownTagError,
     Verdict,
 )
-from emulator.relay.amqp.confirms import Confirms
+from emulator.relay.amqp.confirms import Confirm, Confirms
 
 Step = tuple[str, int, bool, Verdict]
 
@@ -138,7 +138,7 @@ def test_what_was_rolled_back_is_to_be_settled_again(steps: list[Step]) -> None:
     assert model.broker == set()
 
 
-PUBLISHES = st.lists(st.sampled_from(["once", "twice", "thrice", "refused", "unheard"]), max_size=6)
+PUBLISHES = st.lists(st.sampled_from(["passed", "once", "twice", "thrice", "refused", "unheard"]), max_size=6)
 ANSWERS = st.lists(st.tuples(st.integers(0, 12), st.booleans(), st.booleans()), max_size=12)
 
 
@@ -156,7 +156,10 @@ def test_every_publish_is_confirmed_once_with_its_own_tag(
             confirms.note_refused()
             continue
         times = {"twice": 2, "thrice": 3}.get(what, 1)
-        confirms.note_forwarded(times, heard=what != "unheard")
+        if what == "passed":
+            confirms.note_passed()
+        else:
+            confirms.note_forwarded(times, heard=what != "unheard")
         tags = range(len(puts) + 1, len(puts) + 1 + times)
         puts |= dict.fromkeys(tags, client)
         if what != "unheard":
@@ -168,7 +171,11 @@ def test_every_publish_is_confirmed_once_with_its_own_tag(
         open_ -= covered
         acked |= covered if good else set()
         waiting = {client for client, tags in expected.items() if client not in said}
-        for confirm in confirms.translate_answer(tag, multiple=multiple, acked=good):
+        if not multiple and confirms.pass_answer(tag):
+            translated = [Confirm(tag, False, good)]
+        else:
+            translated = confirms.translate_answer(tag, multiple=multiple, acked=good)
+        for confirm in translated:
             reached = {c for c in waiting if c == confirm.tag or (confirm.multiple and c < confirm.tag)}
             assert confirm.tag in reached
             assert reached.isdisjoint(said)

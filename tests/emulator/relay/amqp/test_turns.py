@@ -1,0 +1,106 @@
+"""A client is answered in the turn of the event loop in which it was read, if no fault is in force."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import closing
+from typing import Any
+
+from pamqp import commands
+from pamqp.body import ContentBody
+from pamqp.frame import marshal
+from pamqp.header import ContentHeader
+
+from emulator.channels.memory import DEFAULT_SCOPE
+from emulator.clock import Clock
+from emulator.events import Events
+from emulator.faults.engine import FaultEngine
+from emulator.http.limits import SLICE_BYTES
+from emulator.http.turns import Turns
+from emulator.relay.amqp.amqp_tap import Tap
+from emulator.relay.amqp.embedded_upstream import EmbeddedUpstream
+from emulator.relay.amqp.frames import GREETING
+from emulator.relay.amqp.relayed_connection import Session
+from emulator.rng import Chance
+from emulator.streams.amqp_log import AmqpLog, stream_of_channel
+
+CONTENT = marshal(ContentHeader(0, 5, commands.Basic.Properties()), 1) + marshal(ContentBody(b"hello"), 1)
+PUBLISH = marshal(commands.Basic.Publish(routing_key="q"), 1) + CONTENT
+
+
+class Written(asyncio.Transport):
+    """A client's transport. ``at_write`` is called with each write, before it is kept."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.data = b""
+        self.at_write: Any = lambda: None
+
+    def write(self, data: bytes | bytearray | memoryview) -> None:
+        self.at_write()
+        self.data += bytes(data)
+
+    def is_closing(self) -> bool:
+        return False
+
+    def pause_reading(self) -> None: ...
+    def resume_reading(self) -> None: ...
+    def close(self) -> None: ...
+    def abort(self) -> None: ...
+
+
+async def confirm_one(log: AmqpLog, events: Events, clock: Clock, fault_engine: FaultEngine) -> None:
+    upstream = EmbeddedUpstream(None, clock, events)
+    session = Session(fault_engine, clock, events, Tap(events, log), lambda _: None, turns=Turns())
+    written = Written()
+    await upstream.connect(session.broker)
+    session.client.connection_made(written)
+    login = f"\0{upstream.broker.user}\0{upstream.broker.password}"
+
+    def say(data: bytes) -> bytes:
+        written.data = b""
+        session.client.data_received(data)
+        return written.data
+
+    say(GREETING)
+    say(marshal(commands.Connection.StartOk({}, "PLAIN", login), 0))
+    say(marshal(commands.Connection.TuneOk(2047, 131_072, 0), 0))
+    assert say(marshal(commands.Connection.Open(), 0)) == marshal(commands.Connection.OpenOk(), 0)
+    say(marshal(commands.Channel.Open(), 1))
+    say(marshal(commands.Queue.Declare(queue="q"), 1))
+    say(marshal(commands.Confirm.Select(), 1))
+
+    recorded = []
+    written.at_write = lambda: recorded.append(count(log))
+    assert say(PUBLISH) == marshal(commands.Basic.Ack(1), 1)
+    assert recorded == [1]
+    # Some clients send each of its frames alone.
+    assert say(PUBLISH.removesuffix(CONTENT)) == b""
+    assert say(CONTENT) == marshal(commands.Basic.Ack(2), 1)
+
+    # More than a slice has to wait until others had their turn.
+    many = SLICE_BYTES // len(PUBLISH) * 3
+    assert say(PUBLISH * many) == b""
+    for _ in range(100):
+        await asyncio.sleep(0)
+    assert written.data.endswith(marshal(commands.Basic.Ack(2 + many, multiple=True), 1))
+    assert count(log) == 2 + many
+    session.drop()
+    await upstream.close()
+
+
+def count(log: AmqpLog) -> int:
+    (stream,) = log.streams(DEFAULT_SCOPE)
+    assert stream.name == stream_of_channel("q")
+    return sum(shard.records for shard in stream.shards)
+
+
+def test_a_confirm_leaves_in_the_turn_that_read_the_publish() -> None:
+    """With the message on record before."""
+    clock = Clock()
+    events = Events(clock)
+    with (
+        closing(AmqpLog(None, clock, DEFAULT_SCOPE)) as log,
+        closing(FaultEngine(Chance(1), clock, events)) as e,
+    ):
+        asyncio.run(confirm_one(log, events, clock, e))
