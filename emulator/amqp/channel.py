@@ -35,7 +35,7 @@ class ChannelOwner(Protocol):
     def is_capable(self, name: str) -> bool: ...
     def send(self, channel: int, method: Method) -> None: ...
     def send_bytes(self, data: bytes) -> None: ...
-    def note_confirms(self) -> None: ...
+    def note_confirms(self, channel: Channel) -> None: ...
     def note_unroutable(self, routing_key: str) -> None: ...
     def delete_queue(self, name: str) -> None: ...
 
@@ -85,14 +85,18 @@ class Channel:
 
     # From the client
 
-    def take_method(self, method: Method) -> None:
-        """Handle a method. Raises RefusedError."""
+    def take_method(self, method: Method, content: tuple[bytes, bytes] | None = None) -> None:
+        """Handle a method, and the payloads of its ``content`` if they came with it. Raises RefusedError."""
         if self._content is not None:
             self._refuse_content()
         self.method_id = IDS[type(method)]
         if isinstance(method, methods.BasicPublish):
             if method.immediate:
                 raise RefusedError(540, "immediate=true")
+            if content is not None:
+                head, body = content
+                self._handlers.publish(self, method, head[frames.CONTENT_HEAD_BYTES :], body)
+                return
             self._content = _Content(method)
             return
         if isinstance(method, methods.ChannelClose):

@@ -25,7 +25,13 @@ class Confirms:
 
     def take(self) -> Iterator[BasicAck | BasicNack]:
         """Yield the confirms of all that waits. Neighbours of one kind share one."""
-        waiting, self._waiting = self._waiting, []
+        waiting = self._waiting
+        if not waiting:
+            return
+        self._waiting = []
+        if len(waiting) == 1 and waiting[0][1]:
+            yield BasicAck(waiting[0][0], multiple=False)
+            return
         for taken, group in groupby(waiting, key=lambda each: each[1]):
             numbers = [number for number, _ in group]
             if taken:

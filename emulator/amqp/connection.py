@@ -37,6 +37,7 @@ _VERSIONS: Final = (b"\0\0\x09\x01", b"\x01\x01\0\x09")
 _OURS: Final = b"AMQP\0\0\x09\x01"
 _NEWER: Final = b"AMQP\x03\x01\0\0"
 _HANDLERS: Final = Handlers(OPERATIONS, publish)
+_CLOSE_OK: Final = b"\x00\x0a\x00\x33"
 _MOST_REPORTED: Final = 100
 _MOST_UNSENT: Final = 256 << 10
 _SILENT_BEATS: Final = 6
@@ -99,6 +100,8 @@ class Connection:
         self._head = b""
         self._out: list[bytes] = []
         self._unsent = 0
+        self._is_noted = False
+        self._confirming: dict[Channel, None] = {}
         self._paused = False
         self._ending = False
         self._silent_beats = 0
@@ -166,19 +169,29 @@ class Connection:
         self.send_bytes(frames.build_frame(frames.METHOD, channel, encode_method(method)))
 
     def send_bytes(self, data: bytes) -> None:
-        if not self._out:
-            self.broker.note_unsent(self)
         self._out.append(data)
         self._unsent += len(data)
+        if not self._is_noted:
+            self._note_unsent()
 
-    def note_confirms(self) -> None:
-        """Have ``flush`` called, since a channel has publishes to confirm."""
+    def note_confirms(self, channel: Channel) -> None:
+        """Have the confirms of a channel sent with the next ``flush``."""
+        self._confirming[channel] = None
+        if not self._is_noted:
+            self._note_unsent()
+
+    def _note_unsent(self) -> None:
+        """Have ``flush`` called."""
+        self._is_noted = True
         self.broker.note_unsent(self)
 
     def flush(self) -> None:
         """Send what waits, with the confirms of what is now stored."""
-        for channel in self.channels.values():
-            channel.send_confirms()
+        if self._confirming:
+            confirming, self._confirming = self._confirming, {}
+            for channel in confirming:
+                channel.send_confirms()
+        self._is_noted = False
         if self._out:
             out, self._out = self._out, []
             was_full = self._unsent >= _MOST_UNSENT
@@ -245,50 +258,46 @@ class Connection:
             self._refuse(refused, 0)
 
     def _take_frame(self, frame: Frame) -> None:
-        if frame.type == frames.HEARTBEAT:
-            return
-        if self.state == "closing":
-            if frame.payload[:4] == b"\x00\x0a\x00\x33":
-                self._close()
-            return
-        method_id = int.from_bytes(frame.payload[:4], "big") if frame.type == frames.METHOD else 0
         channel = self.channels.get(frame.channel)
         try:
-            if channel is not None:
-                self._take_channel_frame(channel, frame)
-            else:
+            if channel is None:
                 self._take_connection_frame(frame)
+            elif channel.is_closing:
+                channel.drop_until_close_ok(frame)
+            elif frame.type != frames.METHOD:
+                channel.take_content(frame)
+            else:
+                channel.take_method(decode_method(frame.payload), frame.content)
+            if channel is not None and channel.is_closed:
+                self._end_channel(frame.channel)
         except RefusedError as refused:
-            self._refuse(refused, frame.channel, channel.method_id if channel is not None else method_id)
+            method_id = channel.method_id if channel is not None else _method_id(frame)
+            self._refuse(refused, frame.channel, method_id)
         except OSError as error:
             why = f"what this asks for cannot be stored: {error.strerror}"
-            self._refuse(RefusedError(506, why, method=method_id), 0)
+            self._refuse(RefusedError(506, why, method=_method_id(frame)), 0)
         except TruncatedMethodError:
-            self._refuse_truncated(frame, method_id)
+            self._refuse_truncated(frame)
         except UnknownMethodError:
             self._close()
         except (BadTableError, struct.error, IndexError):
             self._refuse(RefusedError(541, method=0), 0)
 
-    def _refuse_truncated(self, frame: Frame, method_id: int) -> None:
+    def _refuse_truncated(self, frame: Frame) -> None:
         if len(frame.payload) < 4:
             text = f"type 1, all octets = {describe_bytes(frame.payload)}: unknown_frame"
             self._refuse(RefusedError(501, text, method=0), 0)
         else:
             text = f"cannot decode {describe_bytes(frame.payload[4:])}"
-            self._refuse(RefusedError(501, text, method=method_id), 0)
-
-    def _take_channel_frame(self, channel: Channel, frame: Frame) -> None:
-        if channel.is_closing:
-            channel.drop_until_close_ok(frame)
-        elif frame.type != frames.METHOD:
-            channel.take_content(frame)
-        else:
-            channel.take_method(decode_method(frame.payload))
-        if channel.is_closed:
-            self._end_channel(frame.channel)
+            self._refuse(RefusedError(501, text, method=_method_id(frame)), 0)
 
     def _take_connection_frame(self, frame: Frame) -> None:
+        if frame.type == frames.HEARTBEAT:
+            return
+        if self.state == "closing":
+            if frame.payload[:4] == _CLOSE_OK:
+                self._close()
+            return
         if frame.type != frames.METHOD:
             raise RefusedError(505, "expected method frame, got non method frame instead", method=0)
         method = decode_method(frame.payload)
@@ -400,7 +409,7 @@ class Connection:
         """Close when what waits is sent."""
         self.state = "closed"
         self._ending = True
-        self.broker.note_unsent(self)
+        self._note_unsent()
 
     def _close_silently(self) -> None:
         self.state = "closing"
@@ -411,7 +420,9 @@ class Connection:
             self._end_channel(number)
 
     def _end_channel(self, number: int) -> None:
-        self._release_channel(self.channels.pop(number))
+        channel = self.channels.pop(number)
+        self._confirming.pop(channel, None)
+        self._release_channel(channel)
 
     def _release_channel(self, channel: Channel) -> None:
         for name in channel.release():
@@ -421,3 +432,7 @@ class Connection:
     def _go_on(self) -> None:
         for channel in self.channels.values():
             channel.go_on()
+
+
+def _method_id(frame: Frame) -> int:
+    return int.from_bytes(frame.payload[:4], "big") if frame.type == frames.METHOD else 0

@@ -158,9 +158,8 @@ class Queue:
 
     def expiry_of(self, message: Message) -> float | None:
         """When a message that arrives now expires; None for never."""
-        given = (each for each in (message.ttl, self.arguments.message_ttl) if each is not None)
-        lowest = min(given, default=None)
-        return None if lowest is None else self._surroundings.elapsed() + lowest / 1000
+        given = [each for each in (message.ttl, self.arguments.message_ttl) if each is not None]
+        return self._surroundings.elapsed() + min(given) / 1000 if given else None
 
     # Messages in
 
@@ -180,8 +179,8 @@ class Queue:
             self._surroundings.release(entry)
         self._ready_bytes += entry.size
         self.dispatch(entry)
-        self._drop_overflow()
-        self._plan_expiry()
+        if self._drop_overflow():
+            self._plan_expiry()
 
     def restore(self, entry: Entry, priority: int) -> None:
         """Take a message that an earlier process stored."""
@@ -318,7 +317,10 @@ class Queue:
         return found
 
     def _first_waiting(self) -> ReadyMessages | None:
-        return next((waiting for waiting in self._ready.values() if len(waiting)), None)
+        for waiting in self._ready.values():
+            if len(waiting):
+                return waiting
+        return None
 
     def _pop(self, waiting: ReadyMessages) -> Entry:
         entry = waiting.pop()
@@ -345,15 +347,19 @@ class Queue:
         if fresh is not None and fresh.expires is not None and not self.deleted:
             self._drop_expired(None)
 
-    def _drop_overflow(self) -> None:
+    def _drop_overflow(self) -> bool:
+        """Dead-letter what is beyond the queue's limits; return whether there was anything."""
         limit, most = self.arguments.max_length, self.arguments.max_bytes
         if limit is None and most is None:
-            return
+            return False
+        dropped = False
         while (limit is not None and self.ready > limit) or (most is not None and self._ready_bytes > most):
             waiting = self._last_waiting()
             if waiting is None:
-                return
+                break
+            dropped = True
             self._surroundings.dead_letter(self, self._pop(waiting), "maxlen")
+        return dropped
 
     def _last_waiting(self) -> ReadyMessages | None:
         """What is dropped first: the messages of the lowest priority."""
@@ -361,10 +367,11 @@ class Queue:
 
     def _plan_expiry(self) -> None:
         """Have ``run_due`` called when the first of the heads expires."""
-        heads = (waiting.first for waiting in self._ready.values())
-        due = min(
-            (head.expires for head in heads if head is not None and head.expires is not None), default=None
-        )
+        due = None
+        for waiting in self._ready.values():
+            head = waiting.first
+            if head is not None and head.expires is not None and (due is None or head.expires < due):
+                due = head.expires
         if due is not None and (self._planned is None or due < self._planned):
             self._planned = due
             self._surroundings.plan(self, due)

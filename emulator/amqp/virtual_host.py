@@ -171,6 +171,8 @@ class VirtualHost:
     def route(self, exchange: Exchange, keys: Iterable[str], properties: bytes) -> list[Queue]:
         """Return the queues that a message reaches, each once, by way of other exchanges if need be."""
         keys = tuple(keys)
+        if not exchange.name and len(keys) == 1 and (only := self.queues.get(keys[0])) is not None:
+            return [only]
         found: dict[Queue, None] = {}
         seen = {exchange.name}
         waiting = [exchange]

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from functools import partial
-from typing import TYPE_CHECKING, Final
+from functools import lru_cache, partial
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from emulator.amqp.message import Message
 from emulator.amqp.operations.names import strip
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 LARGEST: Final = 16 << 20
 _PERSISTENT: Final = 2
+_MOST_KNOWN_BYTES: Final = 32
 _MOST_MILLISECONDS: Final = 4_294_967_295
 _NUMBER: Final = re.compile(r"[+-]?[0-9]+")
 
@@ -35,11 +36,11 @@ def publish(channel: Channel, asked: methods.BasicPublish, encoded: bytes, body:
     message = _build(exchange.name, asked.routing_key, encoded, body, user=channel.connection.user)
     queues = vhost.route(exchange, (*message.routing_keys, *message.hidden_keys), message.properties)
     number = channel.confirms.number_publish() if channel.confirms is not None else 0
-    put = partial(_put, channel, message, queues, number, mandatory=asked.mandatory)
     if channel.transaction is not None:
+        put = partial(_put, channel, message, queues, number, mandatory=asked.mandatory)
         channel.transaction.add_publish(put)
     else:
-        put()
+        _put(channel, message, queues, number, mandatory=asked.mandatory)
 
 
 def _put(channel: Channel, message: Message, queues: list[Queue], number: int, *, mandatory: bool) -> None:
@@ -57,10 +58,37 @@ def _put(channel: Channel, message: Message, queues: list[Queue], number: int, *
         taken = False
     if channel.confirms is not None:
         channel.confirms.answer(number, taken=taken)
-        channel.connection.note_confirms()
+        channel.connection.note_confirms(channel)
 
 
 def _build(exchange: str, key: str, encoded: bytes, body: bytes, *, user: str) -> Message:
+    read = _read_known if len(encoded) <= _MOST_KNOWN_BYTES else _read
+    found = read(encoded, user)
+    return Message(
+        exchange=exchange,
+        routing_keys=(key, *found.copies),
+        properties=found.encoded,
+        body=body,
+        priority=found.priority,
+        ttl=found.ttl,
+        persistent=found.persistent,
+        hidden_keys=found.hidden,
+    )
+
+
+class _Read(NamedTuple):
+    """What the properties of a message say about it, and as what it gets them ``encoded``."""
+
+    encoded: bytes
+    copies: tuple[str, ...]
+    hidden: tuple[str, ...]
+    priority: int
+    ttl: int | None
+    persistent: bool
+
+
+def _read(encoded: bytes, user: str) -> _Read:
+    """Read the properties of a message that a user publishes. Raises RefusedError."""
     properties = Properties(encoded)
     _check_user(properties, user)
     headers = properties.headers()
@@ -69,16 +97,18 @@ def _build(exchange: str, key: str, encoded: bytes, body: bytes, *, user: str) -
     if "BCC" in headers:
         del headers["BCC"]
         properties.set_headers(headers)
-    return Message(
-        exchange=exchange,
-        routing_keys=(key, *copies),
-        properties=properties.encode() if properties.changed else encoded,
-        body=body,
-        priority=properties.number("priority") or 0,
-        ttl=_read_expiration(properties),
-        persistent=properties.number("delivery_mode") == _PERSISTENT,
-        hidden_keys=hidden,
+    return _Read(
+        properties.encode() if properties.changed else encoded,
+        copies,
+        hidden,
+        properties.number("priority") or 0,
+        _read_expiration(properties),
+        properties.number("delivery_mode") == _PERSISTENT,
     )
+
+
+_read_known: Final = lru_cache(maxsize=256)(_read)
+"""The same for properties without an id, which are those of the message before."""
 
 
 def _check_user(properties: Properties, user: str) -> None:

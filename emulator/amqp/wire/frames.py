@@ -15,20 +15,30 @@ HEARTBEAT: Final = 8
 OVERHEAD: Final = 8
 """Bytes of a frame besides its payload."""
 BEAT: Final = b"\x08\x00\x00\x00\x00\x00\x00\xce"
+_OF_CHANNELS: Final = (METHOD, HEADER, BODY)
 _HEAD: Final = Struct(">BHI")
 _END: Final = 0xCE
 _END_BYTE: Final = b"\xce"
 _SHOWN_BYTES: Final = 64
 _CONTENT_HEAD: Final = Struct(">HHQ")
+_HEADER_FRAME: Final = Struct(">BHIHHQ")
+_LEAST_CONTENT: Final = _HEADER_FRAME.size + 1 + OVERHEAD
+_BASIC: Final = 60
+_PUBLISH: Final = b"\x00\x3c\x00\x28"
 _MARGIN: Final = " " * 57
 
 
 class Frame(NamedTuple):
-    """A frame as it came, without its end mark."""
+    """A frame as it came, without its end mark.
+
+    A publish may have its ``content`` with it, the payloads of the header and of the body, when it came in
+    one piece and the body in one frame.
+    """
 
     type: int
     channel: int
     payload: bytes
+    content: tuple[bytes, bytes] | None = None
 
 
 class FrameReader:
@@ -41,25 +51,59 @@ class FrameReader:
     def feed(self, data: bytes) -> Iterator[Frame]:
         """Yield the frames that are complete with ``data``. Raises RefusedError for bytes that are none."""
         unread = self._unread
-        unread += data
+        if unread:
+            unread += data
+        # Whole frames, which most input is, are cut out of it where it is.
+        source = unread or data
         at = 0
         try:
-            while len(unread) - at >= OVERHEAD:
-                kind, channel, size = _HEAD.unpack_from(unread, at)
-                self._check(kind, channel, size, unread, at)
+            while len(source) - at >= OVERHEAD:
+                kind, channel, size = _HEAD.unpack_from(source, at)
+                if kind not in _OF_CHANNELS or size > self.frame_max:
+                    self._check(kind, channel, size, source, at)
                 after = at + size + OVERHEAD
-                if len(unread) < after:
+                if len(source) < after:
                     return
-                payload = bytes(memoryview(unread)[at + 7 : after - 1])
-                if unread[after - 1] != _END:
-                    end = unread[after - 1]
+                payload = bytes(source[at + 7 : after - 1])
+                if source[after - 1] != _END:
+                    end = source[after - 1]
                     raise _refuse(501, kind, payload, f"{{invalid_frame_end_marker,\n{_MARGIN}{end}}}")
                 at = after
-                yield Frame(kind, channel, payload)
+                content = None
+                if payload[:4] == _PUBLISH and kind == METHOD:
+                    content = self._find_content(channel, source, at)
+                    if content is not None:
+                        at += len(content[0]) + len(content[1]) + 2 * OVERHEAD
+                yield Frame(kind, channel, payload, content)
         finally:
-            del unread[:at]
+            if source is unread:
+                del unread[:at]
+            else:
+                unread += source[at:]
 
-    def _check(self, kind: int, channel: int, size: int, unread: bytearray, at: int) -> None:
+    def _find_content(
+        self, channel: int, source: bytes | bytearray, head_at: int
+    ) -> tuple[bytes, bytes] | None:
+        """The payloads of a header and of its only body, if both are there and as they must be."""
+        if len(source) < head_at + _LEAST_CONTENT:
+            return None
+        kind, same, length, *head, size = _HEADER_FRAME.unpack_from(source, head_at)
+        body_at = head_at + length + OVERHEAD
+        after = body_at + size + OVERHEAD
+        is_whole = (
+            (kind, same, head) == (HEADER, channel, [_BASIC, 0])
+            and length >= _CONTENT_HEAD.size
+            and size
+            and after <= len(source)
+            and _HEAD.unpack_from(source, body_at) == (BODY, channel, size)
+            and source[body_at - 1] == source[after - 1] == _END
+            and not max(length, size) > self.frame_max > 0
+        )
+        if not is_whole:
+            return None
+        return bytes(source[head_at + 7 : body_at - 1]), bytes(source[body_at + 7 : after - 1])
+
+    def _check(self, kind: int, channel: int, size: int, unread: bytes | bytearray, at: int) -> None:
         payload = bytes(unread[at + 7 : at + 7 + min(size, _SHOWN_BYTES)])
         if kind not in (METHOD, HEADER, BODY, HEARTBEAT) or (kind == HEARTBEAT and size):
             if len(unread) - at >= size + OVERHEAD or size > _SHOWN_BYTES:

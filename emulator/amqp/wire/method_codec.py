@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from struct import Struct, error
 from typing import Any, Final, cast
 
 from emulator.amqp.wire.field_tables import TEXT, BadTableError, decode_table, encode_table
-from emulator.amqp.wire.methods import CLASSES, IDS, Method
+from emulator.amqp.wire.methods import CLASSES, IDS, BasicAck, BasicPublish, Method
 
 _INTEGERS: Final = {
     "Octet": Struct(">B"),
@@ -16,6 +17,9 @@ _INTEGERS: Final = {
 }
 _ID: Final = Struct(">I")
 _LENGTH: Final = Struct(">I")
+_TICKET: Final = Struct(">H")
+_EXCHANGE_AT: Final = _ID.size + _TICKET.size
+_ACK: Final = Struct(">IQB")
 _FIELDS: Final[dict[type, tuple[str, ...]]] = {
     # NamedTuple wraps the names of types; each name says how an argument is written.
     cls: tuple(str(getattr(kind, "__forward_arg__", kind)) for kind in cls.__annotations__.values())
@@ -43,6 +47,8 @@ def decode_method(payload: bytes) -> Method:
     if cls is None:
         raise UnknownMethodError
     try:
+        if cls is BasicPublish:
+            return _decode_publish(payload)
         return cls(*_decode_arguments(payload, _FIELDS[cls]))
     except (error, IndexError) as why:
         raise TruncatedMethodError from why
@@ -55,6 +61,8 @@ def decode_method(payload: bytes) -> Method:
 def encode_method(method: Method) -> bytes:
     """Encode a method as the payload of its frame."""
     cls = type(method)
+    if isinstance(method, BasicAck):
+        return _ACK.pack(IDS[cls], method.delivery_tag, method.multiple)
     parts = [_ID.pack(IDS[cls])]
     bits = width = 0
     for kind, value in zip(_FIELDS[cls], cast("tuple[Any, ...]", method), strict=True):
@@ -69,6 +77,21 @@ def encode_method(method: Method) -> bytes:
     if width:
         parts.append(bytes((bits,)))
     return b"".join(parts)
+
+
+@lru_cache(maxsize=512)
+def _decode_publish(payload: bytes) -> BasicPublish:
+    """Decode the one method that comes with each message, and often as it came with the last."""
+    key_at = _EXCHANGE_AT + 1 + payload[_EXCHANGE_AT]
+    end = key_at + 1 + payload[key_at]
+    bits = payload[end]
+    return BasicPublish(
+        _TICKET.unpack_from(payload, _ID.size)[0],
+        payload[_EXCHANGE_AT + 1 : key_at].decode(*TEXT),
+        payload[key_at + 1 : end].decode(*TEXT),
+        bool(bits & 1),
+        bool(bits & 2),
+    )
 
 
 def _decode_arguments(payload: bytes, kinds: tuple[str, ...]) -> list[Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from struct import Struct
 from typing import Final
 
@@ -18,6 +19,12 @@ _FIXED: Final = {_FLAG["delivery_mode"]: 1, _FLAG["priority"]: 1, _FLAG["timesta
 _HEADERS: Final = _FLAG["headers"]
 EMPTY: Final = b"\0\0"
 """The encoded properties of a content that has none."""
+
+
+@lru_cache(maxsize=256)
+def _find_set(flags: int) -> tuple[int, ...]:
+    """The flags of the properties that are there, in the order of their values."""
+    return tuple(flag for flag in range(15, 1, -1) if flags & 1 << flag)
 
 
 class Properties:
@@ -37,9 +44,7 @@ class Properties:
         self.changed = False
         at = _FLAGS.size
         self._values: dict[int, bytes] = {}
-        for flag in range(15, 1, -1):
-            if not flags & 1 << flag:
-                continue
+        for flag in _find_set(flags):
             if flag == _HEADERS:
                 end = at + _LENGTH.size + _LENGTH.unpack_from(encoded, at)[0]
             elif flag in _FIXED:
