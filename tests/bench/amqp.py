@@ -19,6 +19,7 @@ from rdss_sandbox.process import sandbox_process
 from tests.bench.rows import US, Row
 
 if TYPE_CHECKING:
+    from pika import BasicProperties
     from pika.adapters.blocking_connection import BlockingChannel
 
 OWN = "own broker"
@@ -27,6 +28,7 @@ MESSAGES = 10_000
 CONFIRMED = 1_000
 ROUNDS = 3
 _PREFETCH = 500
+_DURABLE = "bench-durable"
 _BODY = bytes(i % 251 for i in range(1_000))
 
 
@@ -67,6 +69,7 @@ def _relay(upstream: str) -> Iterator[str]:
 def _round(subject: str, url: str, messages: int) -> Iterator[Row]:
     import pika
 
+    persistent = pika.BasicProperties(delivery_mode=pika.DeliveryMode.Persistent)
     with pika.BlockingConnection(pika.URLParameters(url)) as connection:
         channel = connection.channel()
         queue = channel.queue_declare("", exclusive=True).method.queue
@@ -75,6 +78,13 @@ def _round(subject: str, url: str, messages: int) -> Iterator[Row]:
         each = sorted(_confirmed(connection.channel(), queue, CONFIRMED))
         yield Row("AMQP publish with its confirm, p50", subject, median(each) * 1e3, "ms")
         yield Row("AMQP publish with its confirm, p99", subject, each[len(each) * 99 // 100] * 1e3, "ms")
+        channel.queue_declare(_DURABLE, durable=True)
+        each = sorted(_confirmed(connection.channel(), _DURABLE, CONFIRMED, persistent))
+        channel.queue_delete(_DURABLE)
+        yield Row("AMQP durable publish with its confirm, p50", subject, median(each) * 1e3, "ms")
+        yield Row(
+            "AMQP durable publish with its confirm, p99", subject, each[len(each) * 99 // 100] * 1e3, "ms"
+        )
 
 
 def _published(channel: BlockingChannel, queue: str, messages: int) -> float:
@@ -104,10 +114,12 @@ def _consumed(channel: BlockingChannel, queue: str, messages: int) -> float:
     return rate
 
 
-def _confirmed(channel: BlockingChannel, queue: str, messages: int) -> Iterator[float]:
+def _confirmed(
+    channel: BlockingChannel, queue: str, messages: int, properties: BasicProperties | None = None
+) -> Iterator[float]:
     """Seconds of each publish that waits for its confirm."""
     channel.confirm_delivery()
     for _ in range(messages):
         began = stopwatch()
-        channel.basic_publish("", queue, _BODY)
+        channel.basic_publish("", queue, _BODY, properties)
         yield stopwatch() - began

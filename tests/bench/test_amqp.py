@@ -10,11 +10,11 @@ from tests.bench.rows import US
 
 @pytest.mark.rabbitmq
 def test_every_measure_is_taken_of_each_way(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each of the four, for all three."""
+    """Each of the six, for all three."""
     monkeypatch.setattr(amqp, "CONFIRMED", 20)
     rows = list(amqp.measure(messages=50, rounds=1))
     measures = {row.measure for row in rows if row.subject == US}
-    assert len(measures) == 4
+    assert len(measures) == 6
     assert measures == {row.measure for row in rows if row.subject == "RabbitMQ"}
     assert measures == {row.measure for row in rows if row.subject == amqp.OWN}
     assert all(row.value > 0 for row in rows)
