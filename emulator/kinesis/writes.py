@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from json.encoder import encode_basestring_ascii as quote
 
-from pybase64 import b64encode_as_string
+from pybase64 import b64encode
 
 from emulator.kinesis.entries import Entry, Written
 from emulator.kinesis.stream import Shard, Stream
@@ -60,14 +60,13 @@ def append(registry: Registry, stream: Stream, records: Sequence[tuple[bytes, st
     horizon = stream.advance_horizon(now)
     arrival = shard.arrival(now, horizon)
     start, middle, end = _affixes(shard, arrival, stream.state.encryption)
-    first = shard.records.next
-    lines = [
-        f'{start}{ordinal:016d}{middle}{b64encode_as_string(data)}","PartitionKey":{quote(key)}{end}'
-        for ordinal, (data, key) in enumerate(records, first)
-    ]
+    pieces: list[bytes] = []
+    for ordinal, (data, key) in enumerate(records, shard.records.next):
+        tail = f'","PartitionKey":{quote(key)}{end}'
+        pieces += (f"{start}{ordinal:016d}{middle}".encode(), b64encode(data), tail.encode())
     shard.records.trim(horizon)
     size = sum([len(data) for data, _ in records])
-    shard.records.append("".join(lines).encode(), len(records), size, arrival)
+    shard.records.append(b"".join(pieces), len(records), size, arrival)
     registry.touch_written(stream, [shard])
 
 
