@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from email.utils import parsedate_to_datetime
+from functools import lru_cache
 from threading import Event
 from typing import Any, NamedTuple, TypeVar
 
@@ -146,13 +147,17 @@ class Client:
     def call(self, operation: str, request: dict[str, Any]) -> bytes:
         """Call an operation and return the body of the answer.
 
-        Throttling, 5xx and broken connections are retried. An endpoint that has never answered is given up
-        after a few seconds. Raises ServiceError.
+        Throttling, 5xx and broken connections are retried, and once with new credentials when those have
+        expired. An endpoint that has never answered is given up after a few seconds. Raises ServiceError.
         """
+        renewed = False
         for attempt in range(self._settings.max_retries + 1):
             try:
                 return self._send(operation, request)
             except ServiceError as refused:
+                if refused.expired and not renewed and attempt < self._settings.max_retries:
+                    self._credentials, renewed = _credentials(self._settings), True
+                    continue
                 unknown = not self._answered and attempt >= _RETRIES_OF_THE_UNKNOWN
                 if not refused.passing or unknown or attempt == self._settings.max_retries:
                     raise
@@ -177,6 +182,12 @@ class Client:
         if answer.status != 200:
             raise _refusal(answer.status, answer.data)
         return answer.data
+
+
+@lru_cache(maxsize=8)
+def get_client(settings: Settings) -> Client:
+    """The client of this process: looking credentials up takes longer than reading a small range."""
+    return Client(settings)
 
 
 _P = TypeVar("_P", bound=Page)
@@ -217,7 +228,6 @@ def _refusal(status: int, body: bytes) -> ServiceError:
 
 
 def _credentials(settings: Settings) -> Credentials:
-
     session = Session(profile=settings.profile)
     if settings.access_key_id and settings.secret_key:
         found: Credentials | None = Credentials(

@@ -24,6 +24,11 @@ class ServiceError(KinesisSourceError):
         self.code, self.status = code, status
 
     @property
+    def expired(self) -> bool:
+        """Whether the credentials were good once and are no longer."""
+        return self.code in {"ExpiredTokenException", "ExpiredToken"}
+
+    @property
     def passing(self) -> bool:
         """Whether a retry of the same request may succeed."""
         return self.code in _THROTTLED or self.status >= 500 or self.status == 0

@@ -90,7 +90,6 @@ _SPELLED: dict[str, tuple[str, Callable[[str], Any]]] = {
 }  # fmt: skip
 _OPTIONS = {spelled.lower(): target for spelled, target in _SPELLED.items()}
 OPTION_NAMES = tuple(_SPELLED)
-_BYTES_PER_PARTITION = 32 * 1024 * 1024
 
 
 def _convert(key: str, text: str, kind: Callable[[str], Any]) -> Any:

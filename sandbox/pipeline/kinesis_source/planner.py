@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
+from threading import Event, Thread
 
 from pyspark.sql.datasource import InputPartition
 
@@ -17,12 +19,14 @@ from .tail import GLANCE, find_time_before_end, read_first_since
 
 SHARD_END = "SHARD_END"
 Offset = dict[str, str]
-_BYTES_PER_PARTITION = 32 * 1024 * 1024
+Asked = tuple[str, str, int | None, int | None]
+_BYTES_PER_PARTITION = 64 * 1024 * 1024
 _MOST_PIECES = 64
+_SMALL = 1024 * 1024
 
 
 @dataclass(frozen=True)
-class ShardRange(InputPartition):
+class ShardRange:
     """Records of ``shard`` behind ``after`` up to and including ``until``.
 
     ``records`` is their number, or None if they were not counted.
@@ -34,6 +38,13 @@ class ShardRange(InputPartition):
     records: int | None = None
 
 
+@dataclass(frozen=True)
+class RangePartition(InputPartition):
+    """The ranges that one task reads, one after another."""
+
+    ranges: tuple[ShardRange, ...]
+
+
 @dataclass
 class Walk:
     """The result of a walk over a shard.
@@ -41,12 +52,14 @@ class Walk:
     ``position`` is where it stopped. ``ended`` means that the closed shard has no more records. ``marks`` are
     the ends of partitions: a sequence number, and the number of records since the previous mark, or None if
     they were skipped. ``size`` is in bytes. ``first`` and ``last`` are arrivals in seconds since the epoch.
-    ``behind`` is the time in seconds from the last record to the tip of the shard.
+    ``behind`` is the time in seconds from the last record to the tip of the shard. ``caught_up`` means that
+    it came to the tip or the end of the shard, not to a limit.
     """
 
     start: str
     position: str
     ended: bool = False
+    caught_up: bool = False
     marks: list[tuple[str, int | None]] = field(default_factory=list)
     size: int = 0
     first: float = 0.0
@@ -61,6 +74,35 @@ class Walk:
         ]
 
 
+class WalksAhead:
+    """The walks of the next batch, made in a thread of their own while Spark works on the last one.
+
+    ``asked`` are the arguments of ``walk``: shard, start, and the limits of records and of bytes.
+    """
+
+    def __init__(self, walk: Callable[[*Asked], Walk], asked: Sequence[Asked]) -> None:
+        self._walk, self._asked = walk, asked
+        self._found: dict[Asked, Walk] = {}
+        self._stopped = Event()
+        # The thread must not keep a process alive whose query has ended.
+        self._thread = Thread(target=self._run, daemon=True)
+        self._thread.start()
+
+    def _run(self) -> None:
+        for asked in self._asked:
+            if self._stopped.is_set():
+                return
+            # The batch itself meets an error that lasts, and reports it.
+            with suppress(KinesisSourceError):
+                self._found[asked] = self._walk(*asked)
+
+    def stop(self) -> dict[Asked, Walk]:
+        """Begin no further walk, and return those that are done."""
+        self._stopped.set()
+        self._thread.join()
+        return self._found
+
+
 class Planner:
     """Decides what a batch reads: admits shards, fixes the end of each, and tracks which have caught up.
 
@@ -71,6 +113,9 @@ class Planner:
         self._settings, self._client, self._glance = settings, client, glance
         self._confirmed: set[str] = set()
         self._walks: dict[tuple[str, str, str], Walk] = {}
+        # Where the walk of the last batch stopped: going on from there takes a call less.
+        self._iterators: dict[tuple[str, str], str] = {}
+        self._ahead: WalksAhead | None = None
         self._caught_up: set[str] = set()
         self._listed = False
         self.stop_when_caught_up = False
@@ -102,12 +147,27 @@ class Planner:
         share = -(-max_records // len(reading)) if max_records else None
         limits = [n for n in (share, self._settings.max_records_per_shard) if n]
         records, size = min(limits, default=None), max_bytes // len(reading) if max_bytes else None
+        ahead = self._ahead.stop() if self._ahead else {}
         self._walks.clear()
+
+        def walk_to_end(shard: str) -> Walk:
+            found = ahead.get((shard, offset[shard], records, size))
+            # One that caught up then may find more records now.
+            if found and (found.ended or not found.caught_up):
+                return found
+            return self._walk_to_end(shard, offset[shard], records, size)
+
+        more: list[Asked] = []
         with ThreadPoolExecutor(min(8, len(reading))) as pool:
-            walks = pool.map(lambda shard: self._walk_to_end(shard, offset[shard], records, size), reading)
-            for shard, walk in zip(reading, walks, strict=True):
+            for shard, walk in zip(reading, pool.map(walk_to_end, reading), strict=True):
                 offset[shard] = SHARD_END if walk.ended else walk.position
                 self._walks[shard, walk.start, offset[shard]] = walk
+                if walk.caught_up:
+                    self._caught_up.add(shard)
+                else:
+                    more.append((shard, walk.position, records, size))
+        self._iterators = {at: found for at, found in self._iterators.items() if offset.get(at[0]) == at[1]}
+        self._ahead = WalksAhead(self._walk, more) if records or size else None
         return offset
 
     def ranges(self, start: Offset, end: Offset) -> list[ShardRange]:
@@ -120,6 +180,19 @@ class Planner:
             walk = self._walks.get((shard, after, until))
             found += walk.ranges(shard) if walk else [ShardRange(shard, after, until)]
         return found
+
+    def partitions(self, start: Offset, end: Offset) -> list[RangePartition]:
+        """Divide ``ranges`` among tasks. Small ones are read by one task, which costs more than they do."""
+        groups: list[list[ShardRange]] = []
+        filled = _SMALL
+        for part in self.ranges(start, end):
+            walk = self._walks.get((part.shard, part.after, part.until))
+            size = walk.size if walk else _SMALL
+            if filled + size > _SMALL:
+                groups, filled = [*groups, []], 0
+            groups[-1].append(part)
+            filled += size
+        return [RangePartition(tuple(group)) for group in groups]
 
     def _admit(self, start: Offset) -> Offset:
         """Add shards whose parents have all ended; remove ended parents whose children are all present."""
@@ -160,7 +233,8 @@ class Planner:
         if _number(end.position) <= _number(walk.position):
             return self._walk(shard, start, None, None)
         borders = [*self._borders(shard, walk, end), end.position]
-        return Walk(start, end.position, end.ended, [*walk.marks, *((border, None) for border in borders)])
+        marks = [*walk.marks, *((border, None) for border in borders)]
+        return Walk(start, end.position, end.ended, end.caught_up, marks)
 
     def _borders(self, shard: str, walk: Walk, end: Walk) -> Iterator[str]:
         """Split the records between two walks into partitions of equal time.
@@ -178,7 +252,8 @@ class Planner:
 
     def _walk(self, shard: str, start: str, max_records: int | None, max_bytes: int | None) -> Walk:
         self._check_not_expired(shard, start)
-        walk, iterator, once = Walk(start, start), self._client.iterator(shard, start), Once(start)
+        iterator = self._iterators.pop((shard, start), None) or self._client.iterator(shard, start)
+        walk, once = Walk(start, start), Once(start)
         records = since = weight = 0
         while (max_records is None or records < max_records) and (max_bytes is None or walk.size < max_bytes):
             limit = self._settings.records_per_request
@@ -203,10 +278,12 @@ class Planner:
                 since = weight = 0
             if page.next_shard_iterator is None:
                 walk.ended = True
-            if walk.ended or page.millis_behind_latest == 0:
-                self._caught_up.add(shard)
-                break
             iterator = page.next_shard_iterator or ""
+            if walk.ended or page.millis_behind_latest == 0:
+                walk.caught_up = True
+                break
+        if not walk.ended:
+            self._iterators[shard, walk.position] = iterator
         if since:
             walk.marks.append((walk.position, since))
         return walk

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader, InputPartition
 
-from .client import Client
+from .client import get_client
 from .options import Settings
-from .planner import ShardRange
+from .planner import RangePartition, ShardRange
 from .source import KinesisBatchReader, KinesisStreamReader, batch_settings, read_range
 
 if TYPE_CHECKING:
@@ -35,40 +34,29 @@ def reading(
     def read(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             for row in batch.to_pylist():
-                yield from read_range(settings, _client(settings), ShardRange(**row))
+                yield from read_range(settings, get_client(settings), ShardRange(**row))
 
     return read
 
 
-@lru_cache(maxsize=8)
-def _get_client(settings: Settings) -> Client:
-    return Client(settings)
-
-
-def _client(settings: Settings) -> Client:
-    """One client for each process; with a role, one for each range, since its credentials expire."""
-    return Client(settings) if settings.role_arn else _get_client(settings)
-
-
-def _row(partition: InputPartition | None) -> Iterator[pa.RecordBatch]:
-    if isinstance(partition, ShardRange):
-        yield pa.RecordBatch.from_pylist(
-            [{name: getattr(partition, name) for name in _SCHEMA.names}], _SCHEMA
-        )
+def _rows(partition: InputPartition | None) -> Iterator[pa.RecordBatch]:
+    if isinstance(partition, RangePartition):
+        rows = [{name: getattr(part, name) for name in _SCHEMA.names} for part in partition.ranges]
+        yield pa.RecordBatch.from_pylist(rows, _SCHEMA)
 
 
 class KinesisRangeBatchReader(KinesisBatchReader):
     """Gives the ranges of all records between two positions."""
 
     def read(self, partition: InputPartition | None) -> Iterator[pa.RecordBatch]:
-        return _row(partition)
+        return _rows(partition)
 
 
 class KinesisRangeStreamReader(KinesisStreamReader):
     """Gives micro-batches of ranges, with the offsets and admission control of ``kinesis``."""
 
     def read(self, partition: InputPartition | None) -> Iterator[pa.RecordBatch]:
-        return _row(partition)
+        return _rows(partition)
 
 
 class KinesisRangeSource(DataSource):

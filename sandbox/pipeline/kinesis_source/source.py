@@ -15,10 +15,10 @@ from pyspark.sql.streaming.datasource import (
     SupportsTriggerAvailableNow,
 )
 
-from .client import TRIM_HORIZON, Client, Once, Record, RecordPage
+from .client import TRIM_HORIZON, Client, Once, Record, RecordPage, get_client
 from .errors import DataLossError, ServiceError
 from .options import Settings
-from .planner import SHARD_END, Offset, Planner, ShardRange
+from .planner import SHARD_END, Offset, Planner, RangePartition, ShardRange
 
 if TYPE_CHECKING:
     from pyspark.sql.types import StructType
@@ -30,7 +30,7 @@ COLUMNS = (
 
 
 def read_range(settings: Settings, client: Client, part: ShardRange) -> Iterator[pa.RecordBatch]:
-    """Read the records of one partition as Arrow batches, in the order of the shard.
+    """Read the records of a range as Arrow batches, in the order of the shard.
 
     Raises DataLossError unless failOnDataLoss is false: when there are fewer records than the walk counted,
     or for uncounted ranges, when the record before the range is gone.
@@ -109,9 +109,9 @@ class _Reading:
 
     def read(self, partition: InputPartition | None) -> Iterator[pa.RecordBatch]:
         """Read a partition on an executor. Spark passes None when there is no partition."""
-        if not isinstance(partition, ShardRange):
-            return iter(())
-        return read_range(self._settings, Client(self._settings), partition)
+        if isinstance(partition, RangePartition):
+            for part in partition.ranges:
+                yield from read_range(self._settings, get_client(self._settings), part)
 
 
 class KinesisBatchReader(_Reading, DataSourceReader):
@@ -121,12 +121,12 @@ class KinesisBatchReader(_Reading, DataSourceReader):
         """Plan all generations of shards, from ``startingPosition`` (TRIM_HORIZON) to their current ends."""
         planner = self.planner
         planner.stop_when_caught_up = True
-        start, found = planner.first(self._settings.starting_position), []
+        start, found = planner.first(self._settings.starting_position), list[InputPartition]()
         if self._settings.ending_position.lstrip().startswith("{"):
-            return planner.ranges(start, planner.first(self._settings.ending_position))
+            return planner.partitions(start, planner.first(self._settings.ending_position))
         while True:
             end = planner.end(start, None, None)
-            found += planner.ranges(start, end)
+            found += planner.partitions(start, end)
             if end == start:
                 return found
             start = end
@@ -154,7 +154,7 @@ class KinesisStreamReader(_Reading, DataSourceStreamReader, SupportsTriggerAvail
         return self.planner.end(start, rows, size)
 
     def partitions(self, start: Offset, end: Offset) -> Sequence[InputPartition]:
-        return self.planner.ranges(start, end)
+        return self.planner.partitions(start, end)
 
 
 def batch_settings(options: Mapping[str, str]) -> Settings:

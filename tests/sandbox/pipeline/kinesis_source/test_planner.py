@@ -11,7 +11,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, rule
 
-from sandbox.pipeline.kinesis_source.client import Mark, MarkPage, Record, Shard
+from sandbox.pipeline.kinesis_source.client import Client, Mark, MarkPage, Record, Shard
 from sandbox.pipeline.kinesis_source.errors import DataLossError, KinesisSourceError, ServiceError
 from sandbox.pipeline.kinesis_source.options import Settings
 from sandbox.pipeline.kinesis_source.planner import Planner, ShardRange
@@ -37,6 +37,8 @@ class ModelStream:
         self.next = 1
         self.expire_next = self.redelivers = False
         self.page_size, self.record_size, self.fetched = 3, 100, 0
+        self.iterators = 0
+        self.failures = 0
 
     @property
     def server_time(self) -> float:
@@ -69,6 +71,7 @@ class ModelStream:
         return "stream", shard
 
     def iterator(self, shard: str, position: str) -> str:
+        self.iterators += 1
         records = self.shards[shard].records
         behind = int(position) if position.isdigit() else 0
         if position.startswith("AT_TIMESTAMP "):
@@ -81,6 +84,9 @@ class ModelStream:
         return int(sequence_number) in kept
 
     def page(self, iterator: str, limit: int, kind: Any) -> tuple[Any, int]:
+        if self.failures:
+            self.failures -= 1
+            raise ServiceError("KMSDisabledException", "not now", 400)
         if self.expire_next:
             self.expire_next = False
             raise ServiceError("ExpiredIteratorException", "too old", 400)
@@ -230,6 +236,72 @@ def test_a_long_range_is_cut_into_partitions() -> None:
     assert [part.records for part in ranges][:2] == [4, None]
     assert 4 < len(ranges) < 20
     assert [n for part in ranges for n in _read(stream, part)] == list(range(1, 31))
+
+
+def test_small_ranges_are_read_by_one_task() -> None:
+    """A task costs more than a small range: what several shards have of a small batch goes to one."""
+    stream = ModelStream()
+    for child in stream.split("shard-0"):
+        stream.put(child, 20)
+    planner = _planner(stream)
+    start = planner.end(planner.first("TRIM_HORIZON"), 20, None)
+    for size, tasks in ((100, 1), (60_000, 2)):
+        stream.record_size = size
+        end = planner.end(start, 20, None)
+        found = planner.partitions(start, end)
+        assert len(found) == tasks
+        assert [part for task in found for part in task.ranges] == planner.ranges(start, end)
+
+
+def test_the_next_batch_is_planned_while_spark_works_on_the_last() -> None:
+    """What lies behind a limit is walked meanwhile, and a call that fails then is made again."""
+    stream = ModelStream()
+    stream.put("shard-0", 40)
+    planner = _planner(stream)
+    planner.stop_when_caught_up = True
+    start = planner.first("TRIM_HORIZON")
+    for number, failing in ((10, False), (20, True), (30, False)):
+        stream.failures = int(failing)
+        end = planner.end(start, 10, None)
+        assert planner._ahead
+        planner._ahead._thread.join()
+        assert (end, stream.failures) == ({"shard-0": str(number)}, 0), "the walk ahead met the failure"
+        assert stream.fetched == number + (0 if failing else 10)
+        assert [part.records for part in planner.ranges(start, end)] == [10]
+        start = end
+
+
+def test_an_idle_shard_costs_one_call_a_step() -> None:
+    """The iterator that a walk ends with is where the next one begins, until the service gives it up."""
+    stream = ModelStream()
+    stream.put("shard-0", 2)
+    planner = _planner(stream)
+    offset = planner.end(planner.first("TRIM_HORIZON"), 10, None)
+    asked = stream.iterators
+    for _ in range(3):
+        assert planner.end(offset, 10, None) == offset
+    assert stream.iterators == asked
+    stream.put("shard-0", 1)
+    stream.expire_next = True
+    assert planner.end(offset, 10, None) == {"shard-0": "3"}
+
+
+def test_credentials_that_expired_are_looked_up_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A client lives as long as its process, and credentials do not."""
+    used: list[str] = []
+
+    def send(client: Client, _operation: str, _request: dict[str, Any]) -> bytes:
+        used.append(client._credentials.access_key)
+        if used[-1] == "old":
+            monkeypatch.setenv("AWS_ACCESS_KEY_ID", "new")
+            raise ServiceError("ExpiredTokenException", "the security token has expired", 400)
+        return b"{}"
+
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "old")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret")
+    monkeypatch.setattr(Client, "_send", send)
+    assert Client(_settings()).call("GetRecords", {}) == b"{}"
+    assert used == ["old", "new"]
 
 
 @pytest.mark.parametrize("tolerant", [False, True])
