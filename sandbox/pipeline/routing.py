@@ -40,8 +40,8 @@ def choose_tables(marked: pa.Table, queues: Sequence[str]) -> pa.Table:
 def write_outcomes(spark: SparkSession, routed: pa.Table, attempt: Attempt) -> list[File]:
     """Write each row, whole, to the table in its column ``table``; return the files.
 
-    Each file that ``storing`` kept is read again, with the bytes only where a table has them: in a task of
-    its own, or here when there is less to do than starting tasks would take.
+    Each file that ``storing`` kept is read again, with the bytes only where a table has them: in a task for
+    each core, or here when there is less to do than starting tasks would take.
     """
     tables = dict(_by_file(routed))
     if routed.num_rows <= _FEW:
@@ -59,7 +59,8 @@ def write_outcomes(spark: SparkSession, routed: pa.Table, attempt: Attempt) -> l
                 _copy(attempt, part, named.dictionary_decode(), writers)
                 yield from writers.finish()
 
-    return collect(spark.range(0, len(parts), 1, len(parts)).mapInArrow(write_part, WRITTEN), attempt)
+    tasks = min(len(parts), spark.sparkContext.defaultParallelism)
+    return collect(spark.range(0, len(parts), 1, tasks).mapInArrow(write_part, WRITTEN), attempt)
 
 
 def _copy(attempt: Attempt, part: int, tables: pa.Array, writers: Writers) -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from sandbox.pipeline.deduplication import hash_identities
 from sandbox.pipeline.files import Attempt, Batches, Writers, partition
+from sandbox.pipeline.schema import arrow_schema
 from sandbox.pipeline.table_log import File
 
 if TYPE_CHECKING:
@@ -21,6 +22,10 @@ KEPT = (
 )
 """What goes on of a row that is kept in ``arrivals``: where it is kept, the hash of its identity, and what
 decides on it."""
+
+
+_PACKED = "kept BINARY"
+"""The same on its way through the JVM: an Arrow stream for each batch."""
 
 
 @dataclass(frozen=True)
@@ -54,8 +59,29 @@ def store(incoming: Incoming, judge: Callable[[Batches], Batches], attempt: Atte
     opened, kept = incoming.opened, _build_keeper(attempt)
     # All in one worker: between two, Spark would carry every message through the JVM. A few dozen bytes a
     # record come to the driver, which a batch has as many of as its source lets in.
-    rows = incoming.rows.mapInArrow(lambda batches: kept(judge(opened(batches))), KEPT).toArrow()
+    packed = incoming.rows.mapInArrow(lambda batches: _pack(kept(judge(opened(batches)))), _PACKED)
+    rows = _unpack(packed.toArrow())
     return Stored(rows, tuple(_list_files(rows, attempt)))
+
+
+def _pack(batches: Batches) -> Batches:
+    """Make one value of each batch: of values, the JVM would copy each one, cell by cell."""
+    import pyarrow as pa
+
+    for batch in batches:
+        sink = pa.BufferOutputStream()
+        with pa.ipc.new_stream(sink, batch.schema) as stream:
+            stream.write_batch(batch)
+        packed = pa.array([sink.getvalue().to_pybytes()], pa.binary())
+        yield pa.RecordBatch.from_arrays([packed], names=[_PACKED.split(maxsplit=1)[0]])
+
+
+def _unpack(packed: pa.Table) -> pa.Table:
+    import pyarrow as pa
+
+    schema = arrow_schema(KEPT)
+    streams = [pa.ipc.open_stream(value.as_buffer()) for value in packed.column(0)]
+    return pa.concat_tables([schema.empty_table(), *(stream.read_all().cast(schema) for stream in streams)])
 
 
 def _list_files(told: pa.Table, attempt: Attempt) -> Iterator[File]:
