@@ -26,19 +26,20 @@ def read_table(
     *,
     columns: Sequence[str] | None = None,
     endpoint_url: str | None = None,
-    region: str = "us-east-1",
+    region: str | None = None,
 ) -> pa.Table:
     """Read a table, or some of its columns, as it is now.
 
-    ``place`` is where the tables are, a folder or ``s3://bucket/prefix``. ``endpoint_url`` is None for S3
-    of AWS. Raises TableNotFoundError of deltalake when there is no such table.
+    ``place`` is where the tables are, a folder or ``s3://bucket/prefix``. ``endpoint_url`` and ``region`` are
+    by default those of AWS's environment variables, else S3 of AWS in us-east-1. Raises TableNotFoundError
+    of deltalake when there is no such table.
     """
     chosen = None if columns is None else list(columns)
     return open_table(place, table, endpoint_url=endpoint_url, region=region).to_pyarrow_table(columns=chosen)
 
 
 def open_table(
-    place: Path | str, table: str, *, endpoint_url: str | None = None, region: str = "us-east-1"
+    place: Path | str, table: str, *, endpoint_url: str | None = None, region: str | None = None
 ) -> DeltaTable:
     """Open a table for delta-rs: its schema, history and older versions. Raises as ``read_table`` does."""
     from deltalake import DeltaTable
@@ -47,24 +48,54 @@ def open_table(
     return DeltaTable(f"{uri}/{table}", storage_options=storage_options(uri, endpoint_url, region))
 
 
-def storage_options(uri: str, endpoint_url: str | None, region: str) -> dict[str, str]:
+def endpoint_credentials() -> dict[str, str]:
+    """The credentials for an endpoint that was named: of AWS_PROFILE or the environment, or any at all.
+
+    A sandbox takes any. For AWS itself each library looks them up in all the usual places.
+    """
+    names = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN")
+    if os.environ.get("AWS_PROFILE") and not os.environ.get(names[0]):
+        from botocore.session import Session
+
+        if found := Session().get_credentials():
+            return {
+                name: value
+                for name, value in zip(names, found.get_frozen_credentials(), strict=False)
+                if value
+            }
+    given = {name: os.environ.get(name, "") for name in names}
+    return {names[0]: "sandbox", names[1]: "sandbox"} | {
+        name: value for name, value in given.items() if value
+    }
+
+
+def choose_endpoint(endpoint_url: str | None) -> str | None:
+    """The endpoint for S3: the given one, else that of the environment, else None, which is AWS's own."""
+    return endpoint_url or os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL") or None
+
+
+def choose_region(region: str | None) -> str:
+    """The region: the given one, else that of the environment, else us-east-1."""
+    return region or os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION") or "us-east-1"
+
+
+def storage_options(uri: str, endpoint_url: str | None = None, region: str | None = None) -> dict[str, str]:
     """Build what delta-rs needs to know to read and write ``s3://bucket/prefix``; empty for a folder.
 
     A commit is a conditional put, so no lock table is needed.
     """
     if not uri.startswith("s3://"):
         return {}
-    options = {"AWS_REGION": region, "conditional_put": "etag"}
+    options = {"AWS_REGION": choose_region(region), "conditional_put": "etag"}
+    endpoint_url = choose_endpoint(endpoint_url)
     if endpoint_url is None:
         return options
-    credentials = {
-        "AWS_ACCESS_KEY_ID": os.environ.get("AWS_ACCESS_KEY_ID", "sandbox"),
-        "AWS_SECRET_ACCESS_KEY": os.environ.get("AWS_SECRET_ACCESS_KEY", "sandbox"),
-        "AWS_SESSION_TOKEN": os.environ.get("AWS_SESSION_TOKEN", ""),
-    }
-    options |= {name: value for name, value in credentials.items() if value}
-    return options | {
-        "AWS_ENDPOINT_URL": endpoint_url,
-        "AWS_ALLOW_HTTP": str(endpoint_url.startswith("http://")).lower(),
-        "AWS_VIRTUAL_HOSTED_STYLE_REQUEST": "false",
-    }
+    return (
+        options
+        | endpoint_credentials()
+        | {
+            "AWS_ENDPOINT_URL": endpoint_url,
+            "AWS_ALLOW_HTTP": str(endpoint_url.startswith("http://")).lower(),
+            "AWS_VIRTUAL_HOSTED_STYLE_REQUEST": "false",
+        }
+    )

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import click
 
+from rdss_sandbox.tables import choose_region
 from sandbox.cli.connection import connect, control_option
 from sandbox.cli.exit_codes import CommandFailedError, Exit
 
@@ -115,17 +116,21 @@ def _session(master: str, memory: str, conf: tuple[str, ...]) -> SparkSession:
 
 
 def _service(endpoint: str | None, control: str | None) -> tuple[str | None, str]:
-    region = os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION") or "us-east-1"
+    region = choose_region(None)
     if endpoint == "aws":
+        # Every library that speaks to AWS looks there by itself.
+        for name in ("AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL_KINESIS"):
+            os.environ.pop(name, None)
         return None, region
     if endpoint is None:
         with connect(control) as client:
             endpoint = client.status().aws
     if token := _token_of(endpoint):
         os.environ["AWS_SESSION_TOKEN"] = token
-    # Spark's own processes sign requests too; a sandbox takes any pair.
-    os.environ.setdefault("AWS_ACCESS_KEY_ID", "sandbox")
-    os.environ.setdefault("AWS_SECRET_ACCESS_KEY", "sandbox")
+    if token or not os.environ.get("AWS_PROFILE"):
+        # Spark's own processes sign requests too; a sandbox takes any pair.
+        os.environ.setdefault("AWS_ACCESS_KEY_ID", "sandbox")
+        os.environ.setdefault("AWS_SECRET_ACCESS_KEY", "sandbox")
     return endpoint, region
 
 

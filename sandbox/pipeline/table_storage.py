@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from rdss_sandbox.tables import storage_options
+from rdss_sandbox.tables import choose_endpoint, choose_region, endpoint_credentials, storage_options
 
 if TYPE_CHECKING:
     from pyarrow.fs import FileSystem
@@ -27,12 +26,12 @@ class TableStorage:
     region: str = "us-east-1"
 
     @classmethod
-    def at(cls, to: Path | str, endpoint_url: str | None = None, region: str = "us-east-1") -> TableStorage:
-        """Build the storage for a path or URI that a user gave."""
+    def at(cls, to: Path | str, endpoint_url: str | None = None, region: str | None = None) -> TableStorage:
+        """Build the storage for a path or URI that a user gave; endpoint and region as for ``read_table``."""
         text = str(to)
-        return cls(
-            text.rstrip("/") if text.startswith("s3://") else str(Path(text).absolute()), endpoint_url, region
-        )
+        if not text.startswith("s3://"):
+            return cls(str(Path(text).absolute()), endpoint_url)
+        return cls(text.rstrip("/"), choose_endpoint(endpoint_url), choose_region(region))
 
     @property
     def remote(self) -> bool:
@@ -53,6 +52,22 @@ class TableStorage:
     def options(self) -> dict[str, str]:
         """What delta-rs needs to know of S3: empty for a folder."""
         return storage_options(self.uri, self.endpoint_url, self.region)
+
+    def client(self) -> Any:
+        """Create an S3 client of botocore, for what neither pyarrow nor delta-rs has."""
+        from botocore.config import Config
+        from botocore.session import Session
+
+        keys = endpoint_credentials() if self.endpoint_url else {}
+        return Session().create_client(
+            "s3",
+            endpoint_url=self.endpoint_url,
+            region_name=self.region,
+            aws_access_key_id=keys.get("AWS_ACCESS_KEY_ID"),
+            aws_secret_access_key=keys.get("AWS_SECRET_ACCESS_KEY"),
+            aws_session_token=keys.get("AWS_SESSION_TOKEN"),
+            config=Config(s3={"addressing_style": "path"} if self.endpoint_url else {}),
+        )
 
     def table_uri(self, table: str) -> str:
         """The address of a table, for delta-rs."""
@@ -100,12 +115,12 @@ def _s3(place: TableStorage) -> FileSystem:
 
     if not place.endpoint_url:
         return S3FileSystem(region=place.region)
-    endpoint = urlsplit(place.endpoint_url)
+    endpoint, keys = urlsplit(place.endpoint_url), endpoint_credentials()
     return S3FileSystem(
         region=place.region,
         scheme=endpoint.scheme,
         endpoint_override=endpoint.netloc,
-        access_key=os.environ.get("AWS_ACCESS_KEY_ID", "sandbox"),
-        secret_key=os.environ.get("AWS_SECRET_ACCESS_KEY", "sandbox"),
-        session_token=os.environ.get("AWS_SESSION_TOKEN"),
+        access_key=keys["AWS_ACCESS_KEY_ID"],
+        secret_key=keys["AWS_SECRET_ACCESS_KEY"],
+        session_token=keys.get("AWS_SESSION_TOKEN"),
     )

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
+from sandbox.pipeline.conditional_puts import require_conditional_puts
 from sandbox.pipeline.failures import PipelineFailedError, UsageError
 from sandbox.pipeline.schema import STORED, TABLES
 from sandbox.pipeline.table_log import OWNER, File, TableLog
@@ -87,8 +88,9 @@ class Tables:
         """Make the place ready for a run: all tables, with all columns, and nothing of a batch half done.
 
         Raises SchemaMismatchError for a column of another type, PipelineFailedError when a batch cannot be
-        finished.
+        finished, UnsafeStoreError for a store without conditional puts.
         """
+        require_conditional_puts(self.place)
         self._each(TableLog.prepare)
         self._finish_last_batch()
         self.sweep()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import signal
 import socket
 import subprocess
@@ -15,6 +16,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import boto3
 import duckdb
 import pytest
 from deltalake.exceptions import TableNotFoundError
@@ -26,6 +28,7 @@ from sandbox.pipeline.query import ask
 from sandbox.pipeline.schema import TABLES
 from sandbox.pipeline.table_storage import TableStorage
 from sandbox.pipeline.tables import Tables
+from sandbox.profiles import localstack
 from tests.sandbox.pipeline.workload import INTERPRETED, Endpoint, Load, load
 
 if TYPE_CHECKING:
@@ -40,10 +43,10 @@ from sandbox.pipeline.table_storage import TableStorage
 from sandbox.pipeline.pipeline_run import Job, once
 from sandbox.pipeline.spark_session import open_session
 
-endpoint, stream, to, checkpoint, master, batch, settings = sys.argv[1:]
+endpoint, store, stream, to, checkpoint, master, batch, settings = sys.argv[1:]
 spark = open_session(master, settings=json.loads(settings))
 job = Job(
-    TableStorage.at(to, endpoint), endpoint,
+    TableStorage.at(to, store), endpoint,
     streams=(stream,), records_per_trigger=int(batch), checkpoint=checkpoint,
 )
 once(spark, job, progress=lambda what, share: print(what, flush=True))
@@ -96,12 +99,12 @@ def _content(spark: SparkSession, tables: Tables) -> dict[str, Any]:
 
 @contextmanager
 def _driver(
-    endpoint: Endpoint, stream: str, to: str, checkpoint: Path, *, master: str, batch: int
+    endpoint: Endpoint, stream: str, place: TableStorage, checkpoint: Path, *, master: str, batch: int
 ) -> Iterator[subprocess.Popen[str]]:
     """A run in processes of its own; at the end of the context all of them are killed in the same instant."""
     process = subprocess.Popen(
-        [sys.executable, "-c", _RUN, endpoint.url, stream, to, str(checkpoint), master, str(batch),
-         _SETTINGS],
+        [sys.executable, "-c", _RUN, endpoint.url, place.endpoint_url or "", stream, place.uri,
+         str(checkpoint), master, str(batch), _SETTINGS],
         stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, start_new_session=True,
     )  # fmt: skip
     try:
@@ -143,7 +146,32 @@ def _reading(place: TableStorage) -> Iterator[list[int]]:
     assert not wrong, wrong
 
 
-@pytest.mark.parametrize("kind", ["disk", "bucket"])
+@pytest.fixture
+def localstack_s3(localstack_home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """LocalStack with its own S3, which the profile leaves out; its address."""
+    monkeypatch.setattr(localstack, "_SERVICES", "kinesis,s3")
+    # Another LocalStack may run in the home, so this one has files of its own.
+    home = tmp_path / "localstack"
+    shutil.copytree(localstack_home / "files" / "usr", home / "files" / "usr", symlinks=True)
+    (home / "environment").symlink_to(localstack_home / "environment")
+    with localstack.started(home, os.environ, print) as url:
+        yield url
+
+
+def _place(kind: str, request: pytest.FixtureRequest, endpoint: Endpoint, folder: Path) -> TableStorage:
+    if kind == "disk":
+        return TableStorage.at(folder / "tables", endpoint.url)
+    url = endpoint.url if kind == "bucket" else request.getfixturevalue("localstack_s3")
+    boto3.client("s3", endpoint_url=url, region_name="us-east-1").create_bucket(Bucket="killed")
+    return TableStorage.at("s3://killed/tables", url)
+
+
+_LOCALSTACK = pytest.param(
+    "localstack", marks=[pytest.mark.compose, pytest.mark.xdist_group("compose"), pytest.mark.timeout(900)]
+)
+
+
+@pytest.mark.parametrize("kind", ["disk", "bucket", _LOCALSTACK])
 def test_a_driver_killed_again_and_again_leaves_the_same_tables(
     *,
     spark: SparkSession,
@@ -152,21 +180,16 @@ def test_a_driver_killed_again_and_again_leaves_the_same_tables(
     expected: dict[str, Any],
     tmp_path: Path,
     kind: str,
+    request: pytest.FixtureRequest,
 ) -> None:
     """kill -9 in the middle of a batch, behind a commit and at the end: nothing lost, nothing twice.
 
     A reader that reads all the while sees no row twice and no table go back.
     """
-    if kind == "bucket":
-        endpoint.client("s3").create_bucket(Bucket="killed")
-    to, offsets = (
-        ("s3://killed/tables" if kind == "bucket" else str(tmp_path / "tables")),
-        tmp_path / "offsets",
-    )
-    place = TableStorage.at(to, endpoint.url)
+    place, offsets = _place(kind, request, endpoint, tmp_path), tmp_path / "offsets"
     with _reading(place) as seen:
         for died_at in (r"batch 0$", r"batch 1: ", r"publishing"):
-            with _driver(endpoint, written[0], to, offsets, master="local[2]", batch=60) as process:
+            with _driver(endpoint, written[0], place, offsets, master="local[2]", batch=60) as process:
                 assert process.stdout
                 told = next((line for line in process.stdout if re.search(died_at, line.strip())), None)
             assert told, f"the run ended before {died_at}"
@@ -294,8 +317,8 @@ def test_a_cluster_that_loses_executors_writes_the_same_tables(
 ) -> None:
     """A master and two workers, of which an executor is killed in each batch: the tables are the same."""
     killed, said = set[int](), ""
-    to = str(tmp_path / "tables")
-    with _driver(endpoint, written[0], to, tmp_path / "offsets", master=cluster.url, batch=120) as process:
+    place = TableStorage.at(tmp_path / "tables", endpoint.url)
+    with _driver(endpoint, written[0], place, tmp_path / "offsets", master=cluster.url, batch=120) as process:
         assert process.stdout
         for line in process.stdout:
             said = line.strip()
@@ -307,4 +330,4 @@ def test_a_cluster_that_loses_executors_writes_the_same_tables(
     assert process.returncode == 0
     assert said == cluster.url
     assert len(killed) >= 2
-    assert _content(spark, Tables(TableStorage.at(to))) == expected
+    assert _content(spark, Tables(place)) == expected

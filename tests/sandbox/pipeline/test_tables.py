@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -9,10 +11,15 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 import pytest
+from botocore.awsrequest import AWSResponse
 from deltalake import DeltaTable, Field
 
 from rdss_sandbox.tables import open_table, read_table
+from sandbox.cli.pipeline_options import Service
+from sandbox.pipeline.conditional_puts import UnsafeStoreError
+from sandbox.pipeline.failures import UnavailableError
 from sandbox.pipeline.files import Attempt, Writers, WrongColumnError, write_here
+from sandbox.pipeline.kinesis_source.options import Settings
 from sandbox.pipeline.optimization import optimize_tables
 from sandbox.pipeline.query import ask
 from sandbox.pipeline.schema import STORED, TABLES, arrow_schema
@@ -241,6 +248,84 @@ def test_tables_in_a_bucket_take_a_batch_once(endpoint: Endpoint) -> None:
     after = _prepared(place)
     assert (after.rows()["messages"], after.last_batch) == (3, 0)
     assert read_table("s3://delta/tables", "messages", endpoint_url=endpoint.url).num_rows == 3
+
+
+@pytest.mark.parametrize("store", ["forgets the condition", "refuses the condition"])
+def test_a_store_without_conditional_puts_is_refused_before_anything_is_written(
+    endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch, store: str
+) -> None:
+    """There two runs could replace each other's commits, and nobody would notice."""
+    s3 = endpoint.client("s3")
+    s3.create_bucket(Bucket="careless")
+    make = TableStorage.client
+
+    def careless(place: TableStorage) -> Any:
+        def change(params: dict[str, Any], **_: Any) -> None:
+            params["headers"].pop("If-None-Match", None)
+
+        def refuse(**_: Any) -> Any:
+            body = b"<Error><Code>NotImplemented</Code><Message>A header is not implemented</Message></Error>"
+            return AWSResponse(endpoint.url, 501, {}, _Raw(body))
+
+        client = make(place)
+        if store == "forgets the condition":
+            client.meta.events.register("before-call.s3.PutObject", change)
+        else:
+            client.meta.events.register("before-send.s3.PutObject", refuse)
+        return client
+
+    monkeypatch.setattr(TableStorage, "client", careless)
+    with pytest.raises(UnsafeStoreError, match="s3://careless/t is in a store without conditional puts"):
+        _prepared(TableStorage.at("s3://careless/t", endpoint.url))
+    assert "Contents" not in s3.list_objects_v2(Bucket="careless")
+
+
+class _Raw(io.BytesIO):
+    """The body of an answer, as botocore reads it."""
+
+    def stream(self, **_: Any) -> Iterator[bytes]:
+        yield self.read()
+
+
+def test_a_bucket_that_is_not_there_is_told_in_one_line(endpoint: Endpoint) -> None:
+    """The store's own words, and the place."""
+    with pytest.raises(UnavailableError, match="s3://nowhere/t cannot be written: NoSuchBucket"):
+        _prepared(TableStorage.at("s3://nowhere/t", endpoint.url))
+
+
+def test_the_usual_settings_of_aws_are_enough(
+    endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """As on AWS no endpoint and no key is given: they come from the environment and a profile's file."""
+    s3 = endpoint.client("s3")
+    s3.create_bucket(Bucket="usual")
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+        monkeypatch.delenv(name, raising=False)
+    profile = "[tables]\naws_access_key_id = of-the-profile\naws_secret_access_key = secret\n"
+    (tmp_path / "credentials").write_text(profile)
+    monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", str(tmp_path / "credentials"))
+    monkeypatch.setenv("AWS_PROFILE", "tables")
+    monkeypatch.setenv("AWS_ENDPOINT_URL", endpoint.url)
+    monkeypatch.setenv("AWS_REGION", "eu-west-2")
+    tables = _prepared(TableStorage.at("s3://usual/tables"))
+    assert (tables.place.options["AWS_ACCESS_KEY_ID"], tables.place.region) == ("of-the-profile", "eu-west-2")
+    tables.commit(_batch(tables, 0))
+    assert read_table("s3://usual/tables", "messages").num_rows == 3
+    keys = {found["Key"] for found in s3.list_objects_v2(Bucket="usual")["Contents"]}
+    assert "tables/messages/_delta_log/00000000000000000001.json" in keys
+    assert not [key for key in keys if "conditional-put" in key]
+
+
+def test_aws_itself_is_meant_whatever_endpoint_the_environment_has(monkeypatch: pytest.MonkeyPatch) -> None:
+    """``--endpoint aws`` in a shell that was pointed at a sandbox goes to AWS, with every library."""
+    for name in ("AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL_KINESIS"):
+        monkeypatch.setenv(name, "http://127.0.0.1:4566")
+    monkeypatch.setenv("AWS_REGION", "eu-west-2")
+    assert Service("aws", None)() == (None, "eu-west-2")
+    assert Settings.of({"streamName": "input"}).endpoint_url == "https://kinesis.eu-west-2.amazonaws.com"
+    place = TableStorage.at("s3://bucket/tables", *Service("aws", None)())
+    assert place.options == {"AWS_REGION": "eu-west-2", "conditional_put": "etag"}
+    assert place.client().meta.endpoint_url == "https://s3.eu-west-2.amazonaws.com"
 
 
 def test_a_condition_finds_the_same_rows_in_every_column_before_and_after_optimize(tmp_path: Path) -> None:
