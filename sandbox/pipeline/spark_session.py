@@ -74,9 +74,6 @@ def _settings(master: str, memory: str) -> dict[str, str]:
         "spark.python.authenticate.socketTimeout": "60s",
         "spark.python.daemon.module": "sandbox.pipeline.python_daemon",
     }
-    if os.name == "posix":
-        # Over TCP each task waits 40 ms: Nagle's algorithm in the JVM, delayed acknowledgement in Python.
-        chosen["spark.python.unix.domain.socket.enabled"] = "true"
     if master.startswith("local"):
         # The optimising compiler costs more at start than a run of a minute gains.
         quiet += " -XX:+UseSerialGC -XX:TieredStopAtLevel=1"
