@@ -5,6 +5,7 @@ What it costs to serve the streams is in every figure. ``python -m tests.bench -
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -67,10 +68,17 @@ def _figures(url: str, folder: Path, cores: int, sizes: Sizes) -> Iterator[Row]:
     yield Row("1 KB records through the source", US, sizes.records / reading, "/s", "more")
     count = sizes.messages if cores > 1 else min(sizes.messages, SHORT)
     limit = None if count == sizes.messages else count
+    spent = list[dict[str, float]]()
     commits = spark_runs.tables(
-        spark, url, spark_runs.Reading("messages", _BATCH, limit), folder / f"tables-{cores}"
+        spark,
+        url,
+        spark_runs.Reading("messages", _BATCH, limit),
+        folder / f"tables-{cores}",
+        lambda _rows: spent.append(spark_runs.processor_time()),
     )
     yield Row("messages to tables", US, count / (commits[-1].at - commits[0].at), "/s", "more")
+    if cores == os.cpu_count():
+        yield from _limit(spent, sum(commit.rows for commit in commits[2:]), cores)
     full = [
         one
         for one, commit in zip(spark_runs.each(commits), commits[1:], strict=True)
@@ -86,6 +94,21 @@ def _figures(url: str, folder: Path, cores: int, sizes: Sizes) -> Iterator[Row]:
     yield Row("messages to tables", spark_runs.PEER, min(sizes.messages, SHORT) / alone, "/s", "more")
     yield Row("memory of the JVM, at most", US, spark_runs.resident("java"), "MB")
     yield Row("memory of the largest Python worker", US, spark_runs.resident("python"), "MB")
+
+
+def _limit(spent: list[dict[str, float]], messages: int, cores: int) -> Iterator[Row]:
+    """What the messages behind the first batch took of the processors, and what that lets through at most.
+
+    The sandbox that serves the stream is on the same cores, so it has its share.
+    """
+    if not messages:
+        return
+    each = {part: (spent[-1][part] - spent[0][part]) / messages * 1e6 for part in sorted(spent[0])}
+    for part, cost in each.items():
+        yield Row(f"processor time of a message in {part}", US, cost, "µs")
+    largest = max(each, key=each.__getitem__)
+    limit = f"messages to tables, at most: all processors busy, most of it in {largest}"
+    yield Row(limit, US, cores / sum(each.values()) * 1e6, "/s", "more")
 
 
 def _pass(spark: SparkSession, url: str, checkpoint: Path) -> tuple[float, float]:

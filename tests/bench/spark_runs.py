@@ -168,6 +168,25 @@ def resident(name: str) -> float:
     return most
 
 
+def processor_time() -> dict[str, float]:
+    """Seconds of processor time so far of all that a message takes part in: this process is the driver."""
+    spent = {
+        "the sandbox": _seconds(Path(f"/proc/{os.getppid()}")),
+        "the driver": _seconds(Path("/proc/self")),
+    }
+    for name, folder in _children():
+        # A process that has ended counts in the one that waited for it.
+        part = "the JVM" if name == "java" else "Python's workers"
+        spent[part] = spent.get(part, 0.0) + _seconds(folder, ended=part != "the JVM")
+    return spent
+
+
+def _seconds(process: Path, *, ended: bool = False) -> float:
+    """What a process has used; with ``ended`` also those that it started and waited for."""
+    fields = (process / "stat").read_text().rpartition(")")[2].split()
+    return sum(map(int, fields[11 : 15 if ended else 13])) / os.sysconf("SC_CLK_TCK")
+
+
 def read_as_json(spark: SparkSession, file: Path) -> None:
     """Spark's own reader over messages, with sums by minute and tenant, as in the figures."""
     from pyspark.sql import functions as F  # noqa: N812

