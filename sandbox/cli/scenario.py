@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 from collections.abc import Callable
 from functools import partial
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from emulator.faults.fault import Kind
+    from sandbox.scenarios.backend import Amqp
     from sandbox.scenarios.outcome import Against, Run
     from sandbox.scenarios.scenario import Scenario
 
@@ -297,6 +299,7 @@ def _play_all(
     from sandbox.scenarios.scenario_run import run_scenario
 
     wanted = frozenset(Report(name) for name in reports)
+    amqp = _read_amqp(kind)
     done: list[Run] = []
     talk = Console(stderr=True)
     # A job that is cancelled ends as by Ctrl-C: nothing that a command started stays behind.
@@ -316,6 +319,7 @@ def _play_all(
                         runs=runs,
                         show=ViewerOptions(pace, tell) if pace else AT_ONCE,
                         against=against,
+                        amqp=amqp,
                     )
                 )
     except ClientNotStartedError as error:
@@ -323,6 +327,15 @@ def _play_all(
     finally:
         signal.signal(signal.SIGTERM, usual)
     return done
+
+
+def _read_amqp(kind: Kind) -> Amqp:
+    """Read which broker carries the messages, from the setting that ``sandbox up`` reads."""
+    from emulator.settings.settings import read_settings
+
+    # Without channels of RabbitMQ a scenario has no use for settings, nor for a mistake in them.
+    asked = read_settings({}, os.environ).amqp if kind.value == "rabbitmq" else None
+    return "server" if asked == "server" else "embedded"
 
 
 def _tell_what_to_watch(talk: Console, scenario: Scenario, kind: Kind, control: str) -> None:

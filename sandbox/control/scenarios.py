@@ -32,6 +32,7 @@ from rdss_sandbox.shapes.scenarios import Scenario as Shown
 from sandbox.judging.runs import RUNS
 
 if TYPE_CHECKING:
+    from sandbox.scenarios.backend import Amqp
     from sandbox.scenarios.outcome import Run
     from sandbox.scenarios.scenario import Scenario
 
@@ -58,12 +59,14 @@ class _Begun:
 class ScenarioResources:
     """The routes ``/scenarios`` and ``/scenarios/runs``. One scenario plays at a time.
 
-    A scenario plays in a separate emulator. This sandbox only emits events when a run starts and ends.
+    A scenario plays in a separate emulator, over RabbitMQ with the broker that ``amqp`` names. This sandbox
+    only emits events when a run starts and ends.
     """
 
-    def __init__(self, events: Events, runs: Path = RUNS) -> None:
+    def __init__(self, events: Events, runs: Path = RUNS, amqp: Amqp = "embedded") -> None:
         self._events = events
         self._folder = runs
+        self._amqp = amqp
         self._begun: deque[_Begun] = deque(maxlen=_RUNS_KEPT)
         self._last = 0
         self._lock = threading.Lock()
@@ -100,7 +103,12 @@ class ScenarioResources:
         kind = Kind(begun.channel)
         try:
             run = run_scenario(
-                begun.scenario, begun.scenario.name, seed=begun.seed, kind=kind, runs=self._folder
+                begun.scenario,
+                begun.scenario.name,
+                seed=begun.seed,
+                kind=kind,
+                runs=self._folder,
+                amqp=self._amqp,
             )
         except Exception as error:  # noqa: BLE001 -- any failure is reported in the run
             begun.problem = f"{type(error).__name__}: {error}"
@@ -135,7 +143,8 @@ class ScenarioResources:
 
 def scenario_resources(components: Components) -> ScenarioResources:
     """The scenario routes for a sandbox with these components."""
-    return ScenarioResources(components.events)
+    amqp: Amqp = "server" if components.settings.amqp == "server" else "embedded"
+    return ScenarioResources(components.events, amqp=amqp)
 
 
 def _library() -> dict[str, Scenario]:

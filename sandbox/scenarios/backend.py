@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Final, Protocol
+from typing import Final, Literal, Protocol, TypeAlias
 
 from emulator.assembly.components import Components, build_components
 from emulator.assembly.embedded import embedded
@@ -21,7 +21,9 @@ from emulator.channels.rabbitmq import RabbitMQChannel
 from emulator.clock import Clock
 from emulator.faults.fault import Kind
 from emulator.rabbitmq.broker_process import (
+    HOW_TO_GET_ONE,
     BrokerFailedError,
+    explain_missing_server,
     find_server,
     start_broker,
 )
@@ -31,6 +33,8 @@ from sandbox.endpoint import Endpoint
 from sandbox.scenarios.client_environment import OpenChannel
 from sandbox.scenarios.scenario import INPUT, Scenario
 
+Amqp: TypeAlias = Literal["embedded", "server"]
+"""What stands behind channels of RabbitMQ: our own broker, or the rabbitmq-server that is installed."""
 BROKER_SECONDS: Final = 0.05
 """The real time in seconds that a message of a real broker may take to arrive."""
 
@@ -61,11 +65,17 @@ class _Setting(Protocol):
 
 @contextmanager
 def open_backend(
-    scenario: Scenario, seed: int, kind: Kind, clock: Clock, *, watched: bool = False
+    scenario: Scenario,
+    seed: int,
+    kind: Kind,
+    clock: Clock,
+    *,
+    watched: bool = False,
+    amqp: Amqp = "embedded",
 ) -> Iterator[ScenarioBackend]:
     """Start an emulator for a scenario for the time of the context. Raises ``NotHereError``.
 
-    ``watched``: it has a control API whatever the kind of its channels.
+    ``watched``: it has a control API whatever the kind of its channels. ``amqp`` is for those of RabbitMQ.
     """
     streams = scenario.streams
     topology = Topology(
@@ -80,7 +90,12 @@ def open_backend(
             "messages are claimed from queues that are views on streams, which RabbitMQ has none of"
         )
     with ExitStack() as stack:
-        found = _SETTINGS[kind](settings, clock, stack, watched=watched)
+        settings_of: dict[Kind, _Setting] = {
+            Kind.MEMORY: _memory,
+            Kind.KINESIS: _kinesis,
+            Kind.RABBITMQ: partial(_rabbitmq, amqp=amqp),
+        }
+        found = settings_of[kind](settings, clock, stack, watched=watched)
         found.components.fault_engine.note_channel(INPUT, kind)
         yield found
 
@@ -126,9 +141,12 @@ def _kinesis(settings: Settings, clock: Clock, stack: ExitStack, *, watched: boo
     return ScenarioBackend(running.components, channel, 0.0, running.control)
 
 
-def _rabbitmq(settings: Settings, clock: Clock, stack: ExitStack, *, watched: bool) -> ScenarioBackend:
+def _rabbitmq(
+    settings: Settings, clock: Clock, stack: ExitStack, *, watched: bool, amqp: Amqp
+) -> ScenarioBackend:
     components, control = _start(settings, clock, stack, watched=watched)
-    url = stack.enter_context(_installed_broker() or loopback_broker(components.home))
+    broker = _installed_broker() if amqp == "server" else loopback_broker(components.home)
+    url = stack.enter_context(broker)
     open_channel = partial(RabbitMQChannel, url, clock=clock, fault_engine=components.fault_engine)
 
     def channel(name: str, _checkpoints: Checkpoints | None) -> Channel:
@@ -137,14 +155,12 @@ def _rabbitmq(settings: Settings, clock: Clock, stack: ExitStack, *, watched: bo
     return ScenarioBackend(components, channel, BROKER_SECONDS, control)
 
 
-def _installed_broker() -> AbstractContextManager[str] | None:
-    """RabbitMQ, where it is installed."""
-    server = find_server(os.environ)
-    return None if server is None else _started_broker(server)
-
-
 @contextmanager
-def _started_broker(server: Path) -> Iterator[str]:
+def _installed_broker() -> Iterator[str]:
+    """Run the RabbitMQ that is installed for the time of the context; yield its URL."""
+    server = find_server(os.environ)
+    if server is None:
+        raise NotHereError("\n".join((explain_missing_server(os.environ), *HOW_TO_GET_ONE)))
     with TemporaryDirectory(prefix="sandbox-rabbitmq-") as folder:
         try:
             broker = start_broker(server, Path(folder), os.environ)
@@ -154,10 +170,3 @@ def _started_broker(server: Path) -> Iterator[str]:
             yield broker.url
         finally:
             broker.stop()
-
-
-_SETTINGS: Final[dict[Kind, _Setting]] = {
-    Kind.MEMORY: _memory,
-    Kind.KINESIS: _kinesis,
-    Kind.RABBITMQ: _rabbitmq,
-}

@@ -133,7 +133,7 @@ def _open_backend(scenario: Scenario, lab: CommandLab, clock: JumpingClock) -> I
         seed=lab.seed,
         topology=topology,
         region="us-east-1",
-        amqp="off",
+        amqp="none",
     )
     with lab.recording(settings, clock) as emulator:
         components = emulator.components

@@ -19,7 +19,7 @@ from emulator.queues.engine import QueueEngine
 from emulator.rng import Chance
 from rdss_sandbox.durations import seconds
 from rdss_sandbox.shapes.events import Event
-from sandbox.scenarios.backend import NotHereError, ScenarioBackend, open_backend
+from sandbox.scenarios.backend import Amqp, NotHereError, ScenarioBackend, open_backend
 from sandbox.scenarios.client_environment import Claiming, ClientEnvironment, Crash, KillableProcess
 from sandbox.scenarios.driven_clock import DrivenClock
 from sandbox.scenarios.scenario import INPUT, Claims, Scenario
@@ -79,12 +79,14 @@ def play(
     kind: Kind = Kind.MEMORY,
     client: Client | None = None,
     show: ViewerOptions = AT_ONCE,
+    amqp: Amqp = "embedded",
 ) -> Played:
     """Play a scenario from its first message until nothing happens any more. Raises ``UnplayableError``."""
     clock = DrivenClock(START, show.pace)
     messages = tuple(make_messages(scenario.workload, seed, START))
     try:
-        with open_backend(scenario, seed, kind, clock, watched=show.pace is not None) as backend:
+        watched = show.pace is not None
+        with open_backend(scenario, seed, kind, clock, watched=watched, amqp=amqp) as backend:
             if show.pace is not None and backend.control:
                 show.watch(backend.control)
             with open_environment(scenario, folder, seed, backend, clock) as environment:

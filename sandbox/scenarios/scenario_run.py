@@ -16,6 +16,7 @@ from sandbox.certify.told_lines import json_lines, matching_lines
 from sandbox.judging.run_index import write_index
 from sandbox.judging.runs import RUNS, new_folder, point_latest
 from sandbox.judging.verdict import Verdict
+from sandbox.scenarios.backend import Amqp
 from sandbox.scenarios.command_judgement import judge_command
 from sandbox.scenarios.command_play import play_command
 from sandbox.scenarios.facts import Culprits, compute_facts, find_culprits
@@ -41,12 +42,13 @@ def run_scenario(
     client: Client | None = None,
     show: ViewerOptions = AT_ONCE,
     against: Against | None = None,
+    amqp: Amqp = "embedded",
 ) -> Run:
     """Play and judge a scenario; write summary and reports into a new folder, and the index of runs.
 
     ``client`` is the client under test; the sandbox's own gateway and receiver without one. ``against`` is a
-    command that receives instead, over Kinesis. Raises OSError, and ``ClientNotStartedError`` for a command
-    that cannot be started.
+    command that receives instead, over Kinesis. ``amqp`` names the broker behind channels of RabbitMQ. Raises
+    OSError, and ``ClientNotStartedError`` for a command that cannot be started.
     """
     if against is not None:
         # A command that cannot be started leaves no run.
@@ -61,7 +63,9 @@ def run_scenario(
                 done = play_command(scenario, _client(against), Path(clients), seed=seed)
                 played, judgement = done.played, judge_command(scenario, done)
             else:
-                played = play(scenario, Path(clients), seed=seed, kind=kind, client=client, show=show)
+                played = play(
+                    scenario, Path(clients), seed=seed, kind=kind, client=client, show=show, amqp=amqp
+                )
                 judgement = judge_facts(scenario, compute_facts(played))
         except UnplayableError as error:
             judgement = unplayable(str(error))

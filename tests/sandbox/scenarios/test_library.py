@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 
 from emulator.faults.fault import Kind
+from sandbox.cli import main
 from sandbox.judging.verdict import Verdict
+from sandbox.scenarios.backend import Amqp
 from sandbox.scenarios.facts import compute_facts
 from sandbox.scenarios.judgement import Judgement, judge_facts
 from sandbox.scenarios.play import play
@@ -94,10 +97,28 @@ def test_the_same_over_kinesis(name: str, tmp_path: Path) -> None:
     assert over_kinesis.verdict is Verdict.PASS, broken(over_kinesis)
 
 
-@pytest.mark.parametrize("broker", ["ours", pytest.param("installed", marks=pytest.mark.rabbitmq)])
-def test_the_same_over_rabbitmq(tmp_path: Path, broker: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """RabbitMQ, or without it our own broker, delivers again what a dead consumer had in its hands."""
-    if broker == "ours":
-        monkeypatch.setattr("emulator.rabbitmq.broker_process._ADMINISTRATORS", ())
-    over_rabbitmq = judged("redelivery-after-a-crash", tmp_path, kind=Kind.RABBITMQ)
+@pytest.mark.parametrize("amqp", ["embedded", pytest.param("server", marks=pytest.mark.rabbitmq)])
+def test_the_same_over_rabbitmq(tmp_path: Path, amqp: Amqp) -> None:
+    """Our own broker, or RabbitMQ, delivers again what a dead consumer had in its hands."""
+    name = "redelivery-after-a-crash"
+    played = play(LIBRARY[name], tmp_path, seed=7, kind=Kind.RABBITMQ, amqp=amqp)
+    over_rabbitmq = judge_facts(LIBRARY[name], compute_facts(played))
     assert over_rabbitmq.verdict is Verdict.PASS, broken(over_rabbitmq)
+
+
+def test_a_server_is_used_where_one_is_asked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As for ``sandbox up``: our own broker, installed or not; SANDBOX_AMQP=server has the one installed."""
+    monkeypatch.setattr("emulator.rabbitmq.broker_process._ADMINISTRATORS", ())
+    monkeypatch.setenv("PATH", str(tmp_path))
+    asked = ["scenario", "run", "happy-path", "--channel", "rabbitmq", "--json", "--runs", str(tmp_path)]
+    monkeypatch.setenv("SANDBOX_AMQP", "server")
+    assert main(asked) != 0
+    (unplayed,) = json.loads(capsys.readouterr().out)["scenarios"]
+    assert unplayed["note"].startswith("no rabbitmq-server was found\nDebian, Ubuntu: ")
+    (tmp_path / "rabbitmq-server").write_text("#!/bin/sh\nexit 1\n")
+    for name in ("rabbitmq-server", "erl", "epmd"):
+        (tmp_path / name).touch(mode=0o755)
+    monkeypatch.delenv("SANDBOX_AMQP")
+    assert main(asked) == 0
