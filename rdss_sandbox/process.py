@@ -67,7 +67,7 @@ def sandbox_process(*options: str) -> Iterator[RunningSandbox]:
         raise SandboxNotStartedError(unsupported, _ENVIRONMENT_CODE)
     with tempfile.TemporaryDirectory(prefix="rdss-sandbox-") as directory, tempfile.TemporaryFile() as errors:
         # -P keeps the caller's directory off the path: a package there may have the name of one of ours.
-        amqp = "off" if find_missing("amqp") else "embedded"
+        amqp = "none" if find_missing("amqp") else "embedded"
         process = subprocess.Popen(
             [sys.executable, "-P", "-m", "sandbox", *_UP, "--amqp", amqp, *options],
             cwd=directory,

@@ -228,7 +228,7 @@ def amqp_of(running: Embedded) -> str | None:
 def open_embedded(_request: pytest.FixtureRequest, folder: Path, *, amqp: bool) -> Iterator[ProfileSandbox]:
     """With ``amqp`` the sandbox starts RabbitMQ by itself, as a user's does that asks for it."""
     with ExitStack() as stack:
-        asked = settings(amqp="server" if amqp else "off", targets=idle_in(folder))
+        asked = settings(amqp="server" if amqp else "none", targets=idle_in(folder))
         yield build_sandbox("embedded", stack.enter_context(embedded(asked)), stack, folder)
 
 

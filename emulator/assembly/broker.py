@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from emulator.relay.amqp.watching import Watch
 
 TARGET = "rabbitmq"
-NOTHING_WANTED = ("none", "off")
 _NOTHING = "nothing answers on the AMQP port"
 _PIDS = "processes"
 _CREDENTIALS = "amqp://guest:guest@localhost/%2F"
@@ -86,8 +85,8 @@ class SidecarBroker:
 
     def start(self, environment: Mapping[str, str]) -> None:
         """Start the server in the background, when it is installed and the port is free."""
-        if self._settings.amqp in NOTHING_WANTED:
-            self.notes = (f"{_NOTHING}: it was started with --amqp {self._settings.amqp}",)
+        if self._settings.amqp == "none":
+            self.notes = (f"{_NOTHING}: it was started with --amqp none",)
             return
         server = find_server(environment)
         if server is None:

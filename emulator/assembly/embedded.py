@@ -12,7 +12,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Self, TypeAlias
 from urllib.parse import urlsplit
 
-from emulator.assembly.broker import NOTHING_WANTED, Broker, SidecarBroker
+from emulator.assembly.broker import Broker, SidecarBroker
 from emulator.assembly.components import Components, build_components
 from emulator.assembly.embedded_broker import EmbeddedBroker
 from emulator.assembly.missing_extras import NoBroker, note_missing
@@ -333,7 +333,7 @@ def choose_broker(settings: Settings) -> Callable[..., Broker]:
 
     Raises ModuleNotFoundError when something is asked for whose packages are not installed.
     """
-    wanted = settings.upstream_amqp is not None or settings.amqp not in NOTHING_WANTED
+    wanted = settings.upstream_amqp is not None or settings.amqp != "none"
     if wanted and (missing := find_missing("amqp")):
         if settings.upstream_amqp is None and settings.amqp is None:
             return NoBroker

@@ -70,6 +70,13 @@ def _read_data_dir(written: Any, directory: Path) -> Any:
     return directory / written if isinstance(written, str | Path) else written
 
 
+def _read_amqp(written: Any, _directory: Path) -> Any:
+    # YAML reads a bare off as false, and TOML has no other word for it.
+    if written in ("off", False):
+        raise ValueError(f"amqp is {written!r}: give none, and nothing answers on the AMQP port")
+    return written
+
+
 def _read_retention(written: Any, _directory: Path) -> float | None:
     try:
         return None if written is None else seconds(written)
@@ -152,9 +159,11 @@ class Settings:
         check=_check_port,
     )
     amqp_port: int = setting(5672, "The port of AMQP, as RabbitMQ speaks it.", metavar="N", check=_check_port)
-    amqp: Literal["embedded", "server", "none", "off"] | None = setting(
-        "off",
+    amqp: Literal["embedded", "server", "none"] | None = setting(
+        "none",
         "What answers there: our broker, the rabbitmq-server that is installed, or nothing.",
+        metavar="embedded|server|none",
+        read=_read_amqp,
         usual=None,
         told="embedded",
         applies=_PROCESSES,

@@ -61,7 +61,7 @@ class Lab:
     def running(self) -> Iterator[None]:
         """Run the sandbox on free ports while the context lasts."""
         settings = Settings(
-            data_dir=None, aws_port=0, control_port=0, seed=self.seed, topology=_TOPOLOGY, amqp="off"
+            data_dir=None, aws_port=0, control_port=0, seed=self.seed, topology=_TOPOLOGY, amqp="none"
         )
         with self.recording(settings):
             yield

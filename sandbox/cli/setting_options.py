@@ -50,7 +50,7 @@ def _kind(setting: Declared) -> dict[str, Any]:
         return {"is_flag": True, "default": None}
     if setting.item is not None:
         return {"multiple": True}
-    if setting.choices:
+    if setting.choices and not setting.setting.read:
         return {"type": click.Choice(setting.choices)}
     # A duration is written with its unit.
     return {"type": setting.type} if setting.type in {int, float} and not setting.setting.read else {}

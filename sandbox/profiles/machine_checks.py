@@ -94,8 +94,8 @@ def check_rabbitmq(asked: str | None) -> Finding:
             return Finding("rabbitmq", f"{server} answers on the AMQP port")
         missing, remedy = explain_missing_server(os.environ), "\n".join(HOW_TO_GET_ONE)
         return Finding("rabbitmq", f"{missing}: nothing would answer on the AMQP port", remedy, stops=True)
-    if asked in {"none", "off"}:
-        return Finding("rabbitmq", f"nothing answers on the AMQP port: the setting amqp is {asked}")
+    if asked == "none":
+        return Finding("rabbitmq", "nothing answers on the AMQP port: the setting amqp is none")
     instead = f"; --amqp server has {server} instead" if server is not None else ""
     return Finding("rabbitmq", f"the sandbox's own broker answers on the AMQP port{instead}")
 

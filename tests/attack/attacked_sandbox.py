@@ -40,7 +40,7 @@ class AttackedSandbox:
         free = [argument for name in _NAMES for argument in (f"--{name}-port", "0")]
         command = [sys.executable, "-m", "sandbox", "up", "--json", *free, "--data-dir", "data"]
         environment = {name: value for name, value in os.environ.items() if not name.startswith("SANDBOX_")}
-        amqp = () if "--amqp" in self._options else ("--amqp", "off")
+        amqp = () if "--amqp" in self._options else ("--amqp", "none")
         with (self.folder / "stderr").open("wb") as log:
             self.process = subprocess.Popen(
                 [*command, *amqp, *self._options],

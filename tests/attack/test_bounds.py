@@ -48,7 +48,7 @@ _PACKED_SECONDS: Final = 60
 
 @pytest.fixture
 def sandbox(tmp_path: Path) -> Iterator[Running]:
-    with started([*_PORTS, "--amqp", "off", "--data-dir", "data"], tmp_path) as running:
+    with started([*_PORTS, "--amqp", "none", "--data-dir", "data"], tmp_path) as running:
         yield running
 
 

@@ -15,7 +15,7 @@ BATCH, RECORD_BYTES = 500, 1_000
 SECONDS = 4.0
 CALLS, BATCHES, ROUNDS = 1_500, 100, 3
 DIRECTLY = "directly"
-_OURS = ("--control-port", "0", "--amqp", "off", "--topology", "none")
+_OURS = ("--control-port", "0", "--amqp", "none", "--topology", "none")
 
 
 def measure(seconds: float = SECONDS, rounds: int = ROUNDS) -> Iterator[Row]:

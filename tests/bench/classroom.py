@@ -32,7 +32,7 @@ PER_SECOND: Final = 20
 REST_SECONDS: Final = 10.0
 WORK_SECONDS: Final = 10.0
 OPTIONS: Final = (
-    *("--amqp", "off", "--data-dir", "data", "--aws-port", "0"),
+    *("--amqp", "none", "--data-dir", "data", "--aws-port", "0"),
     *("--control-port", "0", "--queues-port", "0", "--topics-port", "0"),
 )
 """As docs/trainers.md starts them, on free ports."""

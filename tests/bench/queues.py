@@ -201,7 +201,7 @@ def _ours() -> Iterator[int]:
         "--control-port",
         "0",
         "--amqp",
-        "off",
+        "none",
     ]
     command += ["--queues-port", str(port), "--topology", "none", "--data-dir", "data"]
     with tempfile.TemporaryDirectory(prefix="bench-") as folder, _process(command, folder, port):

@@ -53,7 +53,7 @@ class Sandbox:
 
     def start(self) -> None:
         ports = ["--aws-port", str(self.aws), "--control-port", str(self.control)]
-        ports += ["--queues-port", "0", "--topics-port", "0", "--amqp", "off", "--seed", "1"]
+        ports += ["--queues-port", "0", "--topics-port", "0", "--amqp", "none", "--seed", "1"]
         self._process = subprocess.Popen(
             [sys.executable, "-m", "sandbox", "up", "--json", *ports, "--data-dir", "data"],
             cwd=self.folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,

@@ -58,7 +58,7 @@ def _ours(port: int) -> Start:
         "--control-port",
         "0",
     ]
-    return Start([*command, "--amqp", "off", "--topology", "none", "--data-dir", "data"])
+    return Start([*command, "--amqp", "none", "--topology", "none", "--data-dir", "data"])
 
 
 def _nothing(port: int) -> Start:

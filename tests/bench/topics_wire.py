@@ -43,7 +43,18 @@ def over_the_wire(messages: int = MESSAGES, requests: int = REQUESTS) -> list[Ro
 def sandbox() -> Iterator[int]:
     """A sandbox in a process and folder of its own; its topics port."""
     ports = [option for name in ("aws", "control", "topics", "queues") for option in (f"--{name}-port", "0")]
-    command = [sys.executable, "-m", "sandbox", "up", "--json", "--amqp", "off", "--data-dir", "data", *ports]
+    command = [
+        sys.executable,
+        "-m",
+        "sandbox",
+        "up",
+        "--json",
+        "--amqp",
+        "none",
+        "--data-dir",
+        "data",
+        *ports,
+    ]
     with (
         tempfile.TemporaryDirectory(prefix="bench-") as folder,
         subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE) as process,

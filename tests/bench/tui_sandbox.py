@@ -34,7 +34,7 @@ MEASURED_SECONDS = 10.0
 _BATCH = 50
 _SETTLE_SECONDS = 2.0
 _QUIET_SENT = 30
-_OPTIONS = ("--amqp", "off", "--data-dir", ":memory:", "--aws-port", "0", "--control-port", "0")
+_OPTIONS = ("--amqp", "none", "--data-dir", ":memory:", "--aws-port", "0", "--control-port", "0")
 
 
 def measure() -> Iterator[Row]:

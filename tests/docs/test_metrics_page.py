@@ -21,7 +21,7 @@ def test_the_page_is_made_of_the_declarations() -> None:
 
 def test_a_sandbox_exposes_what_the_page_lists() -> None:
     """Each metric with its type and its labels, as a parser of Prometheus reads them, and no other."""
-    settings = Settings(aws_port=0, control_port=0, amqp="off", data_dir=None)
+    settings = Settings(aws_port=0, control_port=0, amqp="none", data_dir=None)
     with embedded(settings) as sandbox, Client(sandbox.control) as client:
         client.add_fault(NewFault("duplicate"))
         text = httpx.get(f"{sandbox.control}/metrics", trust_env=False).text

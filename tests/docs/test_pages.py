@@ -242,7 +242,7 @@ def _environment(directory: Path, ports: dict[str, str]) -> dict[str, str]:
         kept
         | usual
         | {
-            "SANDBOX_AMQP": "off",
+            "SANDBOX_AMQP": "none",
             "SANDBOX_SEED": "7",
             "SANDBOX_GATEWAY_ADDRESS": f"http://127.0.0.1:{ports['4566']}",
             "EXAMPLE_PORT": ports["8090"],

@@ -31,7 +31,7 @@ class Sandbox:
         ports = ["--aws-port", str(aws_port), "--control-port", "0"]
         command = [sys.executable, "-m", "sandbox", "up", "--json", *ports]
         self._process = subprocess.Popen(
-            [*command, "--queues-port", "0", "--amqp", "off", "--topology", "none", "--data-dir", "data"],
+            [*command, "--queues-port", "0", "--amqp", "none", "--topology", "none", "--data-dir", "data"],
             cwd=folder,
             stdout=subprocess.PIPE,
         )

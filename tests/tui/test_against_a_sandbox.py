@@ -35,7 +35,7 @@ from tui.widgets.text_lines import TextLines
 
 @pytest.fixture(scope="module")
 def url() -> Iterator[str]:
-    with embedded(Settings(aws_port=0, control_port=0, amqp="off", data_dir=None)) as emulator:
+    with embedded(Settings(aws_port=0, control_port=0, amqp="none", data_dir=None)) as emulator:
         yield emulator.control
 
 

@@ -52,7 +52,7 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Embedded]:
     processing = ProcessingResources(DEFAULT)
     runs = tmp_path_factory.mktemp("runs")
     more = [lambda parts: ScenarioResources(parts.events, runs), processing.attach]
-    with embedded(Settings(aws_port=0, control_port=0, amqp="off", data_dir=None), more=more) as emulator:
+    with embedded(Settings(aws_port=0, control_port=0, amqp="none", data_dir=None), more=more) as emulator:
         yield emulator
         processing.close()
 

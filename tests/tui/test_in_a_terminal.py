@@ -61,7 +61,7 @@ class Terminal:
 @pytest.fixture
 def terminal(tmp_path: Path) -> Iterator[Terminal]:
     """The TUI in front of a sandbox of its own, in a terminal."""
-    with embedded(Settings(aws_port=0, control_port=0, amqp="off", data_dir=None)) as emulator:
+    with embedded(Settings(aws_port=0, control_port=0, amqp="none", data_dir=None)) as emulator:
         shown = Terminal(tmp_path, [sys.executable, "-m", "tui", "--control", emulator.control])
         yield shown
         shown.close()

@@ -37,7 +37,7 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture(scope="module")
 def running() -> Iterator[Embedded]:
-    with embedded(Settings(aws_port=0, control_port=0, amqp="off", data_dir=None)) as emulator:
+    with embedded(Settings(aws_port=0, control_port=0, amqp="none", data_dir=None)) as emulator:
         yield emulator
 
 

@@ -152,7 +152,7 @@ async def test_a_sandbox_that_plays_none_says_what_to_do(canned: Canned) -> None
 
 async def test_a_scenario_plays_in_a_real_sandbox(tmp_path: Path) -> None:
     """Enter plays it, every event of it comes, and the run is listed with its verdict."""
-    settings = Settings(aws_port=0, control_port=0, amqp="off", data_dir=None)
+    settings = Settings(aws_port=0, control_port=0, amqp="none", data_dir=None)
     with embedded(settings, more=[lambda parts: ScenarioResources(parts.events, tmp_path)]) as emulator:
         async with opened(AsyncClient(emulator.control)) as pilot:
             await pilot.press("7")

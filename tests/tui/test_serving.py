@@ -41,7 +41,7 @@ def free_port() -> int:
 def page() -> Iterator[str]:
     """A page served for a sandbox of its own."""
     port = free_port()
-    with embedded(Settings(aws_port=0, control_port=0, amqp="off", data_dir=None)) as emulator:
+    with embedded(Settings(aws_port=0, control_port=0, amqp="none", data_dir=None)) as emulator:
         code = f"from tui.browser.serving import serve; serve({emulator.control!r}, {port})"
         with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.DEVNULL) as server:
             yield f"http://127.0.0.1:{port}"

@@ -45,7 +45,7 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Embedded]:
     processing = ProcessingResources(DEFAULT)
     runs = tmp_path_factory.mktemp("runs")
     more = [lambda parts: ScenarioResources(parts.events, runs), processing.attach]
-    with embedded(Settings(aws_port=0, control_port=0, amqp="off", data_dir=None), more=more) as emulator:
+    with embedded(Settings(aws_port=0, control_port=0, amqp="none", data_dir=None), more=more) as emulator:
         with Client(emulator.control) as client, TopicPort(emulator.topics) as port:
             fill(client)
             port.execute(Publish(topic="objects", data=msgspec.Raw(b'{"objectUUID": "a", "sizes": [7]}')))

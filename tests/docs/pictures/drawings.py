@@ -160,7 +160,7 @@ def draw_states() -> str:
 def _shards_around_a_split() -> tuple[list[str], int]:
     """The shard of each record, as they were sent, and how many came before shard 0 was split."""
     samples, half = Samples(_SEED), 20
-    settings = Settings(aws_port=0, control_port=0, amqp="off", data_dir=None, seed=_SEED)
+    settings = Settings(aws_port=0, control_port=0, amqp="none", data_dir=None, seed=_SEED)
     with embedded(settings) as sandbox, Client(sandbox.control) as client:
         for number in range(2 * half):
             if number == half:

@@ -35,7 +35,7 @@ _TIME: Final = 1_790_000_000.0
 
 async def take_screens() -> dict[str, str]:
     """Each of the screens over the same sandbox: messages, a split, duplicates, and some rejected."""
-    settings = Settings(aws_port=0, control_port=0, amqp="off", data_dir=None, seed=_SEED)
+    settings = Settings(aws_port=0, control_port=0, amqp="none", data_dir=None, seed=_SEED)
     clock = Clock(frozen_at=_TIME)
     with embedded(settings, clock) as sandbox:
         with Client(sandbox.control) as client:

@@ -38,14 +38,14 @@ def sidecar(settings: Settings) -> SidecarBroker:
     )
 
 
-async def test_off_is_off() -> None:
-    """With --amqp off nothing is started, and the note says so and why."""
-    broker = sidecar(Settings(amqp="off"))
+async def test_none_starts_nothing() -> None:
+    """With --amqp none nothing is started, and the note says so and why."""
+    broker = sidecar(Settings(amqp="none"))
     broker.start(os.environ)
     await broker.stop()
 
     assert (broker.url, broker.answers) == (None, False)
-    assert broker.notes == ("nothing answers on the AMQP port: it was started with --amqp off",)
+    assert broker.notes == ("nothing answers on the AMQP port: it was started with --amqp none",)
 
 
 async def test_without_a_server_the_note_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

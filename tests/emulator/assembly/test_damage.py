@@ -43,7 +43,7 @@ def settings(folder: Path) -> Settings:
         control_port=0,
         queues_port=0,
         topics_port=0,
-        amqp="off",
+        amqp="none",
         topics=topics,
         topology=Topology(
             streams={"input": 2, "error": 1, "audit": 1},

@@ -29,7 +29,7 @@ def settings(folder: Path) -> Settings:
         control_port=0,
         queues_port=0,
         topics_port=0,
-        amqp="off",
+        amqp="none",
         topology=Topology(
             streams=dict.fromkeys(STREAMS, 1),
             buckets=("rdss-audit",),

@@ -111,7 +111,7 @@ def settings(disk: Disk, tmp_path: Path) -> Settings:
         control_port=0,
         queues_port=0,
         topics_port=0,
-        amqp="off",
+        amqp="none",
         topics=topics,
         topology=Topology(streams={"input": 1}, buckets=()),
     )

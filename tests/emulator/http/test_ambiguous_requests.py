@@ -17,7 +17,7 @@ EVIL = "http://evil.example"
 
 @pytest.fixture(scope="module")
 def emulator() -> Iterator[Embedded]:
-    settings = Settings(aws_port=0, control_port=0, queues_port=0, topics_port=0, amqp="off", data_dir=None)
+    settings = Settings(aws_port=0, control_port=0, queues_port=0, topics_port=0, amqp="none", data_dir=None)
     with embedded(settings) as running:
         yield running
 

@@ -171,5 +171,5 @@ def test_a_token_is_the_password_of_any_user() -> None:
 
 
 def test_there_is_none_without_our_broker() -> None:
-    with embedded(replace(SETTINGS, amqp="off")) as running:
+    with embedded(replace(SETTINGS, amqp="none")) as running:
         assert running.amqp_management is running.status().amqp_management is None

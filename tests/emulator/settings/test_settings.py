@@ -86,6 +86,8 @@ def test_beyond_loopback_there_is_always_a_token(tmp_path: Path) -> None:
         ({"limits": "lax"}, "limits"),
         ({"topology": "nowhere.yaml"}, "no topology 'nowhere.yaml'"),
         ({"colour": "blue"}, "colour"),
+        ({"amqp": "off"}, "--amqp: amqp is 'off': give none, and nothing answers on the AMQP port"),
+        ({"amqp": "mine"}, "amqp is 'mine': it is one of embedded, none, server"),
         ({"topics": 5}, "topics is 5: expected `str`, got `int`"),
     ],
 )

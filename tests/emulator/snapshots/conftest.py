@@ -183,7 +183,7 @@ def teach(folder: Path, data_dir: Path | None, **more: Any) -> Iterator[Lesson]:
     topics.write_text(TOPICS)
     ports = {f"{name}_port": 0 for name in ("aws", "control", "queues", "topics")}
     with embedded(
-        Settings(data_dir=data_dir, amqp="off", topics=topics, **ports, **more), more=(processing.attach,)
+        Settings(data_dir=data_dir, amqp="none", topics=topics, **ports, **more), more=(processing.attach,)
     ) as emulator:
         lesson = Lesson(emulator)
         try:

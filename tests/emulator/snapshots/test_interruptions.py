@@ -29,7 +29,7 @@ from tests.emulator.snapshots.conftest import Teach, change, fill, read
 
 SEED = 20_261_122
 DEATHS = 12
-OPTIONS = ("--amqp", "off")
+OPTIONS = ("--amqp", "none")
 LASTING = ("clock", "faults", "permissions")
 """What a restart leaves out, unless it finishes a load."""
 

@@ -102,7 +102,7 @@ def test_what_cannot_run_is_one_line(ask: Ask, arguments: tuple[str, ...], code:
 @pytest.mark.slow
 def test_the_rdss_topology_routes_between_processes(process: Ask, tmp_path: Path) -> None:
     """sandbox up --topology rdss: what an institution sends is received from the services' output."""
-    ports = ("--aws-port", "0", "--control-port", "0", "--amqp", "off")
+    ports = ("--aws-port", "0", "--control-port", "0", "--amqp", "none")
     up = process("up", *ports, "--topology", "rdss", "--detach", "--json")
     assert up.code == 0, up.err
     message = Samples(1).message("MetadataCreate", "dataset")

@@ -71,7 +71,7 @@ def test_on_macos_a_sandbox_starts_keeps_and_stops(tmp_path: Path) -> None:
     fake = tmp_path / "fake"
     fake.mkdir()
     (fake / "sitecustomize.py").write_text(_MACOS)
-    environment = {**os.environ, "PYTHONPATH": str(fake), "SANDBOX_AMQP": "off"}
+    environment = {**os.environ, "PYTHONPATH": str(fake), "SANDBOX_AMQP": "none"}
 
     def sandbox(*words: str, given: str = "") -> subprocess.CompletedProcess[str]:
         ran = subprocess.run(

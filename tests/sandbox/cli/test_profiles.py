@@ -50,7 +50,7 @@ def test_up_in_front_of_another_sandbox_and_its_log(process: Process) -> None:
     """Started, found by status, its log shown, stopped; what it put is in the other."""
     topology = Topology({"input": 1})
     with embedded(Settings(aws_port=0, control_port=0, data_dir=None, topology=topology)) as upstream:
-        options = ("--upstream-aws", upstream.aws, "--aws-port", "0", "--control-port", "0", "--amqp", "off")
+        options = ("--upstream-aws", upstream.aws, "--aws-port", "0", "--control-port", "0", "--amqp", "none")
         up = process("up", "--profile", "relay", *options, "--detach", "--json")
         assert up.code == 0, up.err
         keys = {"aws_access_key_id": "any", "aws_secret_access_key": "any", "region_name": "us-east-1"}

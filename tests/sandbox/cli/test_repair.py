@@ -24,7 +24,7 @@ QUIET = (
     "--topics-port",
     "0",
     "--amqp",
-    "off",
+    "none",
 )
 
 

@@ -129,7 +129,7 @@ def test_users_and_topics_of_a_file(tmp_path: Path, sandbox: Ask) -> None:
 def test_a_file_that_cannot_be_used_is_named(tmp_path: Path, process: Ask, text: str, why: str) -> None:
     """The sandbox does not start, and says with which file and what is wrong with it."""
     (tmp_path / "topics.toml").write_text(text)
-    ran = process("up", "--topics", "topics.toml", "--aws-port", "0", "--control-port", "0", "--amqp", "off")
+    ran = process("up", "--topics", "topics.toml", "--aws-port", "0", "--control-port", "0", "--amqp", "none")
     assert ran.code == 2
     assert "topics.toml" in ran.err
     assert why in ran.err

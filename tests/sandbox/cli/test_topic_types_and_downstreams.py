@@ -141,5 +141,5 @@ def test_a_downstream_is_told_of_and_can_be_another(start: Callable[[str], Embed
 def test_a_file_that_cannot_be_used_says_why(tmp_path: Path, process: Ask, text: str, why: str) -> None:
     """The sandbox does not start, and names the file."""
     (tmp_path / "topics.toml").write_text(text)
-    ran = process("up", "--topics", "topics.toml", "--aws-port", "0", "--control-port", "0", "--amqp", "off")
+    ran = process("up", "--topics", "topics.toml", "--aws-port", "0", "--control-port", "0", "--amqp", "none")
     assert (ran.code, why in ran.err, "topics.toml" in ran.err) == (2, True, True), ran.err

@@ -22,7 +22,7 @@ from rdss_sandbox.client import Client
 from sandbox.profiles import running
 
 Process = Callable[..., Any]
-QUIET = ("--aws-port", "0", "--control-port", "0", "--amqp", "off")
+QUIET = ("--aws-port", "0", "--control-port", "0", "--amqp", "none")
 
 
 def resident_bytes(pid: int) -> int:
@@ -49,7 +49,7 @@ def test_up_detached_then_every_command_finds_it_then_down(process: Process) -> 
     kinesis.put_record(StreamName="input", Data=b"x", PartitionKey="k")
     status = json.loads(process("status", "--json").out)
     assert (status["pid"], status["messages"]) == (found["pid"], 1)
-    assert "nothing answers on the AMQP port: it was started with --amqp off" in status["notes"]
+    assert "nothing answers on the AMQP port: it was started with --amqp none" in status["notes"]
 
     down = process("down", "--json")
     assert json.loads(down.out) == {"pid": found["pid"], "stopped": True}
@@ -177,7 +177,7 @@ def test_a_port_in_use_is_named(process: Process, detach: list[str]) -> None:
     """The port, and what to do; exit code 3; nothing is left that looks like a sandbox."""
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-        ran = process("up", "--aws-port", str(port), "--control-port", "0", "--amqp", "off", *detach)
+        ran = process("up", "--aws-port", str(port), "--control-port", "0", "--amqp", "none", *detach)
     assert (ran.code, ran.out, ran.err.count("\n")) == (3, "", 1)
     assert f"port {port}" in ran.err
     assert process("status").code == 3

@@ -18,7 +18,7 @@ from sandbox.scenarios.scenario import library
 
 @pytest.fixture
 def emulator(tmp_path: Path) -> Iterator[Embedded]:
-    settings = Settings(aws_port=0, control_port=0, amqp="off", data_dir=None)
+    settings = Settings(aws_port=0, control_port=0, amqp="none", data_dir=None)
     with embedded(
         settings, more=[lambda parts: ScenarioResources(parts.events, tmp_path / "runs")]
     ) as emulator:

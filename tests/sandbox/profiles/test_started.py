@@ -16,7 +16,7 @@ STARTING = """
 import os, sys
 from pathlib import Path
 from sandbox.profiles import in_process
-options = ["--aws-port", "0", "--control-port", "0", "--amqp", "off", "--data-dir", ":memory:"]
+options = ["--aws-port", "0", "--control-port", "0", "--amqp", "none", "--data-dir", ":memory:"]
 with in_process.started(options, Path(sys.argv[1])) as found:
     print(found.pid, flush=True)
     if sys.argv[2] == "killed":

@@ -36,7 +36,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 def sandbox_in_front_of(upstream: str, folder: Path, port: int = 0) -> Iterator[RunningSandbox]:
     """A process in front of an upstream of its own, as the profiles compose and localstack have it."""
     ports = [word for name in ("control", "queues", "topics") for word in (f"--{name}-port", "0")]
-    options = ["--profile", "relay", "--upstream-aws", upstream, "--topology", "none", "--amqp", "off"]
+    options = ["--profile", "relay", "--upstream-aws", upstream, "--topology", "none", "--amqp", "none"]
     with (
         subprocess.Popen(
             [

@@ -33,7 +33,7 @@ _TICKS = os.sysconf("SC_CLK_TCK")
 def sandbox(tmp_path: Path) -> Iterator[dict[str, Any]]:
     """A sandbox of its own process, with what a class has: a fault in force."""
     ports = [f"--{name}-port=0" for name in ("aws", "control", "queues", "topics")]
-    command = [sys.executable, "-m", "sandbox", "up", "--json", "--amqp", "off", *ports]
+    command = [sys.executable, "-m", "sandbox", "up", "--json", "--amqp", "none", *ports]
     with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         told = json.loads(process.stdout.readline())
