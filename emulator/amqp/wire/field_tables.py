@@ -5,6 +5,7 @@ A value keeps its tag, so that what comes back is what was sent: an ``I`` does n
 
 from __future__ import annotations
 
+from math import isfinite
 from struct import Struct
 from typing import Any, Final, NamedTuple, TypeAlias
 
@@ -25,11 +26,7 @@ Table: TypeAlias = dict[str, Field]
 
 
 class BadTableError(ValueError):
-    """The bytes are no field table. ``truncated`` says that they end too early."""
-
-    def __init__(self, why: str, *, truncated: bool = False) -> None:
-        super().__init__(why)
-        self.truncated = truncated
+    """The bytes are no field table that RabbitMQ reads: Erlang has no floats that are no finite numbers."""
 
 
 TYPE_NAMES: Final = {
@@ -102,23 +99,25 @@ def _extent(data: bytes, at: int) -> tuple[int, int]:
     """Where the entries begin and end whose length stands at an offset."""
     begin = at + _LONG.size
     if begin > len(data):
-        raise BadTableError("the table has no length", truncated=True)
+        raise BadTableError("the table has no length")
     end = begin + _LONG.unpack_from(data, at)[0]
     if end > len(data):
-        raise BadTableError("the table ends too early", truncated=True)
+        raise BadTableError("the table ends too early")
     return begin, end
 
 
 def _decode_field(data: bytes, at: int, end: int, depth: int) -> tuple[Field, int]:
     if at >= end:
-        raise BadTableError("a field has no type", truncated=True)
+        raise BadTableError("a field has no type")
     tag = chr(data[at])
     at += 1
     if (fixed := _FIXED.get(tag)) is not None:
         after = at + fixed.size
         if after > end:
-            raise BadTableError("a field ends too early", truncated=True)
+            raise BadTableError("a field ends too early")
         unpacked = fixed.unpack_from(data, at)
+        if tag in "fd" and not isfinite(unpacked[0]):
+            raise BadTableError(f"{unpacked[0]} is no finite number")
         return Field("l" if tag == "L" else tag, unpacked if tag == "D" else unpacked[0]), after
     if tag == "V":
         return Field(tag, None), at
@@ -126,7 +125,7 @@ def _decode_field(data: bytes, at: int, end: int, depth: int) -> tuple[Field, in
         raise BadTableError(f"no field has the type {tag!r}")
     begin, after = _extent(data, at)
     if after > end:
-        raise BadTableError("a field ends too early", truncated=True)
+        raise BadTableError("a field ends too early")
     if tag == "F":
         return Field(tag, decode_table(data, at, depth + 1)[0]), after
     if tag == "A":

@@ -6,7 +6,7 @@ from functools import lru_cache
 from struct import Struct, error
 from typing import Any, Final, cast
 
-from emulator.amqp.wire.field_tables import TEXT, BadTableError, decode_table, encode_table
+from emulator.amqp.wire.field_tables import TEXT, decode_table, encode_table
 from emulator.amqp.wire.methods import CLASSES, IDS, BasicAck, BasicPublish, Method
 
 _INTEGERS: Final = {
@@ -38,8 +38,8 @@ class TruncatedMethodError(ValueError):
 def decode_method(payload: bytes) -> Method:
     """Decode the payload of a method frame.
 
-    Raises UnknownMethodError, and TruncatedMethodError for arguments that end too early. Raises BadTableError
-    for a field of an unknown type.
+    Raises UnknownMethodError, TruncatedMethodError for arguments that end too early, and BadTableError for
+    what is wrong within a table.
     """
     if len(payload) < _ID.size:
         raise TruncatedMethodError
@@ -52,10 +52,6 @@ def decode_method(payload: bytes) -> Method:
         return cls(*_decode_arguments(payload, _FIELDS[cls]))
     except (error, IndexError) as why:
         raise TruncatedMethodError from why
-    except BadTableError as why:
-        if why.truncated:
-            raise TruncatedMethodError from why
-        raise
 
 
 def encode_method(method: Method) -> bytes:
@@ -118,6 +114,8 @@ def _decode_arguments(payload: bytes, kinds: tuple[str, ...]) -> list[Any]:
             arguments.append(payload[at + _LENGTH.size : end])
             at = end
         elif kind == "FieldTable":
+            if at + _LENGTH.size + _LENGTH.unpack_from(payload, at)[0] > len(payload):
+                raise TruncatedMethodError
             table, at = decode_table(payload, at)
             arguments.append(table)
         else:

@@ -152,6 +152,29 @@ WRONG: dict[str, tuple[bytes, Any]] = {
 }
 
 
+_NO_TABLES = {
+    "a type that nobody knows": b"\x01aU\0",
+    "a text beyond the table's end": b"\x01aS\0\0\0\x09x",
+    "a double that is no number": b"\x01ad\x7f\xf8\0\0\0\0\0\0",
+    "an infinite double": b"\x01ad\xff\xf0\0\0\0\0\0\0",
+    "an infinite float in an array": b"\x01aA\0\0\0\x05f\x7f\x80\0\0",
+    "a float that is no number in a table": b"\x01aF\0\0\0\x07\x01bf\x7f\xc0\0\0",
+}
+for _name, _table in _NO_TABLES.items():
+    _entries = len(_table).to_bytes(4, "big") + _table
+    WRONG[f"{_name}, among arguments"] = (
+        frames.build_frame(1, 1, encode_method(queue("q1"))[:-4] + _entries),
+        CLOSED,
+    )
+    WRONG[f"{_name}, among headers"] = (
+        frames.build_frame(1, 1, encode_method(publish()))
+        + frames.build_frame(2, 1, b"\0\x3c\0\0" + b"\0" * 8 + b"\x20\0" + _entries)
+        # An empty body has no frame: what is wrong is found all the same.
+        + frames.build_frame(1, 1, encode_method(queue("q1", passive=True))),
+        hung_up(541, "INTERNAL_ERROR"),
+    )
+
+
 @pytest.mark.parametrize("case", WRONG)
 def test_what_is_wrong_closes_this_connection_alone(
     connect: Callable[..., RawClient], case: str, version: tuple[int, ...]
