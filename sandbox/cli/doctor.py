@@ -75,8 +75,9 @@ def _check(part: str, settings: Settings) -> Iterable[Finding]:
             yield machine_checks.check_disk(settings.data_dir)
             yield from machine_checks.check_data(settings.data_dir)
         case "amqp":
-            yield machine_checks.check_rabbitmq(settings.amqp)
-            yield from machine_checks.check_ports({} if here else {"amqp": settings.amqp_port})
+            yield machine_checks.check_amqp(settings)
+            listens = not here and (settings.amqp != "none" or settings.upstream_amqp is not None)
+            yield from machine_checks.check_ports({"amqp": settings.amqp_port} if listens else {})
         case "tui":
             yield machine_checks.check_package("textual", "textual", "tui")
         case "pipeline":

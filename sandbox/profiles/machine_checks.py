@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
+from urllib.parse import urlsplit
 
 from sandbox.profiles.docker_engine import Finding
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from emulator.settings.settings import Settings
 
 OLDEST_PYTHON: Final = (3, 11)
+_PORT: Final = 5672
 _SPARE_BYTES: Final = 1_000_000_000
 _LEAST_BYTES: Final = 100_000_000
 
@@ -84,18 +86,28 @@ def check_data(place: Path | None) -> Iterator[Finding]:
         yield Finding("data", str(error), "sandbox down in its directory stops it", stops=True)
 
 
-def check_rabbitmq(asked: str | None) -> Finding:
-    """Say what answers on the AMQP port; ``asked`` is the setting ``amqp``."""
+def check_amqp(settings: Settings) -> Finding:  # noqa: PLR0911 -- one for each that may answer
+    """Say what answers on the AMQP port of a sandbox with these settings."""
     from emulator.rabbitmq.broker_process import HOW_TO_GET_ONE, explain_missing_server, find_server
+    from rdss_sandbox.installation import find_missing, how_to_add
 
+    if settings.profile == "compose":
+        return Finding("rabbitmq", "the RabbitMQ of its container answers on the AMQP port")
+    if settings.upstream_amqp is None and settings.amqp == "none":
+        return Finding("rabbitmq", "nothing answers on the AMQP port: the setting amqp is none")
+    if missing := find_missing("amqp"):
+        found = f"{missing} is not installed: nothing answers on the AMQP port"
+        return Finding("rabbitmq", found, how_to_add("amqp"), stops=True)
+    if settings.upstream_amqp is not None:
+        upstream = urlsplit(settings.upstream_amqp)
+        broker = f"the broker at {upstream.hostname}:{upstream.port or _PORT}"
+        return Finding("rabbitmq", f"{broker} answers on the AMQP port, through the sandbox")
     server = find_server(os.environ)
-    if asked == "server":
+    if settings.amqp == "server":
         if server is not None:
             return Finding("rabbitmq", f"{server} answers on the AMQP port")
         missing, remedy = explain_missing_server(os.environ), "\n".join(HOW_TO_GET_ONE)
         return Finding("rabbitmq", f"{missing}: nothing would answer on the AMQP port", remedy, stops=True)
-    if asked == "none":
-        return Finding("rabbitmq", "nothing answers on the AMQP port: the setting amqp is none")
     instead = f"; --amqp server has {server} instead" if server is not None else ""
     return Finding("rabbitmq", f"the sandbox's own broker answers on the AMQP port{instead}")
 
