@@ -281,11 +281,7 @@ class Connection:
         except UnknownMethodError:
             self._close()
         except (BadTableError, struct.error, IndexError):
-            if frame.type == frames.METHOD:
-                # RabbitMQ's reader of frames fails and says nothing.
-                self._close()
-            else:
-                self._refuse(RefusedError(541, method=0), 0)
+            self._refuse(RefusedError(541, method=0), 0)
 
     def _refuse_truncated(self, frame: Frame) -> None:
         if len(frame.payload) < 4:

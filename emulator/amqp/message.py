@@ -6,6 +6,9 @@ from typing import Final
 
 import msgspec
 
+from emulator.amqp.wire.field_tables import Field
+from emulator.amqp.wire.properties import Properties
+
 OVERHEAD_BYTES: Final = 600
 """What a message costs in memory besides its bytes, roughly."""
 
@@ -51,6 +54,13 @@ class Message(msgspec.Struct, array_like=True, frozen=True):
     def cost(self) -> int:
         """Roughly its bytes in memory."""
         return len(self.body) + len(self.properties) + OVERHEAD_BYTES
+
+
+def count_attempts(message: Message, attempts: int) -> Message:
+    """The message with the number of deliveries that came back in its header ``x-delivery-count``."""
+    properties = Properties(message.properties)
+    properties.set_headers(properties.headers() | {"x-delivery-count": Field("l", attempts)})
+    return msgspec.structs.replace(message, properties=properties.encode())
 
 
 class Entry:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final, Protocol
 
-from emulator.amqp.message import Entry, Message
+from emulator.amqp.message import Entry, Message, count_attempts
 from emulator.amqp.queue_arguments import QUORUM, QueueArguments
 from emulator.amqp.ready_messages import ReadyMessages
 from emulator.amqp.wire.field_tables import Table
@@ -217,7 +217,17 @@ class Queue:
         self.touch()
         self._drop_expired(None)
         waiting = self._first_waiting()
-        return None if waiting is None else self._pop(waiting)
+        if waiting is None:
+            return None
+        entry = self._pop(waiting)
+        # What has expired behind it is at the head now, and no longer counted.
+        self._drop_expired(None)
+        return entry
+
+    def load(self, entry: Entry) -> Message:
+        """The message as it is delivered: a quorum queue says how often it came back before."""
+        message = self._surroundings.load(entry)
+        return count_attempts(message, entry.attempts) if self.is_quorum and entry.attempts else message
 
     def dispatch(self, fresh: Entry | None = None) -> None:
         """Hand messages to the consumers that are ready. ``fresh`` has just come, and expires only after."""
@@ -232,7 +242,7 @@ class Queue:
                 break
             left -= 1
             entry = self._pop(waiting)
-            consumer.channel.deliver(consumer, entry, self._surroundings.load(entry))
+            consumer.channel.deliver(consumer, entry, self.load(entry))
         self._drop_fresh(fresh)
         self._plan_expiry()
 
@@ -269,6 +279,7 @@ class Queue:
         self.touch()
         self.consumers.append(consumer)
         self.consumers.sort(key=lambda each: -each.priority)
+        self._activate()
         self._surroundings.go_on(self)
 
     def remove_consumer(self, consumer: Consumer) -> bool:
@@ -277,6 +288,7 @@ class Queue:
         self.consumers.remove(consumer)
         if self._active is consumer:
             self._active = None
+            self._activate()
         self._surroundings.go_on(self)
         return self.auto_delete and not self.consumers
 
@@ -285,11 +297,14 @@ class Queue:
         for consumer in tuple(self.consumers):
             consumer.channel.notify_cancel(consumer)
 
+    def _activate(self) -> None:
+        """Name the single active consumer where there is none: one of a higher priority waits its turn."""
+        if self.arguments.single_active and self._active is None and self.consumers:
+            self._active = self.consumers[0]
+
     def _choose_consumer(self) -> Consumer | None:
         """The consumer whose turn it is, of the highest priority that takes a message."""
         if self.arguments.single_active:
-            if self._active is None:
-                self._active = self.consumers[0] if self.consumers else None
             return self._active if self._active is not None and self._active.is_ready else None
         for place, consumer in enumerate(self.consumers):
             if consumer.is_ready:

@@ -65,7 +65,7 @@ def get(channel: Channel, asked: methods.BasicGet) -> None:
     if entry is None:
         channel.send(methods.BasicGetEmpty(""))
         return
-    message = channel.vhost.load(entry)
+    message = queue.load(entry)
     tag = channel.hand_out(entry, queue, None, no_ack=asked.no_ack)
     channel.send_content(
         methods.BasicGetOk(tag, entry.redelivered, message.exchange, message.routing_key, queue.ready),

@@ -6,7 +6,7 @@ from functools import lru_cache
 from struct import Struct, error
 from typing import Any, Final, cast
 
-from emulator.amqp.wire.field_tables import TEXT, decode_table, encode_table
+from emulator.amqp.wire.field_tables import TEXT, BadTableError, decode_table, encode_table
 from emulator.amqp.wire.methods import CLASSES, IDS, BasicAck, BasicPublish, Method
 
 _INTEGERS: Final = {
@@ -28,7 +28,7 @@ _FIELDS: Final[dict[type, tuple[str, ...]]] = {
 
 
 class UnknownMethodError(ValueError):
-    """No method has this id."""
+    """No method has this id, or a table among its arguments is none. RabbitMQ's reader fails at both."""
 
 
 class TruncatedMethodError(ValueError):
@@ -38,8 +38,7 @@ class TruncatedMethodError(ValueError):
 def decode_method(payload: bytes) -> Method:
     """Decode the payload of a method frame.
 
-    Raises UnknownMethodError, TruncatedMethodError for arguments that end too early, and BadTableError for
-    what is wrong within a table.
+    Raises UnknownMethodError, and TruncatedMethodError for arguments that end too early.
     """
     if len(payload) < _ID.size:
         raise TruncatedMethodError
@@ -50,6 +49,8 @@ def decode_method(payload: bytes) -> Method:
         if cls is BasicPublish:
             return _decode_publish(payload)
         return cls(*_decode_arguments(payload, _FIELDS[cls]))
+    except BadTableError as why:
+        raise UnknownMethodError from why
     except (error, IndexError) as why:
         raise TruncatedMethodError from why
 
