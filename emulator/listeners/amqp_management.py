@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import hmac
 import json
+import re
 from base64 import b64decode
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from http import HTTPStatus
 from typing import Any, Final, TypeAlias
-from urllib.parse import unquote
+from urllib.parse import quote, unquote
 
 import msgspec
 from starlette.requests import Request
@@ -28,13 +29,13 @@ from emulator.amqp.management import (
 )
 from emulator.amqp.virtual_host import NAME
 from emulator.http.asgi import App, HttpScope, Receive, Send
+from emulator.listeners.amqp_lists import BadQueryError, paginate, select, sort
 from emulator.listeners.control.routing import route_by_segments
 
 _DEFAULT: Final = "amq.default"
 """The name of the default exchange in a path."""
-_USUAL_PAGE: Final = 100
-_LARGEST_PAGE: Final = 500
-_HEALTHY: Final = {"status": "ok"}
+_PORT: Final = re.compile("[0-9]{1,9}")
+_HEALTHY: Final[Document] = {"status": "ok"}
 _CHECKS: Final = ("alarms", "local-alarms", "virtual-hosts", "node-is-quorum-critical")
 Answer: TypeAlias = Callable[[Broker, Request], Any]
 
@@ -68,7 +69,8 @@ class AmqpManagement:
             response = Response(body, HTTPStatus.UNAUTHORIZED, challenge, media_type="application/json")
             await response(scope, receive, send)
             return
-        await self._app(scope, receive, send)
+        sent = (scope.get("raw_path") or quote(scope["path"]).encode()).rstrip(b"/")
+        await self._app({**scope, "raw_path": sent}, receive, send)
 
     def _routes(self) -> Iterator[Route]:
         paths: dict[str, Answer] = {
@@ -100,7 +102,7 @@ class AmqpManagement:
             "/bindings/{vhost}/e/{exchange}/e/{destination}": _list_bindings_between,
             "/aliveness-test/{vhost}": lambda _broker, _: _HEALTHY,
             "/healthchecks/node": lambda _broker, _: _HEALTHY,
-            "/healthchecks/node/{node}": lambda _broker, _: _HEALTHY,
+            "/healthchecks/node/{node}": _check_node,
             "/health/checks/protocol-listener/{protocol}": self._check_protocol,
             "/health/checks/port-listener/{port}": self._check_port,
             **{f"/health/checks/{name}": lambda _broker, _: _HEALTHY for name in _CHECKS},
@@ -119,10 +121,13 @@ class AmqpManagement:
                 found = answer(broker, request)
             except _NotThereError:
                 return _respond(_refusal("Object Not Found", "Not Found"), HTTPStatus.NOT_FOUND)
+            except BadQueryError as error:
+                return _respond(_refusal(error.error, str(error)), HTTPStatus.BAD_REQUEST)
             if isinstance(found, Response):
                 return found
+            chosen = select(found, request.query_params)
             # Names may have bytes that are no UTF-8, which only this encoder takes.
-            return _respond(json.dumps(_select(found, request), separators=(",", ":")).encode())
+            return _respond(json.dumps(chosen, separators=(",", ":")).encode())
 
         return respond
 
@@ -134,9 +139,11 @@ class AmqpManagement:
 
     def _check_port(self, _broker: Broker, asked: Request) -> Any:
         port = _name(asked, "port")
-        if port == str(self._port):
+        if not _PORT.fullmatch(port):
+            return _respond(_refusal("bad_request", "Invalid port"), HTTPStatus.BAD_REQUEST)
+        if int(port) == self._port:
             return {**_HEALTHY, "port": self._port}
-        return _fail_check({"missing": int(port) if port.isdecimal() else port, "ports": [self._port]})
+        return _fail_check({"missing": int(port), "ports": [self._port]})
 
 
 _VHOST: Final[Document] = {
@@ -164,101 +171,72 @@ def _name(asked: Request, what: str, default: str = "") -> str:
     return unquote(asked.path_params.get(what, default))
 
 
+def _check_node(_broker: Broker, asked: Request) -> Document:
+    if _name(asked, "node") != NODE:
+        raise _NotThereError
+    return _HEALTHY
+
+
 def _check_vhost(asked: Request) -> None:
     if _name(asked, "vhost", NAME) != NAME:
         raise _NotThereError
 
 
+def _exchange_name(asked: Request) -> str:
+    name = _name(asked, "exchange")
+    return "" if name == _DEFAULT else name
+
+
 def _find(named: dict[str, Any], asked: Request, what: str) -> Any:
-    name = _name(asked, what)
-    found = named.get("" if what == "exchange" and name == _DEFAULT else name)
+    found = named.get(_exchange_name(asked) if what == "exchange" else _name(asked, what))
     if found is None:
         raise _NotThereError
     return found
 
 
 def _list_queues(broker: Broker, asked: Request) -> Any:
-    return _paginate([describe_queue(queue) for queue in broker.vhost.queues.values()], asked)
+    query = asked.query_params
+    return paginate(sort([describe_queue(queue) for queue in broker.vhost.queues.values()], query), query)
 
 
 def _list_exchanges(broker: Broker, asked: Request) -> Any:
-    return _paginate([describe_exchange(exchange) for exchange in broker.vhost.exchanges.values()], asked)
+    query = asked.query_params
+    found = [describe_exchange(exchange) for exchange in broker.vhost.exchanges.values()]
+    return paginate(sort(found, query), query)
 
 
-def _list_all_bindings(broker: Broker, _asked: Request) -> list[Document]:
-    return list(list_bindings(broker))
+def _list_all_bindings(broker: Broker, asked: Request) -> list[Document]:
+    return sort(tuple(list_bindings(broker)), asked.query_params)
 
 
 def _list_bindings_to_queue(broker: Broker, asked: Request) -> list[Document]:
     name = _find(broker.vhost.queues, asked, "queue").name
-    return _choose_bindings(broker, destination=name, destination_type=QUEUE)
+    return _choose_bindings(broker, asked, destination=name, destination_type=QUEUE)
 
 
 def _list_bindings_to_exchange(broker: Broker, asked: Request) -> list[Document]:
     name = _find(broker.vhost.exchanges, asked, "exchange").name
-    return _choose_bindings(broker, destination=name, destination_type=EXCHANGE)
+    return _choose_bindings(broker, asked, destination=name, destination_type=EXCHANGE)
 
 
 def _list_bindings_from(broker: Broker, asked: Request) -> list[Document]:
-    return _choose_bindings(broker, source=_find(broker.vhost.exchanges, asked, "exchange").name)
+    return _choose_bindings(broker, asked, source=_find(broker.vhost.exchanges, asked, "exchange").name)
 
 
 def _list_bindings_between(broker: Broker, asked: Request) -> list[Document]:
-    source = _find(broker.vhost.exchanges, asked, "exchange").name
-    kind = QUEUE if "queue" in asked.path_params else EXCHANGE
-    named: dict[str, Any] = broker.vhost.queues if kind == QUEUE else broker.vhost.exchanges
-    end = _find(named, asked, "queue" if kind == QUEUE else "destination").name
-    return _choose_bindings(broker, source=source, destination=end, destination_type=kind)
+    """None between what is not there: RabbitMQ does not look."""
+    kind, end = (QUEUE, "queue") if "queue" in asked.path_params else (EXCHANGE, "destination")
+    source = _exchange_name(asked)
+    return _choose_bindings(
+        broker, asked, source=source, destination=_name(asked, end), destination_type=kind
+    )
 
 
-def _choose_bindings(broker: Broker, **wanted: str) -> list[Document]:
-    return [each for each in list_bindings(broker) if wanted.items() <= _texts(each).items()]
-
-
-def _texts(binding: Document) -> dict[str, str]:
-    return {name: value for name, value in binding.items() if isinstance(value, str)}
-
-
-def _paginate(found: list[Document], asked: Request) -> Any:
-    """The page that was asked for, else all; ``name`` keeps those whose name contains it."""
-    given = asked.query_params
-    if "page" not in given or given.get("pagination") == "false":
-        return found
-    try:
-        page, size = int(given["page"]), int(given.get("page_size", _USUAL_PAGE))
-    except ValueError:
-        return _respond(_refusal("bad_request", "page and page_size are numbers"), HTTPStatus.BAD_REQUEST)
-    chosen = [each for each in found if given.get("name", "") in each["name"]]
-    size = max(1, min(size, _LARGEST_PAGE))
-    pages = max(1, -(-len(chosen) // size))
-    if not 1 <= page <= pages:
-        return _respond(_refusal("page_out_of_range", f"page {page} of {pages}"), HTTPStatus.BAD_REQUEST)
-    items = chosen[(page - 1) * size : page * size]
-    return {
-        "filtered_count": len(chosen),
-        "item_count": len(items),
-        "items": items,
-        "page": page,
-        "page_count": pages,
-        "page_size": size,
-        "total_count": len(found),
-    }
-
-
-def _select(found: Any, asked: Request) -> Any:
-    """The fields that ``columns`` names, of each item of a list; everything where it is not given."""
-    columns = {name for name in asked.query_params.get("columns", "").split(",") if name}
-    if not columns:
-        return found
-    if isinstance(found, list):
-        return [_keep(each, columns) for each in found]
-    if "items" in found:
-        return {**found, "items": [_keep(each, columns) for each in found["items"]]}
-    return _keep(found, columns)
-
-
-def _keep(found: Document, columns: Iterable[str]) -> Document:
-    return {name: value for name, value in found.items() if name in columns}
+def _choose_bindings(broker: Broker, asked: Request, **wanted: str) -> list[Document]:
+    found = [
+        each for each in list_bindings(broker) if all(each[name] == value for name, value in wanted.items())
+    ]
+    return sort(found, asked.query_params)
 
 
 def _refusal(error: str, reason: str) -> bytes:
