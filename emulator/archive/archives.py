@@ -72,11 +72,12 @@ class Archives:
         if audit is None:
             return None
         loaded = self._loaders[audit.stream]
+        views = (view for view in self._streams.streams(self._scope) if view.name == audit.stream)
         return AuditStatus(
             audit.stream,
             audit.bucket,
             audit.taps,
-            copied=self._count_put(audit.stream),
+            copied=sum(shard.put for view in views for shard in view.shards),
             delivered=loaded.records,
             pending=self._count_pending(),
             objects=loaded.objects,
@@ -202,10 +203,6 @@ class Archives:
 
     def _count_pending(self) -> int:
         return sum(_count_uncommitted(channel) for pairs in self._channels.values() for channel, _ in pairs)
-
-    def _count_put(self, stream: str) -> int:
-        views = (view for view in self._streams.streams(self._scope) if view.name == stream)
-        return sum(shard.put for view in views for shard in view.shards)
 
     def _notice_new_streams(self) -> int:
         """Start over with each stream that was deleted and created again under its name."""

@@ -185,7 +185,8 @@ class RabbitMQChannel:
             amqp.confirm_delivery()
         except _amqp_errors() as error:
             self._drop()
-            url = _hide_password(self._url)
+            scheme, _, rest = self._url.partition("://")
+            url = f"{scheme}://{rest.rpartition('@')[2]}"
             raise ChannelUnavailableError(
                 f"{self.name}: no broker answers at {url} within {self._timeout:g} s: {error!r}"
             ) from error
@@ -217,9 +218,3 @@ def _amqp_errors() -> tuple[type[Exception], ...]:
     from pika.exceptions import AMQPError
 
     return (AMQPError, AMQPConnectorException, OSError)
-
-
-def _hide_password(url: str) -> str:
-    """The URL without its password."""
-    scheme, _, rest = url.partition("://")
-    return f"{scheme}://{rest.rpartition('@')[2]}"

@@ -88,7 +88,11 @@ class ServiceStore:
             touching.begin(touched)
             loads = self._loads
             try:
-                self._open_for(name, action)
+                for other in _called_by(name, action):
+                    with suppress(DamagedLogError):
+                        self._open_one(other)
+                if name in NAMES:
+                    self._open_one(name)
                 yield
             finally:
                 touching.end()
@@ -100,14 +104,6 @@ class ServiceStore:
         """Let no request change anything while the context lasts."""
         with self._gate.closed(), self._opening:
             yield
-
-    def _open_for(self, name: str, action: str) -> None:
-        """Open the service of a request, and those that it calls, of which any may be damaged."""
-        for other in _called_by(name, action):
-            with suppress(DamagedLogError):
-                self._open_one(other)
-        if name in NAMES:
-            self._open_one(name)
 
     def _open_one(self, name: str) -> None:
         """Fill a service from its log, once. Raises ``DamagedLogError``."""
@@ -131,7 +127,9 @@ class ServiceStore:
                     if log is not None:
                         log.close()
             if self._directory is not None:
-                self._remove_files()
+                unlist_below(self._directory)
+                for path in self._directory.glob("*.log"):
+                    path.unlink()
             self._loads += 1
             self._loaded = None
             self._open.clear()
@@ -336,12 +334,6 @@ class ServiceStore:
             else:
                 return changes
         raise RuntimeError(f"{name} changes faster than it can be stored")
-
-    def _remove_files(self) -> None:
-        assert self._directory is not None
-        unlist_below(self._directory)
-        for path in self._directory.glob("*.log"):
-            path.unlink()
 
     def _path(self, name: str) -> Path:
         assert self._directory is not None

@@ -65,7 +65,16 @@ def read_configuration(path: Path) -> TopicConfiguration:
     """Read a TOML, YAML or JSON file. Raises SettingsError."""
     try:
         found = msgspec.convert(read_document(path), TopicConfiguration)
-        _assemble(found)
+        # Topics, downstreams and entitlements that cannot be are refused when they are put together.
+        clock = Clock()
+        Topics(
+            None,
+            clock,
+            Events(clock),
+            found.definitions,
+            access=found.access,
+            downstreams=found.downstreams,
+        ).close()
     except (OSError, ValueError) as error:
         raise SettingsError(f"topics {path} cannot be used: {error}") from error
     for topic in found.topics:
@@ -75,16 +84,3 @@ def read_configuration(path: Path) -> TopicConfiguration:
         if name == OURS:
             raise SettingsError(f"topics {path} cannot be used: the user {name!r} is the sandbox itself")
     return found
-
-
-def _assemble(configuration: TopicConfiguration) -> None:
-    """Raises BadDefinitionError for topics, downstreams and entitlements that cannot be."""
-    clock = Clock()
-    Topics(
-        None,
-        clock,
-        Events(clock),
-        configuration.definitions,
-        access=configuration.access,
-        downstreams=configuration.downstreams,
-    ).close()

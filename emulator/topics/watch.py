@@ -41,21 +41,17 @@ class TopicWatch:
         with self._lock:
             kept = self._kept.pop((topic, filter_), None)
             if kept is None or kept.ended:
-                kept = self._subscribed(topic, filter_)
+                subscription = self._subscription(topic, filter_)
+                kept = _Kept(self._service.clock)
+                kept.session = self._service.session(OURS, kept.take, ended=kept.end)
+                kept.session.execute(subscription)
+                if kept.refused:
+                    self._leave(kept)
+                    raise ValueError(kept.refused)
             self._kept[topic, filter_] = kept
             if len(self._kept) > _WATCHED:
                 self._leave(self._kept.popitem(last=False)[1])
         return kept.page(after, limit)
-
-    def _subscribed(self, topic: str, filter_: str) -> _Kept:
-        subscription = self._subscription(topic, filter_)
-        kept = _Kept(self._service.clock)
-        kept.session = self._service.session(OURS, kept.take, ended=kept.end)
-        kept.session.execute(subscription)
-        if kept.refused:
-            self._leave(kept)
-            raise ValueError(kept.refused)
-        return kept
 
     def _subscription(self, topic: str, filter_: str) -> Subscribe | SowAndSubscribe:
         known = {each.name: each for each in self._service.open().summaries()}.get(topic)

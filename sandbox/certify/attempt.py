@@ -87,7 +87,8 @@ class Attempt:
         self._process = ClientProcess(
             self._client.command,
             {
-                **_inherited(),
+                # The caller's environment without what would lead an AWS client elsewhere.
+                **{name: value for name, value in os.environ.items() if not name.startswith("AWS_")},
                 **lab.environment,
                 "SANDBOX_STATE_DIR": str(self._directory),
                 **self._more,
@@ -234,8 +235,3 @@ class Attempt:
             if self.plans_death(Moment.TOLD, (told.message_id,)):
                 self.strike_when(Moment.TOLD, (told.message_id,))
                 lab.gate.open()
-
-
-def _inherited() -> dict[str, str]:
-    """The caller's environment without what would lead an AWS client elsewhere."""
-    return {name: value for name, value in os.environ.items() if not name.startswith("AWS_")}

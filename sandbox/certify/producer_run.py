@@ -40,7 +40,10 @@ class ProducerRun:
 
     def play(self, stages: Sequence[Stage], progress: Callable[[str], None]) -> None:
         """Play the stages. Raises ``ClientNotStartedError``."""
-        self._write_file(stages)
+        with self._file.open("wb") as file:
+            for stage in stages:
+                ids = [self._write_message(file.write, stage) for _ in range(stage.messages)]
+                _STAGES[stage.name](self, ids)
         attempt = self._attempt
         attempt.enter(stages[0])
         try:
@@ -51,13 +54,6 @@ class ProducerRun:
                     self._done = attempt.wait_for_end() == 0 or attempt.gave_up
         finally:
             attempt.end()
-
-    def _write_file(self, stages: Sequence[Stage]) -> None:
-        """Write each stage's messages to the file, and put the stage's faults in force for those alone."""
-        with self._file.open("wb") as file:
-            for stage in stages:
-                ids = [self._write_message(file.write, stage) for _ in range(stage.messages)]
-                _STAGES[stage.name](self, ids)
 
     def _write_message(self, write: Callable[[bytes], int], stage: Stage) -> str:
         lab = self._lab

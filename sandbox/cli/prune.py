@@ -11,7 +11,7 @@ from sandbox.cli.connection import connect, control_option
 from sandbox.cli.printing import json_option, print_json, print_table, size
 
 if TYPE_CHECKING:
-    from rdss_sandbox.shapes.pruning import Pruned
+    pass
 
 _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([kmgt]?)b?", re.IGNORECASE)
@@ -60,13 +60,9 @@ def prune(
     if as_json:
         print_json(found)
     else:
-        _show(found)
-
-
-def _show(found: Pruned) -> None:
-    removed = "would go" if found.dry_run else "removed"
-    rows = ((part.name, part.removed, size(part.bytes), part.kept) for part in found.parts)
-    print_table(("what", removed, "size", "kept"), rows)
+        removed = "would go" if found.dry_run else "removed"
+        rows = ((part.name, part.removed, size(part.bytes), part.kept) for part in found.parts)
+        print_table(("what", removed, "size", "kept"), rows)
 
 
 def _seconds(written: str) -> float:

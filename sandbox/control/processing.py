@@ -36,7 +36,7 @@ from sandbox.processing.search import Search
 
 if TYPE_CHECKING:
     # Slow to import, and only needed once there is a message.
-    from sandbox.processing.administration import Administration, Details
+    from sandbox.processing.administration import Administration
     from sandbox.processing.integration import Integration
     from sandbox.processing.processing import Processing
     from sandbox.processing.simulated_systems import SimulatedSystems
@@ -243,7 +243,21 @@ class ProcessingResources:
 
     def _detail(self, number: int) -> AsyncMessageDetail:
         with _translate_processing_errors():
-            return _to_detail(self._ensure_running().administration.show(number))
+            found = self._ensure_running().administration.show(number)
+            message = found.message
+            return AsyncMessageDetail(
+                _to_row(message),
+                tuple(found.changes),
+                tuple(
+                    OutsideCall(*(getattr(each, name) for name in OutsideCall.__struct_fields__))
+                    for each in found.calls
+                ),
+                tuple(map(_to_row, found.children)),
+                cast("tuple[Action, ...]", tuple(found.actions)),
+                message.business_errors,
+                message.custom_data,
+                message.body[:_BODY_SHOWN].decode(errors="replace"),
+            )
 
 
 @contextmanager
@@ -274,20 +288,3 @@ def _list_systems(outside: SimulatedSystems) -> OutsideSystemList:
 
 def _to_row(message: Message) -> AsyncMessage:
     return AsyncMessage(**{name: getattr(message, name) for name in _FIELDS})
-
-
-def _to_detail(found: Details) -> AsyncMessageDetail:
-    message = found.message
-    return AsyncMessageDetail(
-        _to_row(message),
-        tuple(found.changes),
-        tuple(
-            OutsideCall(*(getattr(each, name) for name in OutsideCall.__struct_fields__))
-            for each in found.calls
-        ),
-        tuple(map(_to_row, found.children)),
-        cast("tuple[Action, ...]", tuple(found.actions)),
-        message.business_errors,
-        message.custom_data,
-        message.body[:_BODY_SHOWN].decode(errors="replace"),
-    )

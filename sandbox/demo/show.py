@@ -48,22 +48,18 @@ def show(result: Result, folder: Path, console: Console) -> None:
         table.add_row(line.claim, line.observed, line.expected, _MARKS[line.holds])
     console.print(table)
     console.print(f"\n{_VERDICTS[result.verdict]}\n")
-    for what, where in _places(folder):
-        console.print(f"{what:<14}{where}", soft_wrap=True, highlight=False)
-    console.print()
-    for command, what in _next(result.seed, folder):
-        console.print(f"  {command:<{_widest(folder, result.seed)}}  {what}", soft_wrap=True, highlight=False)
-
-
-def _places(folder: Path) -> list[tuple[str, Path]]:
-    return [
+    for what, where in [
         ("summary", folder / "summary.json"),
         ("streams", folder / "data"),
         ("repositories", folder / "sender.sqlite3"),
         ("", folder / "receiver.sqlite3"),
         ("", folder / "amqp"),
         ("tables", folder / "tables"),
-    ]
+    ]:
+        console.print(f"{what:<14}{where}", soft_wrap=True, highlight=False)
+    console.print()
+    for command, what in _next(result.seed, folder):
+        console.print(f"  {command:<{_widest(folder, result.seed)}}  {what}", soft_wrap=True, highlight=False)
 
 
 def _next(seed: int, folder: Path) -> list[tuple[str, str]]:

@@ -40,9 +40,6 @@ class Attempts:
         except Exception as error:  # noqa: BLE001 -- every exception of a route is an error of the attempt
             self._fail(exchange, error)
             return []
-        return self._complete(exchange)
-
-    def _complete(self, exchange: Exchange) -> list[Message]:
         kept = exchange.kept_columns(failing=False)
         if exchange.children is not None:
             return self._splitting.split(exchange.message, exchange.children, **kept)

@@ -122,7 +122,12 @@ class CommandReceiver:
             victim = self._victim()
             if victim is None:
                 return
-            self._kill(victim)
+            victim.killed = False
+            if victim is self._environment.before_work:
+                Clock().wait(_IN_HAND_SECONDS)
+            self._tell_news()
+            self._attempt.kill()
+            self._attempt.revive()
 
     def _can_go_on(self) -> bool:
         return self._is_done() or self._victim() is not None
@@ -145,14 +150,6 @@ class CommandReceiver:
         if environment.after_work.killed and len(history.told) > self._told:
             return environment.after_work
         return None
-
-    def _kill(self, victim: KillableProcess) -> None:
-        victim.killed = False
-        if victim is self._environment.before_work:
-            Clock().wait(_IN_HAND_SECONDS)
-        self._tell_news()
-        self._attempt.kill()
-        self._attempt.revive()
 
     # What is seen
 

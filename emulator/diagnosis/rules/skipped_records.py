@@ -9,7 +9,6 @@ from rdss_sandbox.ranges import count_numbers, merge, subtract
 from rdss_sandbox.shapes.diagnosis import Step
 from rdss_sandbox.shapes.recorded_exchange import (
     Exchange,
-    Expiry,
     Reading,
     ShardReads,
     ShardState,
@@ -104,7 +103,7 @@ def _others_had(exchange: Exchange, reads: ShardReads, start: int, end: int) -> 
 def _describe_restart(reads: ShardReads, run: Reading, skipped: tuple[tuple[int, int], ...]) -> Seen:
     lost = count_numbers(skipped)
     reached = skipped[0][0]
-    expiry = _find_expiry(reads, run)
+    expiry = next((each for each in reads.expiries if each.renewed == run.began), None)
     why = "after an iterator expired" if expiry else "after a restart"
     said = (
         f"{reads.client} had read {reads.shard} up to record {reached - 1:,} and went on {why} at "
@@ -124,11 +123,6 @@ def _describe_restart(reads: ShardReads, run: Reading, skipped: tuple[tuple[int,
         tuple(steps),
         (expiry.fault,) if expiry and expiry.fault else (),
     )
-
-
-def _find_expiry(reads: ShardReads, run: Reading) -> Expiry | None:
-    """The expiry that a run follows."""
-    return next((each for each in reads.expiries if each.renewed == run.began), None)
 
 
 STARTS = Rule(

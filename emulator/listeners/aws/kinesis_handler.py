@@ -160,7 +160,12 @@ class KinesisHandler:
             return _Answer(
                 404, b"application/xml", b"<UnknownOperationException/>\n", "UnknownOperationException"
             )
-        operation = _known_operation(call)
+        operation = kinesis_model().operations.get(call.operation)
+        named = call.header(b"x-amz-target").startswith(TARGET_PREFIX)
+        if operation is None or not named:
+            raise KinesisError("UnknownOperationException", "")
+        if not call.body:
+            raise KinesisError("SerializationException", "")
         _authenticate(call)
         request = protocol.read(call.body, operation.request) if operation.request else {}
         response = await self._call(call, operation, request)
@@ -203,16 +208,6 @@ class KinesisHandler:
         return _error(
             KinesisError("InternalFailure", "The request failed inside the sandbox.", 500), protocol
         )
-
-
-def _known_operation(call: _Call) -> Operation:
-    operation = kinesis_model().operations.get(call.operation)
-    named = call.header(b"x-amz-target").startswith(TARGET_PREFIX)
-    if operation is None or not named:
-        raise KinesisError("UnknownOperationException", "")
-    if not call.body:
-        raise KinesisError("SerializationException", "")
-    return operation
 
 
 def _authenticate(call: _Call) -> None:

@@ -151,17 +151,13 @@ def _read_scalar(value: Any, kind: str) -> Any:
     if kind in _NUMBERS and is_number and abs(value) <= _LATEST:
         return float(value)
     if kind == "timestamp" and isinstance(value, str):
-        return _read_date(value)
+        try:
+            return datetime.fromisoformat(value).timestamp()
+        except ValueError:
+            raise _refused("STRING_VALUE can not be converted to milliseconds since epoch") from None
     if (kind == "boolean" and isinstance(value, bool)) or (kind == "string" and isinstance(value, str)):
         return value
     raise _refused(f"{_token(value)} can not be converted to {_java_type(kind)}")
-
-
-def _read_date(text: str) -> float:
-    try:
-        return datetime.fromisoformat(text).timestamp()
-    except ValueError:
-        raise _refused("STRING_VALUE can not be converted to milliseconds since epoch") from None
 
 
 def _token(value: Any) -> str:

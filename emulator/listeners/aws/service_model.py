@@ -46,22 +46,18 @@ class ServiceModel(NamedTuple):
 @lru_cache(maxsize=1)
 def kinesis_model() -> ServiceModel:
     """The Kinesis model of the installed botocore."""
-    raw = msgspec.json.decode(_read(_MODEL / "service-2.json"))
+    # The file is read without importing botocore, which takes longer than the rest of a start.
+    package = find_spec("botocore")
+    assert package is not None
+    assert package.submodule_search_locations
+    plain = Path(package.submodule_search_locations[0]) / (_MODEL / "service-2.json")
+    packed = plain.with_name(plain.name + ".gz")
+    raw = msgspec.json.decode(gzip.decompress(packed.read_bytes()) if packed.exists() else plain.read_bytes())
     operations = {
         name: Operation(_shape_of(operation, "input"), _shape_of(operation, "output"))
         for name, operation in raw["operations"].items()
     }
     return ServiceModel(operations, {name: _shape(name, shape) for name, shape in raw["shapes"].items()})
-
-
-def _read(path: Path) -> bytes:
-    # The file is read without importing botocore, which takes longer than the rest of a start.
-    package = find_spec("botocore")
-    assert package is not None
-    assert package.submodule_search_locations
-    plain = Path(package.submodule_search_locations[0]) / path
-    packed = plain.with_name(plain.name + ".gz")
-    return gzip.decompress(packed.read_bytes()) if packed.exists() else plain.read_bytes()
 
 
 def _shape_of(operation: dict[str, Any], side: str) -> str:

@@ -30,7 +30,10 @@ class Subscriptions:
         woken = asyncio.Event()
         timers = [self._timer(LIFETIME_SECONDS, woken)]
         resharded: asyncio.Future[None] | None = None
-        waiting = self._waiting_for(subscription)
+        if self._loop is None:
+            self._loop = asyncio.get_running_loop()
+            self._engine.on_records(self._on_records)
+        waiting = self._waiting[subscription.stream_name, subscription.shard_id]
         waiting.add(woken)
         quiet = True
         try:
@@ -57,12 +60,6 @@ class Subscriptions:
         timer = asyncio.ensure_future(self._clock.sleep(seconds))
         timer.add_done_callback(lambda _: woken.set())
         return timer
-
-    def _waiting_for(self, subscription: Subscription) -> set[asyncio.Event]:
-        if self._loop is None:
-            self._loop = asyncio.get_running_loop()
-            self._engine.on_records(self._on_records)
-        return self._waiting[subscription.stream_name, subscription.shard_id]
 
     def _on_records(self, stream: str, shard_id: str) -> None:
         if self._loop and self._waiting.get((stream, shard_id)):

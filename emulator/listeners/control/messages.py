@@ -76,18 +76,15 @@ class MessageResources:
 
     @handles(Messages.message)
     def message(self, row_id: int) -> MessageDetail:
-        row = self._row(row_id)
+        if row_id > self._index.last:
+            self._index.catch_up(_CATCH_UP_SECONDS)
+        row = self._index.row(row_id)
         if row is None:
             raise ApiError(HTTPStatus.NOT_FOUND, "no_such_message", f"no message has the id {row_id}")
         data = self._index.data(row)
         return MessageDetail(
             **msgspec.structs.asdict(row), **_render_content(data), events=self._find_events(row)
         )
-
-    def _row(self, row_id: int) -> MessageRow | None:
-        if row_id > self._index.last:
-            self._index.catch_up(_CATCH_UP_SECONDS)
-        return self._index.row(row_id)
 
     def _find_events(self, row: MessageRow) -> tuple[dict[str, Any], ...]:
         """The newest events that mention the message."""

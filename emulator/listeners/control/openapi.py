@@ -71,9 +71,10 @@ def _title(subject: type) -> str:
 
 def _describe_operation(endpoint: Described, note: str) -> dict[str, Any]:
     summary, _, about = (inspect.getdoc(endpoint.declared) or "").partition("\n\n")
+    words = re.findall(r"\w+", _VARIABLE.sub(r"by_\1", endpoint.path))
     operation: dict[str, Any] = {
         "summary": " ".join(summary.split()),
-        "operationId": _operation_id(endpoint),
+        "operationId": "_".join([endpoint.method.lower(), *words]),
         "parameters": [
             *(_describe_parameter(each, "path") for each in endpoint.variables),
             *(_describe_parameter(each, "query") for each in endpoint.query),
@@ -86,11 +87,6 @@ def _describe_operation(endpoint: Described, note: str) -> dict[str, Any]:
         required = body.default is msgspec.NODEFAULT
         operation["requestBody"] = {"required": required, "content": {JSON: {"schema": _describe(body.type)}}}
     return operation
-
-
-def _operation_id(endpoint: Described) -> str:
-    words = re.findall(r"\w+", _VARIABLE.sub(r"by_\1", endpoint.path))
-    return "_".join([endpoint.method.lower(), *words])
 
 
 def _describe_parameter(parameter: Parameter, place: str) -> dict[str, Any]:

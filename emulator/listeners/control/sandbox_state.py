@@ -72,7 +72,14 @@ class StateResources:
     @handles(SandboxState.change_clock)
     def change_clock(self, change: ClockChange) -> ClockReading:
         try:
-            _apply_change(self._clock, change)
+            actions: dict[str, Callable[[], None]] = {
+                "freeze": self._clock.freeze,
+                "real": self._clock.resume_real_time,
+                "advance": lambda: self._clock.advance(_require(change.seconds, "advance", "seconds")),
+                "speed": lambda: self._clock.run_at(_require(change.speed, "speed", "speed")),
+                "set": lambda: self._clock.set_time(_require(change.time, "set", "time", LATEST)),
+            }
+            actions[change.action]()
         except (ValueError, OverflowError) as error:
             raise ApiError(HTTPStatus.BAD_REQUEST, "bad_clock", str(error)) from error
         self._events.emit(
@@ -104,17 +111,6 @@ def read_clock(clock: Clock) -> ClockReading:
 
 def _build_reading(state: ClockState) -> ClockReading:
     return ClockReading(state.time, state.speed, state.real, state.elapsed)
-
-
-def _apply_change(clock: Clock, change: ClockChange) -> None:
-    actions: dict[str, Callable[[], None]] = {
-        "freeze": clock.freeze,
-        "real": clock.resume_real_time,
-        "advance": lambda: clock.advance(_require(change.seconds, "advance", "seconds")),
-        "speed": lambda: clock.run_at(_require(change.speed, "speed", "speed")),
-        "set": lambda: clock.set_time(_require(change.time, "set", "time", LATEST)),
-    }
-    actions[change.action]()
 
 
 def _require(value: float | None, action: str, name: str, largest: float = _LARGEST) -> float:

@@ -149,7 +149,18 @@ class Store:
         for arrival in arrivals:
             id_ = message_id(at, arrival.ref)
             if id_ not in messages and not (queue and queue.get(id_)):
-                messages[id_] = _build_message(number + len(messages), id_, arrival)
+                ends = arrival.arrived + arrival.ttl
+                messages[id_] = Message(
+                    number + len(messages),
+                    id_,
+                    arrival.body,
+                    arrival.ttl,
+                    arrival.arrived,
+                    ends,
+                    arrival.arrived,
+                    client="",
+                    ref=arrival.ref,
+                )
         missing = [] if queue else [QueueSet(at, {})]
         self.commit(self.now(), *missing, Posted(at, list(messages.values())))
         if messages:
@@ -212,18 +223,3 @@ class Store:
     def close(self) -> None:
         with self.lock:
             self._journal.close()
-
-
-def _build_message(number: int, id_: str, arrival: Arrival) -> Message:
-    ends = arrival.arrived + arrival.ttl
-    return Message(
-        number,
-        id_,
-        arrival.body,
-        arrival.ttl,
-        arrival.arrived,
-        ends,
-        arrival.arrived,
-        client="",
-        ref=arrival.ref,
-    )

@@ -134,7 +134,12 @@ class Checkpoints:
 def read_checkpoint(path: Path) -> Checkpoint | None:
     """Read the checkpoint at ``path``; None when it is missing or damaged."""
     try:
-        return _parse_checkpoint(path.read_bytes())
+        raw = path.read_bytes()
+        frame = frames.parse(raw, 0)
+        payload = memoryview(raw)[frames.HEADER_BYTES :]
+        if frame is None or frame.length != len(payload) or crc32(payload) != frame.check:
+            return None
+        return decode(payload)
     except FileNotFoundError:
         return None
 
@@ -150,15 +155,6 @@ def save(path: Path, checkpoint: Checkpoint, *, fsync: bool) -> None:
     with rewriting(path, fsync=fsync) as draft, draft.open("wb") as file:
         file.write(frames.header(payload))
         file.write(payload)
-
-
-def _parse_checkpoint(raw: bytes) -> Checkpoint | None:
-    """Parse the bytes of a checkpoint file; None when they are damaged."""
-    frame = frames.parse(raw, 0)
-    payload = memoryview(raw)[frames.HEADER_BYTES :]
-    if frame is None or frame.length != len(payload) or crc32(payload) != frame.check:
-        return None
-    return decode(payload)
 
 
 def _records(topic: LiveTopic) -> Iterator[Entry]:

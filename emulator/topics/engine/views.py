@@ -67,7 +67,11 @@ class ViewMaker:
     def _show(self, group: str) -> None:
         if self._topic.store is None:
             return
-        row = self._row(self._members[group])
+        members = self._members[group]
+        one = next(iter(members.values()))
+        row = {name: read(one) for name, read in self._keys.items()}
+        for column, read in self._columns:
+            row[column.name] = _AGGREGATES[column.aggregate](_values(column, read, members))
         known = self._topic.store.get(group)
         record = known or Record(group)
         body = self._topic.message_type.render(row)
@@ -81,13 +85,6 @@ class ViewMaker:
         record.show(update)
         self._topic.store.add(record)
         self._topic.announce(update, record)
-
-    def _row(self, members: Mapping[Member, dict[str, Any]]) -> dict[str, Any]:
-        one = next(iter(members.values()))
-        row = {name: read(one) for name, read in self._keys.items()}
-        for column, read in self._columns:
-            row[column.name] = _AGGREGATES[column.aggregate](_values(column, read, members))
-        return row
 
 
 def _values(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from emulator.diagnosis.rules import unread_child
 from sandbox.certify.clause import Clause, Finding, Group, Judgement, Role, judged
-from sandbox.certify.history import History, Level, Shard
+from sandbox.certify.history import History, Level
 
 
 def judge(history: History) -> Judgement:
@@ -13,7 +13,10 @@ def judge(history: History) -> Judgement:
     levels = {sent.message_id: sent.level for sent in history.sent}
     findings = []
     for shard in history.shards:
-        left = _tail(shard, given)
+        # What is behind the last delivered record: what was skipped before it is another clause's.
+        left: list[str | None] = []
+        for number, message_id in shard.records:
+            left = [] if (shard.id, number) in given else [*left, message_id]
         if not left:
             continue
         reshard = made.get(shard.id)
@@ -37,14 +40,6 @@ def judge(history: History) -> Judgement:
     # What was never read at all says most.
     findings.sort(key=lambda finding: "never" not in finding.said)
     return judged(len(held & made.keys()), findings)
-
-
-def _tail(shard: Shard, given: set[tuple[str, str]]) -> list[str | None]:
-    """The messageIds behind the last delivered record: what was skipped before it is another clause's."""
-    left: list[str | None] = []
-    for number, message_id in shard.records:
-        left = [] if (shard.id, number) in given else [*left, message_id]
-    return left
 
 
 CLAUSE = Clause(

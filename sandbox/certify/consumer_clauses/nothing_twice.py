@@ -16,11 +16,6 @@ def judge(history: History) -> Judgement:
         )
         for told, first, _, times in definite_repeats(history)
     ]
-    return judged(_repeats(history), findings)
-
-
-def _repeats(history: History) -> int:
-    """How often a message was given to the client again after it had been given before."""
     seen: set[str] = set()
     repeats = 0
     for read in history.reads():
@@ -29,7 +24,7 @@ def _repeats(history: History) -> int:
                 repeats += 1
             elif each.message_id is not None:
                 seen.add(each.message_id)
-    return repeats
+    return judged(repeats, findings)
 
 
 CLAUSE = Clause(

@@ -40,16 +40,12 @@ class WatchPage:
 
     async def _answer(self, request: Request) -> Response:
         if "token" in request.query_params:
-            return self._enter()
+            answer = RedirectResponse("/", 303, headers=_HEADERS)
+            if self._cookie:
+                answer.set_cookie(self._cookie.name, self._cookie.value, httponly=True, samesite="strict")
+            return answer
         name, media_type = _FILES[request.scope["path"]]
         return Response(_read(name), media_type=media_type, headers=_HEADERS)
-
-    def _enter(self) -> Response:
-        """Lead away from the address with the token, which would stay in the browser's address bar."""
-        answer = RedirectResponse("/", 303, headers=_HEADERS)
-        if self._cookie:
-            answer.set_cookie(self._cookie.name, self._cookie.value, httponly=True, samesite="strict")
-        return answer
 
 
 @lru_cache

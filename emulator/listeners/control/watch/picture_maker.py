@@ -74,6 +74,7 @@ class PictureMaker:
             )
             for label, view in shown[:MOST_STREAMS]
         )
+        counts = [self._sources.counts.get(f"message.{told}", 0) for told in _RUN]
         return Picture(
             clock=read_clock(sources.clock),
             streams=drawn,
@@ -83,7 +84,7 @@ class PictureMaker:
             findings=tuple(digest.findings),
             error=_choose_newest(digest.error, self._rejected.last),
             news=tuple(digest.news),
-            run=self._count_run(),
+            run=RunCounts(*counts) if any(counts) else None,
         )
 
     def _stands_aside(self, label: str) -> bool:
@@ -111,10 +112,6 @@ class PictureMaker:
             if given is not None:
                 behind = self._sources.streams.unread(listed.view.name, shard, given)
                 yield ShardReader("receiver", shard.id, behind, 0, live=True)
-
-    def _count_run(self) -> RunCounts | None:
-        counts = [self._sources.counts.get(f"message.{told}", 0) for told in _RUN]
-        return RunCounts(*counts) if any(counts) else None
 
 
 class _Rates:

@@ -130,7 +130,15 @@ class Subscriptions:
                 self._store.emit("unsubscribed", at, subscription=id_)
 
     def _check_all(self, subscriber: str | None, ttl: int | None, options: Any) -> None:
-        _check(subscriber, ttl, options)
+        checks.storable([ttl, options])
+        if subscriber is not None:
+            checks.subscriber(subscriber)
+        if ttl is not None:
+            checks.subscription_ttl(ttl)
+        if options is not None:
+            if not isinstance(options, dict):
+                raise BadValueError("Options must be a dict.")
+            check_retry_policy(options.get(RETRY_POLICY))
         if subscriber is not None:
             try:
                 self._destinations.check(subscriber.removeprefix("trust+"))
@@ -144,15 +152,3 @@ class Subscriptions:
 
     def _replace(self, at: Address, fresh: Subscription) -> None:
         self._store.commit(self._store.now(), Subscribed(at, fresh))
-
-
-def _check(subscriber: str | None, ttl: int | None, options: Any) -> None:
-    checks.storable([ttl, options])
-    if subscriber is not None:
-        checks.subscriber(subscriber)
-    if ttl is not None:
-        checks.subscription_ttl(ttl)
-    if options is not None:
-        if not isinstance(options, dict):
-            raise BadValueError("Options must be a dict.")
-        check_retry_policy(options.get(RETRY_POLICY))
