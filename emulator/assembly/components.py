@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Protocol
 from urllib.parse import urlsplit
 
 from emulator.archive.archives import Archives
@@ -16,7 +16,6 @@ from emulator.archive.audit_log import AuditLog
 from emulator.archive.pruning import Pruning
 from emulator.assembly.damage import describe_damage, report_losses
 from emulator.assembly.data_directory import DataDirectory
-from emulator.assembly.extension import Extension
 from emulator.assembly.own_infrastructure import Infrastructure, own_infrastructure
 from emulator.back_off import back_off
 from emulator.buckets.service import BucketService
@@ -56,6 +55,21 @@ _DELETED_AT_ONCE: Final = 8
 _TRANSITION_SECONDS: Final = 10.0
 _FIRST_PAUSE: Final = 0.1
 _LONGEST_PAUSE: Final = 1.0
+
+
+class Extension(Protocol):
+    """What is built on top of the emulator, and has a state of its own. ``name`` is that of its section."""
+
+    name: str
+
+    def reset(self) -> None:
+        """Forget everything."""
+
+    def save(self) -> list[bytes]:
+        """Return a copy of everything, for ``load``. Raises OSError."""
+
+    def load(self, saved: Sequence[bytes | memoryview]) -> None:
+        """Replace everything by what was saved. Raises OSError."""
 
 
 @dataclass(frozen=True, slots=True)

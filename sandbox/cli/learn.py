@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -9,12 +12,11 @@ import click
 
 from sandbox.cli.exit_codes import CommandFailedError, Exit
 from sandbox.cli.learn_course import HERE, open_course
-from sandbox.cli.learn_runs import ended_by_signals, require_runtime
 from sandbox.cli.learn_screen import check_on_screen, print_markdown, print_result
 from sandbox.cli.printing import json_option, print_json, print_table
 
 if TYPE_CHECKING:
-    from sandbox.learn.lesson import Lesson
+    from sandbox.learn.lesson import Language, Lesson
     from sandbox.learn.progress import Progress
 
 _LANGUAGES = ("python", "javascript")
@@ -257,3 +259,36 @@ def prove(lessons: Path | None, wanted: str | None, language: str, as_json: bool
     if as_json:
         print_json(found)
     return Exit.FAIL if any(found.values()) else Exit.PASS
+
+
+def require_runtime(language: Language) -> None:
+    """Raise where what runs a client of this language is missing."""
+    from shutil import which
+
+    from sandbox.learn.lesson import Language
+    from sandbox.learn.workplace import SDK, has_sdk
+
+    if language is not Language.JAVASCRIPT:
+        return
+    if which("node") is None:
+        raise CommandFailedError(
+            "node is not on the PATH; install Node.js to run clients in JavaScript", Exit.ENVIRONMENT
+        )
+    if not has_sdk(HERE):
+        raise CommandFailedError(
+            f"{SDK} is not installed for the client; install it: npm install --prefix learn", Exit.ENVIRONMENT
+        )
+
+
+@contextmanager
+def ended_by_signals() -> Iterator[None]:
+    """End a check by SIGTERM as by Ctrl-C, and say what cannot be started: no client stays behind."""
+    from sandbox.certify.client_process import ClientNotStartedError
+
+    usual = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    except ClientNotStartedError as error:
+        raise CommandFailedError(str(error), Exit.ENVIRONMENT) from error
+    finally:
+        signal.signal(signal.SIGTERM, usual)

@@ -9,7 +9,9 @@ the command has done all that it was given, or is silent.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
+import threading
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +19,7 @@ from typing import Final
 
 import msgspec
 
+from emulator.clock import Clock
 from emulator.faults.fault import FaultRefusedError, Kind
 from emulator.settings.settings import Settings
 from rdss_sandbox.durations import seconds
@@ -32,7 +35,6 @@ from sandbox.receiver.assembled_receiver import BUCKETS
 from sandbox.scenarios.backend import ScenarioBackend, memory_channels
 from sandbox.scenarios.command_lab import CommandLab
 from sandbox.scenarios.command_receiver import CommandProcess, CommandReceiver
-from sandbox.scenarios.jumping_clock import JumpingClock
 from sandbox.scenarios.play import START, Played, Turns, UnplayableError, input_shards, open_environment
 from sandbox.scenarios.scenario import INPUT, Scenario, Workload
 from sandbox.scenarios.scenario_client import Client, OurSender
@@ -40,6 +42,34 @@ from sandbox.scenarios.workload import Offered, make_messages
 
 _EXPIRES_SECONDS: Final = 5.0
 """How long a message that expires is valid for a command, in real seconds, whatever the scenario says."""
+
+
+class JumpingClock(Clock):
+    """A clock that jumps by the length of each wait of the thread that made it; other threads really wait.
+
+    ``on_move`` is called after each jump, so that everything due by then is done when the wait ends.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._machine = Clock()
+        self._driver = threading.get_ident()
+        self._barrier, self._barrier_lifts = math.inf, 0.0
+        self.on_move: Callable[[], None] = lambda: None
+
+    def hold_before(self, barrier: float, lifts: float) -> None:
+        """Let no jump pass ``barrier`` on this clock before the machine's clock shows ``lifts``."""
+        self._barrier, self._barrier_lifts = barrier, lifts
+
+    def wait(self, seconds: float, cancelled: Callable[[], bool] = lambda: False) -> bool:
+        if threading.get_ident() != self._driver:
+            return super().wait(seconds, cancelled)
+        if self.time() + seconds >= self._barrier:
+            self._barrier = math.inf
+            self._machine.wait(self._barrier_lifts - self._machine.time())
+        self.advance(max(seconds, 0.0))
+        self.on_move()
+        return not cancelled()
 
 
 @dataclass(frozen=True, slots=True)

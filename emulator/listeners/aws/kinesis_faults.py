@@ -5,8 +5,8 @@ The backend behind it may be the stream engine or a relay.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container
-from typing import Final
+from collections.abc import AsyncIterator, Callable, Container
+from typing import Any, Final, TypeAlias
 
 from emulator.clock import Clock
 from emulator.faults.engine import FaultEngine
@@ -15,8 +15,8 @@ from emulator.faults.fault_point import CallFailedError, FaultPoint
 from emulator.faults.faulted_message import Message
 from emulator.faults.held_deliveries import Form, HeldDeliveries
 from emulator.faults.waits import OnLoop
+from emulator.http.asgi import ClientGoneError
 from emulator.kinesis.scope import Scope
-from emulator.listeners.aws.fanout import apply_faults
 from emulator.listeners.aws.faulted_puts import build_error, put_record, put_records
 from emulator.listeners.aws.held_reads import HeldRead, HeldReads, Record, is_ours
 from emulator.listeners.aws.interception import Proceed, Request, Response, stream_named
@@ -113,3 +113,41 @@ class KinesisFaults:
 
 def _message(record: Record) -> Message:
     return Message(record["Data"], record["PartitionKey"], record["ApproximateArrivalTimestamp"])
+
+
+Event: TypeAlias = dict[str, Any]
+Events: TypeAlias = AsyncIterator[tuple[str, Event]]
+
+_CONTINUATION = "ContinuationSequenceNumber"
+
+
+async def apply_faults(held: HeldDeliveries[Event], may_strike: Callable[[], bool], events: Events) -> Events:
+    """Apply the deliver faults to the records of a subscription's events, while they ``may_strike``.
+
+    A fault that makes a read fail closes the connection, and the consumer subscribes again after the last
+    record that it got. Records that are held back come with a later event, at the latest with the last event
+    of a closed shard. While records are held back, ContinuationSequenceNumber stays before them, so that a
+    consumer that subscribes again loses none.
+    """
+    safe: str | None = None
+    async for kind, event in events:
+        if not len(held) and not may_strike():
+            safe = event.get(_CONTINUATION)
+            yield kind, event
+            continue
+        held.add(event.get("Records", ()))
+        try:
+            await held.meet()
+        except CallFailedError as failed:
+            raise ClientGoneError from failed
+        rest = held.copy()
+        due = rest.take(len(rest)) if _CONTINUATION in event else rest.drop()
+        if len(rest) and safe is None:
+            continue
+        held = rest
+        told = {**event, "Records": [{**each.record, "Data": each.data} for each in due]}
+        if len(rest):
+            told[_CONTINUATION] = safe
+        else:
+            safe = event.get(_CONTINUATION)
+        yield kind, told

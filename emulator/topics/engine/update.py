@@ -7,11 +7,29 @@ from typing import Any
 
 import msgspec
 
-from emulator.topics.engine.merging import find_changes
 from emulator.topics.engine.message_types import JSON, MessageType
 from emulator.topics.engine.outgoing_messages import PublishMessage
 from emulator.topics.engine.subscription import Subscription
 from rdss_sandbox.timestamps import timestamp
+
+_encode = msgspec.json.Encoder().encode
+
+
+def find_changes(before: dict[str, Any], after: dict[str, Any], kept: tuple[str, ...]) -> dict[str, Any]:
+    """The delta: the top-level fields of ``after`` that are new or different, and those in ``kept``.
+
+    It replaces the whole value of a field, also of an array or a subdocument, and cannot remove a field.
+    """
+    return {
+        name: value
+        for name, value in after.items()
+        if name in kept or name not in before or not _is_same(before[name], value)
+    }
+
+
+def _is_same(one: Any, other: Any) -> bool:
+    # 1 == True in Python, but 1 and true differ in JSON.
+    return one == other and (one is other or _encode(one) == _encode(other))
 
 
 class Update(msgspec.Struct, gc=False):

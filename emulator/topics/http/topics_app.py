@@ -2,28 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable
+import asyncio
+import hmac
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Final
 
+import msgspec
 from starlette.exceptions import HTTPException
 from starlette.requests import HTTPConnection
+from starlette.responses import Response
 from starlette.routing import Route, Router, WebSocketRoute
 
-from emulator.http.asgi import ClientGoneError, HttpScope, Receive, Send
-from emulator.listeners.control.routing import ApiError, refusal
+from emulator.http.asgi import BodyTooLongError, ClientGoneError, HttpScope, Receive, Send, whole_body
+from emulator.listeners.control.routing import JSON, ApiError, refusal
+from emulator.topics.configuration import User
 from emulator.topics.engine import NameInUseError
+from emulator.topics.engine.replication import Position, Shipment
 from emulator.topics.http.command_requests import execute_commands, read_body, read_query
 from emulator.topics.http.conversation import BadCommandError, Conversation
 from emulator.topics.http.event_streams import follow
 from emulator.topics.http.faults import TopicFaults
-from emulator.topics.http.replication import receive_shipment
 from emulator.topics.http.socket import converse
 from emulator.topics.http.unsent_messages import Outbox
-from emulator.topics.http.users import Users
 from emulator.topics.service import TopicService
+from rdss_sandbox.shapes.topics import OURS
 
 _SOCKET: Final = "/topics/ws"
 _COMMANDS: Final = "/topics/commands"
@@ -32,6 +37,52 @@ _REPLICATION: Final = "/topics/replication"
 _DIRECTIONS: Final = (
     f"a WebSocket is at {_SOCKET}, POST {_COMMANDS} takes commands and GET {_MESSAGES} subscribes"
 )
+
+
+_ANYBODY: Final = "anonymous"
+_MOST_BYTES: Final = 1 << 25
+"""The most that a shipment of an upstream sandbox's log has."""
+_decode: Final = msgspec.json.Decoder(Shipment).decode
+_encode: Final = msgspec.json.Encoder().encode
+
+
+async def receive_shipment(service: TopicService, user: str, receive: Receive) -> Response:
+    """Receive a shipment as ``user``. Raises ApiError for one that is not valid."""
+    try:
+        shipment = _decode(await whole_body(receive, _MOST_BYTES))
+    except BodyTooLongError:
+        why = f"a shipment has {_MOST_BYTES >> 20} MiB at most"
+        raise ApiError(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "too_large", why) from None
+    except msgspec.MsgspecError as error:
+        raise ApiError(HTTPStatus.BAD_REQUEST, "bad_shipment", str(error)) from None
+    # A long shipment would block the event loop.
+    position = await asyncio.to_thread(_receive, service, user, shipment)
+    return Response(_encode(position), HTTPStatus.OK, media_type=JSON)
+
+
+def _receive(service: TopicService, user: str, shipment: Shipment) -> Position:
+    return service.open().replication.receive(user, shipment)
+
+
+class Users:
+    """Identifies users: ``configured`` ones by bearer tokens, and where none are, by the name they give."""
+
+    def __init__(self, configured: tuple[User, ...]) -> None:
+        self._configured = configured
+
+    def identify(self, headers: Mapping[str, str], query: Mapping[str, str]) -> str:
+        """Return the user's name. Raises ApiError for an unknown token and for a reserved name."""
+        if self._configured:
+            given = headers.get("authorization", "").encode()
+            for user in self._configured:
+                if hmac.compare_digest(given, f"Bearer {user.token}".encode()):
+                    return user.name
+            why = "topics ask for a user's token here: authorization: Bearer <token>"
+            raise ApiError(HTTPStatus.UNAUTHORIZED, "token_needed", why)
+        name = headers.get("x-user-id") or query.get("user_id") or _ANYBODY
+        if name == OURS:
+            raise ApiError(HTTPStatus.FORBIDDEN, "reserved_user", f"the user {name!r} is the sandbox itself")
+        return name
 
 
 @dataclass(frozen=True)

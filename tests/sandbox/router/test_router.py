@@ -23,8 +23,7 @@ from sandbox.endpoint import Endpoint
 from sandbox.receiver import MemoryOriginals
 from sandbox.repository import Repository
 from sandbox.router import RDSS_ROUTES, Router
-from sandbox.router.assembled_router import MACHINE, assembled_router
-from sandbox.router.running_router import routing
+from sandbox.router.running_router import MACHINE, assembled_router, routing
 from schemas.envelope import MAX_MESSAGE_BYTES, serialise
 from schemas.samples import Samples
 from schemas.validation import judge

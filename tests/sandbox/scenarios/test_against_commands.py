@@ -20,8 +20,7 @@ from sandbox.certify.history import History, Life, Told
 from sandbox.cli import main
 from sandbox.judging.verdict import Verdict
 from sandbox.scenarios.command_judgement import judge_command
-from sandbox.scenarios.command_play import CommandRun, refusal
-from sandbox.scenarios.jumping_clock import JumpingClock
+from sandbox.scenarios.command_play import CommandRun, JumpingClock, refusal
 from sandbox.scenarios.outcome import Against
 from sandbox.scenarios.play import START, Played
 from sandbox.scenarios.scenario import library, read_scenario

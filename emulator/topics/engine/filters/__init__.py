@@ -6,7 +6,7 @@ XPath-like identifiers, literals, comparison, arithmetic, ``BETWEEN``, ``IN``,
 types. A compiled filter never raises, for any record.
 """
 
-from emulator.topics.engine.filters.filter import Filter, compile_filter
+from emulator.topics.engine.filters.compiling import Filter, compile_filter
 from emulator.topics.engine.filters.indexing import Equality
 from emulator.topics.engine.filters.parsing import FilterError
 from emulator.topics.engine.filters.paths import Path, read_path, reader

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import operator as op
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from functools import singledispatch
 from typing import Any, Final, TypeAlias
 
 from emulator.topics.engine.filters import syntax as s
-from emulator.topics.engine.filters.indexing import literal_keys, value_keys
+from emulator.topics.engine.filters.indexing import Equality, equalities, literal_keys, value_keys
+from emulator.topics.engine.filters.parsing import parse
 from emulator.topics.engine.filters.paths import reader
+from emulator.topics.engine.filters.syntax import count_conditions, has_identifier
 from emulator.topics.engine.filters.values import (
     Relation,
     elements,
@@ -155,3 +158,30 @@ def _test_text(read: Read, text: str) -> Test:
         return value == text if type(value) is str else equal(value, text)
 
     return test
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """A test of a record, which may be any JSON value; it never raises.
+
+    ``equalities`` are those that every matching record fulfils. ``conditions`` counts the others, which have
+    to be evaluated. ``by_content is False if the filter reads
+    no field. ``holds`` is the plain function, which saves a call in hot loops.
+    """
+
+    text: str
+    equalities: tuple[Equality, ...] = field(compare=False)
+    holds: Callable[[Any], bool] = field(compare=False, repr=False)
+    by_content: bool = field(compare=False)
+    conditions: int = field(compare=False)
+
+    def __call__(self, record: Any) -> bool:
+        return self.holds(record)
+
+
+def compile_filter(text: str) -> Filter:
+    """Compile a filter. Raises FilterError, which gives the position of the error."""
+    condition = parse(text)
+    required = equalities(condition)
+    others = count_conditions(condition) - len(required)
+    return Filter(text, required, compile_condition(condition), has_identifier(condition), others)
