@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from sandbox.cli.connection import connect, control_option
-from sandbox.cli.printing import json_option, print_json, print_table
+from sandbox.cli.printing import json_option, print_line, print_rows
 
 
 @click.group()
@@ -24,11 +24,8 @@ def list_(control: str | None, as_json: bool) -> None:
     """List the access keys with limited permissions."""
     with connect(control) as client:
         found = client.access.list()
-    if as_json:
-        print_json({"permissions": found})
-    else:
-        rows = ((each.access_key, " ".join(each.streams), " ".join(each.operations)) for each in found)
-        print_table(("access key", "streams", "operations"), rows)
+    rows = ((each.access_key, " ".join(each.streams), " ".join(each.operations)) for each in found)
+    print_rows({"permissions": found}, ("access key", "streams", "operations"), rows, as_json=as_json)
 
 
 @access.command()
@@ -60,11 +57,10 @@ def permit(
 
     with connect(control) as client:
         permitted = client.access.permit(key, StreamPermission(streams or ("*",), operations or ("*",)))
-    if as_json:
-        print_json(permitted)
-    else:
-        allowed, places = " ".join(permitted.operations), " ".join(permitted.streams)
-        click.echo(f"the access key {key} may do {allowed} on {places}, and nothing else")
+    allowed, places = " ".join(permitted.operations), " ".join(permitted.streams)
+    print_line(
+        permitted, f"the access key {key} may do {allowed} on {places}, and nothing else", as_json=as_json
+    )
 
 
 @access.command()
@@ -75,7 +71,4 @@ def forget(key: str, control: str | None, as_json: bool) -> None:
     """Remove the limits of the access key KEY."""
     with connect(control) as client:
         forgotten = client.access.forget(key)
-    if as_json:
-        print_json(forgotten)
-    else:
-        click.echo(f"the access key {key} may do everything again")
+    print_line(forgotten, f"the access key {key} may do everything again", as_json=as_json)

@@ -15,7 +15,7 @@ import click
 from sandbox.cli.connection import control_option, find_stream, follow_clock
 from sandbox.cli.exit_codes import CommandFailedError, Exit
 from sandbox.cli.extras import needs
-from sandbox.cli.printing import json_option, print_json
+from sandbox.cli.printing import json_option, print_line
 
 if TYPE_CHECKING:
     from emulator.clock import Clock
@@ -36,10 +36,8 @@ def adaptor() -> None:
     help="The mapping from its items to objects: YAML or TOML.  [default: the example's]",
 )
 @click.option("--source", required=True, metavar="URL", help="Where the application's HTTP API is.")
-@click.option("--channel", default="input", show_default=True, metavar="NAME", help="The stream to send to.")
-@click.option(
-    "--interval", default=10.0, show_default=True, metavar="SECONDS", help="The pause between two polls."
-)
+@click.option("--channel", default="input", metavar="NAME", help="The stream to send to.")
+@click.option("--interval", default=10.0, metavar="SECONDS", help="The pause between two polls.")
 @click.option("--once", is_flag=True, help="Poll once and end.")
 @control_option
 @json_option
@@ -91,7 +89,7 @@ def run(
 
 
 @adaptor.command()
-@click.option("--port", default=8090, show_default=True, metavar="N", help="0: any free one.")
+@click.option("--port", default=8090, metavar="N", help="0: any free one.")
 @json_option
 def example(port: int, as_json: bool) -> None:
     """Run the small repository application that the example mapping is for, with three deposits.
@@ -108,10 +106,7 @@ def example(port: int, as_json: bool) -> None:
     with SmallRepository(clock, port=port).serving() as application:
         for deposit in sample_deposits():
             application.deposit(deposit)
-        if as_json:
-            print_json({"url": application.url})
-        else:
-            click.echo(application.url)
+        print_line({"url": application.url}, application.url, as_json=as_json)
         click.echo(f"next:  sandbox adaptor run --source {application.url}", err=True)
         Event().wait()
 
@@ -146,10 +141,7 @@ def _open(
 
 def _show(polled: Polled, as_json: bool) -> None:
     for told in polled.told:
-        if as_json:
-            print_json(told)
-        else:
-            click.echo(f"{told.message_type:<17}  {told.object_uuid}  {told.id}")
+        print_line(told, f"{told.message_type:<17}  {told.object_uuid}  {told.id}", as_json=as_json)
     for unmapped in polled.unmapped:
         click.echo(f"sandbox: item {unmapped.id} makes no message: {unmapped.why}", err=True)
 

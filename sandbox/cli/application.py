@@ -46,11 +46,10 @@ def application() -> None:
 
 @application.command()
 @click.argument("kind", type=click.Choice(list(_KINDS)))
-@click.option("--channel", default="input", show_default=True, metavar="NAME", help="The stream to read.")
+@click.option("--channel", default="input", metavar="NAME", help="The stream to read.")
 @click.option(
     "--answers",
     default="output",
-    show_default=True,
     metavar="NAME",
     help="The stream to answer on, where a request has no returnAddress.",
 )
@@ -58,7 +57,6 @@ def application() -> None:
     "--folder",
     type=click.Path(file_okay=False, path_type=Path),
     default=".sandbox/preservation",
-    show_default=True,
     metavar="DIR",
     help="preservation: where files are staged and packages kept.",
 )

@@ -10,7 +10,7 @@ import click
 
 from sandbox.cli.exit_codes import CommandFailedError, Exit
 from sandbox.cli.extras import needs
-from sandbox.cli.printing import json_option, print_json, print_table
+from sandbox.cli.printing import json_option, print_json, print_rows
 from sandbox.cli.waiting import duration
 
 if TYPE_CHECKING:
@@ -51,10 +51,8 @@ def list_(as_json: bool) -> None:
         }
         for each in CLAUSES
     ]
-    if as_json:
-        print_json(rows)
-        return
-    print_table(
+    print_rows(
+        rows,
         ("role", "clause", "channels", "level", "group", "demand", "how it is tried"),
         [
             (
@@ -68,6 +66,7 @@ def list_(as_json: bool) -> None:
             )
             for each in rows
         ],
+        as_json=as_json,
     )
 
 
@@ -81,13 +80,10 @@ def _command(role: str, tells: str) -> click.Command:
         "--channel",
         type=click.Choice(_CHANNELS),
         default="kinesis",
-        show_default=True,
         help="What the client consumes from, or publishes to.",
     )
     @click.option("--group", type=click.Choice(_GROUPS), help="Only the clauses of this group.")
-    @click.option(
-        "--level", type=click.Choice(_LEVELS), default="gold", show_default=True, help="How bad the days get."
-    )
+    @click.option("--level", type=click.Choice(_LEVELS), default="gold", help="How bad the days get.")
     @click.option(
         "--to",
         type=click.Path(file_okay=False, path_type=Path),
@@ -110,7 +106,6 @@ def _command(role: str, tells: str) -> click.Command:
     @click.option(
         "--patience",
         default="8s",
-        show_default=True,
         metavar="TIME",
         callback=duration,
         help="How long the client may ask and get nothing new before what is missing is given up.",

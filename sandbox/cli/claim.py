@@ -11,7 +11,7 @@ import click
 from rdss_sandbox.shapes.queues import PROJECT
 from sandbox.cli.connection import connect, control_option
 from sandbox.cli.exit_codes import CommandFailedError, Exit
-from sandbox.cli.printing import json_option, print_json, print_table
+from sandbox.cli.printing import json_option, print_json, print_rows, print_table
 
 if TYPE_CHECKING:
     from rdss_sandbox.shapes.queues import Claim, QueueList, QueueMessage
@@ -36,7 +36,6 @@ def in_queue(command: F) -> F:
     project = click.option(
         "--project",
         default=PROJECT,
-        show_default=True,
         help="The project that has the queue; the error and invalid queues are in rdss.",
     )
     return project(control_option(json_option(command)))
@@ -53,25 +52,12 @@ def claim() -> None:
 
 @claim.command()
 @click.argument("queue")
-@click.option(
-    "--limit",
-    type=click.IntRange(1, 20),
-    default=10,
-    show_default=True,
-    help="Claim at most this many messages.",
-)
-@click.option(
-    "--ttl",
-    type=click.IntRange(60, 43_200),
-    default=300,
-    show_default=True,
-    help="Hold them for this many seconds.",
-)
+@click.option("--limit", type=click.IntRange(1, 20), default=10, help="Claim at most this many messages.")
+@click.option("--ttl", type=click.IntRange(60, 43_200), default=300, help="Hold them for this many seconds.")
 @click.option(
     "--grace",
     type=click.IntRange(60, 43_200),
     default=60,
-    show_default=True,
     help="Keep a message that would expire before the claim this many seconds longer than the claim.",
 )
 @click.option("--worker", help="Who holds them.  [default: your user name]")
@@ -116,16 +102,8 @@ def list_(queue: str | None, project: str, control: str | None, as_json: bool) -
 @claim.command()
 @click.argument("queue")
 @click.argument("claim_id", metavar="CLAIM")
-@click.option(
-    "--ttl", type=click.IntRange(60, 43_200), default=300, show_default=True, help="Seconds from now."
-)
-@click.option(
-    "--grace",
-    type=click.IntRange(60, 43_200),
-    default=60,
-    show_default=True,
-    help="The same as for a new claim.",
-)
+@click.option("--ttl", type=click.IntRange(60, 43_200), default=300, help="Seconds from now.")
+@click.option("--grace", type=click.IntRange(60, 43_200), default=60, help="The same as for a new claim.")
 @in_queue
 def renew(
     *, queue: str, claim_id: str, ttl: int, grace: int, project: str, control: str | None, as_json: bool
@@ -200,12 +178,12 @@ def _show_queues(found: QueueList, *, as_json: bool) -> None:
 
 
 def _show_claims(claims: tuple[Claim, ...], *, as_json: bool) -> None:
-    if as_json:
-        print_json({"claims": claims})
-        return
     titles = ("claim", "held by", "messages", "age", "left")
-    print_table(
-        titles, ((c.id, c.client, len(c.messages), f"{c.age:.0f} s", f"{c.left:.0f} s") for c in claims)
+    print_rows(
+        {"claims": claims},
+        titles,
+        ((c.id, c.client, len(c.messages), f"{c.age:.0f} s", f"{c.left:.0f} s") for c in claims),
+        as_json=as_json,
     )
 
 

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Literal, TypeAlias
 
 import click
 
 from sandbox.cli.connection import connect, control_option
-from sandbox.cli.printing import json_option, print_json
+from sandbox.cli.printing import json_option, print_line
 from sandbox.cli.status import describe_clock
 from sandbox.cli.waiting import duration, moment
 
-if TYPE_CHECKING:
-    from rdss_sandbox.shapes.clock import ClockChange
+_Action: TypeAlias = Literal["freeze", "real", "advance", "speed", "set"]
 
 
 @click.group()
@@ -28,7 +27,9 @@ def clock() -> None:
 @json_option
 def show(control: str | None, as_json: bool) -> None:
     """Show the clock."""
-    _change_and_show(control, None, as_json)
+    with connect(control) as client:
+        found = client.clock()
+    print_line(found, describe_clock(found), as_json=as_json)
 
 
 @clock.command()
@@ -36,9 +37,7 @@ def show(control: str | None, as_json: bool) -> None:
 @json_option
 def freeze(control: str | None, as_json: bool) -> None:
     """Stop the clock where it is."""
-    from rdss_sandbox.shapes.clock import ClockChange
-
-    _change_and_show(control, ClockChange("freeze"), as_json)
+    _change(control, as_json, "freeze")
 
 
 @clock.command()
@@ -47,9 +46,7 @@ def freeze(control: str | None, as_json: bool) -> None:
 @json_option
 def advance(length: float, control: str | None, as_json: bool) -> None:
     """Let DURATION pass at once: 90, 30s, 6m, 24h, 7d."""
-    from rdss_sandbox.shapes.clock import ClockChange
-
-    _change_and_show(control, ClockChange("advance", seconds=length), as_json)
+    _change(control, as_json, "advance", seconds=length)
 
 
 @clock.command()
@@ -58,9 +55,7 @@ def advance(length: float, control: str | None, as_json: bool) -> None:
 @json_option
 def speed(factor: float, control: str | None, as_json: bool) -> None:
     """Let time run FACTOR times as fast from now on."""
-    from rdss_sandbox.shapes.clock import ClockChange
-
-    _change_and_show(control, ClockChange("speed", speed=factor), as_json)
+    _change(control, as_json, "speed", speed=factor)
 
 
 @clock.command("set")
@@ -69,9 +64,7 @@ def speed(factor: float, control: str | None, as_json: bool) -> None:
 @json_option
 def set_(time: float, control: str | None, as_json: bool) -> None:
     """Show TIME and go on from it at the present speed: 2026-01-01T00:00:00Z, or seconds since 1970."""
-    from rdss_sandbox.shapes.clock import ClockChange
-
-    _change_and_show(control, ClockChange("set", time=time), as_json)
+    _change(control, as_json, "set", time=time)
 
 
 @clock.command()
@@ -79,15 +72,12 @@ def set_(time: float, control: str | None, as_json: bool) -> None:
 @json_option
 def real(control: str | None, as_json: bool) -> None:
     """Go back to the machine's own time."""
+    _change(control, as_json, "real")
+
+
+def _change(control: str | None, as_json: bool, action: _Action, **values: float) -> None:
     from rdss_sandbox.shapes.clock import ClockChange
 
-    _change_and_show(control, ClockChange("real"), as_json)
-
-
-def _change_and_show(control: str | None, change: ClockChange | None, as_json: bool) -> None:
     with connect(control) as client:
-        found = client.clock() if change is None else client.change_clock(change)
-    if as_json:
-        print_json(found)
-    else:
-        click.echo(describe_clock(found))
+        found = client.change_clock(ClockChange(action, **values))
+    print_line(found, describe_clock(found), as_json=as_json)

@@ -43,7 +43,7 @@ class RegistryGroup(LazyGroup):
 @click.group(
     "sandbox",
     cls=RegistryGroup,
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110, "show_default": True},
 )
 @click.version_option(package_name="rdss-sandbox", prog_name="sandbox")
 def sandbox() -> None:

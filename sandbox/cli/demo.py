@@ -22,9 +22,7 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.option(
-    "--seed", type=int, default=1, show_default=True, metavar="N", help="The seed of everything random."
-)
+@click.option("--seed", type=int, default=1, metavar="N", help="The seed of everything random.")
 @click.option(
     "--from",
     "source",

@@ -11,7 +11,7 @@ import click
 from sandbox.cli.connection import connect, control_option
 from sandbox.cli.exit_codes import CommandFailedError, Exit
 from sandbox.cli.groups import LazyGroup
-from sandbox.cli.printing import json_option, print_json, print_table
+from sandbox.cli.printing import json_option, print_json, print_line, print_rows
 
 if TYPE_CHECKING:
     from emulator.faults.fault import Attribute, FaultType
@@ -52,11 +52,8 @@ def list_(control: str | None, as_json: bool) -> None:
     """Show the faults in force and how many injections each has made."""
     with connect(control) as client:
         found = client.faults()
-    if as_json:
-        print_json({"faults": found})
-        return
     titles = ("fault", "type", "channel", "direction", "toxicity", "injected", "attributes")
-    print_table(titles, (_row(each) for each in found))
+    print_rows({"faults": found}, titles, (_row(each) for each in found), as_json=as_json)
 
 
 @fault.command()
@@ -163,10 +160,7 @@ def _adder(type_: FaultType) -> Callable[..., None]:
         }
         with connect(control) as client:
             added = client.add_fault(NewFault(type_.name, attributes=attributes, when=when, **stated))
-        if as_json:
-            print_json(added)
-        else:
-            click.echo(f"added {added.name}: {added.type} on {added.channel}")
+        print_line(added, f"added {added.name}: {added.type} on {added.channel}", as_json=as_json)
 
     return add_fault
 

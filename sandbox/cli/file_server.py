@@ -25,6 +25,7 @@ from sandbox.cli.printing import json_option, print_json
     "--unavailable",
     type=click.IntRange(min=0),
     default=0,
+    show_default=False,
     metavar="N",
     help="Answer the first N requests with 503.",
 )

@@ -6,11 +6,11 @@ import click
 
 from rdss_sandbox.docker_connection import IMAGE
 from sandbox.cli.exit_codes import CommandFailedError, Exit
-from sandbox.cli.printing import json_option, print_json
+from sandbox.cli.printing import json_option, print_line
 
 
 @click.command()
-@click.option("--tag", default=IMAGE, show_default=True, metavar="NAME", help="The name of the image.")
+@click.option("--tag", default=IMAGE, metavar="NAME", help="The name of the image.")
 @json_option
 def image(tag: str, as_json: bool) -> None:
     """Build the image of the emulator with Docker, for SandboxContainer of the tests.
@@ -24,7 +24,4 @@ def image(tag: str, as_json: bool) -> None:
         emulator_image.build(tag)
     except CannotStartError as error:
         raise CommandFailedError(str(error), Exit.ENVIRONMENT) from error
-    if as_json:
-        print_json({"image": tag})
-    else:
-        click.echo(f"built {tag}")
+    print_line({"image": tag}, f"built {tag}", as_json=as_json)

@@ -13,7 +13,7 @@ import click
 from sandbox.cli.exit_codes import CommandFailedError, Exit
 from sandbox.cli.learn_course import HERE, open_course
 from sandbox.cli.learn_screen import check_on_screen, print_markdown, print_result
-from sandbox.cli.printing import json_option, print_json, print_table
+from sandbox.cli.printing import json_option, print_json, print_line, print_rows
 
 if TYPE_CHECKING:
     from sandbox.learn.lesson import Language, Lesson
@@ -44,15 +44,14 @@ def list_(lessons: Path | None, as_json: bool) -> None:
     """List the lessons, and how far you are."""
     course = open_course(lessons)
     rows = [_row(each, course.progress) for each in course.lessons]
-    if as_json:
-        print_json(rows)
-        return
-    print_table(
+    print_rows(
+        rows,
         ("lesson", "title", "languages", "checks", "hints", "state"),
         [
             (each["lesson"], each["title"], ", ".join(each["languages"]), *list(each.values())[-3:])
             for each in rows
         ],
+        as_json=as_json,
     )
 
 
@@ -222,15 +221,16 @@ def reset(lessons: Path | None, wanted: str | None, as_json: bool) -> None:
     course.progress.lessons[lesson.name] = LessonProgress(found.language)
     course.keep()
     file = client_file(lesson, found.language, HERE)
-    if as_json:
-        print_json({"lesson": lesson.name, "client": str(file), "kept": str(kept) if kept else None})
-        return
-    click.echo(f"{file} is broken again{f'; yours is {kept}' if kept else ''}")
+    print_line(
+        {"lesson": lesson.name, "client": str(file), "kept": str(kept) if kept else None},
+        f"{file} is broken again{f'; yours is {kept}' if kept else ''}",
+        as_json=as_json,
+    )
 
 
 @learn.command()
 @click.argument("wanted", metavar="[N]", required=False)
-@click.option("--language", type=click.Choice(_LANGUAGES), default="python", show_default=True)
+@click.option("--language", type=click.Choice(_LANGUAGES), default="python")
 @json_option
 @click.pass_obj
 def prove(lessons: Path | None, wanted: str | None, language: str, as_json: bool) -> int:

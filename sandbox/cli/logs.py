@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("service", required=False)
-@click.option("--tail", type=click.IntRange(min=0), default=100, show_default=True, help="How many lines.")
+@click.option("--tail", type=click.IntRange(min=0), default=100, help="How many lines.")
 @click.option("--follow", is_flag=True, help="Go on as more comes: events, or what a container writes.")
 @timeout_option("With --follow: stop after this long: 500ms, 30s, 5m.")
 @control_option

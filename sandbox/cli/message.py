@@ -86,7 +86,7 @@ def _moment(_ctx: click.Context, _parameter: click.Parameter, value: str | None)
 
 
 @message.command()
-@click.option("--count", type=click.IntRange(min=0), default=1, show_default=True, help="How many.")
+@click.option("--count", type=click.IntRange(min=0), default=1, help="How many.")
 @click.option(
     "--seed", type=int, help="The same seed makes the same messages, but for their dates.  [default: drawn]"
 )

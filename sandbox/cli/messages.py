@@ -22,7 +22,14 @@ _PAGE = 1000
 
 
 @click.command()
-@click.option("--filter", "matching", default="", metavar="FILTER", help="As in: type:Metadata* size>500k")
+@click.option(
+    "--filter",
+    "matching",
+    default="",
+    show_default=False,
+    metavar="FILTER",
+    help="As in: type:Metadata* size>500k",
+)
 @click.option("--limit", type=click.IntRange(min=1), help="List at most this many.")
 @click.option(
     "--audit",

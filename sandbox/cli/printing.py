@@ -53,6 +53,22 @@ def print_table(titles: Sequence[str], rows: Iterable[Sequence[object]]) -> None
         click.echo(draw(row))
 
 
+def print_line(found: Any, line: str, *, as_json: bool) -> None:
+    """Print what was found as JSON, or as a line for people."""
+    if as_json:
+        print_json(found)
+    else:
+        click.echo(line)
+
+
+def print_rows(found: Any, titles: Sequence[str], rows: Iterable[Sequence[object]], *, as_json: bool) -> None:
+    """Print what was found as JSON, or as a table for people."""
+    if as_json:
+        print_json(found)
+    else:
+        print_table(titles, rows)
+
+
 def _width(text: str) -> int:
     """The columns of a terminal that a text takes."""
     return sum(2 if east_asian_width(character) in "WF" else 1 for character in text)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from sandbox.cli.connection import connect, control_option
-from sandbox.cli.printing import json_option, print_json, print_table
+from sandbox.cli.printing import json_option, print_json, print_line, print_rows, print_table
 
 if TYPE_CHECKING:
     from rdss_sandbox.shapes.processing import AsyncMessage, AsyncMessageDetail, OutsideCall
@@ -28,7 +28,7 @@ def process() -> None:
 @click.argument("service")
 @click.argument("operation")
 @click.argument("body", default="")
-@click.option("--source", default="CLI", show_default=True, help="The system that the message comes from.")
+@click.option("--source", default="CLI", help="The system that the message comes from.")
 @click.option("--correlation", metavar="ID", help="The id that this system gave it.  [default: drawn]")
 @click.option(
     "--object",
@@ -52,10 +52,7 @@ def send(control: str | None, as_json: bool, **given: Any) -> None:
 
     with connect(control) as client:
         taken = client.processing.receive(NewAsyncMessage(**given))
-    if as_json:
-        print_json(taken)
-    else:
-        click.echo(f"message {taken.message.number} is {taken.message.state}")
+    print_line(taken, f"message {taken.message.number} is {taken.message.state}", as_json=as_json)
 
 
 @process.command("list")
@@ -68,9 +65,7 @@ def send(control: str | None, as_json: bool, **given: Any) -> None:
 @click.option("--error-code", metavar="CODE", help="The code of the last error.")
 @click.option("--text", metavar="TEXT", help="A part of the message, or of its description.")
 @click.option("--before", type=int, metavar="NUMBER", help="Only messages before this number.")
-@click.option(
-    "--limit", type=click.IntRange(1, 1000), default=100, show_default=True, help="Show at most this many."
-)
+@click.option("--limit", type=click.IntRange(1, 1000), default=100, help="Show at most this many.")
 @control_option
 @json_option
 def list_(control: str | None, as_json: bool, **wanted: Any) -> None:
@@ -79,10 +74,7 @@ def list_(control: str | None, as_json: bool, **wanted: Any) -> None:
         found = client.processing.search(
             **{name: value for name, value in wanted.items() if value is not None}
         )
-    if as_json:
-        print_json({"messages": found})
-    else:
-        print_table(_TITLES, (_row(each) for each in found))
+    print_rows({"messages": found}, _TITLES, (_row(each) for each in found), as_json=as_json)
 
 
 @process.command()
@@ -152,13 +144,12 @@ def systems(name: str | None, answers: tuple[str, ...], control: str | None, as_
         api = client.processing
         found = api.script(name, Script(answers)) if name and answers else api.systems()
     found = tuple(each for each in found if name in {None, each.name})
-    if as_json:
-        print_json({"systems": found})
-    else:
-        print_table(
-            ("system", "called", "answers next"),
-            ((each.name, each.received, ", ".join(each.script) or "ok") for each in found),
-        )
+    print_rows(
+        {"systems": found},
+        ("system", "called", "answers next"),
+        ((each.name, each.received, ", ".join(each.script) or "ok") for each in found),
+        as_json=as_json,
+    )
 
 
 def _row(message: AsyncMessage) -> tuple[object, ...]:

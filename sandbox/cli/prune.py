@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from sandbox.cli.connection import connect, control_option
-from sandbox.cli.printing import json_option, print_json, print_table, size
+from sandbox.cli.printing import json_option, print_rows, size
 
 if TYPE_CHECKING:
     pass
@@ -57,12 +57,9 @@ def prune(
     )
     with connect(control) as client:
         found = client.prune(wanted)
-    if as_json:
-        print_json(found)
-    else:
-        removed = "would go" if found.dry_run else "removed"
-        rows = ((part.name, part.removed, size(part.bytes), part.kept) for part in found.parts)
-        print_table(("what", removed, "size", "kept"), rows)
+    removed = "would go" if found.dry_run else "removed"
+    rows = ((part.name, part.removed, size(part.bytes), part.kept) for part in found.parts)
+    print_rows(found, ("what", removed, "size", "kept"), rows, as_json=as_json)
 
 
 def _seconds(written: str) -> float:

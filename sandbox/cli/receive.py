@@ -42,7 +42,7 @@ class _Stopped(BaseException):
 
 
 @click.command()
-@click.option("--channel", default="input", show_default=True, metavar="NAME", help="The stream to read.")
+@click.option("--channel", default="input", metavar="NAME", help="The stream to read.")
 @click.option("--follow", is_flag=True, help="Wait for more when everything has come.")
 @click.option("--count", type=click.IntRange(min=1), metavar="N", help="Stop after N messages.")
 @timeout_option("Wait for more, but no longer than this: 30s, 5m.  [default: 1m with --follow --count]")

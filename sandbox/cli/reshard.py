@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from sandbox.cli.connection import connect, control_option
-from sandbox.cli.printing import json_option, print_json, print_table
+from sandbox.cli.printing import json_option, print_rows
 
 if TYPE_CHECKING:
     from rdss_sandbox.shapes.streams import Reshard
@@ -59,17 +59,14 @@ def scale(stream: str, count: int, control: str | None, as_json: bool) -> None:
 def _do(control: str | None, stream: str, change: Reshard, as_json: bool) -> None:
     with connect(control) as client:
         found = client.reshard(stream, change)
-    if as_json:
-        print_json(found)
-    else:
-        rows = (
-            (
-                s.id,
-                "open" if s.open else "closed",
-                " ".join(s.parents) or None,
-                s.records,
-                s.starting_hash_key,
-            )
-            for s in found.shards
+    rows = (
+        (
+            s.id,
+            "open" if s.open else "closed",
+            " ".join(s.parents) or None,
+            s.records,
+            s.starting_hash_key,
         )
-        print_table(("shard", "state", "parents", "records", "from hash key"), rows)
+        for s in found.shards
+    )
+    print_rows(found, ("shard", "state", "parents", "records", "from hash key"), rows, as_json=as_json)

@@ -14,7 +14,7 @@ from click.core import ParameterSource
 
 from sandbox.cli.exit_codes import CommandFailedError, Exit
 from sandbox.cli.extras import needs
-from sandbox.cli.printing import json_option, print_json, print_table
+from sandbox.cli.printing import json_option, print_json, print_line, print_rows, print_table
 from sandbox.cli.waiting import duration
 
 if TYPE_CHECKING:
@@ -46,10 +46,12 @@ def list_(as_json: bool) -> None:
     from sandbox.scenarios.scenario import library
 
     found = library().values()
-    if as_json:
-        print_json([{"name": each.name, "title": each.title} for each in found])
-    else:
-        print_table(("scenario", "what goes wrong"), [(each.name, each.title) for each in found])
+    print_rows(
+        [{"name": each.name, "title": each.title} for each in found],
+        ("scenario", "what goes wrong"),
+        [(each.name, each.title) for each in found],
+        as_json=as_json,
+    )
 
 
 @scenario.command()
@@ -60,10 +62,7 @@ def show(wanted: str, as_json: bool) -> None:
     from sandbox.scenarios.page import section
 
     found = _find(wanted)
-    if as_json:
-        print_json(found)
-    else:
-        click.echo(section(found))
+    print_line(found, section(found), as_json=as_json)
 
 
 def _reports(_ctx: click.Context, _parameter: click.Parameter, value: str) -> frozenset[str]:
@@ -91,29 +90,16 @@ class _WithCommand(click.Command):
 @click.argument("wanted", metavar="[NAME|FILE]...", nargs=-1)
 @click.option("--all", "everything", is_flag=True, help="Every scenario that comes with the sandbox.")
 @click.option("--seed", type=int, metavar="N", help="The seed of everything random.  [default: drawn]")
-@click.option(
-    "--channel",
-    type=click.Choice(_KINDS),
-    default="memory",
-    show_default=True,
-    help="What carries the messages.",
-)
+@click.option("--channel", type=click.Choice(_KINDS), default="memory", help="What carries the messages.")
 @click.option(
     "--report",
     "reports",
     callback=_reports,
     default=",".join(_REPORTS),
-    show_default=True,
     metavar="LIST",
     help="The reports that each run writes besides its summary, or none.",
 )
-@click.option(
-    "--runs",
-    type=_RUNS,
-    default="runs",
-    show_default=True,
-    help="The folder in which each run makes its own.",
-)
+@click.option("--runs", type=_RUNS, default="runs", help="The folder in which each run makes its own.")
 @click.option(
     "--pace",
     type=click.FloatRange(min=0, min_open=True),
@@ -190,13 +176,7 @@ def run(
 
 @click.command()
 @click.argument("folder", metavar="RUN", type=click.Path(path_type=Path))
-@click.option(
-    "--runs",
-    type=_RUNS,
-    default="runs",
-    show_default=True,
-    help="The folder in which each run makes its own.",
-)
+@click.option("--runs", type=_RUNS, default="runs", help="The folder in which each run makes its own.")
 @json_option
 @needs("messages")
 def replay(folder: Path, runs: Path, as_json: bool) -> int:

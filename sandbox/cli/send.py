@@ -12,7 +12,7 @@ from sandbox.cli.connection import control_option, find_stream, follow_clock
 from sandbox.cli.exit_codes import CommandFailedError, Exit
 from sandbox.cli.extras import needs
 from sandbox.cli.message_files import read_documents
-from sandbox.cli.printing import json_option, print_json
+from sandbox.cli.printing import json_option, print_line
 
 if TYPE_CHECKING:
     from emulator.clock import Clock
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("files", nargs=-1, required=True, metavar="FILE|-...")
-@click.option("--channel", default="input", show_default=True, metavar="NAME", help="The stream to send to.")
+@click.option("--channel", default="input", metavar="NAME", help="The stream to send to.")
 @click.option("--as-is", is_flag=True, help="Send every text unchanged in one piece, message or not.")
 @control_option
 @json_option
@@ -79,10 +79,11 @@ def _send(gateway: Gateway, clock: Clock, document: Document, as_is: bool, as_js
     gateway.send_serialised(*parts)
     for part in parts:
         seen = peek(part)
-        if as_json:
-            print_json({"messageId": seen.message_id, "messageType": seen.message_type, "bytes": len(part)})
-        else:
-            click.echo(f"{seen.message_id or '-':<36}  {seen.message_type or '-':<17}  {len(part):>9,} bytes")
+        print_line(
+            {"messageId": seen.message_id, "messageType": seen.message_type, "bytes": len(part)},
+            f"{seen.message_id or '-':<36}  {seen.message_type or '-':<17}  {len(part):>9,} bytes",
+            as_json=as_json,
+        )
     return None
 
 

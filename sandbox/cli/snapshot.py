@@ -6,7 +6,7 @@ import click
 
 from rdss_sandbox.timestamps import timestamp
 from sandbox.cli.connection import connect, control_option
-from sandbox.cli.printing import json_option, print_json, print_table
+from sandbox.cli.printing import json_option, print_json, print_line, print_table
 
 
 @click.group()
@@ -26,10 +26,11 @@ def save(name: str, control: str | None, as_json: bool) -> None:
     """Save the present state as NAME, in place of an earlier snapshot of that name."""
     with connect(control) as client:
         saved = client.snapshots.save(name)
-    if as_json:
-        print_json(saved)
-    else:
-        click.echo(f"saved {name}: {saved.records} records in streams, {saved.bytes / 1e6:.1f} MB")
+    print_line(
+        saved,
+        f"saved {name}: {saved.records} records in streams, {saved.bytes / 1e6:.1f} MB",
+        as_json=as_json,
+    )
 
 
 @snapshot.command()
@@ -84,7 +85,4 @@ def remove(name: str, control: str | None, as_json: bool) -> None:
     """Remove the snapshot NAME."""
     with connect(control) as client:
         left = client.snapshots.remove(name)
-    if as_json:
-        print_json(left)
-    else:
-        click.echo(f"removed {name}")
+    print_line(left, f"removed {name}", as_json=as_json)

@@ -10,7 +10,7 @@ import click
 
 from sandbox.cli.connection import connect, control_option
 from sandbox.cli.exit_codes import CommandFailedError, Exit
-from sandbox.cli.printing import always_json, json_option, print_json, print_table
+from sandbox.cli.printing import always_json, json_option, print_json, print_rows
 from sandbox.cli.waiting import Deadline, timeout_option, within
 
 if TYPE_CHECKING:
@@ -54,17 +54,24 @@ def publishing(command: F) -> F:
             "type_",
             type=click.Choice(["json", "nvfix", "binary"]),
             default="json",
-            show_default=True,
             help="What a message is written in; text of another type is taken as it is.",
         ),
         click.option(
             "--expiration", type=float, metavar="SECONDS", help="How long the record lives; 0 means for ever."
         ),
         click.option(
-            "--correlation-id", default="", metavar="TEXT", help="Passed on to subscribers as it is."
+            "--correlation-id",
+            default="",
+            show_default=False,
+            metavar="TEXT",
+            help="Passed on to subscribers as it is.",
         ),
         click.option(
-            "--sow-key", default="", metavar="KEY", help="The record's key, where publishers give it."
+            "--sow-key",
+            default="",
+            show_default=False,
+            metavar="KEY",
+            help="The record's key, where publishers give it.",
         ),
     ):
         command = option(command)
@@ -78,11 +85,8 @@ def list_(control: str | None, as_json: bool) -> None:
     """List the topics, and the state of the links to other sandboxes."""
     with connect(control) as client:
         found = client.topics.list()
-    if as_json:
-        print_json({"topics": found})
-        return
     columns = ("topic", "kind", "type", "records", "subscribed", "log", "downstream")
-    print_table(columns, map(_row, found))
+    print_rows({"topics": found}, columns, map(_row, found), as_json=as_json)
 
 
 @topic.command()
@@ -109,10 +113,13 @@ def delta(name: str, data: tuple[str, ...], **given: Any) -> None:
     "--filter",
     "filter_",
     default="",
+    show_default=False,
     metavar="CONDITION",
     help="Only the records that match.  [default: all]",
 )
-@click.option("--orderby", default="", metavar="/FIELD [DESC],...", help="The order of the records.")
+@click.option(
+    "--orderby", default="", show_default=False, metavar="/FIELD [DESC],...", help="The order of the records."
+)
 @click.option("--top", "top_n", type=click.IntRange(min=0), metavar="N", help="Show at most this many.")
 @click.option("--keys", is_flag=True, help="Print each record's key and correlation id beside it.")
 @port_options
@@ -138,6 +145,7 @@ def sow(
     "--filter",
     "filter_",
     default="",
+    show_default=False,
     metavar="CONDITION",
     help="Only the messages that match.  [default: all]",
 )
@@ -146,6 +154,7 @@ def sow(
 @click.option(
     "--bookmark",
     default="",
+    show_default=False,
     metavar="BOOKMARK",
     help="Print what came after this bookmark; 0 means all that is kept.",
 )
@@ -185,12 +194,17 @@ def subscribe(
     "--filter",
     "filter_",
     default="",
+    show_default=False,
     metavar="CONDITION",
     help="Delete the records that match; 1=1 matches all.",
 )
 @click.option("--key", "sow_keys", multiple=True, metavar="KEY", help="Delete the record with this key.")
 @click.option(
-    "--data", default="", metavar="JSON", help="Delete the record that has the same key as this one."
+    "--data",
+    default="",
+    show_default=False,
+    metavar="JSON",
+    help="Delete the record that has the same key as this one.",
 )
 @port_options
 @json_option

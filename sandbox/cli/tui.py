@@ -15,16 +15,11 @@ from sandbox.cli.extras import require
 @click.command()
 @click.option("--serve", is_flag=True, help="Serve the same screens to a browser, for a class.")
 @click.option(
-    "--port",
-    type=click.IntRange(1, 65535),
-    default=8000,
-    show_default=True,
-    help="For --serve: the port to listen on.",
+    "--port", type=click.IntRange(1, 65535), default=8000, help="For --serve: the port to listen on."
 )
 @click.option(
     "--host",
     default="127.0.0.1",
-    show_default=True,
     help="For --serve: the address to listen on. Anybody who reaches it can do what you can.",
 )
 @click.option(

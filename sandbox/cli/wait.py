@@ -31,7 +31,6 @@ Exit code 4: it was not so before the timeout; what was seen instead is printed.
 @click.option(
     "--timeout",
     default="30s",
-    show_default=True,
     metavar="TIME",
     callback=duration,
     help="How long, in real time: 500ms, 30s, 5m.",

@@ -9,7 +9,7 @@ from urllib.parse import quote
 import click
 
 from sandbox.cli.connection import connect, control_option, reach
-from sandbox.cli.printing import json_option, print_json
+from sandbox.cli.printing import json_option, print_line
 
 
 @click.command()
@@ -25,10 +25,7 @@ def watch(*, no_open: bool, control: str | None, as_json: bool) -> None:
     with connect(control) as client:
         client.version()  # is it there, and is this its token?
     address = watch_address(*reach(control))
-    if as_json:
-        print_json({"address": address})
-    else:
-        click.echo(address)
+    print_line({"address": address}, address, as_json=as_json)
     if not no_open and not _open(address):
         click.echo("no browser was found on this machine: open the address in one", err=True)
 
