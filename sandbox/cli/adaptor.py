@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import click
 
 from sandbox.cli.connection import control_option, find_stream, follow_clock
-from sandbox.cli.exit_codes import CommandFailedError, Exit
+from sandbox.cli.exit_codes import Exit
 from sandbox.cli.extras import needs
 from sandbox.cli.printing import json_option, print_line
 
@@ -58,13 +58,10 @@ def run(
     standard error and kept until it does; --once then ends with exit code 1.
     """
     from emulator.channels import ChannelUnavailableError
-    from sandbox.adaptor import MappingError, SourceUnavailableError, read_mapping
+    from sandbox.adaptor import SourceUnavailableError, read_mapping
     from sandbox.gateway import SendFailedError, SendRefusedError
 
-    try:
-        mapping = read_mapping(mapping_file or _example())
-    except MappingError as error:
-        raise CommandFailedError(str(error), Exit.USAGE) from error
+    mapping = read_mapping(mapping_file or Path(str(files("sandbox.adaptor.example") / "mapping.yaml")))
     with (
         follow_clock(control) as clock,
         _open(mapping, source, channel, control, clock) as opened,
@@ -79,7 +76,7 @@ def run(
                 ChannelUnavailableError,
             ) as error:
                 if once:
-                    raise CommandFailedError(str(error), Exit.ENVIRONMENT) from error
+                    raise
                 click.echo(f"sandbox: {error}; it is tried again in {interval:g} s", err=True)
             else:
                 _show(polled, as_json)
@@ -144,7 +141,3 @@ def _show(polled: Polled, as_json: bool) -> None:
         print_line(told, f"{told.message_type:<17}  {told.object_uuid}  {told.id}", as_json=as_json)
     for unmapped in polled.unmapped:
         click.echo(f"sandbox: item {unmapped.id} makes no message: {unmapped.why}", err=True)
-
-
-def _example() -> Path:
-    return Path(str(files("sandbox.adaptor.example") / "mapping.yaml"))

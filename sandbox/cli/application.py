@@ -13,7 +13,6 @@ import click
 
 from sandbox.cli.connection import FoundStream, control_option, find_stream, follow_clock
 from sandbox.cli.contract import as_published_option
-from sandbox.cli.exit_codes import CommandFailedError, Exit
 from sandbox.cli.extras import needs
 from sandbox.cli.printing import json_option, print_json
 
@@ -98,10 +97,7 @@ def run(
 
     With --asynchronous what fails is tried three times more, a minute apart, before it goes there.
     """
-    from emulator.channels import ChannelUnavailableError
     from sandbox.applications.application_run import run_application
-    from sandbox.gateway import SendFailedError, SendRefusedError
-    from sandbox.receiver import OriginalNotKeptError
     from sandbox.receiver.over_kinesis import receiver_over_kinesis
 
     found = find_stream(control, channel)
@@ -116,31 +112,28 @@ def run(
             # What was refused may hold anything, and none of it is for the terminal to obey.
             click.echo("".join(letter if letter.isprintable() else "·" for letter in row))
 
-    try:
-        with (
-            follow_clock(control) as clock,
-            _open(kind, found, answers, clock, folder=folder, trust=trust) as opened,
-            _later(kind, found, opened, clock, wanted=asynchronous) as later,
-            receiver_over_kinesis(
-                found.endpoint,
-                channel,
-                opened.repository,
-                later or opened.application,
-                clock,
-                queues=found.queues,
-                as_published=as_published,
-                refused=opened.refused,
-                rejected=partial(_note_refusal, opened.repository, clock),
-            ) as receiver,
-        ):
-            if later is None:
-                run_application(receiver, opened.outbox, opened.repository, show, lambda: once)
-                return
-            later.reject = receiver.reject
-            done = partial(_nothing_left, later, once=once)
-            run_application(receiver, opened.outbox, opened.repository, show, done, work=later.work)
-    except (ChannelUnavailableError, OriginalNotKeptError, SendFailedError, SendRefusedError) as error:
-        raise CommandFailedError(str(error), Exit.ENVIRONMENT) from error
+    with (
+        follow_clock(control) as clock,
+        _open(kind, found, answers, clock, folder=folder, trust=trust) as opened,
+        _later(kind, found, opened, clock, wanted=asynchronous) as later,
+        receiver_over_kinesis(
+            found.endpoint,
+            channel,
+            opened.repository,
+            later or opened.application,
+            clock,
+            queues=found.queues,
+            as_published=as_published,
+            refused=opened.refused,
+            rejected=partial(_note_refusal, opened.repository, clock),
+        ) as receiver,
+    ):
+        if later is None:
+            run_application(receiver, opened.outbox, opened.repository, show, lambda: once)
+            return
+        later.reject = receiver.reject
+        done = partial(_nothing_left, later, once=once)
+        run_application(receiver, opened.outbox, opened.repository, show, done, work=later.work)
 
 
 def _note_refusal(repository: Repository, clock: Clock, data: bytes, code: ErrorCode, why: str) -> None:

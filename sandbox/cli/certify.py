@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import signal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from sandbox.cli.exit_codes import CommandFailedError, Exit
+from sandbox.cli.exit_codes import CommandFailedError, Exit, sigterm_as_interrupt
 from sandbox.cli.extras import needs
 from sandbox.cli.printing import json_option, print_json, print_rows
 from sandbox.cli.waiting import duration
@@ -214,22 +213,13 @@ def _reading(field: str, pattern: str | None) -> ReadLine:
 def _run(trial: Trial, to: Path | None, *, as_json: bool) -> int:
     from rich.console import Console
 
-    from sandbox.certify.client_process import ClientNotStartedError
     from sandbox.certify.results_folder import write_results
     from sandbox.certify.trial import certify as certify_client
 
-    # A job that is cancelled ends as by Ctrl-C: nothing that the client started stays behind.
-    usual = signal.signal(signal.SIGTERM, signal.default_int_handler)
-    talk = Console(stderr=True)
-    try:
-        with talk.status(f"seed {trial.seed}") as status:
-            certificate, history = certify_client(
-                trial, lambda doing: status.update(f"{doing} (seed {trial.seed})")
-            )
-    except ClientNotStartedError as error:
-        raise CommandFailedError(str(error), Exit.ENVIRONMENT) from error
-    finally:
-        signal.signal(signal.SIGTERM, usual)
+    with sigterm_as_interrupt(), Console(stderr=True).status(f"seed {trial.seed}") as status:
+        certificate, history = certify_client(
+            trial, lambda doing: status.update(f"{doing} (seed {trial.seed})")
+        )
     if to is not None:
         write_results(certificate, history, to)
     if as_json:

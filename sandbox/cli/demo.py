@@ -79,15 +79,12 @@ def _run(plan: Plan, folder: Path, progress: Progress, pipeline: Pipeline | None
     from emulator.clock import Clock
     from rdss_sandbox.client import UnreachableError
     from sandbox.demo.run import demonstrate
-    from sandbox.demo.workload import UnusableFileError
     from sandbox.gateway import SendFailedError, SendRefusedError
     from sandbox.receiver import OriginalNotKeptError
 
     try:
         with _sandbox(folder, plan.seed) as place:
             return demonstrate(plan, place, Clock(), progress, pipeline)
-    except UnusableFileError as error:
-        raise CommandFailedError(str(error), Exit.USAGE) from error
     except (
         ChannelUnavailableError,
         OriginalNotKeptError,
@@ -109,12 +106,9 @@ def _sandbox(folder: Path, seed: int) -> Iterator[DemoTarget]:
     options = ["--aws-port", "0", "--control-port", "0", "--topology", "default"]
     options += ["--amqp", "embedded", "--amqp-port", "0"]
     options += ["--host", "127.0.0.1", "--region", "us-east-1", "--data-dir", "data", "--seed", str(seed)]
-    try:
-        with in_process.started(options, folder) as running:
-            endpoint = Endpoint(running.aws, running.region, running.token)
-            yield DemoTarget(endpoint, running.control, folder, running.token, running.amqp)
-    except in_process.CannotStartError as error:
-        raise CommandFailedError(str(error), Exit.ENVIRONMENT) from error
+    with in_process.started(options, folder) as running:
+        endpoint = Endpoint(running.aws, running.region, running.token)
+        yield DemoTarget(endpoint, running.control, folder, running.token, running.amqp)
 
 
 def _pipeline() -> Pipeline:

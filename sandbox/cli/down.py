@@ -2,35 +2,27 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import click
 
 from sandbox.cli.exit_codes import CommandFailedError, Exit
-
-if TYPE_CHECKING:
-    pass
 
 
 @click.command()
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def down(as_json: bool) -> None:
     """Stop the sandbox that was started here, and wait until it is gone. Its data stays."""
-    from sandbox.profiles import in_process, running
+    from sandbox.profiles import running
 
     found = running.read()
     if found is None:
         raise CommandFailedError("no sandbox was started here", Exit.ENVIRONMENT)
     was_alive = found.alive
     if was_alive or found.stack is not None:
-        try:
-            if found.stack is None:
-                from sandbox.profiles.in_process import stop
-            else:
-                from sandbox.profiles.compose import stop
-            stop(found)
-        except in_process.CannotStopError as error:
-            raise CommandFailedError(str(error), Exit.ENVIRONMENT) from error
+        if found.stack is None:
+            from sandbox.profiles.in_process import stop
+        else:
+            from sandbox.profiles.compose import stop
+        stop(found)
     running.remove(found.pid)
     if as_json:
         pid = "null" if found.pid is None else found.pid

@@ -7,9 +7,13 @@ into the same form here.
 
 from __future__ import annotations
 
+import signal
 import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
 from enum import IntEnum
 from pathlib import Path
+from typing import Final
 
 import click
 
@@ -28,12 +32,47 @@ class Exit(IntEnum):
     INCONCLUSIVE = 4
 
 
+_CODES: Final = {
+    "emulator.channels.channel.ChannelUnavailableError": Exit.ENVIRONMENT,
+    "emulator.journal.frames.DamagedLogError": Exit.ENVIRONMENT,
+    "emulator.settings.setting_errors.SettingsError": Exit.USAGE,
+    "rdss_sandbox.conditions.UnknownConditionError": Exit.USAGE,
+    "rdss_sandbox.transports.UnreachableError": Exit.ENVIRONMENT,
+    "sandbox.adaptor.application_api.SourceUnavailableError": Exit.ENVIRONMENT,
+    "sandbox.adaptor.mapping.MappingError": Exit.USAGE,
+    "sandbox.certify.client_process.ClientNotStartedError": Exit.ENVIRONMENT,
+    "sandbox.demo.workload.UnusableFileError": Exit.USAGE,
+    "sandbox.gateway.gateway.SendFailedError": Exit.ENVIRONMENT,
+    "sandbox.gateway.gateway.SendRefusedError": Exit.ENVIRONMENT,
+    "sandbox.judging.runs.NoFolderError": Exit.ENVIRONMENT,
+    "sandbox.learn.lesson.LessonError": Exit.USAGE,
+    "sandbox.learn.progress.ProgressError": Exit.ENVIRONMENT,
+    "sandbox.profiles.in_process.CannotStartError": Exit.ENVIRONMENT,
+    "sandbox.profiles.in_process.CannotStopError": Exit.ENVIRONMENT,
+    "sandbox.profiles.in_process.NotReadyError": Exit.INCONCLUSIVE,
+    "sandbox.receiver.originals.OriginalNotKeptError": Exit.ENVIRONMENT,
+    "sandbox.scenarios.scenario.ScenarioError": Exit.USAGE,
+    "tui.browser.serving.ServingUnavailableError": Exit.ENVIRONMENT,
+}
+"""The exit codes of errors of ours whose text is all there is to say. By name: nothing is imported."""
+
+
 class CommandFailedError(Exception):
     """A command failed; it has the line to show and the exit code."""
 
     def __init__(self, message: str, code: Exit = Exit.FAIL) -> None:
         super().__init__(message)
         self.code = code
+
+
+@contextmanager
+def sigterm_as_interrupt() -> Iterator[None]:
+    """Let SIGTERM end the block as Ctrl-C does: nothing that was started in it stays behind."""
+    usual = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, usual)
 
 
 def explain(error: BaseException) -> tuple[str, int]:
@@ -55,27 +94,20 @@ def explain(error: BaseException) -> tuple[str, int]:
 
 
 def _explain_ours(error: BaseException) -> tuple[str, int] | None:
-    """Explain errors of our own modules, found by class name so that nothing is imported for them."""
-    match type(error).__module__, type(error).__name__:
-        case (
-            ("rdss_sandbox.transports", "UnreachableError")
-            | ("emulator.journal.frames", "DamagedLogError")
-            | ("sandbox.judging.runs", "NoFolderError")
-        ):
-            return str(error), Exit.ENVIRONMENT
-        case "rdss_sandbox.transports", "RefusedError":
-            return str(error), _code_of_status(getattr(error, "status", 500))
-        case "emulator.settings.setting_errors", "SettingsError":
-            return str(error), Exit.USAGE
+    """Explain errors of our own modules."""
+    names = [f"{each.__module__}.{each.__qualname__}" for each in type(error).__mro__]
+    if known := next((name for name in names if name in _CODES), None):
+        return str(error), _CODES[known]
+    if "rdss_sandbox.transports.RefusedError" in names:
+        return str(error), _code_of_status(getattr(error, "status", 500))
     if isinstance(error, ModuleNotFoundError):
         from rdss_sandbox.installation import explain_missing
 
         line = explain_missing(error)
         return None if line is None else (line, Exit.ENVIRONMENT)
     if isinstance(error, OSError) and error.errno is not None:
-        return str(
-            error
-        ) if error.filename is None else f"{error.filename}: {error.strerror}", Exit.ENVIRONMENT
+        line = str(error) if error.filename is None else f"{error.filename}: {error.strerror}"
+        return line, Exit.ENVIRONMENT
     return None
 
 

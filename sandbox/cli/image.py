@@ -5,7 +5,6 @@ from __future__ import annotations
 import click
 
 from rdss_sandbox.docker_connection import IMAGE
-from sandbox.cli.exit_codes import CommandFailedError, Exit
 from sandbox.cli.printing import json_option, print_line
 
 
@@ -18,10 +17,6 @@ def image(tag: str, as_json: bool) -> None:
     It needs no checkout. sandbox up --profile compose builds it by itself.
     """
     from sandbox.profiles import emulator_image
-    from sandbox.profiles.in_process import CannotStartError
 
-    try:
-        emulator_image.build(tag)
-    except CannotStartError as error:
-        raise CommandFailedError(str(error), Exit.ENVIRONMENT) from error
+    emulator_image.build(tag)
     print_line({"image": tag}, f"built {tag}", as_json=as_json)

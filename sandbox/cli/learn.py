@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import signal
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from sandbox.cli.exit_codes import CommandFailedError, Exit
+from sandbox.cli.exit_codes import CommandFailedError, Exit, sigterm_as_interrupt
 from sandbox.cli.learn_course import HERE, open_course
 from sandbox.cli.learn_screen import check_on_screen, print_markdown, print_result
 from sandbox.cli.printing import json_option, print_json, print_line, print_rows
@@ -143,7 +140,7 @@ def check(lessons: Path | None, wanted: str | None, as_json: bool) -> int:
             Exit.USAGE,
         )
     require_runtime(found.language)
-    with ended_by_signals():
+    with sigterm_as_interrupt():
         if as_json:
             result = check_client(lesson, file, found.language)
         else:
@@ -251,7 +248,7 @@ def prove(lessons: Path | None, wanted: str | None, language: str, as_json: bool
             raise CommandFailedError(f"lesson {each.number} has no client in {chosen}", Exit.USAGE)
         place_package(chosen, HERE)
         require_runtime(chosen)
-        with ended_by_signals():
+        with sigterm_as_interrupt():
             found[each.name] = prove_lesson(each, chosen, HERE)
         if not as_json:
             for line in found[each.name] or ["its broken client fails as it says, and its solution passes"]:
@@ -278,17 +275,3 @@ def require_runtime(language: Language) -> None:
         raise CommandFailedError(
             f"{SDK} is not installed for the client; install it: npm install --prefix learn", Exit.ENVIRONMENT
         )
-
-
-@contextmanager
-def ended_by_signals() -> Iterator[None]:
-    """End a check by SIGTERM as by Ctrl-C, and say what cannot be started: no client stays behind."""
-    from sandbox.certify.client_process import ClientNotStartedError
-
-    usual = signal.signal(signal.SIGTERM, signal.default_int_handler)
-    try:
-        yield
-    except ClientNotStartedError as error:
-        raise CommandFailedError(str(error), Exit.ENVIRONMENT) from error
-    finally:
-        signal.signal(signal.SIGTERM, usual)

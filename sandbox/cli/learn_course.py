@@ -68,12 +68,7 @@ class Course:
 def open_course(lessons: Path | None) -> Course:
     """Read the lessons of a folder, by default the course's, and how far the learner is."""
     require("messages")
-    from sandbox.learn.lesson import COURSE, LessonError, read_course
-    from sandbox.learn.progress import ProgressError, read_progress
+    from sandbox.learn.lesson import COURSE, read_course
+    from sandbox.learn.progress import read_progress
 
-    try:
-        return Course(read_course(lessons or COURSE), read_progress(HERE))
-    except LessonError as error:
-        raise CommandFailedError(str(error), Exit.USAGE) from error
-    except ProgressError as error:
-        raise CommandFailedError(str(error), Exit.ENVIRONMENT) from error
+    return Course(read_course(lessons or COURSE), read_progress(HERE))

@@ -12,7 +12,7 @@ import click
 
 from sandbox.cli.connection import control_option, find_stream, follow_clock
 from sandbox.cli.contract import as_published_option
-from sandbox.cli.exit_codes import CommandFailedError, Exit
+from sandbox.cli.exit_codes import Exit
 from sandbox.cli.extras import needs
 from sandbox.cli.printing import json_option
 from sandbox.cli.waiting import Deadline, timeout_option
@@ -136,11 +136,8 @@ def _stepping(
     control: str | None, name: str, show: Callable[[bytes], None], *, as_published: bool
 ) -> Iterator[Step]:
     """Open a receiver, or a channel, for this stream and yield the function that receives."""
-    from emulator.channels import ChannelUnavailableError
     from emulator.channels.kinesis import KinesisChannel
     from emulator.clock import Clock
-    from sandbox.gateway import SendFailedError
-    from sandbox.receiver import OriginalNotKeptError
     from sandbox.receiver.over_kinesis import receiver_over_kinesis
     from sandbox.receiver.receiver import SHARED_MESSAGE_ID
     from sandbox.repository import Repository
@@ -150,35 +147,32 @@ def _stepping(
     def process(arrival: Arrival, _store: sqlite3.Connection) -> None:
         show(arrival.data)
 
-    try:
-        with (
-            follow_clock(control) as clock,
-            closing(Repository(found.repository("receiver"), clock)) as repository,
-        ):
-            if name in (*_PRINTED_AS_THEY_ARE, *found.queues.values()):
-                checkpoints = repository.checkpoints(name)
-                with closing(
-                    KinesisChannel(
-                        found.endpoint.kinesis(), name, clock=clock, checkpoints=checkpoints, polling=Clock()
-                    )
-                ) as channel:
-                    yield lambda limit: _print(channel, limit, show)
-            else:
-                with receiver_over_kinesis(
-                    found.endpoint,
-                    name,
-                    repository,
-                    process,
-                    clock,
-                    queues=found.queues,
-                    as_published=as_published,
-                ) as receiver:
-                    before = repository.counted(SHARED_MESSAGE_ID)
-                    yield lambda limit: receiver.step(limit=limit, wait=_WAIT_SECONDS)
-                    if shared := repository.counted(SHARED_MESSAGE_ID) - before:
-                        click.echo(f"sandbox: {shared} parts share the messageId of another part", err=True)
-    except (ChannelUnavailableError, OriginalNotKeptError, SendFailedError) as error:
-        raise CommandFailedError(str(error), Exit.ENVIRONMENT) from error
+    with (
+        follow_clock(control) as clock,
+        closing(Repository(found.repository("receiver"), clock)) as repository,
+    ):
+        if name in (*_PRINTED_AS_THEY_ARE, *found.queues.values()):
+            checkpoints = repository.checkpoints(name)
+            with closing(
+                KinesisChannel(
+                    found.endpoint.kinesis(), name, clock=clock, checkpoints=checkpoints, polling=Clock()
+                )
+            ) as channel:
+                yield lambda limit: _print(channel, limit, show)
+        else:
+            with receiver_over_kinesis(
+                found.endpoint,
+                name,
+                repository,
+                process,
+                clock,
+                queues=found.queues,
+                as_published=as_published,
+            ) as receiver:
+                before = repository.counted(SHARED_MESSAGE_ID)
+                yield lambda limit: receiver.step(limit=limit, wait=_WAIT_SECONDS)
+                if shared := repository.counted(SHARED_MESSAGE_ID) - before:
+                    click.echo(f"sandbox: {shared} parts share the messageId of another part", err=True)
 
 
 def _print(channel: Channel, limit: int, show: Callable[[bytes], None]) -> int:

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import os
-import signal
-from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 import click
 from click.core import ParameterSource
 
-from sandbox.cli.exit_codes import CommandFailedError, Exit
+from sandbox.cli.exit_codes import CommandFailedError, Exit, sigterm_as_interrupt
 from sandbox.cli.extras import needs
 from sandbox.cli.printing import json_option, print_json, print_line, print_rows, print_table
 from sandbox.cli.waiting import duration
@@ -24,8 +22,6 @@ if TYPE_CHECKING:
     from sandbox.scenarios.backend import Amqp
     from sandbox.scenarios.outcome import Against, Run
     from sandbox.scenarios.scenario import Scenario
-
-T = TypeVar("T")
 
 _KINDS = ("memory", "kinesis", "rabbitmq")
 _REPORTS = ("junit", "html", "ndjson")
@@ -60,8 +56,9 @@ def list_(as_json: bool) -> None:
 def show(wanted: str, as_json: bool) -> None:
     """Show what a scenario teaches, sends, breaks and expects."""
     from sandbox.scenarios.page import section
+    from sandbox.scenarios.scenario import find_scenario
 
-    found = _find(wanted)
+    found = find_scenario(wanted)
     print_line(found, section(found), as_json=as_json)
 
 
@@ -188,7 +185,7 @@ def replay(folder: Path, runs: Path, as_json: bool) -> int:
     """
     from sandbox.scenarios.scenario_run import read_run
 
-    before = _translate_errors(lambda: read_run(folder))
+    before = read_run(folder)
     [again] = _play_all(
         [(before.source, before.scenario)],
         before.seed,
@@ -254,11 +251,11 @@ def _refuse(chosen: list[tuple[str, Scenario]], *, everything: bool) -> dict[str
 
 
 def _chosen(wanted: tuple[str, ...], *, everything: bool) -> list[tuple[str, Scenario]]:
-    from sandbox.scenarios.scenario import library
+    from sandbox.scenarios.scenario import find_scenario, library
 
     if everything == bool(wanted):
         raise click.UsageError("name a scenario or a file, or say --all; sandbox scenario list has the names")
-    return list(library().items()) if everything else [(name, _find(name)) for name in wanted]
+    return list(library().items()) if everything else [(name, find_scenario(name)) for name in wanted]
 
 
 def _play_all(
@@ -273,7 +270,6 @@ def _play_all(
 ) -> list[Run]:
     from rich.console import Console
 
-    from sandbox.certify.client_process import ClientNotStartedError
     from sandbox.scenarios.outcome import Report
     from sandbox.scenarios.play import AT_ONCE, ViewerOptions
     from sandbox.scenarios.scenario_run import run_scenario
@@ -282,30 +278,23 @@ def _play_all(
     amqp = _read_amqp(kind)
     done: list[Run] = []
     talk = Console(stderr=True)
-    # A job that is cancelled ends as by Ctrl-C: nothing that a command started stays behind.
-    usual = signal.signal(signal.SIGTERM, signal.default_int_handler)
-    try:
-        with talk.status(f"seed {seed}") as status:
-            for name, each in chosen:
-                status.update(f"{name} (seed {seed})")
-                tell = partial(_tell_what_to_watch, talk, each, kind)
-                done.append(
-                    run_scenario(
-                        each,
-                        name,
-                        seed=seed,
-                        kind=kind,
-                        reports=wanted,
-                        runs=runs,
-                        show=ViewerOptions(pace, tell) if pace else AT_ONCE,
-                        against=against,
-                        amqp=amqp,
-                    )
+    with sigterm_as_interrupt(), talk.status(f"seed {seed}") as status:
+        for name, each in chosen:
+            status.update(f"{name} (seed {seed})")
+            tell = partial(_tell_what_to_watch, talk, each, kind)
+            done.append(
+                run_scenario(
+                    each,
+                    name,
+                    seed=seed,
+                    kind=kind,
+                    reports=wanted,
+                    runs=runs,
+                    show=ViewerOptions(pace, tell) if pace else AT_ONCE,
+                    against=against,
+                    amqp=amqp,
                 )
-    except ClientNotStartedError as error:
-        raise CommandFailedError(str(error), Exit.ENVIRONMENT) from error
-    finally:
-        signal.signal(signal.SIGTERM, usual)
+            )
     return done
 
 
@@ -359,18 +348,3 @@ def _show(done: list[Run], seed: int) -> None:
         for remark in each.judgement.remarks:
             console.print(f"    {remark}", markup=False)
     console.print(f"\nseed {seed}; sandbox replay FOLDER plays one of them again")
-
-
-def _find(wanted: str) -> Scenario:
-    from sandbox.scenarios.scenario import find_scenario
-
-    return _translate_errors(lambda: find_scenario(wanted))
-
-
-def _translate_errors(ask: Callable[[], T]) -> T:
-    from sandbox.scenarios.scenario import ScenarioError
-
-    try:
-        return ask()
-    except ScenarioError as error:
-        raise CommandFailedError(str(error), Exit.USAGE) from error

@@ -53,7 +53,7 @@ def tui(serve: bool, port: int, host: str, folder: Path | None, control: str | N
 def _serve(url: str, token: str | None, host: str, port: int) -> int:
     from emulator.rng import new_uuid
     from rdss_sandbox.admission import LOOPBACK
-    from tui.browser.serving import ServingUnavailableError, serve
+    from tui.browser.serving import serve
 
     if token:
         os.environ["SANDBOX_TOKEN"] = token
@@ -64,8 +64,5 @@ def _serve(url: str, token: str | None, host: str, port: int) -> int:
         address = f"{page}/?token={asked}" if asked else page
         click.echo(f"{address} shows the sandbox at {url}; end it with ctrl+c", err=True)
 
-    try:
-        serve(url, port, host, ready=announce, token=asked)
-    except ServingUnavailableError as error:
-        raise CommandFailedError(str(error), Exit.ENVIRONMENT) from error
+    serve(url, port, host, ready=announce, token=asked)
     return Exit.PASS

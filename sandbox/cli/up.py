@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from sandbox.cli.exit_codes import CommandFailedError, Exit
 from sandbox.cli.setting_options import arguments, setting_options
 from sandbox.cli.waiting import timeout_option
 from sandbox.profiles.profile_table import PROFILES, load
@@ -34,16 +33,11 @@ def up(detach: bool, timeout: float | None, as_json: bool, **options: Any) -> No
     given = {name: value for name, value in options.items() if value not in (None, ())}
     settings = read_settings(given, os.environ)
     profile = PROFILES[settings.profile]
-    try:
-        if detach and profile.stays:
-            _show(in_process.start_detached(arguments(given), seconds=timeout or profile.seconds), as_json)
-        else:
-            in_process.refuse_second()
-            load(settings.profile)(settings, lambda running: _show(running, as_json))
-    except in_process.NotReadyError as error:
-        raise CommandFailedError(str(error), Exit.INCONCLUSIVE) from error
-    except in_process.CannotStartError as error:
-        raise CommandFailedError(str(error), Exit.ENVIRONMENT) from error
+    if detach and profile.stays:
+        _show(in_process.start_detached(arguments(given), seconds=timeout or profile.seconds), as_json)
+    else:
+        in_process.refuse_second()
+        load(settings.profile)(settings, lambda running: _show(running, as_json))
 
 
 def _show(running: Running, as_json: bool) -> None:

@@ -39,17 +39,9 @@ Exit code 4: it was not so before the timeout; what was seen instead is printed.
 @json_option
 def wait(sentences: tuple[str, ...], timeout: float, control: str | None, as_json: bool) -> int:
     from rdss_sandbox.client import UnreachableError
-    from rdss_sandbox.conditions import (
-        ConditionNotMetError,
-        UnknownConditionError,
-        read_condition,
-        wait_for,
-    )
+    from rdss_sandbox.conditions import ConditionNotMetError, read_condition, wait_for
 
-    try:
-        conditions = [(sentence, read_condition(sentence)) for sentence in sentences]
-    except UnknownConditionError as error:
-        raise CommandFailedError(str(error), Exit.USAGE) from error
+    conditions = [(sentence, read_condition(sentence)) for sentence in sentences]
     seen: list[str] = []
     for sentence, condition in conditions:
         try:
