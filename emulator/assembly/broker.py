@@ -7,9 +7,10 @@ import contextlib
 import os
 import signal
 import socket
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from emulator.clock import Clock
 from emulator.events import Events
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
     from tempfile import TemporaryDirectory
 
     from emulator.relay.amqp.amqp_server import AmqpServer
+    from emulator.relay.amqp.embedded_upstream import EmbeddedUpstream
+    from emulator.relay.amqp.entry import Entry
     from emulator.relay.amqp.watching import Watch
 
 TARGET = "rabbitmq"
@@ -38,29 +41,16 @@ _PIDS = "processes"
 _CREDENTIALS = "amqp://guest:guest@localhost/%2F"
 
 
-class Broker(Protocol):
+class Broker(ABC):
     """What answers on the AMQP port. ``url`` is None when nothing will answer.
 
-    ``notes`` describe its state, and where nothing answers they say how to change that.
+    ``notes`` describe its state, and where nothing answers they say how to change that. ``watch``, when it is
+    set before the start, makes a watcher for each connection.
     """
 
-    @property
-    def url(self) -> str | None: ...
-    @property
-    def notes(self) -> tuple[str, ...]: ...
-    @property
-    def answers(self) -> bool: ...
-    def start(self, environment: Mapping[str, str], /) -> None: ...
-    async def stop(self) -> None: ...
-
-
-class SidecarBroker:
-    """Starts the server in the background, behind a relay that applies the faults.
-
-    ``url`` is the relay's URL, from before it answers; None when it will not answer. ``notes``
-    describe its state in words. The faults ``pause`` and ``kill`` know it as ``rabbitmq``. ``watch``, when it
-    is set before the start, makes a watcher for each connection.
-    """
+    url: str | None = None
+    notes: tuple[str, ...] = ()
+    watch: Watch | None = None
 
     def __init__(
         self, settings: Settings, clock: Clock, events: Events, fault_engine: FaultEngine, log: AmqpLog
@@ -70,13 +60,52 @@ class SidecarBroker:
         self._events = events
         self._fault_engine = fault_engine
         self._log = log
-        self._starting: asyncio.Task[None] | None = None
-        self._broker: Server | None = None
-        self._relay: AmqpServer | None = None
-        self._directory: TemporaryDirectory[str] | None = None
-        self.watch: Watch | None = None
-        self.url: str | None = None
-        self.notes: tuple[str, ...] = ()
+
+    @property
+    @abstractmethod
+    def answers(self) -> bool: ...
+    @abstractmethod
+    def start(self, environment: Mapping[str, str], /) -> None: ...
+    @abstractmethod
+    async def stop(self) -> None: ...
+
+    def _build_server(
+        self,
+        url: str,
+        listening: socket.socket,
+        *,
+        entry: Entry | None = None,
+        upstream: EmbeddedUpstream | None = None,
+    ) -> AmqpServer:
+        """Build the server of the port, with the broker at ``url`` behind it."""
+        from emulator.relay.amqp.amqp_server import AmqpServer
+        from emulator.relay.amqp.entry import Entry
+
+        token = self._settings.token
+        return AmqpServer(
+            url,
+            listening,
+            fault_engine=self._fault_engine,
+            clock=self._clock,
+            events=self._events,
+            log=self._log,
+            entry=Entry.by_token(url, token) if token else entry,
+            upstream=upstream,
+            watch=self.watch,
+        )
+
+
+class SidecarBroker(Broker):
+    """Starts the server in the background, behind a relay that applies the faults.
+
+    ``url`` is the relay's URL, from before it answers. The faults ``pause`` and ``kill`` know it as
+    ``rabbitmq``.
+    """
+
+    _starting: asyncio.Task[None] | None = None
+    _broker: Server | None = None
+    _relay: AmqpServer | None = None
+    _directory: TemporaryDirectory[str] | None = None
 
     @property
     def answers(self) -> bool:
@@ -128,21 +157,10 @@ class SidecarBroker:
             self.notes = (f"{_NOTHING}: rabbitmq-server did not start; sandbox logs shows what it said",)
             self._events.emit("broker.failed", why=str(error))
             return
-        from emulator.relay.amqp.amqp_server import AmqpServer
         from emulator.relay.amqp.entry import Entry
 
         self._broker = broker
-        token = self._settings.token
-        self._relay = AmqpServer(
-            broker.url,
-            listening,
-            fault_engine=self._fault_engine,
-            clock=self._clock,
-            events=self._events,
-            log=self._log,
-            entry=Entry.by_token(broker.url, token) if token else Entry.by_usual_login(broker.url),
-            watch=self.watch,
-        )
+        self._relay = self._build_server(broker.url, listening, entry=Entry.by_usual_login(broker.url))
         await self._relay.listen()
         process_ids = f"{broker.pid} {broker.mapper.pid}"
         (directory / _PIDS).write_text(process_ids, encoding="ascii")

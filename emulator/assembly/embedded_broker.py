@@ -5,47 +5,29 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 from contextlib import suppress
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from emulator.clock import Clock
-from emulator.events import Events
-from emulator.faults.engine import FaultEngine
-from emulator.settings.settings import Settings
-from emulator.streams.amqp_log import AmqpLog
+from emulator.assembly.broker import Broker
 
 if TYPE_CHECKING:
     from emulator.amqp.broker import Broker as Engine
     from emulator.relay.amqp.amqp_server import AmqpServer
     from emulator.relay.amqp.embedded_upstream import EmbeddedUpstream
-    from emulator.relay.amqp.watching import Watch
 
 _CREDENTIALS: Final = "amqp://guest:guest@localhost/%2F"
 _NOTE: Final = "the AMQP port is answered by the sandbox's own broker, as RabbitMQ 4.0 would"
 
 
-class EmbeddedBroker:
+class EmbeddedBroker(Broker):
     """Listens on ``amqp_port`` in front of a broker in this process, and applies the faults.
 
     ``url`` is known before the broker is loaded; None when the port cannot be used. Clients that connect
-    before are answered as soon as it is. ``notes`` describe its state in words. ``watch``, when it is set
-    before the start, makes a watcher for each connection.
+    before are answered as soon as it is.
     """
 
-    def __init__(
-        self, settings: Settings, clock: Clock, events: Events, fault_engine: FaultEngine, log: AmqpLog
-    ) -> None:
-        self._settings = settings
-        self._clock = clock
-        self._events = events
-        self._fault_engine = fault_engine
-        self._log = log
-        self._upstream: EmbeddedUpstream | None = None
-        self._server: AmqpServer | None = None
-        self._starting: asyncio.Task[None] | None = None
-        self.watch: Watch | None = None
-        self.url: str | None = None
-        self.notes: tuple[str, ...] = ()
+    _upstream: EmbeddedUpstream | None = None
+    _server: AmqpServer | None = None
+    _starting: asyncio.Task[None] | None = None
 
     @property
     def answers(self) -> bool:
@@ -122,35 +104,21 @@ class EmbeddedBroker:
             self._events.emit("broker.failed", why=str(error))
 
     async def _open(self) -> None:
-        from emulator.relay.amqp.amqp_server import AmqpServer
         from emulator.relay.amqp.embedded_upstream import EmbeddedUpstream
         from emulator.relay.amqp.entry import Entry
 
-        settings = self._settings
-        self._upstream = EmbeddedUpstream(self._directory, self._clock, self._events, fsync=settings.fsync)
-        url = self._upstream.url
-        self._server = AmqpServer(
-            url,
-            self._listening,
-            fault_engine=self._fault_engine,
-            clock=self._clock,
-            events=self._events,
-            log=self._log,
-            entry=Entry.by_token(url, settings.token) if settings.token else Entry.by_usual_login(url),
-            upstream=self._upstream,
-            watch=self.watch,
-        )
+        data = self._settings.data_dir
+        directory = None if data is None else data.resolve() / "broker"
+        upstream = EmbeddedUpstream(directory, self._clock, self._events, fsync=self._settings.fsync)
+        entry = Entry.by_usual_login(upstream.url)
+        self._upstream = upstream
+        self._server = self._build_server(upstream.url, self._listening, entry=entry, upstream=upstream)
         await self._server.listen()
         self._events.emit("broker.started", url=self.url, embedded=True)
 
     async def _clear(self) -> None:
         assert self._upstream is not None
         self._upstream.clear()
-
-    @property
-    def _directory(self) -> Path | None:
-        data = self._settings.data_dir
-        return None if data is None else data.resolve() / "broker"
 
 
 def _load() -> None:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from functools import cache
 
+from emulator.assembly.broker import Broker
 from rdss_sandbox.installation import find_missing, how_to_add
 
 
-class NoBroker:
+class NoBroker(Broker):
     """Nothing on the AMQP port, since the extra for AMQP is not installed. ``notes`` say how to get it."""
 
-    url = None
     answers = False
 
     def __init__(self, *_: object) -> None:

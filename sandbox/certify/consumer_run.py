@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, ClassVar, Final
+from collections.abc import Callable, Iterable, Sequence
+from typing import Final
 
 from emulator.clock import Clock
 from rdss_sandbox.shapes.faults import NewFault
@@ -36,9 +36,7 @@ BAD_CODES: Final = (
 
 
 class ConsumerRun:
-    """Plays the stages against a consumer. ``functions`` has what each stage does, by its name."""
-
-    functions: ClassVar[Mapping[str, Callable[[Any, Stage], None]]]
+    """Plays the stages against a consumer: what a stage does is the method of its name."""
 
     def __init__(self, attempt: Attempt, lab: Lab) -> None:
         self._attempt = attempt
@@ -58,7 +56,7 @@ class ConsumerRun:
             for stage in stages if self._wait_until_reading() else stages[:1]:
                 progress(stage.name)
                 attempt.enter(stage)
-                self.functions[stage.name](self, stage)
+                getattr(self, stage.name.replace(" ", "_"))(stage)
                 self._settle()
                 self._lab.end_faults()
             attempt.wait_for_rest()
@@ -309,24 +307,3 @@ class ConsumerRun:
             return wanted <= queued | lab.history.times_told().keys()
 
         self._attempt.wait(settled)
-
-
-ConsumerRun.functions = {
-    "quiet": ConsumerRun.quiet,
-    "duplicates": ConsumerRun.duplicates,
-    "delays": ConsumerRun.delays,
-    "restart": ConsumerRun.restart,
-    "throttling": ConsumerRun.throttling,
-    "errors": ConsumerRun.errors,
-    "expired iterators": ConsumerRun.expired_iterators,
-    "split": ConsumerRun.split,
-    "merge": ConsumerRun.merge,
-    "killed with records in hand": ConsumerRun.killed_with_records_in_hand,
-    "killed after telling": ConsumerRun.killed_after_telling,
-    "killed while idle": ConsumerRun.killed_while_idle,
-    "sequences": ConsumerRun.sequences,
-    "bad messages": ConsumerRun.bad_messages,
-    "expired messages": ConsumerRun.expired_messages,
-    "older versions": ConsumerRun.older_versions,
-    "its own messages": ConsumerRun.its_own_messages,
-}

@@ -27,7 +27,10 @@ _BIG_PARTS: Final = 2
 
 
 class ProducerRun:
-    """Writes the file, puts the faults of all stages in force, and starts the producer until it is done."""
+    """Writes the file, puts the faults of all stages in force, and starts the producer until it is done.
+
+    What a stage does is the method of its name.
+    """
 
     def __init__(self, attempt: Attempt, lab: Lab, file: Path) -> None:
         self._attempt = attempt
@@ -43,7 +46,7 @@ class ProducerRun:
         with self._file.open("wb") as file:
             for stage in stages:
                 ids = [self._write_message(file.write, stage) for _ in range(stage.messages)]
-                _STAGES[stage.name](self, ids)
+                getattr(self, stage.name.replace(" ", "_"))(ids)
         attempt = self._attempt
         attempt.enter(stages[0])
         try:
@@ -87,6 +90,8 @@ class ProducerRun:
     def partial_failures(self, ids: Sequence[str]) -> None:
         for message_id in ids[:: max(1, len(ids) // _STRUCK)]:
             self._strike("partial_failure", message_id)
+
+    nacked_messages = nacked_in_the_contract = partial_failures
 
     def returned_messages(self, ids: Sequence[str]) -> None:
         """Return some messages as if no queue were bound: a broker confirms them all the same."""
@@ -142,19 +147,3 @@ class ProducerRun:
             # The call after this one waits until the producer has told, and is dead.
             self._lab.gate.close((PUTS,))
         self._attempt.strike_when(Moment.PUT, ids)
-
-
-_STAGES: Final = {
-    "quiet": ProducerRun.quiet,
-    "delays": ProducerRun.delays,
-    "restart": ProducerRun.restart,
-    "partial failures": ProducerRun.partial_failures,
-    "nacked messages": ProducerRun.partial_failures,
-    "nacked in the contract": ProducerRun.partial_failures,
-    "returned messages": ProducerRun.returned_messages,
-    "throttling": ProducerRun.throttling,
-    "errors": ProducerRun.errors,
-    "killed before the answer": ProducerRun.killed_before_the_answer,
-    "killed after telling": ProducerRun.killed_after_telling,
-    "sequences": ProducerRun.sequences,
-}

@@ -34,10 +34,3 @@ class QueueConsumerRun(ConsumerRun):
         for number in range(stage.messages):
             self._queue_lab.put_poison(f"no message, {number}".encode())
             self.send(1)
-
-
-QueueConsumerRun.functions = {
-    **ConsumerRun.functions,
-    "cut connections": QueueConsumerRun.cut_connections,
-    "poison": QueueConsumerRun.poison,
-}

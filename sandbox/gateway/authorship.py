@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, Required, TypeAlias, TypedDict
 
 from emulator.clock import Clock
 from emulator.rng import new_uuid
@@ -14,6 +14,15 @@ from schemas.error_codes import ErrorCode
 
 JSON = dict[str, Any]
 MessageClass: TypeAlias = Literal["Command", "Event", "Document"]
+
+
+class MessageFields(TypedDict, total=False):
+    """What a message has besides its type and its body; ``error`` is the code and text of an error answer."""
+
+    tenant: Required[int]
+    message_class: MessageClass
+    correlation_id: str | None
+    error: tuple[ErrorCode, str] | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,14 +7,13 @@ its first messageId.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Unpack
 
 from emulator.clock import Clock
 from emulator.rng import new_uuid
 from sandbox.gateway import Gateway, Machine
 from sandbox.gateway.addresses import Addresses, UnknownAddressError
-from sandbox.gateway.authorship import Author, MessageClass
-from schemas.error_codes import ErrorCode
+from sandbox.gateway.authorship import Author, MessageFields
 from schemas.sequence import split
 
 JSON = dict[str, Any]
@@ -42,29 +41,14 @@ class Outbox:
         self._machine = machine
 
     def keep(
-        self,
-        message_type: str,
-        body: JSON,
-        *,
-        tenant: int,
-        message_class: MessageClass = "Command",
-        correlation_id: str | None = None,
-        error: tuple[ErrorCode, str] | None = None,
-        to: str | None = None,
+        self, message_type: str, body: JSON, *, to: str | None = None, **fields: Unpack[MessageFields]
     ) -> str:
         """Record a message as TO_SEND, an oversize one in parts, and return its messageId.
 
         ``to`` is its address. Raises ``UnknownAddressError``, and ``schemas.sequence.SequenceError`` for a
         message that cannot be split.
         """
-        message = self.message(
-            message_type,
-            body,
-            tenant=tenant,
-            message_class=message_class,
-            correlation_id=correlation_id,
-            error=error,
-        )
+        message = self.message(message_type, body, **fields)
         self.keep_message(message, to=to)
         return str(message["messageHeader"]["messageId"])
 
@@ -80,25 +64,9 @@ class Outbox:
             raise UnknownAddressError(to, (own,))
         return self._addresses.gateway(to)
 
-    def message(
-        self,
-        message_type: str,
-        body: JSON,
-        *,
-        tenant: int,
-        message_class: MessageClass = "Command",
-        correlation_id: str | None = None,
-        error: tuple[ErrorCode, str] | None = None,
-    ) -> JSON:
+    def message(self, message_type: str, body: JSON, **fields: Unpack[MessageFields]) -> JSON:
         """Build the message that ``keep`` would record."""
-        message = self._author.message(
-            message_type,
-            body,
-            tenant=tenant,
-            message_class=message_class,
-            correlation_id=correlation_id,
-            error=error,
-        )
+        message = self._author.message(message_type, body, **fields)
         message["messageHeader"]["messageHistory"] = [self._machine.entry(self._author.clock.time())]
         return message
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeAlias
 
 from emulator.patterns import Pattern
@@ -28,6 +29,7 @@ class Holdable(Protocol):
     holders: dict[Subscription, None]
 
 
+@dataclass(slots=True, eq=False)
 class Subscription:
     """The subscription ``sub_id`` of ``session``, as long as it is ``live``.
 
@@ -38,43 +40,24 @@ class Subscription:
     its messages: subscriptions of one session with the same shape share one message.
     """
 
-    __slots__ = (
-        "backlog",
-        "by_content",
-        "conditions",
-        "delta",
-        "equalities",
-        "held",
-        "holds",
-        "keys",
-        "live",
-        "max_backlog",
-        "no_empties",
-        "oof",
-        "pattern",
-        "session",
-        "shape",
-        "sub_id",
-        "timestamp",
-        "topic",
-    )
-
-    def __init__(self, session: Subscriber, sub_id: str, topic: str) -> None:
-        self.session = session
-        self.sub_id = sub_id
-        self.topic = topic
-        self.pattern: Pattern | None = None
-        self.holds: Test | None = None
-        self.equalities: tuple[Equality, ...] = ()
-        self.by_content = False
-        self.conditions = 0
-        self.keys: frozenset[str] | None = None
-        self.oof = self.delta = self.no_empties = self.timestamp = False
-        self.max_backlog = 1
-        self.backlog = 0
-        self.shape = 0
-        self.live = True
-        self.held: set[Holdable] = set()
+    session: Subscriber
+    sub_id: str
+    topic: str
+    pattern: Pattern | None = None
+    holds: Test | None = None
+    equalities: tuple[Equality, ...] = ()
+    by_content: bool = False
+    conditions: int = 0
+    keys: frozenset[str] | None = None
+    oof: bool = False
+    delta: bool = False
+    no_empties: bool = False
+    timestamp: bool = False
+    max_backlog: int = 1
+    backlog: int = 0
+    shape: int = 0
+    live: bool = True
+    held: set[Holdable] = field(default_factory=set)
 
     def set_form(self, *, timestamp: bool, delta: bool, no_empties: bool) -> None:
         """Set the form of its messages."""
