@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from http import HTTPStatus
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 from emulator.http.arriving_body import ArrivingBody
 from emulator.http.asgi import Headers, HttpScope, Message
-from emulator.http.turns import Inflow
+
+if TYPE_CHECKING:
+    from emulator.http.http1 import Http1Protocol
 
 BODY_HELD = "enough of its body is here"
 
@@ -19,18 +21,6 @@ STATUS_LINES = {
 _BODILESS = (HTTPStatus.NO_CONTENT, HTTPStatus.NOT_MODIFIED)
 
 
-class Owner(Protocol):
-    """The connection that an exchange belongs to."""
-
-    transport: asyncio.Transport
-    inflow: Inflow
-
-    def date(self) -> tuple[bytes, bytes]: ...
-    def abort(self) -> None: ...
-    async def writable(self) -> None: ...
-    def ended(self, *, keep_alive: bool) -> None: ...
-
-
 class Exchange:
     """One request and its response.
 
@@ -38,7 +28,7 @@ class Exchange:
     100 Continue before it sends the body.
     """
 
-    def __init__(self, protocol: Owner, scope: HttpScope, *, keep_alive: bool) -> None:
+    def __init__(self, protocol: Http1Protocol, scope: HttpScope, *, keep_alive: bool) -> None:
         self._protocol = protocol
         self.scope = scope
         self._keep_alive = keep_alive
