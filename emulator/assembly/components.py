@@ -238,6 +238,7 @@ def build_components(
         infrastructure = stack.enter_context(
             _choose_infrastructure(settings, clock, events, home, directory, destinations=destinations)
         )
+        stack.enter_context(events.subscribed(infrastructure.recorder.strikes.note_event))
         streams = infrastructure.streams
         audit = settings.topology.audit
         amqp = AmqpLog(directory.amqp if directory else None, clock, home, events)
@@ -312,18 +313,11 @@ def build_components(
             pruning=Pruning(infrastructure.buckets, events, clock, settings.topology, settings.retention),
             damage=tuple(damage),
             destinations=destinations,
-            diagnosis=_build_diagnosis(infrastructure, catalogue, clock, events, stack),
+            diagnosis=DiagnosisService(infrastructure.recorder, catalogue, clock, events),
         )
         components.populate()
         components.add_faults()
         yield components
-
-
-def _build_diagnosis(
-    infrastructure: Infrastructure, catalogue: Catalogue, clock: Clock, events: Events, stack: ExitStack
-) -> DiagnosisService:
-    stack.enter_context(events.subscribed(infrastructure.recorder.strikes.note_event))
-    return DiagnosisService(infrastructure.recorder, catalogue, clock, events)
 
 
 def _build_access(settings: Settings, events: Events, infrastructure: Infrastructure) -> StreamAccess:

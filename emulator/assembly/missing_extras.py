@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import cache
 
 from emulator.assembly.broker import Broker
@@ -27,9 +27,6 @@ class NoBroker(Broker):
 @cache
 def note_missing() -> tuple[str, ...]:
     """What people should know of this installation, in sentences."""
-    return tuple(_note_missing())
-
-
-def _note_missing() -> Iterator[str]:
     if find_missing("messages"):
-        yield f"messages are not validated; get the validator with: {how_to_add('messages')}"
+        return (f"messages are not validated; get the validator with: {how_to_add('messages')}",)
+    return ()

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from hashlib import sha256
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from emulator.clock import stopwatch
 from sandbox.certify.attempt import Attempt, Client
@@ -94,10 +94,11 @@ def certify(trial: Trial, progress: Progress) -> tuple[Certificate, History]:
             lambda fewer: _repeat(trial, fewer),
             progress,
         )
+    digests = {str(path): sha256(path.read_bytes()).hexdigest() for path in trial.subject}
     return (
         Certificate(
             kit={"version": KIT_VERSION, "sandbox": version("rdss-sandbox"), "clauses": len(results)},
-            subject=_subject(trial),
+            subject={"command": list(trial.client.command), "files": digests},
             role=trial.role,
             channel=trial.channel,
             seed=trial.seed,
@@ -159,8 +160,3 @@ def _left_out(trial: Trial) -> dict[str, str]:
 def _most_telling(failed: Sequence[str]) -> str:
     """The clause to make small: loss follows from most other failures, so it comes last."""
     return next((each for each in failed if each != "nothing-lost"), failed[0])
-
-
-def _subject(trial: Trial) -> dict[str, Any]:
-    digests = {str(path): sha256(path.read_bytes()).hexdigest() for path in trial.subject}
-    return {"command": list(trial.client.command), "files": digests}

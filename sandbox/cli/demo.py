@@ -44,6 +44,8 @@ def demo(seed: int, source: Path | None, no_pipeline: bool, as_json: bool) -> in
     arrive once, and the rest be rejected with the code that it deserves. Exit code 0 only if every line of
     the table holds.
     """
+    import json
+
     from rich.console import Console
 
     from emulator.clock import stopwatch
@@ -58,7 +60,7 @@ def demo(seed: int, source: Path | None, no_pipeline: bool, as_json: bool) -> in
         result = _run(_plan(seed, source), folder, progress, pipeline)
     seconds = round(stopwatch() - began, 1)
     summary = {"verdict": result.verdict, "seconds": seconds, **result.summary}
-    _write(folder / "summary.json", summary)
+    (folder / "summary.json").write_text(json.dumps(summary, indent=2) + "\n", encoding="utf-8")
     point_latest(folder)
     write_index()
     if as_json:
@@ -139,9 +141,3 @@ def _tables(endpoint: Endpoint, to: Path, progress: Callable[[str, float], None]
     if endpoint.token:
         os.environ["AWS_SESSION_TOKEN"] = endpoint.token
     return run_once(endpoint_url=endpoint.url, source="streams", to=to, progress=progress)
-
-
-def _write(path: Path, summary: Mapping[str, object]) -> None:
-    import json
-
-    path.write_text(json.dumps(summary, indent=2) + "\n", encoding="utf-8")

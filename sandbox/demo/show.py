@@ -58,8 +58,10 @@ def show(result: Result, folder: Path, console: Console) -> None:
     ]:
         console.print(f"{what:<14}{where}", soft_wrap=True, highlight=False)
     console.print()
-    for command, what in _next(result.seed, folder):
-        console.print(f"  {command:<{_widest(folder, result.seed)}}  {what}", soft_wrap=True, highlight=False)
+    following = _next(result.seed, folder)
+    widest = max(len(command) for command, _ in following)
+    for command, what in following:
+        console.print(f"  {command:<{widest}}  {what}", soft_wrap=True, highlight=False)
 
 
 def _next(seed: int, folder: Path) -> list[tuple[str, str]]:
@@ -70,7 +72,3 @@ def _next(seed: int, folder: Path) -> list[tuple[str, str]]:
         ("sandbox demo --from DIR", "your own messages through the same faults"),
         ("sandbox fault add --help", "break something else"),
     ]
-
-
-def _widest(folder: Path, seed: int) -> int:
-    return max(len(command) for command, _ in _next(seed, folder))
