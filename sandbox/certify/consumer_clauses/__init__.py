@@ -1,4 +1,4 @@
-"""The clauses for consumers, a file each."""
+"""The clauses for consumers."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from sandbox.certify.consumer_clauses import (
     bodies_unaltered,
     drops_its_own_echo,
     every_shard_read,
+    failed_reads,
     joins_sequences,
     knows_older_versions,
     nothing_lost,
@@ -16,32 +17,26 @@ from sandbox.certify.consumer_clauses import (
     parents_before_children,
     poison_stops_nothing,
     reads_within_limits,
-    refuses_expired,
     rejects_with_the_right_code,
     resumes_after_a_kill,
-    survives_errors,
     survives_expired_iterators,
-    survives_throttling,
 )
 
-CLAUSES: Final[tuple[Clause, ...]] = tuple(
-    each.CLAUSE
-    for each in (
-        nothing_lost,
-        nothing_twice,
-        bodies_unaltered,
-        every_shard_read,
-        parents_before_children,
-        resumes_after_a_kill,
-        survives_throttling,
-        survives_expired_iterators,
-        survives_errors,
-        reads_within_limits,
-        joins_sequences,
-        rejects_with_the_right_code,
-        refuses_expired,
-        poison_stops_nothing,
-        drops_its_own_echo,
-        knows_older_versions,
-    )
+CLAUSES: Final[tuple[Clause, ...]] = (
+    nothing_lost.CLAUSE,
+    nothing_twice.CLAUSE,
+    bodies_unaltered.CLAUSE,
+    every_shard_read.CLAUSE,
+    parents_before_children.CLAUSE,
+    resumes_after_a_kill.CLAUSE,
+    failed_reads.THROTTLING,
+    survives_expired_iterators.CLAUSE,
+    failed_reads.ERRORS,
+    reads_within_limits.CLAUSE,
+    joins_sequences.CLAUSE,
+    rejects_with_the_right_code.CLAUSE,
+    rejects_with_the_right_code.EXPIRED,
+    poison_stops_nothing.CLAUSE,
+    drops_its_own_echo.CLAUSE,
+    knows_older_versions.CLAUSE,
 )

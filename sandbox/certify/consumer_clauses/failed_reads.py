@@ -1,12 +1,15 @@
-"""What the clauses on failed reads share: after a failure the same shard is read on."""
+"""The clauses on failed reads: after a failure the same shard is read on."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-from sandbox.certify.clause import Finding, Judgement, judged
+from sandbox.certify.clause import Clause, Finding, Group, Judgement, Role, judged
 from sandbox.certify.exchange import Read
-from sandbox.certify.history import History
+from sandbox.certify.history import History, Level
+
+_ERRORS = frozenset({"InternalFailure", "disconnect"})
+THROTTLED = "ProvisionedThroughputExceededException"
 
 
 def judge_failed_reads(history: History, failed: Callable[[Read], bool]) -> Judgement:
@@ -38,3 +41,28 @@ def judge_failed_reads(history: History, failed: Callable[[Read], bool]) -> Judg
                 )
             )
     return judged(exposure, findings)
+
+
+ERRORS = Clause(
+    id="survives-errors",
+    role=Role.CONSUMER,
+    group=Group.DELIVERY,
+    level=Level.SILVER,
+    demand="A read that fails with a server's error, or whose connection is cut, is tried again.",
+    source="Amazon Kinesis API Reference, Common Errors: InternalFailure",
+    exercise="A few reads are answered with InternalFailure, and one connection is cut.",
+    needed=2,
+    judge=lambda history: judge_failed_reads(history, lambda read: read.error in _ERRORS),
+)
+
+THROTTLING = Clause(
+    id="survives-throttling",
+    role=Role.CONSUMER,
+    group=Group.DELIVERY,
+    level=Level.SILVER,
+    demand="A read that is refused for lack of throughput is tried again, and the consumer lives.",
+    source="Amazon Kinesis API Reference, GetRecords: ProvisionedThroughputExceededException",
+    exercise="A few reads are refused, and pass when they are tried again.",
+    needed=2,
+    judge=lambda history: judge_failed_reads(history, lambda read: read.error == THROTTLED),
+)

@@ -9,10 +9,15 @@ from schemas.error_codes import ErrorCode
 
 def judge(history: History) -> Judgement:
     wanted = [each for each in history.bad if each.code != ErrorCode.GENERR003]
-    return judged(len(wanted), misjudged(history, wanted))
+    return judged(len(wanted), _misjudged(history, wanted))
 
 
-def misjudged(history: History, wanted: list[SentBad]) -> list[Finding]:
+def judge_expired(history: History) -> Judgement:
+    expired = [each for each in history.bad if each.code == ErrorCode.GENERR003]
+    return judged(len(expired), _misjudged(history, expired))
+
+
+def _misjudged(history: History, wanted: list[SentBad]) -> list[Finding]:
     """A finding for each of these messages that is not in its queue with its code, or was processed."""
     rejected, told = history.rejected(), history.times_told()
     findings = []
@@ -42,5 +47,18 @@ CLAUSE = Clause(
     exercise="One message is sent for each code that a message alone can cause.",
     needed=5,
     judge=judge,
+    channels=ALL_CHANNELS,
+)
+
+EXPIRED = Clause(
+    id="refuses-expired",
+    role=Role.CONSUMER,
+    group=Group.CONTRACT,
+    level=Level.GOLD,
+    demand="A message whose expirationTimestamp has passed goes to the error queue with GENERR003.",
+    source="RDSS Message API 4.0.0, messageTimings and Error Codes",
+    exercise="Messages are sent after they have expired.",
+    needed=2,
+    judge=judge_expired,
     channels=ALL_CHANNELS,
 )

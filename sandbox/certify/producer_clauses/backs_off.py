@@ -8,7 +8,7 @@ from statistics import median
 from emulator.diagnosis.rules import no_back_off
 from sandbox.certify.clause import Clause, Finding, Group, Judgement, Role, judged
 from sandbox.certify.history import History, Level
-from sandbox.certify.producer_clauses.survives_throttling import THROTTLED
+from sandbox.certify.producer_clauses.failed_puts import THROTTLED
 
 _SHORTEST_SECONDS = 0.02
 _MOST_PAUSE_SECONDS = 30.0

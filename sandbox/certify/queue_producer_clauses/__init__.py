@@ -1,4 +1,4 @@
-"""The clauses that only producers for RabbitMQ have, a file each."""
+"""The clauses that only producers for RabbitMQ have."""
 
 from __future__ import annotations
 
@@ -6,20 +6,16 @@ from typing import Final
 
 from sandbox.certify.clause import Clause
 from sandbox.certify.queue_producer_clauses import (
+    failed_publishes,
     notices_returned_messages,
-    publishes_again_what_was_nacked,
     publishes_persistently,
-    survives_errors,
     tells_after_the_confirm,
 )
 
-CLAUSES: Final[tuple[Clause, ...]] = tuple(
-    each.CLAUSE
-    for each in (
-        tells_after_the_confirm,
-        publishes_persistently,
-        publishes_again_what_was_nacked,
-        notices_returned_messages,
-        survives_errors,
-    )
+CLAUSES: Final[tuple[Clause, ...]] = (
+    tells_after_the_confirm.CLAUSE,
+    publishes_persistently.CLAUSE,
+    failed_publishes.NACKED,
+    notices_returned_messages.CLAUSE,
+    failed_publishes.ERRORS,
 )
