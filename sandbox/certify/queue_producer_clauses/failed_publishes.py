@@ -1,4 +1,4 @@
-"""The clauses on failed publishes: what was refused, or under way when a channel ended, is published again."""
+"""The clauses on failed publishes: what was refused, or under way when a channel ended, comes again."""
 
 from __future__ import annotations
 
