@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
-from sandbox.cli.connection import connect, control_option
-from sandbox.cli.printing import json_option, print_line, print_rows
+from sandbox.cli.connection import asks_sandbox
+from sandbox.cli.printing import print_line, print_rows
+
+if TYPE_CHECKING:
+    from rdss_sandbox.client import Client
 
 
 @click.group()
@@ -18,12 +23,10 @@ def access() -> None:
 
 
 @access.command("list")
-@control_option
-@json_option
-def list_(control: str | None, as_json: bool) -> None:
+@asks_sandbox
+def list_(client: Client, as_json: bool) -> None:
     """List the access keys with limited permissions."""
-    with connect(control) as client:
-        found = client.access.list()
+    found = client.access.list()
     rows = ((each.access_key, " ".join(each.streams), " ".join(each.operations)) for each in found)
     print_rows({"permissions": found}, ("access key", "streams", "operations"), rows, as_json=as_json)
 
@@ -44,10 +47,9 @@ def list_(control: str | None, as_json: bool) -> None:
     metavar="NAME",
     help="An operation of Kinesis, such as GetRecords or 'Describe*'.  [default: *]",
 )
-@control_option
-@json_option
+@asks_sandbox
 def permit(
-    key: str, streams: tuple[str, ...], operations: tuple[str, ...], control: str | None, as_json: bool
+    key: str, streams: tuple[str, ...], operations: tuple[str, ...], client: Client, as_json: bool
 ) -> None:
     """Limit the access key KEY to these operations on these streams.
 
@@ -55,8 +57,7 @@ def permit(
     """
     from rdss_sandbox.shapes.access import StreamPermission
 
-    with connect(control) as client:
-        permitted = client.access.permit(key, StreamPermission(streams or ("*",), operations or ("*",)))
+    permitted = client.access.permit(key, StreamPermission(streams or ("*",), operations or ("*",)))
     allowed, places = " ".join(permitted.operations), " ".join(permitted.streams)
     print_line(
         permitted, f"the access key {key} may do {allowed} on {places}, and nothing else", as_json=as_json
@@ -65,10 +66,8 @@ def permit(
 
 @access.command()
 @click.argument("key")
-@control_option
-@json_option
-def forget(key: str, control: str | None, as_json: bool) -> None:
+@asks_sandbox
+def forget(key: str, client: Client, as_json: bool) -> None:
     """Remove the limits of the access key KEY."""
-    with connect(control) as client:
-        forgotten = client.access.forget(key)
+    forgotten = client.access.forget(key)
     print_line(forgotten, f"the access key {key} may do everything again", as_json=as_json)

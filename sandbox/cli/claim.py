@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import getpass
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import click
 
 from rdss_sandbox.shapes.queues import PROJECT
-from sandbox.cli.connection import connect, control_option
+from sandbox.cli.connection import asks_sandbox
 from sandbox.cli.exit_codes import CommandFailedError, Exit
-from sandbox.cli.printing import json_option, print_json, print_rows, print_table
+from sandbox.cli.printing import print_json, print_rows, print_table
 
 if TYPE_CHECKING:
+    from rdss_sandbox.client import Client
     from rdss_sandbox.shapes.queues import Claim, QueueList, QueueMessage
 
-F = TypeVar("F", bound=Callable[..., Any])
+R = TypeVar("R")
 _PREVIEW = 60
 
 
@@ -31,14 +32,14 @@ class QueueOrCommand(click.Group):
         return super().resolve_command(ctx, args)
 
 
-def in_queue(command: F) -> F:
-    """Add the options of every command about one queue."""
+def in_queue(command: Callable[..., R]) -> Callable[..., R]:
+    """Add the options of every command about one queue, which gets a ``client`` of the sandbox."""
     project = click.option(
         "--project",
         default=PROJECT,
         help="The project that has the queue; the error and invalid queues are in rdss.",
     )
-    return project(control_option(json_option(command)))
+    return project(asks_sandbox(command))
 
 
 @click.group(cls=QueueOrCommand)
@@ -70,15 +71,14 @@ def take(
     grace: int,
     worker: str | None,
     project: str,
-    control: str | None,
+    client: Client,
     as_json: bool,
 ) -> None:
     """Hold the oldest free messages of QUEUE; the word take may be left out."""
     from rdss_sandbox.shapes.queues import NewClaim
 
     new = NewClaim(worker or getpass.getuser(), ttl, grace, limit)
-    with connect(control) as client:
-        held = client.queues.claim(project, queue, new)
+    held = client.queues.claim(project, queue, new)
     if as_json:
         print_json({"claim": held})
     elif held is None:
@@ -90,13 +90,12 @@ def take(
 @claim.command("list")
 @click.argument("queue", required=False)
 @in_queue
-def list_(queue: str | None, project: str, control: str | None, as_json: bool) -> None:
+def list_(queue: str | None, project: str, client: Client, as_json: bool) -> None:
     """Show the claims on QUEUE; without QUEUE, show every queue."""
-    with connect(control) as client:
-        if queue is None:
-            _show_queues(client.queues.list(), as_json=as_json)
-        else:
-            _show_claims(client.queues.claims(project, queue), as_json=as_json)
+    if queue is None:
+        _show_queues(client.queues.list(), as_json=as_json)
+    else:
+        _show_claims(client.queues.claims(project, queue), as_json=as_json)
 
 
 @claim.command()
@@ -106,13 +105,12 @@ def list_(queue: str | None, project: str, control: str | None, as_json: bool) -
 @click.option("--grace", type=click.IntRange(60, 43_200), default=60, help="The same as for a new claim.")
 @in_queue
 def renew(
-    *, queue: str, claim_id: str, ttl: int, grace: int, project: str, control: str | None, as_json: bool
+    *, queue: str, claim_id: str, ttl: int, grace: int, project: str, client: Client, as_json: bool
 ) -> None:
     """Restart the time of CLAIM on QUEUE."""
     from rdss_sandbox.shapes.queues import ClaimRenewal
 
-    with connect(control) as client:
-        held = client.queues.renew(project, queue, claim_id, ClaimRenewal(ttl, grace))
+    held = client.queues.renew(project, queue, claim_id, ClaimRenewal(ttl, grace))
     if as_json:
         print_json({"claim": held})
     else:
@@ -123,10 +121,9 @@ def renew(
 @click.argument("queue")
 @click.argument("claim_id", metavar="CLAIM")
 @in_queue
-def release(queue: str, claim_id: str, project: str, control: str | None, as_json: bool) -> None:
+def release(queue: str, claim_id: str, project: str, client: Client, as_json: bool) -> None:
     """Release CLAIM on QUEUE: its remaining messages are free at once."""
-    with connect(control) as client:
-        released = client.queues.release(project, queue, claim_id)
+    released = client.queues.release(project, queue, claim_id)
     if as_json:
         print_json({"released": released})
     elif released:
@@ -148,15 +145,14 @@ def delete(
     messages: tuple[str, ...],
     claim_id: str | None,
     project: str,
-    control: str | None,
+    client: Client,
     as_json: bool,
 ) -> None:
     """Delete messages of QUEUE, by their ids, with the claim that holds them."""
-    with connect(control) as client:
-        for each in messages:
-            client.queues.delete(project, queue, each, claim_id)
-            if not as_json:
-                click.echo(f"deleted {each}")
+    for each in messages:
+        client.queues.delete(project, queue, each, claim_id)
+        if not as_json:
+            click.echo(f"deleted {each}")
     if as_json:
         print_json({"deleted": messages})
 

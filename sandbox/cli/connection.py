@@ -6,12 +6,14 @@ import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from sandbox.cli.exit_codes import CommandFailedError, Exit
+from sandbox.cli.printing import json_option
 
 if TYPE_CHECKING:
     from emulator.clock import Clock
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
     from schemas.error_codes import Queue
 
 F = TypeVar("F", bound=Callable[..., Any])
+R = TypeVar("R")
 
 
 def control_option(command: F) -> F:
@@ -57,6 +60,17 @@ def connect(control: str | None) -> Client:
 
     url, token = reach(control)
     return Client(url, token=token)
+
+
+def asks_sandbox(command: Callable[..., R]) -> Callable[..., R]:
+    """Add the options ``--control`` and ``--json``; the command gets a ``client`` and ``as_json``."""
+
+    @wraps(command)
+    def run(*, control: str | None, **given: Any) -> R:
+        with connect(control) as client:
+            return command(client=client, **given)
+
+    return control_option(json_option(run))
 
 
 @contextmanager

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from sandbox.cli.connection import connect, control_option
+from sandbox.cli.connection import asks_sandbox, connect, control_option
 from sandbox.cli.exit_codes import CommandFailedError, Exit
 from sandbox.cli.groups import LazyGroup
 from sandbox.cli.printing import json_option, print_json, print_line, print_rows
 
 if TYPE_CHECKING:
     from emulator.faults.fault import Attribute, FaultType
+    from rdss_sandbox.client import Client
     from rdss_sandbox.shapes.faults import Fault
 
 _UNITS = {"s": "seconds"}
@@ -46,12 +47,10 @@ def add() -> None:
 
 
 @fault.command("list")
-@control_option
-@json_option
-def list_(control: str | None, as_json: bool) -> None:
+@asks_sandbox
+def list_(client: Client, as_json: bool) -> None:
     """Show the faults in force and how many injections each has made."""
-    with connect(control) as client:
-        found = client.faults()
+    found = client.faults()
     titles = ("fault", "type", "channel", "direction", "toxicity", "injected", "attributes")
     print_rows({"faults": found}, titles, (_row(each) for each in found), as_json=as_json)
 

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from sandbox.cli.connection import connect, control_option
-from sandbox.cli.printing import json_option, print_json, print_table
+from sandbox.cli.connection import asks_sandbox
+from sandbox.cli.printing import print_json, print_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from rdss_sandbox.api.messages import Messages
+    from rdss_sandbox.client import Client
     from rdss_sandbox.shapes.audit import AuditPlace
     from rdss_sandbox.shapes.messages import MessageDetail, MessageRow
     from rdss_sandbox.transports import Blocking
@@ -37,29 +38,27 @@ _PAGE = 1000
     help="List the entries of the audit log instead, from its stream or from its bucket.",
 )
 @click.option("--raw", is_flag=True, help="Print each message as it was sent, one a line.")
-@control_option
-@json_option
+@asks_sandbox
 def messages(
     *,
     matching: str,
     limit: int | None,
     audit: AuditPlace | None,
     raw: bool,
-    control: str | None,
+    client: Client,
     as_json: bool,
 ) -> None:
     """List the messages in the streams, oldest first; with --raw, as send takes them back."""
-    with connect(control) as client:
-        log = client.audit(audit) if audit else client
-        rows = _rows(log, matching, limit)
-        if raw:
-            for row in rows:
-                _print_raw(log.message(row.id))
-        elif as_json:
-            for row in rows:
-                print_json(row)
-        else:
-            print_table(("UTC", "stream", "shard", "type", "size", "code", "marks", "id"), map(_line, rows))
+    log = client.audit(audit) if audit else client
+    rows = _rows(log, matching, limit)
+    if raw:
+        for row in rows:
+            _print_raw(log.message(row.id))
+    elif as_json:
+        for row in rows:
+            print_json(row)
+    else:
+        print_table(("UTC", "stream", "shard", "type", "size", "code", "marks", "id"), map(_line, rows))
 
 
 def _rows(log: Messages[Blocking], matching: str, limit: int | None) -> Iterator[MessageRow]:

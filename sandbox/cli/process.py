@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from sandbox.cli.connection import connect, control_option
-from sandbox.cli.printing import json_option, print_json, print_line, print_rows, print_table
+from sandbox.cli.connection import asks_sandbox
+from sandbox.cli.printing import print_json, print_line, print_rows, print_table
 
 if TYPE_CHECKING:
+    from rdss_sandbox.client import Client
     from rdss_sandbox.shapes.processing import AsyncMessage, AsyncMessageDetail, OutsideCall
 
 _TITLES = ("number", "received", "state", "service", "operation", "source", "correlation", "failed", "why")
@@ -44,14 +45,12 @@ def process() -> None:
     is_flag=True,
     help="With --funnel: process them in the order of their times.",
 )
-@control_option
-@json_option
-def send(control: str | None, as_json: bool, **given: Any) -> None:
+@asks_sandbox
+def send(client: Client, as_json: bool, **given: Any) -> None:
     """Hand over a message of SERVICE's OPERATION; it is persisted when this returns."""
     from rdss_sandbox.shapes.processing import NewAsyncMessage
 
-    with connect(control) as client:
-        taken = client.processing.receive(NewAsyncMessage(**given))
+    taken = client.processing.receive(NewAsyncMessage(**given))
     print_line(taken, f"message {taken.message.number} is {taken.message.state}", as_json=as_json)
 
 
@@ -66,73 +65,60 @@ def send(control: str | None, as_json: bool, **given: Any) -> None:
 @click.option("--text", metavar="TEXT", help="A part of the message, or of its description.")
 @click.option("--before", type=int, metavar="NUMBER", help="Only messages before this number.")
 @click.option("--limit", type=click.IntRange(1, 1000), default=100, help="Show at most this many.")
-@control_option
-@json_option
-def list_(control: str | None, as_json: bool, **wanted: Any) -> None:
+@asks_sandbox
+def list_(client: Client, as_json: bool, **wanted: Any) -> None:
     """Find messages, the newest first."""
-    with connect(control) as client:
-        found = client.processing.search(
-            **{name: value for name, value in wanted.items() if value is not None}
-        )
+    found = client.processing.search(**{name: value for name, value in wanted.items() if value is not None})
     print_rows({"messages": found}, _TITLES, (_row(each) for each in found), as_json=as_json)
 
 
 @process.command()
 @click.argument("number", type=int)
-@control_option
-@json_option
-def show(number: int, control: str | None, as_json: bool) -> None:
+@asks_sandbox
+def show(number: int, client: Client, as_json: bool) -> None:
     """Show message NUMBER with its changes of state, calls, children and errors."""
-    with connect(control) as client:
-        found = client.processing.show(number)
+    found = client.processing.show(number)
     _show(found, as_json=as_json)
 
 
 @process.command()
 @click.argument("number", type=int)
 @click.option("--total", is_flag=True, help="Repeat all calls, also those that succeeded.")
-@control_option
-@json_option
-def restart(number: int, total: bool, control: str | None, as_json: bool) -> None:
+@asks_sandbox
+def restart(number: int, total: bool, client: Client, as_json: bool) -> None:
     """Process message NUMBER again, once it has ended."""
     from rdss_sandbox.shapes.processing import Restart
 
-    with connect(control) as client:
-        found = client.processing.restart(number, Restart("total" if total else "partial"))
+    found = client.processing.restart(number, Restart("total" if total else "partial"))
     _show(found, as_json=as_json)
 
 
 @process.command()
 @click.argument("number", type=int)
-@control_option
-@json_option
-def cancel(number: int, control: str | None, as_json: bool) -> None:
+@asks_sandbox
+def cancel(number: int, client: Client, as_json: bool) -> None:
     """End message NUMBER, which has not ended yet."""
-    with connect(control) as client:
-        found = client.processing.cancel(number)
+    found = client.processing.cancel(number)
     _show(found, as_json=as_json)
 
 
 @process.command()
 @click.argument("number", type=int)
 @click.argument("answer")
-@control_option
-@json_option
-def answer(number: int, answer: str, control: str | None, as_json: bool) -> None:
+@asks_sandbox
+def answer(number: int, answer: str, client: Client, as_json: bool) -> None:
     """Give message NUMBER the ANSWER that it waits for, and process it again."""
     from rdss_sandbox.shapes.processing import Answer
 
-    with connect(control) as client:
-        found = client.processing.answer(number, Answer(answer))
+    found = client.processing.answer(number, Answer(answer))
     _show(found, as_json=as_json)
 
 
 @process.command()
 @click.argument("name", required=False)
 @click.argument("answers", nargs=-1, metavar="[ANSWER]...")
-@control_option
-@json_option
-def systems(name: str | None, answers: tuple[str, ...], control: str | None, as_json: bool) -> None:
+@asks_sandbox
+def systems(name: str | None, answers: tuple[str, ...], client: Client, as_json: bool) -> None:
     """Show the simulated systems; with NAME, have that one answer ANSWERs from now on, and ok after them.
 
     An ANSWER is ok, "ok: TEXT", "business: WHY", "validation: WHY", 500, "timeout 5s", "slow 2s" or
@@ -140,9 +126,8 @@ def systems(name: str | None, answers: tuple[str, ...], control: str | None, as_
     """
     from rdss_sandbox.shapes.processing import Script
 
-    with connect(control) as client:
-        api = client.processing
-        found = api.script(name, Script(answers)) if name and answers else api.systems()
+    api = client.processing
+    found = api.script(name, Script(answers)) if name and answers else api.systems()
     found = tuple(each for each in found if name in {None, each.name})
     print_rows(
         {"systems": found},

@@ -6,26 +6,25 @@ from typing import TYPE_CHECKING
 
 import click
 
-from sandbox.cli.connection import connect, control_option
-from sandbox.cli.printing import json_option, print_json, print_table
+from sandbox.cli.connection import asks_sandbox
+from sandbox.cli.printing import print_json, print_table
 
 if TYPE_CHECKING:
+    from rdss_sandbox.client import Client
     from rdss_sandbox.shapes.readers import ReaderList
 
 
 @click.command()
 @click.argument("stream", required=False)
-@control_option
-@json_option
-def readers(stream: str | None, control: str | None, as_json: bool) -> None:
+@asks_sandbox
+def readers(stream: str | None, client: Client, as_json: bool) -> None:
     """Show who reads which shard of STREAM, or of every stream, and what nobody has read.
 
     A client is named by its access key's id and its SDK, so AWS_ACCESS_KEY_ID=my-consumer names one; any key
     is accepted. KCL's workers are shown with the leases that they hold.
     """
-    with connect(control) as client:
-        found = client.readers(stream)
-        findings = client.diagnosis(stream=stream).findings
+    found = client.readers(stream)
+    findings = client.diagnosis(stream=stream).findings
     if as_json:
         print_json(found)
         return

@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from sandbox.cli.connection import connect, control_option
-from sandbox.cli.printing import json_option, print_rows
+from sandbox.cli.connection import asks_sandbox
+from sandbox.cli.printing import print_rows
 
 if TYPE_CHECKING:
+    from rdss_sandbox.client import Client
     from rdss_sandbox.shapes.streams import Reshard
 
 
@@ -22,43 +23,39 @@ def reshard() -> None:
 @click.argument("stream")
 @click.argument("shard", required=False)
 @click.option("--at", "hash_key", metavar="HASHKEY", help="Where to split.  [default: the middle]")
-@control_option
-@json_option
-def split(stream: str, shard: str | None, hash_key: str | None, control: str | None, as_json: bool) -> None:
+@asks_sandbox
+def split(stream: str, shard: str | None, hash_key: str | None, client: Client, as_json: bool) -> None:
     """Split SHARD of STREAM (its id or number), or the widest."""
     from rdss_sandbox.shapes.streams import Reshard
 
-    _do(control, stream, Reshard("split", shard=shard, hash_key=hash_key), as_json)
+    _do(client, stream, Reshard("split", shard=shard, hash_key=hash_key), as_json)
 
 
 @reshard.command()
 @click.argument("stream")
 @click.argument("shard", required=False)
 @click.argument("adjacent", required=False)
-@control_option
-@json_option
-def merge(stream: str, shard: str | None, adjacent: str | None, control: str | None, as_json: bool) -> None:
+@asks_sandbox
+def merge(stream: str, shard: str | None, adjacent: str | None, client: Client, as_json: bool) -> None:
     """Merge SHARD of STREAM with ADJACENT, with its narrower neighbour, or the two narrowest."""
     from rdss_sandbox.shapes.streams import Reshard
 
-    _do(control, stream, Reshard("merge", shard=shard, adjacent=adjacent), as_json)
+    _do(client, stream, Reshard("merge", shard=shard, adjacent=adjacent), as_json)
 
 
 @reshard.command()
 @click.argument("stream")
 @click.argument("count", type=click.IntRange(min=1))
-@control_option
-@json_option
-def scale(stream: str, count: int, control: str | None, as_json: bool) -> None:
+@asks_sandbox
+def scale(stream: str, count: int, client: Client, as_json: bool) -> None:
     """Scale STREAM to COUNT shards of the same width."""
     from rdss_sandbox.shapes.streams import Reshard
 
-    _do(control, stream, Reshard("scale", count=count), as_json)
+    _do(client, stream, Reshard("scale", count=count), as_json)
 
 
-def _do(control: str | None, stream: str, change: Reshard, as_json: bool) -> None:
-    with connect(control) as client:
-        found = client.reshard(stream, change)
+def _do(client: Client, stream: str, change: Reshard, as_json: bool) -> None:
+    found = client.reshard(stream, change)
     rows = (
         (
             s.id,

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
 from rdss_sandbox.timestamps import timestamp
-from sandbox.cli.connection import connect, control_option
-from sandbox.cli.printing import json_option, print_json, print_line, print_table
+from sandbox.cli.connection import asks_sandbox
+from sandbox.cli.printing import print_json, print_line, print_table
+
+if TYPE_CHECKING:
+    from rdss_sandbox.client import Client
 
 
 @click.group()
@@ -20,12 +25,10 @@ def snapshot() -> None:
 
 @snapshot.command()
 @click.argument("name")
-@control_option
-@json_option
-def save(name: str, control: str | None, as_json: bool) -> None:
+@asks_sandbox
+def save(name: str, client: Client, as_json: bool) -> None:
     """Save the present state as NAME, in place of an earlier snapshot of that name."""
-    with connect(control) as client:
-        saved = client.snapshots.save(name)
+    saved = client.snapshots.save(name)
     print_line(
         saved,
         f"saved {name}: {saved.records} records in streams, {saved.bytes / 1e6:.1f} MB",
@@ -35,12 +38,10 @@ def save(name: str, control: str | None, as_json: bool) -> None:
 
 @snapshot.command()
 @click.argument("name")
-@control_option
-@json_option
-def load(name: str, control: str | None, as_json: bool) -> None:
+@asks_sandbox
+def load(name: str, client: Client, as_json: bool) -> None:
     """Replace the state of the running sandbox by the snapshot NAME. What it holds now is lost."""
-    with connect(control) as client:
-        loaded = client.snapshots.load(name)
+    loaded = client.snapshots.load(name)
     if as_json:
         print_json(loaded)
         return
@@ -51,12 +52,10 @@ def load(name: str, control: str | None, as_json: bool) -> None:
 
 
 @snapshot.command("list")
-@control_option
-@json_option
-def list_(control: str | None, as_json: bool) -> None:
+@asks_sandbox
+def list_(client: Client, as_json: bool) -> None:
     """List the snapshots."""
-    with connect(control) as client:
-        found = client.snapshots.list()
+    found = client.snapshots.list()
     if as_json:
         print_json(found)
         return
@@ -79,10 +78,8 @@ def list_(control: str | None, as_json: bool) -> None:
 
 @snapshot.command()
 @click.argument("name")
-@control_option
-@json_option
-def remove(name: str, control: str | None, as_json: bool) -> None:
+@asks_sandbox
+def remove(name: str, client: Client, as_json: bool) -> None:
     """Remove the snapshot NAME."""
-    with connect(control) as client:
-        left = client.snapshots.remove(name)
+    left = client.snapshots.remove(name)
     print_line(left, f"removed {name}", as_json=as_json)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from sandbox.cli.connection import connect, control_option
+from sandbox.cli.connection import asks_sandbox, connect, control_option
 from sandbox.cli.exit_codes import CommandFailedError, Exit
 from sandbox.cli.printing import always_json, json_option, print_json, print_rows
 from sandbox.cli.waiting import Deadline, timeout_option, within
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from emulator.topics.client import TopicPort
     from emulator.topics.engine.commands import Publish
     from emulator.topics.engine.outgoing_messages import Message
+    from rdss_sandbox.client import Client
     from rdss_sandbox.shapes.topics import Topic
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -79,12 +80,10 @@ def publishing(command: F) -> F:
 
 
 @topic.command("list")
-@control_option
-@json_option
-def list_(control: str | None, as_json: bool) -> None:
+@asks_sandbox
+def list_(client: Client, as_json: bool) -> None:
     """List the topics, and the state of the links to other sandboxes."""
-    with connect(control) as client:
-        found = client.topics.list()
+    found = client.topics.list()
     columns = ("topic", "kind", "type", "records", "subscribed", "log", "downstream")
     print_rows({"topics": found}, columns, map(_row, found), as_json=as_json)
 
