@@ -1,5 +1,3 @@
-"""``sandbox adaptor``."""
-
 from __future__ import annotations
 
 import os

@@ -1,5 +1,3 @@
-"""``sandbox application``."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

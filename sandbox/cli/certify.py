@@ -1,5 +1,3 @@
-"""``sandbox certify``."""
-
 from __future__ import annotations
 
 from pathlib import Path

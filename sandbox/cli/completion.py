@@ -1,5 +1,3 @@
-"""``sandbox completion``."""
-
 from __future__ import annotations
 
 import click

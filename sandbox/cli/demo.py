@@ -1,5 +1,3 @@
-"""``sandbox demo``."""
-
 from __future__ import annotations
 
 import os

@@ -1,5 +1,3 @@
-"""``sandbox doctor``."""
-
 from __future__ import annotations
 
 import os

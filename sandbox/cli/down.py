@@ -1,5 +1,3 @@
-"""``sandbox down``."""
-
 from __future__ import annotations
 
 import click

@@ -1,5 +1,3 @@
-"""``sandbox image``."""
-
 from __future__ import annotations
 
 import click

@@ -1,5 +1,3 @@
-"""``sandbox learn``."""
-
 from __future__ import annotations
 
 from pathlib import Path

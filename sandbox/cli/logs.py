@@ -1,5 +1,3 @@
-"""``sandbox logs``."""
-
 from __future__ import annotations
 
 from collections import deque

@@ -1,5 +1,3 @@
-"""``sandbox messages``."""
-
 from __future__ import annotations
 
 import base64

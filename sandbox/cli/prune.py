@@ -1,5 +1,3 @@
-"""``sandbox prune``."""
-
 from __future__ import annotations
 
 import re

@@ -1,5 +1,3 @@
-"""``sandbox receive``."""
-
 from __future__ import annotations
 
 import signal

@@ -1,5 +1,3 @@
-"""``sandbox repair``."""
-
 from __future__ import annotations
 
 import os

@@ -1,5 +1,3 @@
-"""``sandbox reshard``."""
-
 from __future__ import annotations
 
 from typing import TYPE_CHECKING

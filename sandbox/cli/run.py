@@ -1,5 +1,3 @@
-"""``sandbox run``."""
-
 from __future__ import annotations
 
 import os

@@ -1,5 +1,3 @@
-"""``sandbox send``."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

@@ -1,5 +1,3 @@
-"""``sandbox tui``."""
-
 from __future__ import annotations
 
 import os

@@ -1,5 +1,3 @@
-"""``sandbox up``."""
-
 from __future__ import annotations
 
 import os

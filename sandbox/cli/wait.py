@@ -1,5 +1,3 @@
-"""``sandbox wait``."""
-
 from __future__ import annotations
 
 import click
