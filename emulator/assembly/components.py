@@ -235,8 +235,9 @@ def build_components(
         if directory and log:
             report_losses(directory, events, log)
         destinations = _build_destinations(settings)
+        build = _choose_infrastructure(settings)
         infrastructure = stack.enter_context(
-            _choose_infrastructure(settings, clock, events, home, directory, destinations=destinations)
+            build(settings, clock, events, home, directory, destinations=destinations)
         )
         stack.enter_context(events.subscribed(infrastructure.recorder.strikes.note_event))
         streams = infrastructure.streams
@@ -370,17 +371,9 @@ def _build_destinations(settings: Settings) -> Destinations:
     return destinations
 
 
-def _choose_infrastructure(
-    settings: Settings,
-    clock: Clock,
-    events: Events,
-    home: Scope,
-    directory: DataDirectory | None,
-    *,
-    destinations: Destinations,
-) -> AbstractContextManager[Infrastructure]:
+def _choose_infrastructure(settings: Settings) -> Callable[..., AbstractContextManager[Infrastructure]]:
     if settings.upstream_aws is None and settings.profile != "aws":
-        return own_infrastructure(settings, clock, events, home, directory, destinations=destinations)
+        return own_infrastructure
     from emulator.assembly.upstream_infrastructure import upstream_infrastructure
 
-    return upstream_infrastructure(settings, clock, events, home, directory, destinations=destinations)
+    return upstream_infrastructure

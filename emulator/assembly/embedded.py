@@ -269,9 +269,10 @@ class Embedded:
         faults = KinesisFaults(components.fault_engine, components.clock, infrastructure.stream_of_iterator)
         interceptors = [*self._interceptors, faults]
         self._put_record = partial(call_through, interceptors, infrastructure.backend, "PutRecord")
-        return self._guard(
-            infrastructure.app(interceptors, VERSION, components.access, self.reset), access_policy.AWS
+        app = infrastructure.app(
+            interceptors=interceptors, version=VERSION, access=components.access, reset=self.reset
         )
+        return self._guard(app, access_policy.AWS)
 
     def _build_control_app(self) -> App:
         components, settings = self.components, self.settings

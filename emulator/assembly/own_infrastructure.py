@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,8 +20,7 @@ from emulator.http.asgi import App
 from emulator.kinesis import Engine, Scope
 from emulator.listeners.aws.aws_app import AwsApp
 from emulator.listeners.aws.engine_backend import EngineBackend
-from emulator.listeners.aws.interception import Backend, Interceptor
-from emulator.listeners.aws.stream_access import StreamAccess
+from emulator.listeners.aws.interception import Backend
 from emulator.services.service_store import ServiceStore
 from emulator.settings.settings import Settings
 from emulator.streams.service import StreamService
@@ -37,7 +37,7 @@ class UpstreamFailedError(Exception):
 class Infrastructure:
     """The streams and buckets under a sandbox, and the functions that the assembly needs of them.
 
-    ``app`` builds the AWS port's application from interceptors, a version, access control and a reset.
+    ``app`` builds the AWS port's application from ``interceptors``, ``version``, ``access`` and ``reset``.
     ``set_endpoint`` receives that port's URL and token. ``finish`` ends a stream's transition at once, so
     that it is ACTIVE or gone; an upstream's streams are left alone. ``unlimited`` gives a context
     without AWS's limits, for the sandbox's own calls. ``stream_of_iterator`` names the stream of a shard
@@ -55,7 +55,7 @@ class Infrastructure:
     finish: Callable[[str, Scope], None]
     unlimited: Callable[[], AbstractContextManager[None]]
     stream_of_iterator: Callable[[str], str | None]
-    app: Callable[[Sequence[Interceptor], str, StreamAccess, Callable[[], object]], App]
+    app: Callable[..., App]
     set_endpoint: Callable[[str, str | None], None]
     notes: Callable[[], tuple[str, ...]]
     index: Path | None
@@ -114,25 +114,6 @@ def own_infrastructure(
     backend = EngineBackend(engine, clock)
     recorder = Recorder(clock)
 
-    def app(
-        interceptors: Sequence[Interceptor],
-        version: str,
-        access: StreamAccess,
-        reset: Callable[[], object],
-    ) -> App:
-        return AwsApp(
-            backend,
-            events,
-            interceptors,
-            version=version,
-            prepare_services=services.buckets.prepare,
-            keep=services.keep,
-            access=access,
-            reset=reset,
-            calls=services.calls,
-            recorder=recorder,
-        )
-
     try:
         yield Infrastructure(
             streams=engine,
@@ -141,7 +122,15 @@ def own_infrastructure(
             finish=engine.finish,
             unlimited=engine.unlimited,
             stream_of_iterator=engine.stream_of_iterator,
-            app=app,
+            app=partial(
+                AwsApp,
+                backend,
+                events,
+                prepare_services=services.buckets.prepare,
+                keep=services.keep,
+                calls=services.calls,
+                recorder=recorder,
+            ),
             set_endpoint=services.set_endpoint,
             notes=lambda: (),
             index=directory.index if directory else None,

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from emulator.assembly.own_infrastructure import Infrastructure, UpstreamFailedError
@@ -15,10 +16,7 @@ from emulator.destinations import Destinations
 from emulator.diagnosis.recorder import Recorder
 from emulator.diagnosis.upstream_places import UpstreamPlaces
 from emulator.events import Events
-from emulator.http.asgi import App
 from emulator.kinesis import Scope
-from emulator.listeners.aws.interception import Interceptor
-from emulator.listeners.aws.stream_access import StreamAccess
 from emulator.relay.aws.backend import RelayBackend
 from emulator.relay.aws.buckets import UpstreamBuckets
 from emulator.relay.aws.endpoints import AccountEndpoints, AwsEndpoints, Endpoint, Endpoints, OneEndpoint
@@ -78,25 +76,6 @@ def upstream_infrastructure(
     )
     recorder = Recorder(clock, UpstreamPlaces(clock))
 
-    def app(
-        interceptors: Sequence[Interceptor],
-        version: str,
-        access: StreamAccess,
-        reset: Callable[[], object],
-    ) -> App:
-        return RelayApp(
-            endpoints,
-            backend,
-            traffic,
-            events=events,
-            interceptors=interceptors,
-            version=version,
-            access=access,
-            reset=reset,
-            own_s3=own.build if own else None,
-            recorder=recorder,
-        )
-
     def notes() -> tuple[str, ...]:
         counted = f"relaying to {where}: records are counted as they are read"
         bucket_trouble = buckets.trouble if isinstance(buckets, UpstreamBuckets) else None
@@ -116,7 +95,15 @@ def upstream_infrastructure(
             finish=lambda _name, _scope: None,
             unlimited=nullcontext,
             stream_of_iterator=traffic.stream_of_iterator,
-            app=app,
+            app=partial(
+                RelayApp,
+                endpoints,
+                backend,
+                traffic,
+                events=events,
+                own_s3=own.build if own else None,
+                recorder=recorder,
+            ),
             set_endpoint=own.services.set_endpoint if own else lambda _url, _token: None,
             notes=notes,
             index=None,
