@@ -27,7 +27,12 @@ _KINDS = ("memory", "kinesis", "rabbitmq")
 _REPORTS = ("junit", "html", "ndjson")
 _COMMAND = "sandbox.scenario.command"
 _JUDGED = ("lost", "twice", "altered", "misjudged", "ended", "processed", "rejected")
-_RUNS = click.Path(file_okay=False, path_type=Path)
+_runs_option = click.option(
+    "--runs",
+    type=click.Path(file_okay=False, path_type=Path),
+    default="runs",
+    help="The folder in which each run makes its own.",
+)
 
 
 @click.group()
@@ -96,7 +101,7 @@ class _WithCommand(click.Command):
     metavar="LIST",
     help="The reports that each run writes besides its summary, or none.",
 )
-@click.option("--runs", type=_RUNS, default="runs", help="The folder in which each run makes its own.")
+@_runs_option
 @click.option(
     "--pace",
     type=click.FloatRange(min=0, min_open=True),
@@ -173,7 +178,7 @@ def run(
 
 @click.command()
 @click.argument("folder", metavar="RUN", type=click.Path(path_type=Path))
-@click.option("--runs", type=_RUNS, default="runs", help="The folder in which each run makes its own.")
+@_runs_option
 @json_option
 @needs("messages")
 def replay(folder: Path, runs: Path, as_json: bool) -> int:

@@ -34,6 +34,13 @@ def topic() -> None:
     """
 
 
+def filter_option(help_text: str) -> Callable[[F], F]:
+    """Add the option ``--filter``, empty where nothing is said."""
+    return click.option(
+        "--filter", "filter_", default="", show_default=False, metavar="CONDITION", help=help_text
+    )
+
+
 def port_options(command: F) -> F:
     """Add the options for address, user and token of topics."""
     for option in (
@@ -108,14 +115,7 @@ def delta(name: str, data: tuple[str, ...], **given: Any) -> None:
 
 @topic.command()
 @click.argument("name", metavar="TOPIC")
-@click.option(
-    "--filter",
-    "filter_",
-    default="",
-    show_default=False,
-    metavar="CONDITION",
-    help="Only the records that match.  [default: all]",
-)
+@filter_option("Only the records that match.  [default: all]")
 @click.option(
     "--orderby", default="", show_default=False, metavar="/FIELD [DESC],...", help="The order of the records."
 )
@@ -140,14 +140,7 @@ def sow(
 
 @topic.command()
 @click.argument("name", metavar="TOPIC")
-@click.option(
-    "--filter",
-    "filter_",
-    default="",
-    show_default=False,
-    metavar="CONDITION",
-    help="Only the messages that match.  [default: all]",
-)
+@filter_option("Only the messages that match.  [default: all]")
 @click.option("--delta", is_flag=True, help="Print only the key and the changed fields of each record.")
 @click.option("--live", is_flag=True, help="Print only what comes from now on, not what is there.")
 @click.option(
@@ -189,14 +182,7 @@ def subscribe(
 
 @topic.command()
 @click.argument("name", metavar="TOPIC")
-@click.option(
-    "--filter",
-    "filter_",
-    default="",
-    show_default=False,
-    metavar="CONDITION",
-    help="Delete the records that match; 1=1 matches all.",
-)
+@filter_option("Delete the records that match; 1=1 matches all.")
 @click.option("--key", "sow_keys", multiple=True, metavar="KEY", help="Delete the record with this key.")
 @click.option(
     "--data",
