@@ -46,7 +46,7 @@ class Store:
                 events.emit("journal.cut", file=str(path), bytes=journal.torn_bytes)
 
     def now(self) -> float:
-        """Seconds since the epoch."""
+        """Seconds since the epoch, on the clock by which claims and messages expire."""
         return self._clock.time()
 
     @contextmanager
@@ -122,8 +122,11 @@ class Store:
             with self._refreshing[at]:
                 self._take_arrivals(at, source)
 
-    def refresh_all(self) -> list[SourceUnavailableError]:
-        """Refresh every view that no other thread is refreshing, and return the errors."""
+    def refresh_views(self) -> list[SourceUnavailableError]:
+        """Take the channels' messages into all views, and return the errors of those that failed.
+
+        A view that another thread is refreshing is left to it.
+        """
         trouble: list[SourceUnavailableError] = []
         for at, source in list(self.sources.items()):
             if not self._refreshing[at].acquire(blocking=False):
@@ -177,7 +180,10 @@ class Store:
                 self.report_gone(queue.at, passed.messages)
 
     def end_expired(self) -> float | None:
-        """Expire what is due in every queue, and return when something may expire next."""
+        """Expire what is over by the clock, emit its events, and return when something may expire next.
+
+        Each operation does this for its own queue. Call it after the clock was advanced by hand.
+        """
         with self.lock:
             now = self.now()
             for queue in self.state.queues.values():
