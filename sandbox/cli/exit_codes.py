@@ -32,7 +32,7 @@ class Exit(IntEnum):
     INCONCLUSIVE = 4
 
 
-_CODES: Final = {
+CODES: Final = {
     "emulator.channels.channel.ChannelUnavailableError": Exit.ENVIRONMENT,
     "emulator.journal.frames.DamagedLogError": Exit.ENVIRONMENT,
     "emulator.settings.setting_errors.SettingsError": Exit.USAGE,
@@ -96,8 +96,8 @@ def explain(error: BaseException) -> tuple[str, int]:
 def _explain_ours(error: BaseException) -> tuple[str, int] | None:
     """Explain errors of our own modules."""
     names = [f"{each.__module__}.{each.__qualname__}" for each in type(error).__mro__]
-    if known := next((name for name in names if name in _CODES), None):
-        return str(error), _CODES[known]
+    if known := next((name for name in names if name in CODES), None):
+        return str(error), CODES[known]
     if "rdss_sandbox.transports.RefusedError" in names:
         return str(error), _code_of_status(getattr(error, "status", 500))
     if isinstance(error, ModuleNotFoundError):
