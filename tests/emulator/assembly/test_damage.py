@@ -92,7 +92,7 @@ def kept(components: Components) -> dict[str, list[bytes]]:
             for shard in view.shards:
                 records = service.read(view.name, shard.id, None, 1000, components.home)
                 found.setdefault(f"{name} {view.name}", []).extend(each.data for each in records)
-    for queue in components.queues._store.state.queues.values():
+    for queue in components.queues.state.queues.values():
         found[f"queue {queue.at.name}"] = [bytes(str(each.body), "utf-8") for each in queue.messages]
     answers: list[Any] = []
     session = components.topics.open().session("bob", answers.append)
