@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from http import HTTPStatus
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from emulator.http.arriving_body import ArrivingBody
 from emulator.http.asgi import Headers, HttpScope, Message
-
-if TYPE_CHECKING:
-    from emulator.http.http1 import Http1Protocol
+from emulator.http.turns import Inflow
 
 BODY_HELD = "enough of its body is here"
 
@@ -21,6 +19,18 @@ STATUS_LINES = {
 _BODILESS = (HTTPStatus.NO_CONTENT, HTTPStatus.NOT_MODIFIED)
 
 
+class Owner(Protocol):
+    """The connection that an exchange belongs to."""
+
+    transport: asyncio.Transport
+    inflow: Inflow
+
+    def date(self) -> tuple[bytes, bytes]: ...
+    def abort(self) -> None: ...
+    async def writable(self) -> None: ...
+    def ended(self, *, keep_alive: bool) -> None: ...
+
+
 class Exchange:
     """One request and its response.
 
@@ -28,7 +38,7 @@ class Exchange:
     100 Continue before it sends the body.
     """
 
-    def __init__(self, protocol: Http1Protocol, scope: HttpScope, *, keep_alive: bool) -> None:
+    def __init__(self, protocol: Owner, scope: HttpScope, *, keep_alive: bool) -> None:
         self._protocol = protocol
         self.scope = scope
         self._keep_alive = keep_alive

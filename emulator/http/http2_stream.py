@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Final
+from typing import Final, Protocol
 
 import h2.connection
 import h2.errors
@@ -14,18 +14,30 @@ from emulator.http.asgi import HttpScope, Message
 from emulator.http.limits import USUAL
 from emulator.http.timeouts import Awaited, Waiting
 
-if TYPE_CHECKING:
-    from emulator.http.http2 import Http2Protocol
-
 _HOP_BY_HOP: Final = frozenset(
     (b"connection", b"keep-alive", b"transfer-encoding", b"upgrade", b"proxy-connection")
 )
 
 
+class Owner(Protocol):
+    """The connection that a stream belongs to."""
+
+    frames: h2.connection.H2Connection
+    unsent: int
+
+    def date(self) -> tuple[bytes, bytes]: ...
+    def abort(self) -> None: ...
+    def flush(self) -> None: ...
+    async def room(self, stream_id: int) -> int: ...
+    def ended(self, stream_id: int, *, body_read: bool) -> None: ...
+    def reset(self, stream_id: int, code: h2.errors.ErrorCodes) -> None: ...
+    def consumed(self, stream_id: int, length: int) -> None: ...
+
+
 class Stream:
     """One request and its response."""
 
-    def __init__(self, protocol: Http2Protocol, stream_id: int, scope: HttpScope) -> None:
+    def __init__(self, protocol: Owner, stream_id: int, scope: HttpScope) -> None:
         self._protocol = protocol
         self._id = stream_id
         self.scope = scope

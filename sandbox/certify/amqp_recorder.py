@@ -10,7 +10,7 @@ from collections import OrderedDict, deque
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
+from typing import Any, Final, NamedTuple, Protocol, cast
 
 from pamqp import commands
 from pamqp.header import ContentHeader
@@ -27,11 +27,8 @@ from sandbox.certify.exchange import (
     Subscription,
     Verdict,
 )
-from sandbox.certify.gate import PUTS
+from sandbox.certify.gate import PUTS, Gate
 from schemas.peek import peek
-
-if TYPE_CHECKING:
-    from sandbox.certify.queue_lab import QueueLab
 
 KIT_CONNECTION: Final = "sandbox certify"
 """The ``connection_name`` of the kit's own connection, which is not recorded."""
@@ -77,14 +74,31 @@ class _Channel:
     waiting: OrderedDict[int, _Publish] = field(default_factory=OrderedDict)
 
 
-class ConnectionRecorder:
-    """Watches one connection, which belongs to the start of the client during which it was opened.
+class Notebook(Protocol):
+    """Where the recorder writes. ``now`` is the time in the run, ``life`` the present start of the client.
 
-    What the client has told is noted before anything that it did. While the gate is closed to puts, no
-    command of the client's is read.
+    While the gate is closed to puts, no command of the client's is read. ``listen`` takes note of what the
+    client has told; it is called before anything that the client did is noted.
     """
 
-    def __init__(self, notebook: QueueLab, client: WatchedClient) -> None:
+    gate: Gate
+    life: int
+    listen: Callable[[], None]
+
+    @property
+    def now(self) -> float: ...
+    def note_exchange(self, exchange: Exchange) -> None: ...
+    def note_accepted(self, queue: str, data: bytes) -> None:
+        """Note the body of a publish that the broker took."""
+
+    def note_connection(self, *, opened: bool) -> None:
+        """Note that a connection of the client's was opened, or is gone."""
+
+
+class ConnectionRecorder:
+    """Watches one connection, which belongs to the start of the client during which it was opened."""
+
+    def __init__(self, notebook: Notebook, client: WatchedClient) -> None:
         self._notebook = notebook
         self._client = client
         self._life = notebook.life

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import takewhile
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
@@ -11,10 +11,8 @@ from emulator.topics.engine.commands import Command, Undecoded
 from emulator.topics.engine.downstream_links import NOWHERE, Place
 from emulator.topics.engine.outgoing_messages import Ack, Status
 from emulator.topics.engine.refusals import CommandRefusedError
+from emulator.topics.engine.subscription import Subscriber
 from emulator.topics.engine.topic_registry import TopicRegistry
-
-if TYPE_CHECKING:
-    from emulator.topics.engine.client_session import Session
 
 CONFLATION_SECONDS = 1.0
 
@@ -51,7 +49,7 @@ class Persistence:
     acknowledgement that waits for a downstream sandbox delays those behind it.
     """
 
-    def __init__(self, registry: TopicRegistry, session: Session) -> None:
+    def __init__(self, registry: TopicRegistry, session: Subscriber) -> None:
         self._registry = registry
         self._session = session
         self._waiting: list[_Settled] = []
@@ -115,7 +113,7 @@ class Receipt:
 
     def __init__(
         self,
-        session: Session,
+        session: Subscriber,
         persistence: Persistence,
         command: Command | Undecoded,
         asked: frozenset[str],

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections import OrderedDict, deque
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 import msgspec
 
@@ -20,14 +20,11 @@ from emulator.topics.engine.headers import Options
 from emulator.topics.engine.live_topic import LiveTopic, Withdrawal
 from emulator.topics.engine.outgoing_messages import PublishMessage
 from emulator.topics.engine.refusals import CommandRefusedError
-from emulator.topics.engine.subscription import Subscription, Test
+from emulator.topics.engine.subscription import Subscriber, Subscription, Test
 from emulator.topics.engine.topic_registry import TopicRegistry
 from emulator.topics.engine.transaction_log import Entry, number_of
 from emulator.topics.engine.update import Update
 from rdss_sandbox.timestamps import timestamp
-
-if TYPE_CHECKING:
-    from emulator.topics.engine.client_session import Session
 
 Discarded: TypeAlias = Literal["time_limit", "forced_expire", "max_cancels"]
 
@@ -98,7 +95,7 @@ class MessageQueue:
         held = [number for number, lease in self._leased.items() if lease.holder is subscription]
         self._give_back(held)
 
-    def settle(self, session: Session, bookmarks: list[str], options: Options) -> int:
+    def settle(self, session: Subscriber, bookmarks: list[str], options: Options) -> int:
         """Acknowledge, cancel or expire leased messages of ``session``; return their number.
 
         Raises CommandRefusedError if one of them is not on lease; then none is settled.

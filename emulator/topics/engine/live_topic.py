@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 from emulator.topics.engine.commands import NO_DATA
 from emulator.topics.engine.definitions import Definition, Queue, Topic
 from emulator.topics.engine.downstream_links import Link
 from emulator.topics.engine.entitlements import AccessRules
+from emulator.topics.engine.headers import Options
 from emulator.topics.engine.matching import Subscriptions
 from emulator.topics.engine.message_types import JSON, MessageType
 from emulator.topics.engine.outgoing_messages import OofMessage, Reason
 from emulator.topics.engine.refusals import CommandRefusedError
 from emulator.topics.engine.state_of_world import Record, Store
-from emulator.topics.engine.subscription import Subscription
+from emulator.topics.engine.subscription import Subscriber, Subscription, Test
 from emulator.topics.engine.update import Update, send
-
-if TYPE_CHECKING:
-    from emulator.topics.engine.leased_queues import MessageQueue
 
 
 class Withdrawal(NamedTuple):
@@ -36,6 +34,17 @@ class Follower(Protocol):
 
     def handle_withdrawal(self, withdrawal: Withdrawal) -> None:
         """Handle the removal of a record of the origin."""
+
+
+class WaitingMessages(Protocol):
+    """The messages of a queue, and the subscriptions that take them."""
+
+    takers: dict[Subscription, Test | None]
+
+    def __len__(self) -> int: ...
+    def join(self, subscription: Subscription, test: Test | None) -> None: ...
+    def leave(self, subscription: Subscription) -> None: ...
+    def settle(self, session: Subscriber, bookmarks: list[str], options: Options) -> int: ...
 
 
 class LiveTopic:
@@ -63,7 +72,7 @@ class LiveTopic:
         self.expiration = definition.expiration if isinstance(definition, Topic) else None
         self.subscriptions = Subscriptions()
         self.followers: list[Follower] = []
-        self.queue: MessageQueue | None = None
+        self.queue: WaitingMessages | None = None
         self.links: list[Link] = []
         self._door = door
 

@@ -4,16 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 from emulator.patterns import Pattern
 from emulator.topics.engine.filters import Equality
-
-if TYPE_CHECKING:
-    from emulator.topics.engine.client_session import Session
-    from emulator.topics.engine.state_of_world import Record
+from emulator.topics.engine.outgoing_messages import Message
 
 Test: TypeAlias = Callable[[Any], bool]
+
+
+class Subscriber(Protocol):
+    """The receiver of messages."""
+
+    user: str
+
+    closed: bool
+
+    def deliver(self, message: Message) -> None: ...
+
+
+class Holdable(Protocol):
+    """A record that knows which subscriptions were sent it."""
+
+    holders: dict[Subscription, None]
 
 
 @dataclass(slots=True, eq=False)
@@ -27,7 +40,7 @@ class Subscription:
     its messages: subscriptions of one session with the same shape share one message.
     """
 
-    session: Session
+    session: Subscriber
     sub_id: str
     topic: str
     pattern: Pattern | None = None
@@ -44,21 +57,21 @@ class Subscription:
     backlog: int = 0
     shape: int = 0
     live: bool = True
-    held: set[Record] = field(default_factory=set)
+    held: set[Holdable] = field(default_factory=set)
 
     def set_form(self, *, timestamp: bool, delta: bool, no_empties: bool) -> None:
         """Set the form of its messages."""
         self.timestamp, self.delta, self.no_empties = timestamp, delta, no_empties
         self.shape = timestamp + 2 * delta + 4 * no_empties
 
-    def hold(self, record: Record) -> None:
+    def hold(self, record: Holdable) -> None:
         """Record that ``record`` was sent, unless sending it ended the subscription."""
         if not self.live:
             return
         record.holders[self] = None
         self.held.add(record)
 
-    def forget(self, record: Record) -> None:
+    def forget(self, record: Holdable) -> None:
         """Forget that ``record`` was sent."""
         record.holders.pop(self, None)
         self.held.discard(record)
