@@ -28,7 +28,7 @@ def man() -> None:
 def _page(program: click.Group) -> Iterator[str]:
     from rdss_sandbox.version import VERSION
 
-    context = click.Context(program, info_name="sandbox")
+    context = click.Context(program, info_name="sandbox", **program.context_settings)
     yield f'.TH SANDBOX 1 "" "rdss-sandbox {VERSION}" "User Commands"'
     yield ".SH NAME"
     yield f"sandbox \\- {_escape(program.get_short_help_str(200))}"

@@ -28,7 +28,7 @@ a sandbox is in [Settings](settings.md) too.
 
 def page() -> str:
     """The page as it should be."""
-    context = click.Context(sandbox, info_name="sandbox")
+    context = click.Context(sandbox, info_name="sandbox", **sandbox.context_settings)
     sections = [_HEAD]
     for name in sandbox.list_commands(context):
         sections += _command(sandbox, name, context)
