@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
-import sys
 from pathlib import Path
 from typing import Any, Final
 
 from emulator.faults.fault import Attribute, FaultType
 from emulator.faults.faulted_message import FIELDS
 from emulator.faults.registry import TYPES
+from emulator.page_parts import renew_file, renew_part
 
 _EXAMPLE: Final = Path(__file__).parent / "types" / "stale_read.py"
 
@@ -20,15 +19,7 @@ def render_page(page: str) -> str:
     example = f"\n```python\n{_EXAMPLE.read_text(encoding='utf-8')}```\n"
     types = "\n" + "\n".join(_section(type_) for type_ in TYPES.values())
     for mark, text in (("fields", fields), ("types: made from the registry", types), ("example", example)):
-        page = _replace_between(page, mark, text)
-    return page
-
-
-def _replace_between(page: str, mark: str, text: str) -> str:
-    pattern = rf"(<!-- {mark} -->).*?(<!-- end -->)"
-    page, count = re.subn(pattern, lambda found: found[1] + text + found[2], page, flags=re.DOTALL)
-    if count != 1:
-        raise ValueError(f"the page has {count} places marked {mark!r}, and needs one")
+        page = renew_part(page, mark, text)
     return page
 
 
@@ -63,5 +54,4 @@ def _default(value: Any) -> str:
 
 
 if __name__ == "__main__":
-    path = Path(sys.argv[1])
-    path.write_text(render_page(path.read_text(encoding="utf-8")), encoding="utf-8")
+    renew_file(render_page)

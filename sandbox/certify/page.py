@@ -2,32 +2,18 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterable, Iterator
-from pathlib import Path
-from typing import Final
+from collections.abc import Iterator
 
+from emulator.page_parts import renew_file, renew_part
 from sandbox.certify.clause import Channel, Clause, Role
 from sandbox.certify.clauses import clauses
-
-_BEGIN: Final = "<!-- clauses -->"
-_END: Final = "<!-- end -->"
 
 
 def renewed(page: str) -> str:
     """Generate the tables of the clauses again. Raises ValueError when a mark is missing."""
     tables = ((role, channel) for channel in Channel for role in Role)
-    return renew_part(page, _BEGIN, (line for each in tables for line in _table(*each)))
-
-
-def renew_part(page: str, mark: str, lines: Iterable[str]) -> str:
-    """Put lines between a mark of the page and the end mark behind it. Raises ValueError without them."""
-    before, begin, rest = page.partition(f"{mark}\n")
-    _, end, after = rest.partition(_END)
-    if not end:
-        raise ValueError(f"the page has no place between {mark!r} and {_END!r}")
-    text = "\n".join(lines)
-    return f"{before}{begin}{text}\n{end}{after}"
+    lines = (line for each in tables for line in _table(*each))
+    return renew_part(page, "clauses", "\n".join(["", *lines, ""]))
 
 
 def _table(role: Role, channel: Channel) -> Iterator[str]:
@@ -50,5 +36,4 @@ def _row(clause: Clause) -> str:
 
 
 if __name__ == "__main__":
-    path = Path(sys.argv[1])
-    path.write_text(renewed(path.read_text(encoding="utf-8")), encoding="utf-8")
+    renew_file(renewed)

@@ -2,27 +2,16 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-from typing import Final
-
 import msgspec
 
+from emulator.page_parts import renew_file, renew_part
 from sandbox.scenarios.facts import CONTRACT, MEANINGS
 from sandbox.scenarios.scenario import Scenario, library
-
-_MARKS: Final = ("facts", "scenarios")
 
 
 def renewed(page: str) -> str:
     """Generate the text between the marks of the page again. Raises ValueError when a mark is missing."""
-    for mark, text in zip(_MARKS, (_facts(), _scenarios()), strict=True):
-        before, begin, rest = page.partition(f"<!-- {mark} -->")
-        _, end, after = rest.partition("<!-- end -->")
-        if not end:
-            raise ValueError(f"the page has no place marked {mark!r}")
-        page = f"{before}{begin}{text}{end}{after}"
-    return page
+    return renew_part(renew_part(page, "facts", _facts()), "scenarios", _scenarios())
 
 
 def section(scenario: Scenario) -> str:
@@ -76,5 +65,4 @@ def _scenarios() -> str:
 
 
 if __name__ == "__main__":
-    path = Path(sys.argv[1])
-    path.write_text(renewed(path.read_text(encoding="utf-8")), encoding="utf-8")
+    renew_file(renewed)

@@ -7,8 +7,8 @@ import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from emulator.page_parts import renew_part
 from sandbox.certify.clause import Role
-from sandbox.certify.page import renew_part
 from tests.sandbox.certify.mutants import CONSUMERS, PRODUCERS
 from tests.sandbox.certify.queue_mutants import QUEUE_CONSUMERS, QUEUE_PRODUCERS
 from tests.sandbox.certify.trials import CLIENTS, Mutant
@@ -22,7 +22,8 @@ def renew_mutants(page: str) -> str:
         (Role.CONSUMER, "queue", QUEUE_CONSUMERS),
         (Role.PRODUCER, "queue", QUEUE_PRODUCERS),
     )
-    return renew_part(page, "<!-- mutants -->", (line for each in tables for line in _table(*each)))
+    lines = (line for each in tables for line in _table(*each))
+    return renew_part(page, "mutants", "\n".join(["", *lines, ""]))
 
 
 def _table(role: Role, of: str, mutants: Iterable[Mutant]) -> Iterator[str]:
