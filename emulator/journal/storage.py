@@ -38,7 +38,10 @@ class FileStorage:
 
     def append(self, parts: list[bytes]) -> None:
         """Write ``parts`` at the end. OSError leaves the file as it was."""
-        self.end = frames.write_all(self.descriptor(), parts, self.end)
+        descriptor = self._descriptor
+        if descriptor is None:
+            descriptor = self.descriptor()
+        self.end = frames.write_all(descriptor, parts, self.end)
 
     def read(self, position: int, length: int) -> bytes:
         return os.pread(self.descriptor(), min(length, self.end - position), position)

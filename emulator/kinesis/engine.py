@@ -26,6 +26,7 @@ from emulator.kinesis.stored_records import StoredRecord, stored
 from emulator.kinesis.stream import Shard, Stream
 from emulator.kinesis.stream_registry import Registry
 from emulator.kinesis.views import StreamView, view
+from emulator.kinesis.writes import append
 from rdss_sandbox.shapes.readers import Reader as ReaderView
 from rdss_sandbox.shapes.streams import Shard as ShardView
 
@@ -115,7 +116,7 @@ class Engine:
 
         They keep to its limits. Raises ``KinesisError``, and then none is stored.
         """
-        self._run(lambda: fast.put(self._registry, stream, records, scope))
+        self._run(append, self._registry, stream, records, scope)
 
     def get_records_json(
         self, body: bytes, scope: Scope, watched: Container[str] = (), onlooker: Onlooker = NOBODY
@@ -285,11 +286,11 @@ class Engine:
         self._registry.limits.operation(name, scope)
         return function(self._registry, request, scope)
 
-    def _run(self, operation: Callable[[], _Answer]) -> _Answer:
+    def _run(self, operation: Callable[..., _Answer], *given: object) -> _Answer:
         registry = self._registry
         with registry.lock:
             try:
-                answer = operation()
+                answer = operation(*given)
             except DamagedLogError as error:
                 registry.events.emit("journal.damaged", file=str(error.path), position=error.position)
                 raise internal_failure(str(error)) from error

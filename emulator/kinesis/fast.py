@@ -7,14 +7,14 @@ here the stream is known at no cost.
 
 from __future__ import annotations
 
-from collections.abc import Container, Sequence
+from collections.abc import Container
 from typing import Annotated, Any
 
 import msgspec
 
 from emulator.kinesis import blobs, hash_keys
 from emulator.kinesis.entries import Entry, Written
-from emulator.kinesis.errors import KinesisError, NotFastError, internal_failure
+from emulator.kinesis.errors import KinesisError, NotFastError
 from emulator.kinesis.iterator_reads import Located, locate, read_on
 from emulator.kinesis.iterators import ShardIterator
 from emulator.kinesis.onlooker import NOBODY, Onlooker
@@ -23,7 +23,7 @@ from emulator.kinesis.scope import Scope
 from emulator.kinesis.stored_records import array
 from emulator.kinesis.stream import Stream
 from emulator.kinesis.stream_registry import Registry
-from emulator.kinesis.writes import append, write
+from emulator.kinesis.writes import write
 
 _MAX_BODY_BYTES = 12 * 1024 * 1024
 _MAX_KEY_BYTES = 1024
@@ -96,19 +96,6 @@ def put_record(
     onlooker.note_written("PutRecord", stream, [entry], written)
     written.raise_first()
     return f"{written.answers[0][:-1]}{_encryption(stream)}}}".encode()
-
-
-def put(registry: Registry, name: str, records: Sequence[tuple[bytes, str]], scope: Scope) -> None:
-    """Put records of the sandbox's own, each with its partition key, into a stream of one shard.
-
-    Nothing about them is judged, and nothing is answered. Raises ``KinesisError`` when there is no such
-    stream, and InternalFailure when they cannot be stored.
-    """
-    stream = registry.find_ready({"StreamName": name}, scope)
-    try:
-        append(registry, stream, records)
-    except OSError as error:
-        raise internal_failure(f"the records could not be stored: {error}") from error
 
 
 def get_records(

@@ -208,7 +208,8 @@ class Registry:
     def touch_written(self, stream: Stream, shards: list[Shard]) -> None:
         """Have ``shards`` flushed, and their readers look again: both are in ``take_touched`` until then."""
         self._written += shards
-        self._touched += [(stream, shard) for shard in shards]
+        for shard in shards:
+            self._touched.append((stream, shard))
 
     def touch(self, stream: Stream, shards: Iterable[Shard]) -> None:
         """Note that the readers of ``shards`` are to look again."""

@@ -11,6 +11,8 @@ from json.encoder import encode_basestring_ascii as quote
 from pybase64 import b64encode
 
 from emulator.kinesis.entries import Entry, Written
+from emulator.kinesis.errors import internal_failure
+from emulator.kinesis.scope import Scope
 from emulator.kinesis.stream import Shard, Stream
 from emulator.kinesis.stream_registry import Registry
 
@@ -50,23 +52,30 @@ def write(registry: Registry, stream: Stream, entries: list[Entry], sizes: list[
     return written
 
 
-def append(registry: Registry, stream: Stream, records: Sequence[tuple[bytes, str]]) -> None:
-    """Append ``records``, each with its partition key, to the only shard of a stream now, as one block.
+def append(registry: Registry, name: str, records: Sequence[tuple[bytes, str]], scope: Scope) -> None:
+    """Append records of the sandbox's own to the only shard of a stream now, as one block.
 
-    Raises OSError. The engine flushes the block as it does those of ``write``.
+    Each has its partition key. Nothing about them is judged, and nothing is answered. The engine flushes the
+    block as it does those of ``write``. Raises ``KinesisError`` when there is no such stream, and
+    InternalFailure when they cannot be stored.
     """
+    stream = registry.named(name, scope)
     shard = stream.open_shards[0]
     now = registry.now_ms()
     horizon = stream.advance_horizon(now)
     arrival = shard.arrival(now, horizon)
     start, middle, end = _affixes(shard, arrival, stream.state.encryption)
     pieces: list[bytes] = []
+    size = 0
     for ordinal, (data, key) in enumerate(records, shard.records.next):
+        size += len(data)
         tail = f'","PartitionKey":{quote(key)}{end}'
         pieces += (f"{start}{ordinal:016d}{middle}".encode(), b64encode(data), tail.encode())
     shard.records.trim(horizon)
-    size = sum([len(data) for data, _ in records])
-    shard.records.append(b"".join(pieces), len(records), size, arrival)
+    try:
+        shard.records.append(b"".join(pieces), len(records), size, arrival)
+    except OSError as error:
+        raise internal_failure(f"the records could not be stored: {error}") from error
     registry.touch_written(stream, [shard])
 
 

@@ -72,7 +72,8 @@ class AmqpLog:
             made = {"StreamName": name, "ShardCount": 1, "MaxRecordSizeInKiB": _MOST_RECORD_KIB}
             self._engine.call("CreateStream", made, self._home)
             self._known.add(name)
-        for batch in batches([(data, _partition_key(key)) for data, key in messages]):
+        keyed = [(data, _partition_key(key)) for data, key in messages]
+        for batch in batches(keyed) if keyed[1:] else (keyed,):
             self._engine.put(name, batch, self._home)
 
     def clear(self) -> None:
@@ -195,10 +196,12 @@ def _encode_name(name: str) -> str:
     return f"{begun}-{digest}"
 
 
+@lru_cache(maxsize=_REMEMBERED_NAMES)
 def _decode_name(written: str) -> str:
     return "" if written == "." else _UNSAFE.sub(lambda found: chr(int(found[1], 16)), written)
 
 
+@lru_cache(maxsize=_REMEMBERED_NAMES)
 def _partition_key(routing_key: str) -> str:
     if not routing_key.isascii():
         routing_key = routing_key.encode(errors="replace").decode()

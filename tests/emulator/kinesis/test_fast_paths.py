@@ -71,6 +71,18 @@ def test_put_records_is_the_same_on_both_paths(
 
 
 @settings(max_examples=60)
+@given(st.lists(st.tuples(st.binary(max_size=40), KEYS.filter(lambda key: 0 < len(key) <= 256)), min_size=1))
+def test_records_of_the_sandboxs_own_are_stored_as_a_clients_are(records: list[tuple[bytes, str]]) -> None:
+    """``put`` judges nothing and answers nothing, and a reader cannot tell."""
+    own, full = Api(None), Api(None)
+    for api in (own, full):
+        api.create(shards=1)
+    own.engine.put("s", records, SCOPE)
+    full("PutRecords", StreamName="s", Records=[{"Data": data, "PartitionKey": key} for data, key in records])
+    assert own.get(own.iterator(0, "TRIM_HORIZON")) == full.get(full.iterator(0, "TRIM_HORIZON"))
+
+
+@settings(max_examples=60)
 @given(entry=ENTRIES.filter(bool).map(lambda entries: entries[0]))
 def test_put_record_is_the_same_on_both_paths(entry: dict[str, Any]) -> None:
     """The same for a single record."""
