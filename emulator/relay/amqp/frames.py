@@ -201,6 +201,8 @@ class CommandReader:
         """Take a frame of a content, or its method; return the command when it is complete."""
         command = self._open.get(channel)
         if command is None:
+            if method == Method.PUBLISH and not _has_target(frame):
+                return Command(channel, 0, [frame])  # the broker refuses it without waiting for a content
             self._count(len(frame))
             self._open[channel] = Command(channel, method, [frame])
             return None
@@ -223,7 +225,8 @@ class CommandReader:
 class PublishTarget:
     """The target of a publish. ``channel`` is its name for faults.
 
-    That is the queue on the default exchange, and otherwise the exchange.
+    That is the queue on the default exchange, and otherwise the exchange. Raises IndexError and NotAmqpError
+    for arguments that end too early.
     """
 
     __slots__ = ("bits_at", "channel", "exchange", "routing_key")
@@ -231,6 +234,8 @@ class PublishTarget:
     def __init__(self, frame: bytes) -> None:
         self.exchange, at = read_short_string(frame, ARGUMENTS + _TICKET_BYTES)
         self.routing_key, self.bits_at = read_short_string(frame, at)
+        if self.bits_at > len(frame) - 2:  # the last byte is the end mark
+            raise NotAmqpError("the arguments of a publish end too early")
         self.channel = self.exchange or self.routing_key
 
 
@@ -238,6 +243,14 @@ class PublishTarget:
 def read_target(frame: bytes) -> PublishTarget:
     """Read the target of a publish's method; publishers send the same one again and again."""
     return PublishTarget(frame)
+
+
+def _has_target(frame: bytes) -> bool:
+    try:
+        read_target(frame)
+    except (NotAmqpError, IndexError):
+        return False
+    return True
 
 
 def encode_method(method: Frame, channel: int) -> bytes:

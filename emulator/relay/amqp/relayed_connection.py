@@ -9,6 +9,7 @@ Frames of channel 0 stay in the session. Bytes that are not AMQP 0-9-1 pass unre
 from __future__ import annotations
 
 import asyncio
+import struct
 import traceback
 from collections.abc import Callable, Coroutine
 from typing import Any, Final, cast
@@ -150,8 +151,8 @@ class Session:
         for place, command in enumerate(received):
             try:
                 self._on_command(peer, command)
-            except NotAmqpError:
-                # Its arguments cannot be read. The broker refuses it in its own words.
+            except (NotAmqpError, IndexError, struct.error):
+                # Its arguments end too early or cannot be read. The broker refuses it in its own words.
                 self._pass_raw()
                 peer.other.send([frame for left in received[place:] for frame in left.frames])
                 return

@@ -105,6 +105,18 @@ WRONG: dict[str, tuple[bytes, Any]] = {
         frames.build_frame(1, 1, b"\0\x32\0\x0a\0"),
         hung_up(501, "FRAME_ERROR - cannot decode <<0>>", (50, 10)),
     ),
+    "a publish without arguments": (
+        frames.build_frame(1, 1, b"\0\x3c\0\x28"),
+        hung_up(501, "FRAME_ERROR - cannot decode <<>>", (60, 40)),
+    ),
+    "a publish that ends within a name": (
+        frames.build_frame(1, 1, b"\0\x3c\0\x28\0\0\0\5ab"),
+        hung_up(501, "FRAME_ERROR - cannot decode <<0,0,0,5,97,98>>", (60, 40)),
+    ),
+    "an acknowledgement that ends too early": (
+        frames.build_frame(1, 1, b"\0\x3c\0\x50\0"),
+        hung_up(501, "FRAME_ERROR - cannot decode <<0>>", (60, 80)),
+    ),
     "a body without a method": (
         frames.build_frame(3, 1, b"x"),
         hung_up(505, "UNEXPECTED_FRAME - expected method frame, got non method frame instead"),
