@@ -11,7 +11,7 @@ from emulator.relay.amqp.delivering import Deliveries
 from emulator.relay.amqp.frames import Command, Method
 from emulator.relay.amqp.publishing import Publishes
 
-_CLOSING: Final = frozenset({Method.CHANNEL_CLOSE, Method.CHANNEL_CLOSE_OK})
+CLOSING: Final = frozenset({Method.CHANNEL_CLOSE, Method.CHANNEL_CLOSE_OK})
 
 
 class AmqpChannel:
@@ -44,16 +44,21 @@ class AmqpChannel:
         """Whether commands of the client wait to be sent to the broker."""
         return self._publishes.busy
 
+    @property
+    def is_over(self) -> bool:
+        """Whether the relay has no part any more in how the channel is closed."""
+        return self.link.is_over
+
     def from_client(self, command: Command) -> None:
         if not self.link.closed:
             self._publishes.take(command)
-        elif not self.link.discard_from_client(command) and command.method in _CLOSING:
+        elif not self.link.discard_from_client(command) and command.method in CLOSING:
             self._context.peers.to_broker(command.frames)
 
     def from_broker(self, command: Command) -> None:
         if not self.link.closed:
             self._for_client.get(command.method, self.link.to_client)(command)
-        elif not self.link.discard_from_broker(command) and command.method in _CLOSING:
+        elif not self.link.discard_from_broker(command) and command.method in CLOSING:
             self._context.peers.to_client(command.frames)
 
     def drop(self) -> None:

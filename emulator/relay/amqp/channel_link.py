@@ -65,6 +65,11 @@ class ChannelLink:
         self._farewell: Frame | None = None
         self._held = 0
 
+    @property
+    def is_over(self) -> bool:
+        """Whether it is closed, and no peer has yet to be told so by the relay or to answer that."""
+        return self.closed and self._farewell is None and not self._client_answers
+
     def to_client(self, command: Command) -> None:
         if not self.closed:
             self.context.peers.to_client(command.frames)

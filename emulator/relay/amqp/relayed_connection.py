@@ -23,7 +23,7 @@ from emulator.http.allowance import Allowance
 from emulator.http.limits import USUAL, Limits
 from emulator.http.turns import Inflow, Turns
 from emulator.relay.amqp.amqp_tap import Tap
-from emulator.relay.amqp.channel import AmqpChannel
+from emulator.relay.amqp.channel import CLOSING, AmqpChannel
 from emulator.relay.amqp.channel_link import RelayContext
 from emulator.relay.amqp.entry import Entry
 from emulator.relay.amqp.frames import (
@@ -173,6 +173,9 @@ class Session:
             self.broker.send(command.frames)
         elif channel := self._channels.get(command.channel):
             (channel.from_client if from_client else channel.from_broker)(command)
+            if command.method in CLOSING and channel.is_over:
+                # What is sent there now is between the peers: a broker closes the connection for it.
+                del self._channels[command.channel]
         else:
             peer.other.send(command.frames)
 

@@ -284,6 +284,21 @@ def test_a_channel_that_was_refused_opens_again(client: RawClient) -> None:
     assert not isinstance(client.ask(get()), Came)
 
 
-def test_a_channel_that_is_not_open(client: RawClient) -> None:
-    """Closes the connection."""
-    assert client.ask(queue(), 9) == hung_up(504, "CHANNEL_ERROR - expected 'channel.open'", (50, 10))
+@pytest.mark.parametrize("before", ["never open", "closed by the client", "closed by the server"])
+def test_a_channel_that_is_not_open(client: RawClient, before: str) -> None:
+    """Closes the connection, whether it was open before or not."""
+    number = 9 if before == "never open" else 1
+    if before == "closed by the server":
+        assert isinstance(client.ask(get("missing")), m.ChannelClose)
+        client.say(m.ChannelCloseOk())
+    elif before == "closed by the client":
+        assert client.ask(m.ChannelClose(200, "", 0, 0)) == m.ChannelCloseOk()
+    why = "CHANNEL_ERROR - expected 'channel.open'"
+    assert client.ask(queue(), number) == hung_up(504, why, (50, 10))
+
+
+def test_a_publish_on_a_channel_that_was_closed(client: RawClient) -> None:
+    """As any other method there: the client is not left to believe that it was taken."""
+    client.ask(m.ChannelClose(200, "", 0, 0))
+    client.publish(publish())
+    assert client.next() == hung_up(504, "CHANNEL_ERROR - expected 'channel.open'", (60, 40))
