@@ -11,6 +11,7 @@ import pika
 import pytest
 
 from emulator.assembly.embedded import Embedded, embedded
+from emulator.listeners.amqp_management import AmqpManagement
 from emulator.settings.settings import Settings
 
 SETTINGS = Settings(aws_port=0, control_port=0, amqp_port=0, data_dir=None, amqp="embedded")
@@ -150,11 +151,14 @@ def test_queues_come_by_pages_and_columns(emulator: Embedded) -> None:
         3,
         100,
     ]
-    assert read(emulator, "queues/%2F/a%2Fb?columns=name,messages_details.rate,arguments.x-max-priority") == {
+    columns = "name.beyond,messages_details.rate,messages_details.none,arguments.x-max-priority"
+    assert read(emulator, f"queues/%2F/a%2Fb?columns={columns}") == {
         "name": "a/b",
         "messages_details": {"rate": 0.0},
         "arguments": {"x-max-priority": 3},
     }
+    columns = "effective_policy_definition,arguments.none"
+    assert read(emulator, f"queues/%2F/a%2Fb?columns={columns}") == {"effective_policy_definition": {}}
 
 
 def test_lists_are_sorted_and_filtered_as_rabbitmq_does(emulator: Embedded) -> None:
@@ -166,7 +170,7 @@ def test_lists_are_sorted_and_filtered_as_rabbitmq_does(emulator: Embedded) -> N
     assert named(emulator, "sort=messages_details.rate") == named(emulator, "sort=x") == named(emulator, "")
     assert named(emulator, "page=1&name=A") == ["Active", "a/b", "alone"]
     assert named(emulator, "page=1&name=aL") == ["alone"]
-    assert named(emulator, "page=1&name=^a.[bo]&use_regex=true") == ["a/b", "alone"]
+    assert named(emulator, "page=1&name=^A.[bO]&use_regex=true") == ["a/b", "alone"]
     assert named(emulator, "page=1&name=^a.[bo]") == []
     exchanges = [each["name"] for each in read(emulator, "exchanges?sort_reverse=true")]
     assert exchanges == sorted(exchanges, reverse=True)
@@ -316,8 +320,18 @@ def test_guest_reads_and_nobody_else(emulator: Embedded) -> None:
 
 def test_a_token_is_the_password_of_any_user() -> None:
     with embedded(replace(SETTINGS, token="secret")) as running:
+        # A connection waits until the broker is loaded; this API says 503 until then.
+        pika.BlockingConnection(pika.URLParameters(running.broker.url)).close()
         assert ask(running, "whoami", ("anybody", "secret")).status_code == 200
         assert ask(running, "whoami", ("guest", "guest")).status_code == 401
+
+
+async def test_before_the_broker_is_loaded_it_says_so() -> None:
+    """A client that is started together with the sandbox tries again."""
+    application: Any = AmqpManagement(lambda: None, ("127.0.0.1", 5672))
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(application)) as client:
+        answer = await client.get("http://localhost/api/overview", auth=("guest", "guest"))
+    assert (answer.status_code, answer.json()["error"]) == (503, "service_unavailable")
 
 
 def test_there_is_none_without_our_broker() -> None:
