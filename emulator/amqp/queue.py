@@ -369,16 +369,13 @@ class Queue:
             return False
         dropped = False
         while (limit is not None and self.ready > limit) or (most is not None and self._ready_bytes > most):
-            waiting = self._last_waiting()
+            # What would be delivered next goes, of the highest priority.
+            waiting = self._first_waiting()
             if waiting is None:
                 break
             dropped = True
             self._surroundings.dead_letter(self, self._pop(waiting), "maxlen")
         return dropped
-
-    def _last_waiting(self) -> ReadyMessages | None:
-        """What is dropped first: the messages of the lowest priority."""
-        return next((waiting for waiting in reversed(self._ready.values()) if len(waiting)), None)
 
     def _plan_expiry(self) -> None:
         """Have ``run_due`` called when the first of the heads expires."""

@@ -34,6 +34,8 @@ def consume(channel: Channel, asked: methods.BasicConsume) -> None:
         raise RefusedError(530, f"attempt to reuse consumer tag '{tag}'")
     priority = _priority_of(asked.arguments, queue)
     _check_exclusive(queue, asked)
+    if queue.is_quorum and channel.prefetch_of_channel:
+        raise RefusedError(540, f"queue '{queue.name}' in vhost '{NAME}' does not support global qos")
     consumer = Consumer(
         tag,
         channel,
@@ -61,6 +63,12 @@ def cancel(channel: Channel, asked: methods.BasicCancel) -> None:
 
 def get(channel: Channel, asked: methods.BasicGet) -> None:
     queue = find(channel, asked.queue)
+    if queue.is_quorum and queue.arguments.single_active:
+        raise RefusedError(
+            405,
+            f"cannot obtain access to locked queue '{queue.name}' in vhost '{NAME}'. "
+            "basic.get operations are not supported by quorum queues with single active consumer",
+        )
     entry = queue.get()
     if entry is None:
         channel.send(methods.BasicGetEmpty(""))

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from emulator.amqp.wire import methods as m
+from emulator.amqp.wire.properties import Properties
 from tests.emulator.amqp.calls import (
     cancel,
     closed,
@@ -206,6 +207,18 @@ def test_messages_of_a_higher_priority_come_first(client: RawClient) -> None:
     assert [client.ask(get(no_ack=True)).body for _ in range(5)] == [b"2", b"4", b"1", b"3", b"0"]
 
 
+def test_a_full_queue_drops_what_would_be_delivered_next(client: RawClient) -> None:
+    """Even where that has the highest priority."""
+    client.ask(queue(arguments={"x-max-priority": 5, "x-max-length": 2}))
+    client.ask(m.ConfirmSelect(False))
+    for body, priority in ((b"a", 1), (b"b", 5), (b"c", 1)):
+        properties = Properties()
+        properties._values[11] = bytes((priority,))
+        client.publish(publish(), body, properties.encode())
+    client.await_confirms(3)
+    assert [client.ask(get()).body for _ in range(2)] == [b"a", b"c"]
+
+
 def test_a_purge_leaves_what_is_out(client: RawClient) -> None:
     """And counts only what waited."""
     fill(client, b"0", b"1")
@@ -257,6 +270,22 @@ def test_a_quorum_queue_counts_the_deliveries_that_came_back(
             del headers["x-delivery-count"]
         assert headers == {"mine": 1} | ({"x-delivery-count": count} if count else {})
         client.say(m.BasicReject(came.method.delivery_tag, True))
+
+
+def test_what_a_quorum_queue_does_not_do(client: RawClient) -> None:
+    """A get beside a single active consumer, and the prefetch of a channel."""
+    arguments = {"x-queue-type": "quorum", "x-single-active-consumer": True}
+    client.ask(queue(durable=True, arguments=arguments))
+    why = (
+        "RESOURCE_LOCKED - cannot obtain access to locked queue 'q1' in vhost '/'. "
+        "basic.get operations are not supported by quorum queues with single active consumer"
+    )
+    assert client.ask(get()) == closed(405, why, (60, 70))
+    client.say(m.ChannelCloseOk())
+    client.ask(m.ChannelOpen(""))
+    client.ask(prefetch(2, of_channel=True))
+    why = "NOT_IMPLEMENTED - queue 'q1' in vhost '/' does not support global qos"
+    assert client.ask(consume()) == hung_up(540, why, (60, 20))
 
 
 def take(client: RawClient) -> Came:
