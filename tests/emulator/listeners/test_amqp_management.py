@@ -157,6 +157,7 @@ def test_queues_come_by_pages_and_columns(emulator: Embedded) -> None:
         "messages_details": {"rate": 0.0},
         "arguments": {"x-max-priority": 3},
     }
+    assert read(emulator, "queues/%2F/a%2Fb?columns=arguments") == {"arguments": ARGUMENTS}
     columns = "effective_policy_definition,arguments.none"
     assert read(emulator, f"queues/%2F/a%2Fb?columns={columns}") == {"effective_policy_definition": {}}
 
