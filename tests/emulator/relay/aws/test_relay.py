@@ -208,7 +208,7 @@ def test_reset_removes_only_what_is_the_sandboxs_own(
 
 def test_reset_removes_a_stream_that_was_just_created(client: Callable[..., Any]) -> None:
     """It is shown while the upstream creates it and does not list its shards, and a reset removes it."""
-    settings = Settings(aws_port=0, control_port=0, data_dir=None, amqp="off", transition_seconds=0.5)
+    settings = Settings(aws_port=0, control_port=0, data_dir=None, amqp="none", transition_seconds=0.5)
     with (
         embedded(settings) as upstream,
         relaying(upstream.aws, Topology({"input": 1}), upstream_owned=True) as running,
