@@ -1,4 +1,4 @@
-"""AMQP: RabbitMQ directly and through the relay, and our own broker: publishing, consuming, confirms."""
+"""AMQP: our own broker, RabbitMQ, and RabbitMQ behind our relay: publishing, consuming, confirms."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from pika import BasicProperties
     from pika.adapters.blocking_connection import BlockingChannel
 
-OWN = "own broker"
-"""The sandbox with the broker of its own, behind the same relay."""
+RELAYED = "through us"
+"""RabbitMQ with our relay in front."""
 MESSAGES = 10_000
 CONFIRMED = 1_000
 ROUNDS = 3
@@ -43,7 +43,7 @@ def measure(messages: int = MESSAGES, rounds: int = ROUNDS) -> Iterator[Row]:
         try:
             own = sandbox_process("--data-dir", f"{folder}/own")
             with _relay(broker.url) as relayed, own as running:
-                urls = {"RabbitMQ": broker.url, US: relayed, OWN: running.amqp}
+                urls = {US: running.amqp, "RabbitMQ": broker.url, RELAYED: relayed}
                 found = [
                     row for _ in range(rounds) for name in urls for row in _round(name, urls[name], messages)
                 ]

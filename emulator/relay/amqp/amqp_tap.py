@@ -19,6 +19,9 @@ _EVERY_SECONDS: Final = 0.1
 _MOST_IDS: Final = 20
 _ID: Final = b'"messageId"'
 _DEAD_LETTERED: Final = b"x-death"
+_FLAGS_AT: Final = 19
+_DELIVERY_MODE: Final = 0x10
+"""The flag of the delivery mode in the first octet of a content header's property flags (section 4.2.6.1)."""
 
 
 @dataclass(slots=True)
@@ -41,10 +44,15 @@ class Tap:
         self._log = log
         self._since: dict[str, _Summary] = {}
         self._unrecorded: defaultdict[str, list[Entry]] = defaultdict(list)
+        self._some_persistent = False
 
     def record_publish(self, channel: str, routing_key: str, command: Command) -> None:
-        """Record a message that goes to the broker. ``write_records`` is to be called before it does."""
+        """Record a message that goes to the broker, with the next ``write_records``.
+
+        A persistent one is to be on record before the broker has it: ``write_persistent`` comes first.
+        """
         body = command.body
+        self._some_persistent = self._some_persistent or _names_delivery_mode(command)
         self._count(channel, body)
         if len(body) > LARGEST:
             self._events.emit("amqp.unrecorded", channel=channel, bytes=len(body), why="too large")
@@ -104,8 +112,14 @@ class Tap:
         ):
             found.message_ids.append(message_id)
 
+    def write_persistent(self) -> None:
+        """Write what is to be recorded to the log, if a message of it may be persistent."""
+        if self._some_persistent:
+            self.write_records()
+
     def write_records(self) -> None:
         """Write what is to be recorded to the log."""
+        self._some_persistent = False
         if not self._unrecorded:
             return
         taken, self._unrecorded = self._unrecorded, defaultdict(list)
@@ -115,6 +129,12 @@ class Tap:
             except KinesisError as error:
                 size = sum(len(data) for data, _ in messages)
                 self._events.emit("amqp.unrecorded", channel=channel, bytes=size, why=error.message)
+
+
+def _names_delivery_mode(command: Command) -> bool:
+    """Whether the content of a publish has a delivery mode, which transient messages mostly have not."""
+    header = command.frames[1]
+    return len(header) > _FLAGS_AT and bool(header[_FLAGS_AT] & _DELIVERY_MODE)
 
 
 def _may_have_id(body: bytes) -> bool:

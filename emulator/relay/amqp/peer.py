@@ -33,7 +33,8 @@ class Owner(Protocol):
 class Peer(asyncio.Protocol):
     """A client or a broker. ``other`` is read only as fast as this peer takes the writes.
 
-    A client can have a ``watcher``. ``before_write`` is called before each write.
+    A client can have a ``watcher``. ``before_write`` is called before each write, and ``after_write`` after
+    one that the owner does not gather.
     """
 
     other: Peer
@@ -47,11 +48,13 @@ class Peer(asyncio.Protocol):
         *,
         connected: Callable[[], None] = lambda: None,
         before_write: Callable[[], None] = lambda: None,
+        after_write: Callable[[], None] = lambda: None,
     ) -> None:
         self._owner = owner
         self._turns = turns
         self._connected = connected
         self._before_write = before_write
+        self._after_write = after_write
         self._reader = reader
         self._out: list[bytes] = []
         self._greeted = False
@@ -143,6 +146,8 @@ class Peer(asyncio.Protocol):
             self._before_write()
             out, self._out = self._out, []
             self.transport.write(b"".join(out))
+            if not self._owner.is_gathering:
+                self._after_write()
 
     def flush_soon(self) -> None:
         """Flush in the next turn of the event loop."""

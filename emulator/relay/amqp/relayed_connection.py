@@ -86,7 +86,12 @@ class Session:
         self._heartbeats = Allowance(limits.heartbeats)
         self.client = Peer(self, turns, CommandReader(limits.frame_bytes, limits.content_bytes))
         self.broker = Peer(
-            self, turns, CommandReader(), connected=self._connected, before_write=tap.write_records
+            self,
+            turns,
+            CommandReader(),
+            connected=self._connected,
+            before_write=tap.write_persistent,
+            after_write=tap.write_records,
         )
         self.client.other, self.broker.other = self.broker, self.client
         self._watcher = self.client.watcher = watch(self.client) if watch is not None else None
@@ -101,7 +106,9 @@ class Session:
         """Process input, and write at once what comes of it if that is all there is.
 
         A broker in this process answers while it is written to. With more input to come, everything is
-        written in the next turn of the event loop, together with what comes of that.
+        written in the next turn of the event loop, together with what comes of that. What is recorded of
+        transient messages, which a death of the sandbox takes anyway, is written when the client has its
+        answer.
         """
         if self.is_gathering:
             inflow.feed(data)
@@ -118,6 +125,8 @@ class Session:
             for each in (self.broker, self.client):
                 if each.has_unsent:
                     each.flush_soon()
+            if not self.broker.has_unsent:
+                self._tap.write_records()
 
     def on_greeting(self, peer: Peer, data: bytes) -> int:
         """Forward the client's protocol header; after a header other than 0-9-1, everything passes unread."""

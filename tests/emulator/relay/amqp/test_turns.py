@@ -25,7 +25,13 @@ from emulator.rng import Chance
 from emulator.streams.amqp_log import AmqpLog, stream_of_channel
 
 CONTENT = marshal(ContentHeader(0, 5, commands.Basic.Properties()), 1) + marshal(ContentBody(b"hello"), 1)
-PUBLISH = marshal(commands.Basic.Publish(routing_key="q"), 1) + CONTENT
+METHOD = marshal(commands.Basic.Publish(routing_key="q"), 1)
+PUBLISH = METHOD + CONTENT
+PERSISTENT = (
+    METHOD
+    + marshal(ContentHeader(0, 5, commands.Basic.Properties(delivery_mode=2)), 1)
+    + marshal(ContentBody(b"hello"), 1)
+)
 
 
 class Written(asyncio.Transport):
@@ -72,11 +78,12 @@ async def confirm_one(log: AmqpLog, events: Events, clock: Clock, fault_engine: 
 
     recorded = []
     written.at_write = lambda: recorded.append(count(log))
-    assert say(PUBLISH) == marshal(commands.Basic.Ack(1), 1)
+    assert say(PERSISTENT) == marshal(commands.Basic.Ack(1), 1)
     assert recorded == [1]
     # Some clients send each of its frames alone.
-    assert say(PUBLISH.removesuffix(CONTENT)) == b""
+    assert say(METHOD) == b""
     assert say(CONTENT) == marshal(commands.Basic.Ack(2), 1)
+    assert count(log) == 2
 
     # More than a slice has to wait until others had their turn.
     many = SLICE_BYTES // len(PUBLISH) * 3
@@ -96,7 +103,7 @@ def count(log: AmqpLog) -> int:
 
 
 def test_a_confirm_leaves_in_the_turn_that_read_the_publish() -> None:
-    """With the message on record before."""
+    """With the message on record: before it where it is persistent, and else before the turn is over."""
     clock = Clock()
     events = Events(clock)
     with (
