@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Final
+from typing import Any, Final
 
 _CREDENTIALS: Final = {
     "AWS_ACCESS_KEY_ID": "test",
@@ -36,7 +37,11 @@ def leading_elsewhere(environment: Mapping[str, str]) -> list[str]:
 
 @contextmanager
 def pointed_at(url: str, region: str, token: str | None = None) -> Iterator[None]:
-    """Have this process's environment point AWS SDKs at ``url`` for the time of the context."""
+    """Have this process's environment point AWS SDKs at ``url`` for the time of the context.
+
+    boto3's default session is another one meanwhile, since it keeps the credentials that it found first.
+    """
+    session = _replace_default_session(_sessions.get(token))
     before = {name: value for name, value in os.environ.items() if name.startswith("AWS_")}
     for name in leading_elsewhere(before):
         del os.environ[name]
@@ -48,3 +53,19 @@ def pointed_at(url: str, region: str, token: str | None = None) -> Iterator[None
         for name in ours:
             os.environ.pop(name, None)
         os.environ.update(before)
+        used = _replace_default_session(session)
+        if token is None:
+            _sessions[None] = used
+
+
+_sessions: Final[dict[str | None, object]] = {}
+"""The default session of contexts without a token. It is kept, since a new one reads all it needs again."""
+
+
+def _replace_default_session(session: object) -> object:
+    """Give boto3 another default session, if boto3 is imported; return the one that it had."""
+    boto3: Any = sys.modules.get("boto3")
+    if boto3 is None:
+        return None
+    before, boto3.DEFAULT_SESSION = boto3.DEFAULT_SESSION, session
+    return before

@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
@@ -28,13 +29,25 @@ def wheel(distributions: Path) -> Path:
     return next(distributions.glob("*.whl"))
 
 
+class Plain(NamedTuple):
+    """A plain installation, and its size before a test installs more beside it."""
+
+    environment: Environment
+    size: Size
+
+
 @pytest.fixture(scope="session")
-def plain(tmp_path_factory: pytest.TempPathFactory, wheel: Path) -> Environment:
+def measured_plain(tmp_path_factory: pytest.TempPathFactory, wheel: Path) -> Plain:
     """The wheel as ``pip install`` has it, without extras."""
-    return create_environment(tmp_path_factory.mktemp("plain") / "environment", wheel)
+    environment = create_environment(tmp_path_factory.mktemp("plain") / "environment", wheel)
+    return Plain(environment, environment.measure())
 
 
 @pytest.fixture(scope="session")
-def plain_size(plain: Environment) -> Size:
-    """How much that is, measured before a test installs more beside it."""
-    return plain.measure()
+def plain(measured_plain: Plain) -> Environment:
+    return measured_plain.environment
+
+
+@pytest.fixture(scope="session")
+def plain_size(measured_plain: Plain) -> Size:
+    return measured_plain.size
