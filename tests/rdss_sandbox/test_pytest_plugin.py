@@ -19,6 +19,20 @@ from rdss_sandbox.testing.processes import Processes
 
 pytest_plugins = ["pytester"]
 
+
+class _KeptModules:
+    """In place of what pytester puts back: a module that it forgot would be there twice for later tests."""
+
+    def restore(self) -> None: ...
+
+
+@pytest.fixture
+def pytester(pytester: pytest.Pytester) -> pytest.Pytester:
+    """pytester, for suites in processes of their own."""
+    pytester._sys_modules_snapshot = _KeptModules()  # type: ignore[assignment]
+    return pytester
+
+
 _SUITE = """
 import boto3
 
