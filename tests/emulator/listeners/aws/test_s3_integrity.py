@@ -14,6 +14,7 @@ import pytest
 from botocore.config import Config
 from botocore.exceptions import ClientError
 
+from emulator.rng import new_uuid
 from tests.emulator.endpoint_fixtures import Endpoint
 from tests.emulator.listeners.aws.test_moto_services import S3_SIGNED
 
@@ -44,7 +45,7 @@ def checksum(algorithm: str, data: bytes) -> str:
 def bucket(endpoint: Endpoint) -> tuple[str, S3Client]:
     """A new bucket's name, and the S3 client that made it."""
     s3 = endpoint.client("s3")
-    name = f"bucket-{endpoint.port}"
+    name = f"bucket-{new_uuid()}"  # moto is one for the process, and a port comes again
     s3.create_bucket(Bucket=name, CreateBucketConfiguration={"LocationConstraint": "eu-west-2"})
     return name, s3
 
