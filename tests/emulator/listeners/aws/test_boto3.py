@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import boto3
 import pytest
 
+from emulator.rng import new_uuid
 from tests.emulator.endpoint_fixtures import Endpoint
 
 if TYPE_CHECKING:
@@ -67,9 +68,9 @@ def test_a_stream_is_split_and_read_parent_first(session: boto3.session.Session)
     kinesis.close()
 
 
-def test_the_other_services_answer(session: boto3.session.Session, endpoint: Endpoint) -> None:
+def test_the_other_services_answer(session: boto3.session.Session) -> None:
     """S3, DynamoDB, SQS, SNS, STS, SSM and CloudWatch: a call or two each."""
-    name = f"x-{endpoint.port}"
+    name = f"x-{new_uuid()}"
     clients = {s: session.client(s) for s in ("s3", "dynamodb", "sqs", "sns", "sts", "ssm", "cloudwatch")}
     clients["s3"].create_bucket(Bucket=name, CreateBucketConfiguration={"LocationConstraint": "eu-west-2"})
     clients["s3"].put_object(Bucket=name, Key="k", Body=b"v")
