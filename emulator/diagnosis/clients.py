@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import Final, NamedTuple
+
+CONTROL_API: Final = ""
+"""The name of who puts a record through the control API: a test or a trainer, and no client."""
 
 _APPLICATION = re.compile(r"(?:^|\s)app/(\S+)")
 _KCL = re.compile(r"amazon-kinesis-client(?:-library-java)?", re.IGNORECASE)

@@ -1,18 +1,23 @@
 """Looks through what streams hold: only while somebody asks, a little at a time, and each record once.
 
-Of each stream the last ``MOST_MESSAGES`` messageIds are remembered with a digest, and as many open sequences.
+Of each stream the last ``MOST_MESSAGES`` messageIds and objects are remembered with a digest, and 5,000 open
+sequences.
 """
 
 from __future__ import annotations
 
 from collections import Counter, OrderedDict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass, field
 from functools import cache
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Final
 
-from emulator.clock import stopwatch
+import msgspec
+
+from emulator.clock import Clock, stopwatch
+from emulator.diagnosis.clients import CONTROL_API
+from emulator.diagnosis.published_objects import Publication, PublishedObjects
 from emulator.diagnosis.strikes import Strikes
 from emulator.kinesis.sequence_numbers import Position, position
 from emulator.streams.catalogue import Catalogue, ListedStream
@@ -21,6 +26,7 @@ from rdss_sandbox.installation import find_missing
 from rdss_sandbox.shapes.recorded_exchange import BadMessage, Contents, OpenSequence
 from rdss_sandbox.shapes.streams import Shard
 from schemas.envelope import oversize
+from schemas.formats import instant
 from schemas.peek import Peek, identity, peek
 
 if TYPE_CHECKING:
@@ -30,7 +36,12 @@ MOST_MESSAGES: Final = 50_000
 _MOST_SEQUENCES: Final = 5_000
 _MOST_KEYS: Final = 10_000
 _MOST_SHOWN: Final = 100
+_OWN: Final = (CONTROL_API,)
 _RECORDS_A_READ: Final = 500
+_ON_THE_WAY_SECONDS: Final = 5.0
+"""How long a message may take from its sender, whose clock may be a little off, to the stream."""
+_AGGREGATED: Final = b"\xf3\x89\x9a\xc2"
+"""What a record begins with in which the Kinesis Producer Library has packed several."""
 
 FindWriters = Callable[[int, Position], tuple[str, ...]]
 """The clients that may have put a record, from the stream's number and the record's place."""
@@ -50,6 +61,22 @@ class _Sequence:
         return tuple(place for place in some if place not in self.positions)
 
 
+class KnownTexts:
+    """The text with which each message came first, as a digest: of the last ``MOST_MESSAGES``."""
+
+    def __init__(self) -> None:
+        self._digests: OrderedDict[str, Hashable] = OrderedDict()
+
+    def note(self, message: str, digest: Hashable) -> bool | None:
+        """Note a message; return whether its text is that of the first time, None where this is the first."""
+        if message in self._digests:
+            return self._digests[message] == digest
+        self._digests[message] = digest
+        if len(self._digests) > MOST_MESSAGES:
+            self._digests.popitem(last=False)
+        return None
+
+
 @dataclass(slots=True)
 class _StreamContents:
     """What was found in one stream so far. ``read`` is, by shard, the last sequence number and the count."""
@@ -65,7 +92,13 @@ class _StreamContents:
     invalid: list[BadMessage] = field(default_factory=list)
     oversize: list[BadMessage] = field(default_factory=list)
     altered: list[BadMessage] = field(default_factory=list)
-    digests: OrderedDict[str, bytes] = field(default_factory=OrderedDict)
+    rejected: int = 0
+    foreign_records: int = 0
+    foreign: list[BadMessage] = field(default_factory=list)
+    expiring: int = 0
+    expired: list[BadMessage] = field(default_factory=list)
+    objects: PublishedObjects = field(default_factory=PublishedObjects)
+    texts: KnownTexts = field(default_factory=KnownTexts)
     sequences: OrderedDict[str, _Sequence] = field(default_factory=OrderedDict)
     by_shard: Counter[str] = field(default_factory=Counter)
     keys: set[str] = field(default_factory=set)
@@ -74,8 +107,12 @@ class _StreamContents:
 class ContentReader:
     """What the streams of a catalogue hold. Callers hold a lock of their own."""
 
-    def __init__(self, catalogue: Catalogue, strikes: Strikes, find_writers: FindWriters) -> None:
+    def __init__(
+        self, catalogue: Catalogue, strikes: Strikes, find_writers: FindWriters, clock: Clock
+    ) -> None:
         self._catalogue = catalogue
+        self._clock = clock
+        self._real = Clock()
         self._strikes = strikes
         self._find_writers = find_writers
         self._streams: dict[int, _StreamContents] = {}
@@ -99,7 +136,8 @@ class ContentReader:
             return Contents(writers=writers)
         fault = self._strikes.find_any(found.label)
         # Where records have expired, parts that came are gone too.
-        some = [] if found.trimmed else list(found.sequences.items())[:_MOST_SHOWN]
+        open_sequences = () if found.trimmed else found.sequences.items()
+        some = [(name, each) for name, each in open_sequences if each.writers != _OWN][:_MOST_SHOWN]
         incomplete = tuple(
             OpenSequence(name, each.total, each.missing(), each.first, each.last, each.writers, fault)
             for name, each in some
@@ -116,6 +154,17 @@ class ContentReader:
             dict(found.by_shard),
             writers,
             found.unvalidated,
+            found.rejected,
+            found.foreign_records,
+            tuple(found.foreign),
+            found.expiring,
+            tuple(found.expired),
+            found.objects.noted,
+            found.objects.updates,
+            *(
+                tuple(filter(_is_a_clients, (self._describe(found, each, what) for each, what in bad)))
+                for bad in (found.objects.reused, found.objects.changed, found.objects.unlinked)
+            ),
         )
 
     def _catch_up_stream(self, listed: ListedStream, deadline: float) -> bool:
@@ -152,36 +201,61 @@ class ContentReader:
         return True
 
     def _judge(self, found: _StreamContents, shard: str, record: Record) -> None:
-        """Judge one record. What is no message, and what a receiver rejected, is left alone."""
+        """Judge one record. What a receiver rejected is left alone."""
         found.records += 1
         seen = peek(record.data)
-        if seen.message_id is None or seen.error_code is not None:
+        if seen.error_code is not None:
+            found.rejected += 1
             return
-        found.messages += 1
         fault = self._strikes.find_message(found.label, seen.message_id)
+        place = Publication(shard, record.sequence_number, seen.message_id, record.arrived, fault)
 
-        def report(bad: list[BadMessage], what: str) -> None:
-            if len(bad) < _MOST_SHOWN:
-                writers = self._writers_of(found, record)
-                number = record.sequence_number
-                bad.append(BadMessage(shard, number, seen.message_id, record.arrived, what, writers, fault))
+        if seen.message_id is not None:
+            found.messages += 1
+            self._judge_message(found, seen, record, place)
+            self._note_part(found, seen, record)
+        elif not record.data.startswith(_AGGREGATED):
+            found.foreign_records += 1
+            self._report(found, found.foreign, place, _describe_foreign(record.data))
 
+    def _judge_message(self, found: _StreamContents, seen: Peek, record: Record, place: Publication) -> None:
         if oversize(record.data):
-            report(found.oversize, f"{len(record.data):,} bytes")
-        judge = _load_validator()
-        verdict = judge(record.data) if judge else None
-        if verdict is None:
+            self._report(found, found.oversize, place, f"{len(record.data):,} bytes")
+        why = find_invalid(record.data)
+        if why is None:
             found.unvalidated += 1
-        elif not verdict.valid:
-            violation = verdict.violations[0] if verdict.violations else None
-            report(found.invalid, f"{verdict.code}: {violation.message}" if violation else str(verdict.code))
-        if (known := identity(seen)) is not None:
-            digest = blake2b(record.data, digest_size=8).digest()
-            if found.digests.setdefault(known, digest) != digest:
-                report(found.altered, "other bytes than before under this messageId")
-            if len(found.digests) > MOST_MESSAGES:
-                found.digests.popitem(last=False)
-        self._note_part(found, seen, record)
+        elif why:
+            self._report(found, found.invalid, place, why)
+        else:
+            found.objects.note(record.data, seen, place)
+        known, digest = identity(seen), blake2b(record.data, digest_size=8).digest()
+        if known is not None and found.texts.note(known, digest) is False:
+            self._report(found, found.altered, place, "other bytes than before under this messageId")
+        if (expires := instant(seen.expires) if seen.expires else None) is not None:
+            found.expiring += 1
+            if expires + _ON_THE_WAY_SECONDS < self._sent_at(record):
+                self._report(found, found.expired, place, f"it expired at {seen.expires}")
+
+    def _report(self, found: _StreamContents, bad: list[BadMessage], place: Publication, what: str) -> None:
+        described = self._describe(found, place, what)
+        if len(bad) < _MOST_SHOWN and _is_a_clients(described):
+            bad.append(described)
+
+    def _sent_at(self, record: Record) -> float:
+        """The earliest time of its sender's clock at which a record can have been put.
+
+        That clock is the sandbox's or the real one, from which the sandbox's may have been set away since.
+        """
+        now = self._clock.time()
+        ahead = max(0.0, now - self._real.time())
+        return record.arrived - ahead if record.arrived <= now else 0.0
+
+    def _describe(self, found: _StreamContents, place: Publication, what: str) -> BadMessage:
+        at = position(place.sequence_number)
+        writers = self._find_writers(found.number, at) if at else ()
+        return BadMessage(
+            place.shard, place.sequence_number, place.message_id, place.arrived, what, writers, place.fault
+        )
 
     def _note_part(self, found: _StreamContents, seen: Peek, record: Record) -> None:
         if seen.sequence is None or seen.position is None or (seen.total or 1) < 2:
@@ -205,6 +279,16 @@ class ContentReader:
         return self._find_writers(found.number, place) if place else ()
 
 
+def find_invalid(data: bytes) -> str | None:
+    """What makes a message invalid, with its error code: empty for nothing, None where no validator is."""
+    judge = _load_validator()
+    if judge is None:
+        return None
+    verdict = judge(data)
+    why = f": {verdict.violations[0].message}" if verdict.violations else ""
+    return "" if verdict.valid else f"{verdict.code}{why}"
+
+
 @cache
 def _load_validator() -> Callable[[bytes], Verdict] | None:
     """The function that validates a message; None where the extra that has it is not installed."""
@@ -213,6 +297,20 @@ def _load_validator() -> Callable[[bytes], Verdict] | None:
     from schemas.validation import judge
 
     return judge
+
+
+def _is_a_clients(bad: BadMessage) -> bool:
+    """Whether a client put it, and not whoever uses the control API."""
+    return bad.writers != _OWN
+
+
+def _describe_foreign(data: bytes) -> str:
+    try:
+        value = msgspec.json.decode(data)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return f"GENERR007, no JSON: {data[:40]!r}"
+    named = isinstance(value, dict) and "messageHeader" in value
+    return "a messageHeader without a messageId" if named else "JSON without a messageHeader"
 
 
 def _number_of(listed: ListedStream) -> int:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from msgspec.structs import asdict
+
 from emulator.diagnosis.rule import Judgement, Rule
 from emulator.diagnosis.rules import RULES
-from rdss_sandbox.shapes.diagnosis import Diagnosis, Finding, ObservedClient, RuleVerdict
+from rdss_sandbox.shapes.diagnosis import Diagnosis, Finding, RuleVerdict
 from rdss_sandbox.shapes.recorded_exchange import Exchange
 
 
@@ -17,38 +19,13 @@ def diagnose(exchange: Exchange, rules: Iterable[Rule] = RULES) -> Diagnosis:
         exchange.taken,
         tuple(finding for rule, judgement in judged for finding in _list_findings(rule, judgement)),
         tuple(_build_verdict(rule, judgement) for rule, judgement in judged),
-        tuple(
-            ObservedClient(
-                each.name,
-                each.access_key,
-                each.application,
-                each.agent,
-                each.consumer,
-                each.calls,
-                each.first,
-                each.last,
-            )
-            for each in exchange.clients
-        ),
+        exchange.clients,
     )
 
 
 def _list_findings(rule: Rule, judgement: Judgement) -> list[Finding]:
     return [
-        Finding(
-            rule=rule.id,
-            title=rule.title,
-            harm=rule.harm.value,
-            client=seen.client,
-            stream=seen.stream,
-            shard=seen.shard,
-            at=seen.at,
-            said=seen.said,
-            evidence=seen.evidence,
-            advice=rule.advice,
-            steps=seen.steps,
-            faults=seen.faults,
-        )
+        Finding(rule=rule.id, title=rule.title, harm=rule.harm.value, advice=rule.advice, **asdict(seen))
         for seen in sorted(judgement.seen, key=lambda seen: seen.at)
     ]
 

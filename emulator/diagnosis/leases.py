@@ -18,19 +18,26 @@ def read_leases(streams: Mapping[int, str]) -> tuple[Lease, ...]:
 
     DynamoDB's models are not loaded for it: a client that has leases has used them.
     """
-    models = sys.modules.get(_MODELS)
-    if models is None:
-        return ()
-    backends = [
-        regional for account in list(models.dynamodb_backends.values()) for regional in list(account.values())
-    ]
-    tables = [table for backend in backends for table in list(backend.tables.values())]
     return tuple(
         lease
-        for table in tables
+        for table in _list_tables()
         if list(table.hash_key_names) == [_KEY]
         for lease in _read_table(table.name, _list_items(table), streams)
     )
+
+
+def has_tables() -> bool:
+    """Whether any client has made a table in DynamoDB."""
+    return bool(_list_tables())
+
+
+def _list_tables() -> list[Any]:
+    # While a first request loads the models, on another thread, they are there and have no backends yet.
+    held = getattr(sys.modules.get(_MODELS), "dynamodb_backends", None)
+    if held is None:
+        return []
+    backends = [regional for account in list(held.values()) for regional in list(account.values())]
+    return [table for backend in backends for table in list(backend.tables.values())]
 
 
 def _list_items(table: Any) -> list[Any]:

@@ -1,39 +1,45 @@
 """The recorder of the AMQP port: it writes down what each client does with queues, as the client sees it.
 
+    client -> note_from_client -> consumers, settlements, publishes   --> records, which rules judge by
+    client <- note_to_client   <- deliveries, closed channels             and the trace of a lab, item by item
+
 Memory is bounded: ``MOST_RECORDS`` pairs of a client and a queue in each direction. What is quiet for longest
 is forgotten first.
 """
 
 from __future__ import annotations
 
-from collections import OrderedDict, deque
-from collections.abc import Callable, Hashable, Sequence
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from copy import copy
 from functools import lru_cache
-from struct import Struct
-from typing import Any, Final, NamedTuple, Protocol, TypeAlias, TypeVar, cast
+from struct import Struct, error
+from typing import Any, Final, Protocol, TypeAlias, TypeVar
 from weakref import WeakSet
 
-from pamqp import commands
-from pamqp.frame import unmarshal
-
+from emulator.amqp.wire import methods
+from emulator.amqp.wire.field_tables import TEXT, Table
+from emulator.amqp.wire.method_codec import decode_method
+from emulator.amqp.wire.methods import IDS
 from emulator.clock import Clock, stopwatch
 from emulator.diagnosis.clients import Identity, identify_amqp
+from emulator.diagnosis.connection_trace import ConnectionTrace
+from emulator.diagnosis.queue_records import ACK, Channel, Owed, ReadingRecord
 from emulator.diagnosis.strikes import Strikes
+from emulator.diagnosis.trace import OWN_CONNECTION, Trace, WatchedClient
 from rdss_sandbox.shapes.events import Event
 from rdss_sandbox.shapes.recorded_exchange import Client
 from rdss_sandbox.shapes.recorded_queues import BrokenConnection, QueueReading, QueueWriting
+from rdss_sandbox.shapes.trace import DISCONNECT, Verdict
 
 MOST_RECORDS: Final = 2_000
 RECENT_SECONDS: Final = 1.0
-_MOST_RECENT: Final = 1_000
-_MOST_BROKEN: Final = 8
 _TAG: Final = Struct(">Q")
-_START_OK, _CLOSE = 10 << 16 | 11, 10 << 16 | 50
-_CHANNEL_OPEN, _CHANNEL_CLOSE = 20 << 16 | 10, 20 << 16 | 40
-_DECLARE, _DECLARE_OK = 50 << 16 | 10, 50 << 16 | 11
-_QOS, _CONSUME, _CONSUME_OK = 60 << 16 | 10, 60 << 16 | 20, 60 << 16 | 21
-_PUBLISH, _DELIVER = 60 << 16 | 40, 60 << 16 | 60
-_ACK, _REJECT, _NACK = 60 << 16 | 80, 60 << 16 | 90, 60 << 16 | 120
+_START_OK: Final = IDS[methods.ConnectionStartOk]
+_CLOSE: Final = IDS[methods.ConnectionClose]
+_CHANNEL_OPEN: Final = IDS[methods.ChannelOpen]
+_CHANNEL_CLOSE: Final = IDS[methods.ChannelClose]
+_DELIVER: Final = IDS[methods.BasicDeliver]
 _METHOD_FRAME: Final = 1
 _ARGUMENTS: Final = 11
 _TICKET_BYTES: Final = 2
@@ -50,101 +56,22 @@ class Command(Protocol):
     frames: list[bytes]
 
 
-class ReadingRecord:
-    """What one client consumes of one queue."""
-
-    def __init__(self, client: str, queue: str, at: float) -> None:
-        self.client = client
-        self.queue = queue
-        self.first = self.last = at
-        self.no_ack = False
-        self.prefetch: int | None = None
-        self.delivered = self.acked = self.requeued = self.discarded = 0
-        self.in_hand = self.most_in_hand = 0
-        self.row = self.longest_row = self.breaks = self._row_mark = 0
-        self.row_at = at
-        self.broken: deque[BrokenConnection] = deque(maxlen=_MOST_BROKEN)
-        self.channels: dict[_Channel, None] = {}
-
-    def note_settled(self, owed: _Owed, *, requeued: bool, acked: bool, at: float) -> None:
-        """Note that the client settled a delivery."""
-        self.in_hand -= 1
-        self.last = at
-        if not requeued:
-            self.row = 0
-            self.acked += acked
-            self.discarded += not acked
-            return
-        self.requeued += 1
-        # A client that ends gives back all that it has. In a loop each is of what came since the last.
-        if owed.redelivered and owed.number > self._row_mark:
-            self.row += 1
-            self._row_mark = self.delivered
-            if self.row > self.longest_row:
-                self.longest_row, self.row_at = self.row, at
-
-    def snapshot(self) -> QueueReading:
-        owed = [each for channel in list(self.channels) for each in list(channel.owed.values())]
-        oldest = min((each.at for each in owed if each.record is self), default=None)
-        return QueueReading(
-            self.client,
-            self.queue,
-            self.no_ack,
-            self.prefetch or 0,
-            self.first,
-            self.last,
-            self.delivered,
-            self.acked,
-            self.requeued,
-            self.discarded,
-            self.most_in_hand,
-            self.in_hand,
-            oldest,
-            self.longest_row,
-            self.row_at,
-            self.breaks,
-            tuple(self.broken),
-        )
-
-
-class _Owed(NamedTuple):
-    """A delivery to acknowledge: the ``number``-th one of its record."""
-
-    record: ReadingRecord
-    at: float
-    number: int
-    redelivered: bool
-
-
-class WritingRecord:
-    """What one client publishes to one queue, or to an exchange."""
-
-    def __init__(self, client: str, queue: str, at: float) -> None:
-        self.client = client
-        self.queue = queue
-        self.first = self.last = at
-        self.messages = 0
-        self.nowhere: float | None = None
-
-    def snapshot(self) -> QueueWriting:
-        return QueueWriting(self.client, self.queue, self.messages, self.first, self.last, self.nowhere)
-
-
 class QueueRecorder:
     """The records of all clients of the AMQP port. They are written on the event loop, and read anywhere."""
 
-    def __init__(self, clock: Clock, strikes: Strikes) -> None:
+    def __init__(self, clock: Clock, strikes: Strikes, trace: Trace | None = None) -> None:
         self.clock = clock
         self.strikes = strikes
+        self.trace = trace
         self.calls = 0
         self.readings: OrderedDict[tuple[str, str], ReadingRecord] = OrderedDict()
-        self.writings: OrderedDict[tuple[str, str], WritingRecord] = OrderedDict()
+        self.writings: OrderedDict[tuple[str, str], QueueWriting] = OrderedDict()
         self._clients: dict[str, Identity] = {}
         self._connections: WeakSet[ConnectionRecorder] = WeakSet()
 
-    def watch(self, _client: object) -> ConnectionRecorder:
+    def watch(self, client: WatchedClient) -> ConnectionRecorder:
         """Record a new connection."""
-        connection = ConnectionRecorder(self)
+        connection = ConnectionRecorder(self, client)
         self._connections.add(connection)
         return connection
 
@@ -160,7 +87,7 @@ class QueueRecorder:
         """What was consumed, and what was published."""
         return (
             tuple(each.snapshot() for each in list(self.readings.values())),
-            tuple(each.snapshot() for each in list(self.writings.values())),
+            tuple(map(copy, list(self.writings.values()))),
         )
 
     def list_clients(self) -> list[Client]:
@@ -197,9 +124,10 @@ class QueueRecorder:
         """The record of a client and a queue that it consumes."""
         return _find(self.readings, (client, queue), lambda: ReadingRecord(client, queue, self.clock.time()))
 
-    def find_writing(self, client: str, queue: str) -> WritingRecord:
+    def find_writing(self, client: str, queue: str) -> QueueWriting:
         """The record of a client and a queue or exchange that it publishes to."""
-        return _find(self.writings, (client, queue), lambda: WritingRecord(client, queue, self.clock.time()))
+        at = self.clock.time()
+        return _find(self.writings, (client, queue), lambda: QueueWriting(client, queue, 0, at, at))
 
 
 def _find(records: OrderedDict[_Key, _Record], key: _Key, make: Callable[[], _Record]) -> _Record:
@@ -213,57 +141,57 @@ def _find(records: OrderedDict[_Key, _Record], key: _Key, make: Callable[[], _Re
     return found
 
 
-class _Channel:
-    """What is kept of a channel; ``owed`` has what is to be acknowledged, by delivery tag."""
-
-    def __init__(self) -> None:
-        self.prefetch = self.window = 0
-        self.declared = ""
-        self.starting: deque[tuple[ReadingRecord, bool]] = deque()
-        self.consumers: dict[bytes, tuple[ReadingRecord, bool]] = {}
-        self.owed: dict[int, _Owed] = {}
-        self.recent: deque[float] = deque(maxlen=_MOST_RECENT)
-
-
-_Handler: TypeAlias = Callable[[_Channel, bytes], None]
+_Handler: TypeAlias = Callable[[Channel, Sequence[bytes]], None]
 
 
 class ConnectionRecorder:
-    """Records one connection."""
+    """Records one connection, and writes it to the recorder's trace where there is one."""
 
-    def __init__(self, recorder: QueueRecorder) -> None:
+    def __init__(self, recorder: QueueRecorder, watched: WatchedClient) -> None:
         self._recorder = recorder
+        self._watched = watched
         self._time = recorder.clock.time
         self._client = ""
+        self._trace: ConnectionTrace | None = None
+        self._is_ours = False
         self._orderly = False
         self._cut = False
-        self._channels: dict[int, _Channel] = {}
-        self._writings: dict[tuple[bytes, bytes], WritingRecord] = {}
+        self._channels: dict[int, Channel] = {}
+        self._writings: dict[tuple[bytes, bytes], QueueWriting] = {}
         self._from_client: dict[int, _Handler] = {
-            _QOS: self._qos,
-            _DECLARE: self._declare,
-            _CONSUME: self._consume,
-            _ACK: self._ack,
-            _NACK: self._nack,
-            _REJECT: self._reject,
-            _PUBLISH: self._publish,
+            IDS[methods.BasicQos]: self._qos,
+            IDS[methods.QueueDeclare]: self._declare,
+            IDS[methods.BasicConsume]: self._consume,
+            IDS[methods.BasicAck]: self._ack,
+            IDS[methods.BasicNack]: self._nack,
+            IDS[methods.BasicReject]: self._reject,
+            IDS[methods.BasicPublish]: self._publish,
+        }
+        self._to_client: dict[int, _Handler] = {
+            IDS[methods.BasicConsumeOk]: self._consume_ok,
+            IDS[methods.QueueDeclareOk]: self._declare_ok,
+            _CHANNEL_CLOSE: self._close_channel,
         }
 
     def note_from_client(self, command: Command) -> None:
+        if self._trace is not None and command.method:
+            self._trace.note_command()
         channel = self._channels.get(command.channel)
-        if channel is not None and (handle := self._from_client.get(command.method)) is not None:
-            handle(channel, command.frames[0])
-            self._recorder.calls += 1
-        elif command.method == _CHANNEL_OPEN:
-            self._channels[command.channel] = _Channel()
-        elif command.method == _CHANNEL_CLOSE:
-            self._drop(command.channel)
-        elif command.method == _CLOSE:
-            self._orderly = True
-        elif command.method == _START_OK:
-            asked: commands.Connection.StartOk = _decode(command.frames[0])
-            user = str(asked.response or "").lstrip("\0").partition("\0")[0]
-            self._client = self._recorder.note_client(identify_amqp(asked.client_properties or {}, user))
+        try:
+            if channel is not None and (handle := self._from_client.get(command.method)) is not None:
+                handle(channel, command.frames)
+                self._recorder.calls += 1
+            elif command.method == _CHANNEL_OPEN and not self._is_ours:
+                self._channels[command.channel] = Channel()
+            elif command.method == _CHANNEL_CLOSE:
+                self._drop(command.channel)
+            elif command.method == _CLOSE:
+                self._orderly = True
+                self._drop_all()
+            elif command.method == _START_OK:
+                self._log_in(_decode(command.frames[0]))
+        except (ValueError, IndexError, error):
+            return  # It cannot be read: the broker refuses it in its own words.
 
     def note_to_client(self, frames: Sequence[bytes]) -> None:
         frame = frames[0]
@@ -271,25 +199,23 @@ class ConnectionRecorder:
             return
         method = int.from_bytes(frame[7:11])
         if method == _DELIVER:
-            self._deliver(frame)
+            self._deliver(frames)
         elif method == _CLOSE:
             self._orderly = True
-        elif method in {_CONSUME_OK, _DECLARE_OK}:
+            code = str(_decode(frame).reply_code)
+            self._fail_reads(self._channels.values(), code)
+            self._drop_all(code)
+        elif (handle := self._to_client.get(method)) is not None:
             channel = self._channels.get(int.from_bytes(frame[1:3]))
-            if channel is not None and method == _DECLARE_OK:
-                channel.declared = _decode(frame).queue
-            elif channel is not None and channel.starting:
-                tag, _ = _short_string(frame, _ARGUMENTS)
-                channel.consumers[tag] = channel.starting.popleft()
-        elif method == _CHANNEL_CLOSE:
-            self._drop(int.from_bytes(frame[1:3]))
+            if channel is not None:
+                handle(channel, frames)
 
     def note_cut(self) -> None:
         self._cut = True
 
     def note_lost(self) -> None:
         since = stopwatch() - RECENT_SECONDS
-        for number, channel in tuple(self._channels.items()):
+        for channel in self._channels.values():
             for record in dict.fromkeys(record for record, no_ack in channel.consumers.values() if no_ack):
                 if self._orderly:
                     continue
@@ -298,7 +224,11 @@ class ConnectionRecorder:
                 recent = sum(moment >= since for moment in channel.recent)
                 if recent:
                     record.broken.append(BrokenConnection(self._time(), recent, fault))
-            self._drop(number)
+        if self._cut:
+            self._fail_reads(self._channels.values(), DISCONNECT)
+        self._drop_all()
+        if self._trace is not None:
+            self._trace.note_lost()
 
     def clear(self) -> None:
         """Begin new records of what is published from now on."""
@@ -306,53 +236,91 @@ class ConnectionRecorder:
 
     # What the client asks for
 
-    def _qos(self, channel: _Channel, frame: bytes) -> None:
-        asked: commands.Basic.Qos = _decode(frame)
+    def _log_in(self, asked: methods.ConnectionStartOk) -> None:
+        user = asked.response.decode("utf-8", "replace").lstrip("\0").partition("\0")[0]
+        identity = identify_amqp(_read_words(asked.client_properties), user)
+        trace = self._recorder.trace
+        self._is_ours = trace is not None and identity.application == OWN_CONNECTION
+        if self._is_ours:
+            return
+        self._client = self._recorder.note_client(identity)
+        if trace is not None:
+            self._begin_trace(ConnectionTrace(trace, self._watched))
+
+    def _begin_trace(self, trace: ConnectionTrace) -> None:
+        self._trace = trace
+        self._from_client |= {
+            IDS[methods.BasicGet]: self._get,
+            IDS[methods.ConfirmSelect]: _begin_confirming,
+        }
+        self._to_client |= {
+            IDS[methods.BasicGetOk]: self._get_ok,
+            IDS[methods.BasicGetEmpty]: lambda channel, _: trace.note_empty(channel.gets.popleft()[0].queue),
+            IDS[methods.BasicAck]: lambda channel, frames: trace.note_confirm(channel, _decode(frames[0])),
+            IDS[methods.BasicNack]: lambda channel, frames: trace.note_confirm(channel, _decode(frames[0])),
+            IDS[methods.BasicReturn]: trace.note_return,
+        }
+
+    def _qos(self, channel: Channel, frames: Sequence[bytes]) -> None:
+        asked: methods.BasicQos = _decode(frames[0])
         if asked.global_:
             channel.window = asked.prefetch_count
         else:
             channel.prefetch = asked.prefetch_count
 
-    def _declare(self, channel: _Channel, frame: bytes) -> None:
-        channel.declared = _short_string(frame, _ARGUMENTS + _TICKET_BYTES)[0].decode("utf-8", "replace")
+    def _declare(self, channel: Channel, frames: Sequence[bytes]) -> None:
+        name = _short_string(frames[0], _ARGUMENTS + _TICKET_BYTES)[0]
+        channel.declared = name.decode("utf-8", "replace")
 
-    def _consume(self, channel: _Channel, frame: bytes) -> None:
-        asked: commands.Basic.Consume = _decode(frame)
+    def _consume(self, channel: Channel, frames: Sequence[bytes]) -> None:
+        asked: methods.BasicConsume = _decode(frames[0])
         record = self._recorder.find_reading(self._client, asked.queue or channel.declared)
-        started = record, bool(asked.no_ack)
+        started = record, asked.no_ack
         if asked.consumer_tag:
-            channel.consumers[asked.consumer_tag.encode()] = started
+            channel.consumers[asked.consumer_tag.encode(*TEXT)] = started
         if not asked.nowait:
             channel.starting.append(started)
         record.channels[channel] = None
-        record.no_ack |= bool(asked.no_ack)
+        record.no_ack |= asked.no_ack
+        limit = min(filter(None, (channel.prefetch, channel.window)), default=0)
         if not asked.no_ack:
-            limit = min(filter(None, (channel.prefetch, channel.window)), default=0)
             record.prefetch = limit if record.prefetch is None else min(record.prefetch, limit)
+        if self._trace is not None:
+            self._trace.note_subscription(record.queue, limit, no_ack=asked.no_ack)
 
-    def _ack(self, channel: _Channel, frame: bytes) -> None:
-        self._settle(channel, frame, multiple=bool(frame[19] & 1), requeued=False, acked=True)
+    def _get(self, channel: Channel, frames: Sequence[bytes]) -> None:
+        asked: methods.BasicGet = _decode(frames[0])
+        # Rules judge consumers alone, so no rule sees this record.
+        record = ReadingRecord(self._client, asked.queue or channel.declared, self._time())
+        channel.gets.append((record, asked.no_ack))
 
-    def _nack(self, channel: _Channel, frame: bytes) -> None:
-        self._settle(channel, frame, multiple=bool(frame[19] & 1), requeued=bool(frame[19] & 2), acked=False)
+    def _ack(self, channel: Channel, frames: Sequence[bytes]) -> None:
+        self._settle(channel, frames[0], ACK, multiple=bool(frames[0][19] & 1))
 
-    def _reject(self, channel: _Channel, frame: bytes) -> None:
-        self._settle(channel, frame, multiple=False, requeued=bool(frame[19] & 1), acked=False)
+    def _nack(self, channel: Channel, frames: Sequence[bytes]) -> None:
+        verdict = Verdict.REQUEUE if frames[0][19] & 2 else Verdict.DISCARD
+        self._settle(channel, frames[0], verdict, multiple=bool(frames[0][19] & 1))
 
-    def _settle(
-        self, channel: _Channel, frame: bytes, *, multiple: bool, requeued: bool, acked: bool
-    ) -> None:
+    def _reject(self, channel: Channel, frames: Sequence[bytes]) -> None:
+        verdict = Verdict.REQUEUE if frames[0][19] & 1 else Verdict.DISCARD
+        self._settle(channel, frames[0], verdict, multiple=False)
+
+    def _settle(self, channel: Channel, frame: bytes, verdict: Verdict, *, multiple: bool) -> None:
         tag: int = _TAG.unpack_from(frame, _ARGUMENTS)[0]
         tags = [tag]
         if multiple:
             tags = [each for each in channel.owed if not tag or each <= tag]
         at = self._time()
+        settled = []
         for each in tags:
             if (owed := channel.owed.pop(each, None)) is not None:
-                owed.record.note_settled(owed, requeued=requeued, acked=acked, at=at)
+                owed.record.note_settled(owed, verdict, at)
+                settled.append(owed)
+        if self._trace is not None:
+            self._trace.note_settlement(verdict, settled)
 
-    def _publish(self, _channel: _Channel, frame: bytes) -> None:
-        key = _read_target(frame)
+    def _publish(self, channel: Channel, frames: Sequence[bytes]) -> None:
+        key = _read_target(frames[0])
         record = self._writings.get(key)
         if record is None:
             if len(self._writings) >= MOST_RECORDS:
@@ -361,33 +329,73 @@ class ConnectionRecorder:
             record = self._writings[key] = self._recorder.find_writing(self._client, name)
         record.messages += 1
         record.last = self._time()
+        if self._trace is not None:
+            self._trace.note_publish(channel, frames)
 
     # What the client gets
 
-    def _deliver(self, frame: bytes) -> None:
+    def _declare_ok(self, channel: Channel, frames: Sequence[bytes]) -> None:
+        channel.declared = _decode(frames[0]).queue
+
+    def _consume_ok(self, channel: Channel, frames: Sequence[bytes]) -> None:
+        if channel.starting:
+            tag, _ = _short_string(frames[0], _ARGUMENTS)
+            channel.consumers[tag] = channel.starting.popleft()
+
+    def _deliver(self, frames: Sequence[bytes]) -> None:
+        frame = frames[0]
         channel = self._channels.get(int.from_bytes(frame[1:3]))
         tag, at = _short_string(frame, _ARGUMENTS)
         if channel is None or (found := channel.consumers.get(tag)) is None:
             return
         record, no_ack = found
         record.delivered += 1
+        trace = self._trace
+        item = None if trace is None else trace.note_delivery(record.queue, frames, owed=not no_ack)
         if no_ack:
             channel.recent.append(stopwatch())
             return
-        owed = _Owed(record, self._time(), record.delivered, bool(frame[at + 8] & 1))
+        owed = Owed(record, self._time(), record.delivered, bool(frame[at + 8] & 1), item)
         channel.owed[_TAG.unpack_from(frame, at)[0]] = owed
         record.in_hand += 1
         record.most_in_hand = max(record.most_in_hand, record.in_hand)
 
-    def _drop(self, number: int) -> None:
+    def _get_ok(self, channel: Channel, frames: Sequence[bytes]) -> None:
+        record, no_ack = channel.gets.popleft()
+        assert self._trace is not None
+        item = self._trace.note_delivery(record.queue, frames, owed=not no_ack, pushed=False)
+        if not no_ack:
+            owed = Owed(record, self._time(), 1, redelivered=False, item=item)
+            channel.owed[_TAG.unpack_from(frames[0], _ARGUMENTS)[0]] = owed
+
+    def _close_channel(self, channel: Channel, frames: Sequence[bytes]) -> None:
+        code = str(_decode(frames[0]).reply_code)
+        self._fail_reads((channel,), code)
+        self._drop(int.from_bytes(frames[0][1:3]), code)
+
+    def _fail_reads(self, channels: Iterable[Channel], why: str) -> None:
+        if self._trace is not None:
+            self._trace.note_failed_reads(channels, why)
+
+    def _drop_all(self, why: str = DISCONNECT) -> None:
+        for number in tuple(self._channels):
+            self._drop(number, why)
+
+    def _drop(self, number: int, why: str = DISCONNECT) -> None:
         """Forget a channel: what it had in hand goes back to the queues."""
         channel = self._channels.pop(number, None)
         if channel is None:
             return
+        if self._trace is not None:
+            self._trace.note_unanswered(channel, why)
         for owed in channel.owed.values():
             owed.record.in_hand -= 1
         for record, _ in channel.consumers.values():
             record.channels.pop(channel, None)
+
+
+def _begin_confirming(channel: Channel, _frames: Sequence[bytes]) -> None:
+    channel.confirming = True
 
 
 @lru_cache(maxsize=512)
@@ -402,5 +410,14 @@ def _short_string(frame: bytes, at: int) -> tuple[bytes, int]:
     return frame[at + 1 : end], end
 
 
+def _read_words(table: Table) -> dict[str, object]:
+    """The values of a table, with its strings as text."""
+    values = {name: field.value for name, field in table.items()}
+    return {
+        name: each.decode("utf-8", "replace") if isinstance(each, bytes) else each
+        for name, each in values.items()
+    }
+
+
 def _decode(frame: bytes) -> Any:
-    return cast("Any", unmarshal(frame)[2])
+    return decode_method(frame[7:-1])

@@ -2,6 +2,7 @@
 
     fast path (bytes)  --> note_read, note_written     a few attributes of one object a call
     full path (shapes) --> note_answer, note_refusal   whatever a fault, CBOR or an error leads through
+                                                       --> a trace, item by item, where a lab has set one
 
 Memory is bounded: ``MOST_CLIENTS`` clients, ``MOST_SHARDS`` pairs of a client and a shard with the last
 ``MOST_RUNS`` runs of reads each (some 6 kB a run at most), and 2,000 refusals a client. What is quiet for
@@ -13,25 +14,28 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import AsyncGenerator, Hashable, Iterable
 from contextlib import aclosing
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Final, NamedTuple
 
 from pybase64 import b64decode
 
 from emulator.clock import Clock, stopwatch
-from emulator.diagnosis.clients import Identity, identify
+from emulator.diagnosis.clients import CONTROL_API, Identity, identify
+from emulator.diagnosis.kinesis_trace import KinesisTrace, Shape, find_code
 from emulator.diagnosis.refused_records import RefusedRecords
 from emulator.diagnosis.shard_record import Delivery, Run, ShardRecord
 from emulator.diagnosis.strikes import Strikes
 from emulator.diagnosis.upstream_places import UpstreamPlaces
+from emulator.http.asgi import ClientGoneError
 from emulator.kinesis import KinesisError, iterators
 from emulator.kinesis.entries import Entry, Written
 from emulator.kinesis.iterator_reads import Located
 from emulator.kinesis.iterators import ShardIterator
 from emulator.kinesis.reads import Fetched
-from emulator.kinesis.scope import consumer_of, stream_of
+from emulator.kinesis.scope import stream_named
 from emulator.kinesis.sequence_numbers import Position, position
 from emulator.kinesis.stream import Stream
 from rdss_sandbox.shapes.recorded_exchange import Client, RefusedAttempt
+from rdss_sandbox.shapes.trace import DISCONNECT, UNANSWERED
 from schemas.peek import peek
 
 MOST_CLIENTS: Final = 256
@@ -44,8 +48,6 @@ _EXPIRED: Final = "ExpiredIteratorException"
 _PUTS: Final = frozenset({"PutRecord", "PutRecords"})
 _NUMBER: Final = slice(len('{"SequenceNumber":"'), len('{"SequenceNumber":"') + 56)
 """Where the sequence number is in an answer of the fast path."""
-
-Shape: TypeAlias = dict[str, Any]
 
 
 class _Refused(NamedTuple):
@@ -144,6 +146,8 @@ class ClientRecord:
 
     def note_answer(self, operation: str, request: Shape, response: Shape, asked: float) -> None:
         """Note a call that was answered, with its shapes. ``asked`` is the moment when it came."""
+        if (trace := self._recorder.trace) is not None:
+            trace.note_call(operation, request, response, asked)
         if (places := self._recorder.places) is not None:
             translated = places.translate(operation, request, response)
             if translated is None:
@@ -161,7 +165,11 @@ class ClientRecord:
             self._last = at
 
     def note_refusal(self, operation: str, request: Shape, code: str, asked: float) -> None:
-        """Note a call that was refused with an error code, or cut off."""
+        """Note a call that was refused with an error code. What got no answer is in a trace alone."""
+        if (trace := self._recorder.trace) is not None:
+            trace.note_call(operation, request, {}, asked, code)
+        if code in {DISCONNECT, UNANSWERED}:
+            return
         if (places := self._recorder.places) is not None:
             request = places.translate_refused(operation, request)
         self._calls += 1
@@ -178,7 +186,7 @@ class ClientRecord:
             else:
                 self._refuse(used or token, _Refused(operation, stream, code, asked, fault))
         elif operation in _PUTS:
-            stream = _stream_named(request)
+            stream = stream_named(request) or ""
             fault = self._recorder.strikes.find_refusing(stream, asked)
             for entry in request.get("Records", (request,)):
                 # A refused request may lack what it has to have.
@@ -186,16 +194,24 @@ class ClientRecord:
                     self._refuse(_key(entry), _Refused(operation, stream, code, asked, fault), data)
 
     async def follow(
-        self, request: Shape, events: AsyncGenerator[tuple[str, Shape], None]
+        self, request: Shape, events: AsyncGenerator[tuple[str, Shape], None], asked: float
     ) -> AsyncGenerator[tuple[str, Shape], None]:
         """Note the events of SubscribeToShard as they pass. An upstream's are not noted."""
         fan = self._recorder.find_consumer(self.identity.access_key, request["ConsumerARN"])
         run: Run | None = None
+        trace = self._recorder.trace
         async with aclosing(events):
-            async for kind, event in events:
-                if kind == "SubscribeToShardEvent" and self._recorder.places is None:
-                    run = fan.note_event(request, event, run)
-                yield kind, event
+            try:
+                async for kind, event in events:
+                    if kind == "SubscribeToShardEvent" and self._recorder.places is None:
+                        run = fan.note_event(request, event, run)
+                        if trace is not None:
+                            trace.note_event(request, event, asked)
+                    yield kind, event
+            except (KinesisError, ClientGoneError) as error:
+                if trace is not None:
+                    trace.note_call("SubscribeToShard", request, {}, asked, find_code(error))
+                raise
 
     def note_event(self, request: Shape, event: Shape, run: Run | None) -> Run | None:
         """Note an event of a subscription, whose run is ``run`` after the first event."""
@@ -209,10 +225,8 @@ class ClientRecord:
             return run
         if run is None:
             first = numbers[0].ordinal if numbers and numbers[0] else places[-1].ordinal + 1
-            consumer = consumer_of(request["ConsumerARN"])
-            name = consumer.stream_arn.rpartition("/")[2] if consumer else ""
             run = Run(request["StartingPosition"]["Type"], first, None, at, stopwatch())
-            self._record_of(places[0].stream, places[0].shard, name).begin(run, at)
+            self._record_of(places[0].stream, places[0].shard, stream_named(request) or "").begin(run, at)
         run.note_read(max(each.ordinal for each in places) + 1, at, stopwatch(), bool(numbers))
         run.recent.clear()  # events are pushed: they are no reads of the client's
         if event.get("ChildShards"):
@@ -261,7 +275,7 @@ class ClientRecord:
     def _note_iterator(self, request: Shape, response: Shape, at: float) -> None:
         given = _read_token(response["ShardIterator"])
         if given is not None:
-            record = self._record_of(given.stream, given.shard, _stream_named(request))
+            record = self._record_of(given.stream, given.shard, stream_named(request) or "")
             run = Run(request["ShardIteratorType"], given.ordinal, given, at, stopwatch())
             record.begin(run, at)
 
@@ -293,7 +307,7 @@ class ClientRecord:
     def _note_put(self, operation: str, request: Shape, response: Shape, asked: float) -> None:
         entries = request.get("Records", (request,))
         answers = response.get("Records", (response,))
-        stream = _stream_named(request)
+        stream = stream_named(request) or ""
         failed = [each.get("ErrorCode", "") for each in answers]
         places = [position(each.get("SequenceNumber") or "") for each in answers]
         if (place := next(filter(None, places), None)) is not None:
@@ -341,13 +355,16 @@ class Recorder:
     """The records of every client. Used from the event loop of the AWS port; read from any thread.
 
     Where an upstream has the streams, ``places`` tells what its iterators and sequence numbers stand for.
+    With a ``trace``, which has what takes the full path alone, every call is written down as an item too.
     """
+
+    trace: KinesisTrace | None = None
 
     def __init__(self, clock: Clock, places: UpstreamPlaces | None = None) -> None:
         self.clock = clock
         self.places = places
         self.strikes = Strikes()
-        self.last_writer: dict[int, ClientRecord] = {}
+        self.last_writer: dict[int, ClientRecord | None] = {}
         self.forgotten: set[int] = set()
         """The numbers of the streams of which reads were forgotten."""
         self._clients: dict[Identity, ClientRecord] = {}
@@ -369,15 +386,20 @@ class Recorder:
         """The record of a consumer that is registered for enhanced fan-out."""
         return self._find(identify(access_key, "", arn))
 
-    def note_turn(self, number: int, place: Position, client: ClientRecord) -> None:
-        """Note that from this record on it is this client that writes to a stream."""
-        if self.last_writer.get(number) is not client:
+    def note_request(self) -> None:
+        """Note a request to another service than Kinesis, such as one for leases: for the trace alone."""
+        if self.trace is not None:
+            self.trace.trace.note_request()
+
+    def note_turn(self, number: int, place: Position, client: ClientRecord | None) -> None:
+        """Note that from this record on this client writes to a stream; None is the control API."""
+        if self.last_writer.get(number, self) is not client:
             if len(self._turns) >= MOST_STREAMS:
-                oldest = next(iter(self._turns))
-                del self._turns[oldest]
+                del self._turns[oldest := next(iter(self._turns))]
                 self.last_writer.pop(oldest, None)
             self.last_writer[number] = client
-            self._turns.setdefault(number, deque(maxlen=_MOST_TURNS)).append((place, client.name))
+            turns = self._turns.setdefault(number, deque(maxlen=_MOST_TURNS))
+            turns.append((place, client.name if client else CONTROL_API))
 
     def find_writers(self, number: int, place: Position) -> tuple[str, ...]:
         """The clients that may have put a record; empty for none known, more than one where it is not clear.
@@ -465,12 +487,6 @@ def _read_token(token: str) -> ShardIterator | None:
         return iterators.read(token, now=0)
     except KinesisError:
         return None
-
-
-def _stream_named(request: Shape) -> str:
-    named = request.get("StreamName")
-    found = None if named else stream_of(request.get("StreamARN") or "")
-    return named or (found[1] if found else "")
 
 
 def _key(entry: Shape) -> Hashable:

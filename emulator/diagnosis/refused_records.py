@@ -10,6 +10,8 @@ from collections import OrderedDict
 from collections.abc import Hashable
 from typing import Final
 
+from msgspec.structs import replace
+
 from rdss_sandbox.shapes.recorded_exchange import RefusedAttempt
 
 MOST: Final = 2_000
@@ -65,22 +67,7 @@ class RefusedRecords:
     def snapshot(self) -> list[RefusedAttempt]:
         """Every refusal that is remembered."""
         refused = [*tuple(self._closed.values()), *tuple(self.open.values())]
-        return [
-            RefusedAttempt(
-                each.first.client,
-                each.first.stream,
-                each.first.operation,
-                each.first.code,
-                each.first.at,
-                tuple(each.pauses),
-                each.settled,
-                each.first.fault,
-                each.first.batch,
-                each.first.message_id,
-                each.first.bytes,
-            )
-            for each in refused
-        ]
+        return [replace(each.first, pauses=tuple(each.pauses), settled=each.settled) for each in refused]
 
     def _close(self, refused: _Refused) -> None:
         self._count += 1

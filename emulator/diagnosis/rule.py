@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, NamedTuple
 
+import msgspec
+
 from rdss_sandbox.shapes.diagnosis import Step
 from rdss_sandbox.shapes.recorded_exchange import Exchange
 
@@ -22,8 +24,7 @@ class Harm(StrEnum):
     WASTES = "wastes"
 
 
-@dataclass(frozen=True, slots=True)
-class Seen:
+class Seen(msgspec.Struct, frozen=True):
     """One mistake as a rule saw it; the fields are those of ``Finding``."""
 
     client: str | None

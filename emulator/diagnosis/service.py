@@ -13,10 +13,12 @@ import msgspec
 from emulator.clock import Clock, stopwatch
 from emulator.diagnosis.contents import ContentReader
 from emulator.diagnosis.diagnosis import diagnose
+from emulator.diagnosis.kinesis_trace import KinesisTrace
 from emulator.diagnosis.leases import read_leases
 from emulator.diagnosis.recorder import Recorder
 from emulator.diagnosis.rules import RULES
 from emulator.diagnosis.shard_record import Delivery
+from emulator.diagnosis.trace import Trace, WatchedClient
 from emulator.events import Events
 from emulator.kinesis import ShardView
 from emulator.kinesis.iterators import ShardIterator
@@ -74,10 +76,11 @@ class DiagnosisService:
         # On a clock of its own: clients call in real time, also while the sandbox's clock stands still.
         self._scheduler = Scheduler(Clock(), "diagnosis", self._emit_failure)
         self._queues: QueueRecorder | None = None
+        self._trace: Trace | None = None
         self._subscriptions = ExitStack()
         # An upstream's records are not fetched for it: that would be as much traffic as a client's.
         self._contents = (
-            ContentReader(catalogue, recorder.strikes, recorder.find_writers)
+            ContentReader(catalogue, recorder.strikes, recorder.find_writers, clock)
             if recorder.places is None
             else None
         )
@@ -86,13 +89,17 @@ class DiagnosisService:
         """Begin to look every few seconds while clients call."""
         self._scheduler.every(_LOOK_SECONDS, self._look)
 
-    def watch_queues(self, client: object) -> ConnectionRecorder:
+    def trace_into(self, trace: Trace) -> None:
+        """Write all that clients do to a trace, from now on, besides recording it."""
+        self._trace, self._recorder.trace = trace, KinesisTrace(trace)
+
+    def watch_queues(self, client: WatchedClient) -> ConnectionRecorder:
         """Record a new connection of the AMQP port."""
         if self._queues is None:
             # Its parser of AMQP is loaded with the first connection, and not with the sandbox.
             from emulator.diagnosis.queue_recorder import QueueRecorder
 
-            self._queues = QueueRecorder(self._clock, self._recorder.strikes)
+            self._queues = QueueRecorder(self._clock, self._recorder.strikes, self._trace)
             self._subscriptions.enter_context(self._events.subscribed(self._queues.note_event))
         return self._queues.watch(client)
 
@@ -115,6 +122,11 @@ class DiagnosisService:
     def find_holders(self) -> dict[ShardIterator, str]:
         """The names of the clients, by the iterator that each goes on with."""
         return self._recorder.find_holders()
+
+    def note_own(self, sequence_number: str) -> None:
+        """Note that this record was put through the control API: nobody's mistake."""
+        if self.known and (place := position(sequence_number)):
+            self._recorder.note_turn(place.stream, place, None)
 
     @property
     def known(self) -> bool:

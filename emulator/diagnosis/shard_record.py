@@ -6,6 +6,8 @@ from collections import deque
 from collections.abc import Iterable
 from typing import Final, NamedTuple
 
+from msgspec.structs import replace
+
 from emulator.kinesis.iterators import ShardIterator
 from rdss_sandbox.ranges import close_gaps, merge
 from rdss_sandbox.shapes.recorded_exchange import (
@@ -167,10 +169,7 @@ class ShardRecord:
             gone = self.runs.pop(0)
             self._earlier = close_gaps(merge(*self._earlier, (gone.first, gone.position)), MOST_RANGES)
         if self._expiries and self._expiries[-1].renewed is None:
-            last = self._expiries.pop()
-            self._expiries.append(
-                Expiry(last.at, last.ordinal, last.idle, last.fault, last.again, at, run.start)
-            )
+            self._expiries.append(replace(self._expiries.pop(), renewed=at, start=run.start))
 
     def find(self, used: ShardIterator) -> Run | None:
         """The run that an iterator belongs to, also when it is used once more."""
@@ -183,10 +182,7 @@ class ShardRecord:
         """Note that an iterator was refused as expired."""
         if self._expiries and used in self._expired:
             last = self._expiries.pop()
-            again = last.again + 1
-            self._expiries.append(
-                Expiry(last.at, last.ordinal, last.idle, last.fault, again, last.renewed, last.start)
-            )
+            self._expiries.append(replace(last, again=last.again + 1))
             return
         run = self.find(used)
         idle = moment - run.made if run else 0.0

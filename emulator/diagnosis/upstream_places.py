@@ -21,7 +21,7 @@ import msgspec
 from emulator.clock import Clock
 from emulator.kinesis import ShardView
 from emulator.kinesis.iterators import ShardIterator
-from emulator.kinesis.scope import stream_of
+from emulator.kinesis.scope import stream_named
 from emulator.kinesis.sequence_numbers import number as write_number
 from emulator.kinesis.sequence_numbers import prefix
 from rdss_sandbox.shapes.recorded_exchange import Reading, ShardReads, ShardState
@@ -121,14 +121,14 @@ class UpstreamPlaces:
         if operation == "GetRecords":
             return self._note_records(request, response)
         if operation == "PutRecord":
-            return request, self._number_record(_name_stream(request), response)
+            return request, self._number_record(stream_named(request) or "", response)
         if operation == "PutRecords":
-            stream = _name_stream(request)
+            stream = stream_named(request) or ""
             records = [self._number_record(stream, each) for each in response.get("Records", ())]
             return request, {**response, "Records": records}
         if operation == "DeleteStream":
             with self._lock:
-                self._streams.pop(_name_stream(request), None)
+                self._streams.pop(stream_named(request) or "", None)
         return request, response
 
     def translate_refused(self, operation: str, request: Shape) -> Shape:
@@ -171,7 +171,7 @@ class UpstreamPlaces:
         return ShardState(shard.id, shard.parents, shard.children, shard.open, first, end, shard.created)
 
     def _note_iterator(self, request: Shape, response: Shape) -> Shape:
-        shard = self._find_shard(_name_stream(request), request["ShardId"])
+        shard = self._find_shard(stream_named(request) or "", request["ShardId"])
         with self._lock:
             known = self._known.setdefault(shard, _Known())
             start, after = request["ShardIteratorType"], request.get("StartingSequenceNumber")
@@ -230,9 +230,3 @@ def _write_token(shard: _Shard, label: int | None) -> str:
 
 def _index_of(shard_id: str) -> int:
     return int(shard_id.rpartition("-")[2])
-
-
-def _name_stream(request: Shape) -> str:
-    named = request.get("StreamName")
-    found = None if named else stream_of(request.get("StreamARN") or "")
-    return named or (found[1] if found else "")

@@ -6,6 +6,8 @@ from typing import Any, Literal
 
 import msgspec
 
+from rdss_sandbox.shapes.recorded_exchange import Client
+
 
 class Step(msgspec.Struct, frozen=True):
     """One step of a finding's story: when it happened, in seconds since the epoch, and what."""
@@ -47,23 +49,6 @@ class RuleVerdict(msgspec.Struct, frozen=True):
     findings: int
 
 
-class ObservedClient(msgspec.Struct, frozen=True):
-    """A client by what its requests say of it, and the calls that were recorded from ``first`` to ``last``.
-
-    ``name`` is the access key's id and the application id, with the SDK. Times are in seconds since the
-    epoch.
-    """
-
-    name: str
-    access_key: str
-    application: str
-    agent: str
-    consumer: str
-    calls: int
-    first: float
-    last: float
-
-
 class Diagnosis(msgspec.Struct, frozen=True):
     """The findings, those that lose data first, and the verdict of every rule.
 
@@ -75,6 +60,6 @@ class Diagnosis(msgspec.Struct, frozen=True):
     taken: float
     findings: tuple[Finding, ...]
     rules: tuple[RuleVerdict, ...]
-    clients: tuple[ObservedClient, ...]
+    clients: tuple[Client, ...]
     complete: bool = True
     known: bool = True

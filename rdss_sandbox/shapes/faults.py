@@ -8,7 +8,7 @@ import msgspec
 
 
 class Fault(msgspec.Struct, frozen=True):
-    """A fault in force; ``injected`` counts its injections."""
+    """A fault in force; ``injected`` counts its injections. ``note`` is what whoever added it should know."""
 
     name: str
     type: str
@@ -20,6 +20,7 @@ class Fault(msgspec.Struct, frozen=True):
     limit: int | None = None
     enabled: bool = True
     injected: int = 0
+    note: str = ""
 
 
 class NewFault(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):

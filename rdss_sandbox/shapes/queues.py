@@ -25,7 +25,8 @@ _Limit = Annotated[int, msgspec.Meta(ge=CLAIMED_AT_ONCE.least, le=CLAIMED_AT_ONC
 class Queue(msgspec.Struct, frozen=True):
     """A queue. ``view`` says that it is a view of the stream of its name.
 
-    ``oldest`` is the time of the oldest message in seconds since the epoch. ``claims`` counts the claims that
+    ``free`` counts the messages that can be claimed now: neither held nor delayed. ``oldest`` is the time of
+    the oldest message in seconds since the epoch. ``claims`` counts the claims that
     hold a message.
     """
 

@@ -187,6 +187,13 @@ class Contents(msgspec.Struct, frozen=True):
     ``by_shard`` counts the records of each open shard since all of these are open, and ``keys`` their
     different partition keys. ``writers`` are the clients that put records. ``unvalidated`` messages are those
     that nothing could validate, since the validator is not installed.
+
+    ``rejected`` records carry an errorCode; ``foreign_records`` have no messageId that can be read, and
+    ``foreign`` are the first of these. ``expiring`` messages have an expirationTimestamp, which those in
+    ``expired`` had passed when they were put. ``objects`` counts publications of a digital object in one
+    message, and ``updates`` those by MetadataUpdate: ``reused`` ones are another version under an objectUUID
+    that was published before, ``changed`` ones the same version with another body, and ``unlinked`` ones are
+    updates that name no version before.
     """
 
     records: int = 0
@@ -200,6 +207,16 @@ class Contents(msgspec.Struct, frozen=True):
     by_shard: dict[str, int] = {}
     writers: tuple[str, ...] = ()
     unvalidated: int = 0
+    rejected: int = 0
+    foreign_records: int = 0
+    foreign: tuple[BadMessage, ...] = ()
+    expiring: int = 0
+    expired: tuple[BadMessage, ...] = ()
+    objects: int = 0
+    updates: int = 0
+    reused: tuple[BadMessage, ...] = ()
+    changed: tuple[BadMessage, ...] = ()
+    unlinked: tuple[BadMessage, ...] = ()
 
 
 class StreamState(msgspec.Struct, frozen=True):

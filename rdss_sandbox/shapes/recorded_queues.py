@@ -47,10 +47,11 @@ class QueueReading(msgspec.Struct, frozen=True):
     broken: tuple[BrokenConnection, ...] = ()
 
 
-class QueueWriting(msgspec.Struct, frozen=True):
+class QueueWriting(msgspec.Struct):
     """What one client published to one queue, or to an exchange.
 
-    ``nowhere`` is when a message of it first found no queue, and was not mandatory; None for never.
+    ``nowhere`` is when a message of it first found no queue, and was not mandatory; None for never. The
+    recorder counts on in its own, and hands out copies.
     """
 
     client: str

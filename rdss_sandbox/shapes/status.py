@@ -11,13 +11,35 @@ from rdss_sandbox.shapes.streams import Stream
 from rdss_sandbox.shapes.topology import Topology
 
 
+class Port(msgspec.Struct, frozen=True):
+    """A port that the sandbox listens on, by what answers there. ``address`` is the setting ``host``."""
+
+    name: str
+    address: str
+    port: int
+
+
+class Doors(msgspec.Struct, frozen=True):
+    """What the sandbox listens on, and who may come in.
+
+    A request comes in by one of the names ``hosts``, or with the token where there is one; AMQP clients with
+    a password. The web pages of ``origins`` may use it too. Without a ``token``, so may every program that
+    reaches the address.
+    """
+
+    ports: tuple[Port, ...]
+    hosts: tuple[str, ...]
+    origins: tuple[str, ...]
+    token: bool
+
+
 class Status(msgspec.Struct, frozen=True):
     """The running sandbox: its addresses, its contents and notes for the user.
 
     ``aws``, ``control``, ``amqp``, ``amqp_management``, ``queues`` and ``topics`` are URLs, None where
     nothing listens. ``uptime`` is in real seconds. ``messages`` counts messages in the index or known to wait
     for it; ``events`` is the newest event's id. ``topology`` is the one it started with; it names the audit
-    log and the error and invalid queues.
+    log and the error and invalid queues. ``doors`` says what listens, and who may come in.
     """
 
     version: str
@@ -38,6 +60,7 @@ class Status(msgspec.Struct, frozen=True):
     queues: str | None = None
     topics: str | None = None
     amqp_management: str | None = None
+    doors: Doors | None = None
 
 
 class Version(msgspec.Struct, frozen=True):

@@ -6,7 +6,8 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable
 
 from emulator.diagnosis.rule import Harm, Judgement, Rule, Seen, count
-from rdss_sandbox.shapes.recorded_exchange import BadMessage, Exchange, StreamState
+from rdss_sandbox.shapes.recorded_exchange import BadMessage, Contents, Exchange, StreamState
+from schemas.envelope import MAX_MESSAGE_BYTES
 
 _SHOWN = 5
 
@@ -17,7 +18,8 @@ def describe(
     """One mistake for each client that may have put them; ``say`` tells of its messages."""
     by_writer: dict[str | None, list[BadMessage]] = defaultdict(list)
     for each in bad:
-        by_writer[each.writers[0] if len(each.writers) == 1 else None].append(each)
+        if not each.fault:
+            by_writer[each.writers[0] if len(each.writers) == 1 else None].append(each)
     return [
         Seen(
             writer,
@@ -36,31 +38,20 @@ def describe(
     ]
 
 
-def judge_invalid(exchange: Exchange) -> Judgement:
-    seen = [
-        found
-        for stream in exchange.streams
-        for found in describe(
-            stream,
-            (each for each in stream.contents.invalid if not each.fault),
-            lambda bad: f"{count(len(bad), 'invalid message')}; the first: {bad[0].what}",
-        )
-    ]
-    contents = [stream.contents for stream in exchange.streams]
-    return Judgement(sum(each.messages - each.unvalidated for each in contents), tuple(seen))
+def judge_contents(
+    pick: Callable[[Contents], Iterable[BadMessage]],
+    chances: Callable[[Contents], int],
+    say: Callable[[list[BadMessage]], str],
+) -> Callable[[Exchange], Judgement]:
+    """Make the judge of a kind of bad message: ``pick`` finds those of a stream."""
 
+    def judge(exchange: Exchange) -> Judgement:
+        seen = [
+            found for stream in exchange.streams for found in describe(stream, pick(stream.contents), say)
+        ]
+        return Judgement(sum(chances(stream.contents) for stream in exchange.streams), tuple(seen))
 
-def judge_altered(exchange: Exchange) -> Judgement:
-    seen = [
-        found
-        for stream in exchange.streams
-        for found in describe(
-            stream,
-            (each for each in stream.contents.altered if not each.fault),
-            lambda bad: f"{count(len(bad), 'message')} again with other bytes under the same messageId",
-        )
-    ]
-    return Judgement(sum(stream.contents.messages for stream in exchange.streams), tuple(seen))
+    return judge
 
 
 INVALID = Rule(
@@ -71,7 +62,11 @@ INVALID = Rule(
     sentence="Every message is valid against the message schema before it is published.",
     source="RDSS Message API 4.0.0, Message Format",
     advice="Validate before you put: sandbox message validate FILE says what is wrong.",
-    judge=judge_invalid,
+    judge=judge_contents(
+        lambda contents: contents.invalid,
+        lambda contents: contents.messages - contents.unvalidated,
+        lambda bad: f"{count(len(bad), 'invalid message')}; the first: {bad[0].what}",
+    ),
 )
 
 ALTERED = Rule(
@@ -82,5 +77,139 @@ ALTERED = Rule(
     sentence="A messageId is unique to a message; a retry sends the same message.",
     source="RDSS Message API 4.0.0, Message Header: messageId",
     advice="Serialise a message once and put those bytes again; a changed message gets its own messageId.",
-    judge=judge_altered,
+    judge=judge_contents(
+        lambda contents: contents.altered,
+        lambda contents: contents.messages,
+        lambda bad: f"{count(len(bad), 'message')} again with other bytes under the same messageId",
+    ),
+)
+
+EXPIRED = Rule(
+    id="expired-message",
+    title="A message that had expired when it was sent",
+    harm=Harm.BREAKS,
+    sign="A record comes more than five seconds after its expirationTimestamp, by the real clock too.",
+    sentence="A message is not delivered when its expiration date has passed: GENERR003.",
+    source="RDSS Message API 4.0.0, Error Codes",
+    advice="Look at expirationTimestamp at each try; what has expired goes to the error queue, GENERR003.",
+    judge=judge_contents(
+        lambda contents: contents.expired,
+        lambda contents: contents.expiring,
+        lambda bad: f"{count(len(bad), 'message')} too late; the first: {bad[0].what}",
+    ),
+)
+
+LEAST_MESSAGES = 10
+_ENOUGH = 0.75
+
+
+def _list_foreign(contents: Contents) -> Iterable[BadMessage]:
+    """Records that are no message, of a stream that is for messages.
+
+    A stream for something else has few messages or none, and what a receiver rejected is on a queue for that.
+    """
+    enough = contents.messages >= max(
+        LEAST_MESSAGES, _ENOUGH * (contents.messages + contents.foreign_records)
+    )
+    return contents.foreign if enough and not contents.rejected else ()
+
+
+FOREIGN = Rule(
+    id="no-message",
+    title="Bytes that are no message on a stream of messages",
+    harm=Harm.BREAKS,
+    sign=(
+        f"A stream holds {LEAST_MESSAGES} messages or more, which are three quarters of its records, and one "
+        "whose messageId cannot be read. Queues of rejected messages and aggregates of the KPL are left out."
+    ),
+    sentence="Malformed JSON is rejected by every receiver, with GENERR007; so is what has no header.",
+    source="RDSS Message API 4.0.0, Invalid Message Queue and Error Codes",
+    advice="Put whole messages in UTF-8, uncompressed; what is no message belongs on a stream of its own.",
+    judge=judge_contents(
+        _list_foreign,
+        lambda contents: contents.messages if contents.messages >= LEAST_MESSAGES else 0,
+        lambda bad: f"{count(len(bad), 'record')} that no receiver can read; the first: {bad[0].what}",
+    ),
+)
+
+
+_REFUSALS = frozenset({"ValidationException", "InvalidArgumentException"})
+
+
+def judge_size(exchange: Exchange) -> Judgement:
+    """A record that was refused for its size, or a message in a stream that is larger than one may be."""
+    seen = [
+        Seen(
+            each.client,
+            each.stream,
+            each.at,
+            f"{each.client} put a record of {each.bytes:,} bytes on {each.stream}, which refused it",
+            {"bytes": each.bytes, "messageId": each.message_id, "most": MAX_MESSAGE_BYTES},
+        )
+        for each in exchange.refusals
+        if each.code in _REFUSALS and is_too_large(each.bytes)
+    ]
+    looked = len(seen)
+    for stream in exchange.streams:
+        looked += stream.contents.messages
+        seen += describe(stream, stream.contents.oversize, _say)
+    return Judgement(looked, tuple(seen))
+
+
+def is_too_large(size: int) -> bool:
+    """Whether so many bytes are more than a message may have."""
+    return size > MAX_MESSAGE_BYTES
+
+
+def _say(bad: list[BadMessage]) -> str:
+    return f"a message of {bad[0].what} on it; one has {MAX_MESSAGE_BYTES:,} bytes at most"
+
+
+OVERSIZE = Rule(
+    id="over-the-limit",
+    title="A message over the limit put anyway",
+    harm=Harm.BREAKS,
+    sign=f"A message has more than {MAX_MESSAGE_BYTES:,} bytes, whether the stream took it or refused it.",
+    sentence="A message that is too large for one record is sent as a sequence of messages.",
+    source="RDSS Message API 4.0.0, Multi-Message Sequence",
+    advice="Split a message that is too large into a sequence before it is put.",
+    judge=judge_size,
+)
+
+
+PATIENCE_SECONDS = 60.0
+"""How long a part may take after the last one that came."""
+_PARTS_SHOWN = 10
+
+
+def judge_sequences(exchange: Exchange) -> Judgement:
+    seen = []
+    for stream in exchange.streams:
+        for each in stream.contents.incomplete:
+            if each.fault or exchange.taken - each.last < PATIENCE_SECONDS:
+                continue
+            writer = each.writers[0] if len(each.writers) == 1 else None
+            said = (
+                f"{stream.name}: the sequence {each.sequence} lacks {count(len(each.missing), 'part')} of "
+                f"{each.total}, {exchange.taken - each.last:.0f} s after the last one that came"
+            )
+            evidence = {
+                "sequence": each.sequence,
+                "total": each.total,
+                "missing": list(each.missing[:_PARTS_SHOWN]),
+                "last": each.last,
+            }
+            seen.append(Seen(writer, stream.name, each.last, said, evidence))
+    return Judgement(sum(stream.contents.sequences for stream in exchange.streams), tuple(seen))
+
+
+INCOMPLETE = Rule(
+    id="incomplete-sequence",
+    title="A part of a sequence that never came",
+    harm=Harm.LOSES,
+    sign="Sixty seconds after the last part of a sequence, a position is still missing.",
+    sentence="The parts of a sequence have positions from 1 to its total, and together make the message.",
+    source="RDSS Message API 4.0.0, Multi-Message Sequence",
+    advice="Put every part, and put a part again that the broker did not take.",
+    judge=judge_sequences,
 )

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from emulator.diagnosis.page import renew
 from emulator.diagnosis.rules import RULES
+from tests.docs.diagnose_page import renew
 
 
 def test_the_page_is_up_to_date() -> None:
     """docs/diagnose.md has the rules as they are.
 
-    python -m emulator.diagnosis.page docs/diagnose.md renews it.
+    python -m tests.docs.diagnose_page docs/diagnose.md renews it.
     """
     page = (Path(__file__).parents[3] / "docs" / "diagnose.md").read_text(encoding="utf-8")
     assert renew(page) == page

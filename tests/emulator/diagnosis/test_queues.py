@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import closing
 from typing import Any
 
 import pika
@@ -13,6 +14,9 @@ from pika import BlockingConnection, URLParameters
 from pika.adapters.blocking_connection import BlockingChannel
 from pika.exceptions import AMQPError, UnroutableError
 
+from emulator.amqp.wire import methods
+from emulator.amqp.wire.frames import METHOD
+from emulator.amqp.wire.methods import IDS
 from emulator.assembly.embedded import Embedded, embedded
 from emulator.clock import Clock, stopwatch
 from emulator.rng import new_uuid
@@ -20,6 +24,7 @@ from emulator.settings.settings import Settings
 from rdss_sandbox.client import Client
 from rdss_sandbox.shapes.diagnosis import Finding
 from rdss_sandbox.shapes.faults import NewFault
+from tests.emulator.amqp.raw_client import RawClient
 
 
 @pytest.fixture(scope="module")
@@ -204,3 +209,12 @@ def test_automatic_acknowledgement_that_ends_in_order_gives_no_finding(wire: Wir
     wire.consume(connection.channel(), 3, auto_ack=True)
     connection.close()
     assert wire.findings() == []
+
+
+@pytest.mark.parametrize("method", [methods.BasicQos, methods.BasicConsume, methods.QueueDeclare])
+def test_a_method_that_ends_too_early_is_the_brokers_to_refuse(emulator: Embedded, method: type) -> None:
+    """The recorder cannot read it either; the client gets RabbitMQ's code and words, and no other end."""
+    with closing(RawClient(str(emulator.broker.url))) as client:
+        client.open()
+        client.send_frame(METHOD, IDS[method].to_bytes(4) + b"\0\0")
+        assert client.next().reply_code == 501

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 import pytest
 from botocore.exceptions import ClientError
 
+from emulator.clock import Clock
 from emulator.rng import new_uuid
+from schemas.formats import timestamp
 from schemas.sequence import split
 from tests.emulator.diagnosis.conftest import FIRST, LEFT, RIGHT, Wire
 
@@ -245,6 +247,81 @@ def test_what_a_fault_does_to_messages_is_no_clients(wire: Wire, type_: str) -> 
     wire.put(6)
     for part in split(wire.samples.big_message(2), new_id=new_uuid):
         wire.put_bytes(part)
+    expect_nothing(wire)
+
+
+def test_an_object_that_is_published_again(wire: Wire) -> None:
+    """A retry, the object as it was in other bytes, an answer with it, and what came after it.
+
+    "When republishing a previously published digital object", isPreviousVersionOf may be added.
+    """
+    message = wire.samples.message("MetadataCreate")
+
+    def put_again(**header: object) -> None:
+        header = {**message["messageHeader"], "messageId": new_uuid(), **header}
+        wire.put_bytes(json.dumps({"messageHeader": header, "messageBody": message["messageBody"]}).encode())
+
+    wire.put_bytes(json.dumps(message).encode())
+    wire.put_bytes(json.dumps(message).encode())
+    message["messageBody"] = dict(reversed(message["messageBody"].items()))
+    put_again()
+    put_again(messageType="MetadataUpdate")
+    put_again(messageType="MetadataRead", messageClass="Document", correlationId=new_uuid())
+    following = {"identifierValue": new_uuid(), "identifierType": "UUID"}
+    message["messageBody"]["objectRelatedIdentifier"] = [
+        {"identifier": following, "relationType": "isPreviousVersionOf"}
+    ]
+    put_again()
+    put_again(messageType="MetadataUpdate")
+    expect_nothing(wire)
+
+
+def test_updates_and_everything_else_of_the_samples(wire: Wire) -> None:
+    for message in wire.samples.stream(60):
+        wire.put_bytes(json.dumps(message).encode(), new_uuid())
+    expect_nothing(wire)
+
+
+def test_a_message_whose_time_was_set_forward_past_its_end(wire: Wire) -> None:
+    """The producer goes by the real time; the sandbox's clock is minutes ahead of it."""
+    wire.clock.advance(300)
+    message = wire.samples.message()
+    message["messageHeader"]["messageTimings"]["expirationTimestamp"] = timestamp(Clock().time() + 60)
+    wire.put_bytes(json.dumps(message).encode())
+    expect_nothing(wire)
+
+
+def test_a_stream_for_two_kinds_of_records(wire: Wire) -> None:
+    """Every second record is a sensor's, or packed by the KPL: the stream is not for messages alone."""
+    for number in range(12):
+        wire.put(1)
+        wire.put_bytes(b"reading %d" % number)
+    for _ in range(30):
+        wire.put_bytes(b"\xf3\x89\x9a\xc2 aggregated")
+    expect_nothing(wire)
+
+
+def test_a_queue_of_rejected_messages(wire: Wire) -> None:
+    """It holds messages with a code, and may hold the bytes of one that could not be read."""
+    wire.put(10)
+    message = wire.samples.message()
+    message["messageHeader"] |= {"errorCode": "GENERR007", "errorDescription": "no JSON"}
+    wire.put_bytes(json.dumps(message).encode())
+    wire.put_bytes(b'{"messageHeader": {')
+    expect_nothing(wire)
+
+
+def test_shards_that_clients_share(wire: Wire) -> None:
+    """Two workers with keys of their own have a shard each; a third has both, and one looks at a shard."""
+    wire.producer.delete_stream(StreamName=wire.stream)
+    wire.create(shards=2)
+    wire.put(30)
+    for key, shards in (("one", [FIRST]), ("two", [LEFT]), ("all", [FIRST, LEFT])):
+        client = wire.client(key)
+        for shard in shards:
+            wire.read(client, wire.iterator(client, shard), 6)
+    looking = wire.client("looking")
+    wire.read(looking, wire.iterator(looking), 2)
     expect_nothing(wire)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from types import ModuleType
 from typing import Any
 
 import boto3
@@ -10,6 +12,7 @@ import pytest
 from emulator.clock import Clock, stopwatch
 from emulator.diagnosis import recorder
 from emulator.diagnosis.clients import identify
+from emulator.diagnosis.leases import read_leases
 from emulator.diagnosis.recorder import Recorder
 from tests.emulator.diagnosis.conftest import FIRST, LEFT, Wire
 
@@ -159,3 +162,9 @@ def test_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(record.clients()) == 3
     assert sum(len(each.shards) for each in record.clients()) <= 20
     assert record.forgotten
+
+
+def test_leases_while_dynamodb_is_being_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first client of DynamoDB loads it on another thread: until it is there, nobody has a lease."""
+    monkeypatch.setitem(sys.modules, "moto.dynamodb.models", ModuleType("moto.dynamodb.models"))
+    assert read_leases({}) == ()

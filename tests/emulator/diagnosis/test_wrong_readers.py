@@ -37,6 +37,38 @@ def _sdk() -> str:
     return f"Boto3/{boto3.__version__}"
 
 
+def test_a_shard_that_is_never_asked_for(wire: Wire) -> None:
+    """The first shard alone is read, as tutorials do; a minute is given to ask for the other."""
+    wire.producer.delete_stream(StreamName=wire.stream)
+    wire.create(shards=2)
+    wire.put(30)
+    reader = wire.client("reader")
+    wire.read(reader, wire.iterator(reader), 5)
+    assert wire.rules() == []
+    wire.clock.advance(61)
+    found = wire.find("unread-shard")
+    assert (found.shard, found.evidence["shards"]) == (LEFT, [FIRST])
+    assert found.evidence["records"] > 0
+    assert wire.rules() == ["unread-shard"]
+
+    wire.read(reader, wire.iterator(reader, LEFT))
+    assert wire.rules() == []
+
+
+def test_a_child_that_is_never_asked_for_beside_its_sibling(wire: Wire) -> None:
+    """A consumer that begins after the split reads one child, and neither the other nor their parent."""
+    wire.put(3)
+    wire.split()
+    wire.put(20)
+    reader = wire.client("reader")
+    wire.read(reader, wire.iterator(reader, RIGHT), 5)
+    wire.clock.advance(61)
+    assert [(each.rule, each.shard) for each in wire.findings()] == [
+        ("unread-shard", FIRST),
+        ("unread-shard", LEFT),
+    ]
+
+
 def test_records_before_the_first_latest(wire: Wire) -> None:
     wire.put(4)
     reader = wire.client("reader")

@@ -10,7 +10,8 @@ import pytest
 from botocore.exceptions import ClientError
 
 from emulator.diagnosis import contents
-from emulator.diagnosis.rules.bad_messages import judge_invalid
+from emulator.diagnosis.rules.bad_messages import INVALID
+from emulator.rng import new_uuid
 from schemas.sequence import split
 from tests.emulator.diagnosis.conftest import Wire
 
@@ -98,7 +99,7 @@ def test_nothing_is_called_valid_where_nothing_validates(wire: Wire, monkeypatch
     exchange = wire.control.recorded_exchange()
     (stream,) = [each for each in exchange.streams if each.name == wire.stream]
     assert (stream.contents.messages, stream.contents.unvalidated) == (2, 2)
-    assert judge_invalid(msgspec.structs.replace(exchange, streams=(stream,))).looked == 0
+    assert INVALID.judge(msgspec.structs.replace(exchange, streams=(stream,))).looked == 0
 
 
 def test_one_message_id_with_different_bytes(wire: Wire) -> None:
@@ -109,6 +110,90 @@ def test_one_message_id_with_different_bytes(wire: Wire) -> None:
     wire.put_bytes(json.dumps(message, indent=1).encode())
     found = wire.find("altered-message")
     assert found.evidence["messageIds"] == [message["messageHeader"]["messageId"]]
+
+
+def update_of(message: dict[str, Any], wire: Wire) -> dict[str, Any]:
+    """A MetadataUpdate as it should be: the object whole, changed, under an objectUUID of its own."""
+    newer = wire.samples.message("MetadataUpdate")
+    body = {**message["messageBody"], "objectUUID": new_uuid(), "objectTitle": "A better title"}
+    previous = {"identifierValue": message["messageBody"]["objectUUID"], "identifierType": "UUID"}
+    body["objectRelatedIdentifier"] = [{"identifier": previous, "relationType": "isNewVersionOf"}]
+    return {"messageHeader": newer["messageHeader"], "messageBody": body}
+
+
+def put(wire: Wire, message: dict[str, Any]) -> str:
+    """Put a message, and return its messageId."""
+    wire.put_bytes(json.dumps(message).encode())
+    return str(message["messageHeader"]["messageId"])
+
+
+def test_an_update_under_the_objectUUID_of_the_version_before(wire: Wire) -> None:  # noqa: N802
+    """The finding is about the later of the two, although a shard is read after the other."""
+    first = wire.samples.message("MetadataCreate")
+    newer = update_of(first, wire)
+    put(wire, first)
+    put(wire, newer)
+    assert wire.rules() == []
+    third = update_of(newer, wire)
+    third["messageBody"]["objectUUID"] = first["messageBody"]["objectUUID"]
+    named = put(wire, third)
+    found = wire.find("reused-object-uuid")
+    assert found.evidence["messageIds"] == [named]
+    assert first["messageHeader"]["messageId"] in found.evidence["why"][0]
+    assert wire.rules() == ["reused-object-uuid"]
+
+
+def test_an_update_that_is_a_new_version_of_itself(wire: Wire) -> None:
+    message = update_of(wire.samples.message("MetadataCreate"), wire)
+    (related,) = message["messageBody"]["objectRelatedIdentifier"]
+    related["identifier"]["identifierValue"] = message["messageBody"]["objectUUID"]
+    assert [put(wire, message)] == wire.find("reused-object-uuid").evidence["messageIds"]
+    assert wire.rules() == ["reused-object-uuid"]
+
+
+@pytest.mark.parametrize("kind", ["MetadataCreate", "MetadataUpdate"])
+def test_a_body_that_changed_under_its_objectUUID(wire: Wire, kind: str) -> None:  # noqa: N802
+    """Two messages publish one version, with different titles."""
+    message = update_of(wire.samples.message("MetadataCreate"), wire)
+    message["messageHeader"]["messageType"] = kind
+    put(wire, message)
+    message["messageHeader"]["messageId"] = new_uuid()
+    message["messageBody"]["objectTitle"] = "Another title"
+    assert [put(wire, message)] == wire.find("changed-object").evidence["messageIds"]
+    assert wire.rules() == ["changed-object"]
+
+
+def test_an_update_of_no_version_before(wire: Wire) -> None:
+    """One without a relation, and one whose relation names the version before by its DOI."""
+    message = update_of(wire.samples.message("MetadataCreate"), wire)
+    (related,) = message["messageBody"].pop("objectRelatedIdentifier")
+    named = [put(wire, message)]
+    other = update_of(message, wire)
+    related["identifier"] = {"identifierValue": "10.5072/238039615", "identifierType": "DOI"}
+    other["messageBody"]["objectRelatedIdentifier"] = [related]
+    named.append(put(wire, other))
+    assert wire.find("update-without-predecessor").evidence["messageIds"] == named
+    assert wire.rules() == ["update-without-predecessor"]
+
+
+def test_bytes_that_are_no_message_among_messages(wire: Wire) -> None:
+    """Ten messages show what the stream is for; the code is the one that a receiver rejects with."""
+    wire.put(9)
+    wire.put_bytes(b"\x00\xff no JSON")
+    assert wire.rules() == []
+    wire.put(1)
+    found = wire.find("no-message")
+    assert found.evidence["messages"] == 1
+    assert "GENERR007" in found.said
+    wire.put_bytes(b'{"a": 1}')
+    assert wire.find("no-message").evidence["why"][1] == "JSON without a messageHeader"
+
+
+def test_a_message_that_had_expired_when_it_was_sent(wire: Wire) -> None:
+    message = wire.samples.message()
+    message["messageHeader"]["messageTimings"]["expirationTimestamp"] = "2019-01-01T00:00:00Z"
+    assert [put(wire, message)] == wire.find("expired-message").evidence["messageIds"]
+    assert "2019-01-01" in wire.find("expired-message").said
 
 
 def test_a_message_over_the_limit(wire: Wire) -> None:

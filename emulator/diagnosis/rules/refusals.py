@@ -1,13 +1,60 @@
-"""A retry that hits a throttle without pausing longer."""
+"""What was refused: entries that never came again, and retries without a pause."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from math import inf
 from statistics import median
 
 from emulator.diagnosis.rule import Harm, Judgement, Rule, Seen
 from rdss_sandbox.shapes.recorded_exchange import Exchange, RefusedAttempt
+
+PATIENCE_SECONDS = 60.0
+"""How long a client may take to put a failed entry again."""
+_SHOWN = 5
+
+
+def judge_dropped(exchange: Exchange) -> Judgement:
+    failed = [each for each in exchange.refusals if each.batch]
+    dropped: dict[tuple[str, str], list[RefusedAttempt]] = defaultdict(list)
+    for each in failed:
+        if not each.settled and not each.pauses and exchange.taken - each.at >= PATIENCE_SECONDS:
+            dropped[each.client, each.stream].append(each)
+    return Judgement(
+        len(failed), tuple(_describe(client, stream, lost) for (client, stream), lost in dropped.items())
+    )
+
+
+def _describe(client: str, stream: str, lost: list[RefusedAttempt]) -> Seen:
+    names = [each.message_id for each in lost if each.message_id][:_SHOWN]
+    faults = tuple(sorted({each.fault for each in lost if each.fault}))
+    cause = f", by the fault {' and '.join(faults)}" if faults else ""
+    said = (
+        f"{'1 entry' if len(lost) == 1 else f'{len(lost):,} entries'} of {client}'s PutRecords "
+        f"failed{cause}, and {'was' if len(lost) == 1 else 'were'} never put again"
+    )
+    evidence = {
+        "entries": len(lost),
+        "codes": sorted({each.code for each in lost}),
+        "messageIds": names,
+        "last": max(each.at for each in lost),
+    }
+    return Seen(client, stream, min(each.at for each in lost), said, evidence, faults=faults)
+
+
+DROPPED = Rule(
+    id="dropped-entries",
+    title="Failed entries of PutRecords that were never put again",
+    harm=Harm.LOSES,
+    sign="PutRecords answers with an ErrorCode for an entry, and for 60 seconds nobody puts that record.",
+    sentence="A response with a FailedRecordCount above 0 has records to put again: those with an ErrorCode.",
+    source="Amazon Kinesis Data Streams API Reference, PutRecords",
+    advice="Look at FailedRecordCount, and put the entries with an ErrorCode again, found by their index.",
+    judge=judge_dropped,
+    patient=True,
+)
+
 
 _THROTTLES = frozenset(
     {"ProvisionedThroughputExceededException", "LimitExceededException", "KMSThrottlingException"}
@@ -25,7 +72,14 @@ def grow(rows: Iterable[Sequence[float]]) -> bool:
     return any(len(row) > 1 and max(row[1:]) >= _GROWTH * row[0] for row in rows)
 
 
-def judge(exchange: Exchange) -> Judgement:
+def find_haste(pauses: Sequence[float], short: float) -> str | None:
+    """What is wrong with pauses, in words, where half of them take fewer than ``short`` seconds."""
+    if not pauses or median(pauses) >= short:
+        return None
+    return f"tried again at once: half of {len(pauses)} pauses are below {median(pauses) * 1000:.0f} ms"
+
+
+def judge_pauses(exchange: Exchange) -> Judgement:
     """Random pauses (full jitter) may be short once or twice, so that only many short ones tell."""
     throttled: dict[tuple[str, str], list[RefusedAttempt]] = defaultdict(list)
     for each in exchange.refusals:
@@ -47,8 +101,10 @@ def _find_wrong(refusals: list[RefusedAttempt]) -> str | None:
     pauses = [pause for each in refusals for pause in each.pauses]
     rows = [each.pauses for each in refusals if len(each.pauses) >= _IN_A_ROW]
     at_once = any(all(pause < SHORT_SECONDS for pause in row) for row in rows)
-    if at_once or (len(pauses) >= _ENOUGH and median(pauses) < SHORT_SECONDS):
-        return f"tried again at once: half of {len(pauses)} pauses are below {median(pauses) * 1000:.0f} ms"
+    if (at_once or len(pauses) >= _ENOUGH) and (
+        hasty := find_haste(pauses, inf if at_once else SHORT_SECONDS)
+    ):
+        return hasty
     puts = [each.pauses for each in refusals if each.operation != "GetRecords" and each.pauses in rows]
     long = [row for row in puts if len(row) >= _LONG_ROW and max(row) < _STEADY_SECONDS]
     if long and not grow(puts):
@@ -56,7 +112,7 @@ def _find_wrong(refusals: list[RefusedAttempt]) -> str | None:
     return None
 
 
-RULE = Rule(
+NO_BACK_OFF = Rule(
     id="no-back-off",
     title="A retry that hits a throttle without pausing longer",
     harm=Harm.WASTES,
@@ -67,5 +123,5 @@ RULE = Rule(
     sentence="After ProvisionedThroughputExceededException, retry with exponential back-off.",
     source="Amazon Kinesis Data Streams API Reference, PutRecord and GetRecords",
     advice="Pause longer from try to try, with jitter, or leave the retries to the SDK.",
-    judge=judge,
+    judge=judge_pauses,
 )

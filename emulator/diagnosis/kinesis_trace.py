@@ -1,0 +1,132 @@
+"""Calls of Kinesis as items of a trace, with the messageIds of their records."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from hashlib import sha256
+from typing import Any, Final, TypeAlias
+
+from emulator.diagnosis.trace import Trace
+from emulator.http.asgi import ClientGoneError
+from emulator.kinesis import KinesisError
+from emulator.kinesis.scope import stream_named
+from rdss_sandbox.shapes.trace import (
+    DISCONNECT,
+    UNANSWERED,
+    Delivery,
+    IteratorRequest,
+    Put,
+    PutEntry,
+    Read,
+    TraceItem,
+)
+from schemas.peek import peek
+
+_SHORT: Final = 12
+_NOWHERE: Final = ("", "")
+
+Shape: TypeAlias = dict[str, Any]
+
+
+class KinesisTrace:
+    """Turns each call, and each event of a subscription, into an item of ``trace``."""
+
+    def __init__(self, trace: Trace) -> None:
+        self.trace = trace
+        self._places: dict[str, tuple[str, str]] = {}
+
+    def find_shard(self, iterator: str) -> str:
+        """The shard of an iterator that was given out; empty for an unknown one."""
+        return self._places.get(iterator, _NOWHERE)[1]
+
+    def note_call(
+        self, operation: str, request: Shape, response: Shape, asked: float, error: str = ""
+    ) -> None:
+        """Note a call that came at the moment ``asked``, and was answered, refused or cut off."""
+        trace = self.trace
+        trace.note_request()
+        came = trace.time_of(asked)
+        life = trace.life_at(came)
+        item: TraceItem | None = None
+        if operation == "GetShardIterator":
+            item = self._build_iterator_request(request, response, life, error)
+        elif operation == "GetRecords":
+            item = self._build_read(request, response, life, error)
+        elif operation in {"PutRecord", "PutRecords"}:
+            item = self._build_put(request, response, came, life, error)
+        elif operation == "SubscribeToShard" and error:
+            item = Read(trace.now, life, *_find_place(request), pushed=True, error=error)
+        if item is not None:
+            trace.note_item(item)
+
+    def note_event(self, request: Shape, event: Shape, asked: float) -> None:
+        """Note an event of a subscription that was asked for at the moment ``asked``."""
+        trace = self.trace
+        life = trace.life_at(trace.time_of(asked))
+        records, ended = _list_deliveries(event.get("Records", ())), bool(event.get("ChildShards"))
+        trace.note_item(
+            Read(trace.now, life, *_find_place(request), records=records, ended=ended, pushed=True)
+        )
+
+    def _build_iterator_request(
+        self, request: Shape, response: Shape, life: int, error: str
+    ) -> IteratorRequest:
+        place = _find_place(request)
+        if token := response.get("ShardIterator"):
+            self._places[token] = place
+        start, after = request.get("ShardIteratorType", ""), request.get("StartingSequenceNumber")
+        return IteratorRequest(self.trace.now, life, *place, start, after, error)
+
+    def _build_read(self, request: Shape, response: Shape, life: int, error: str) -> Read:
+        token, following = request.get("ShardIterator", ""), response.get("NextShardIterator")
+        place = self._places.get(token, _NOWHERE)
+        if following:
+            self._places[following] = place
+        return Read(
+            self.trace.now,
+            life,
+            *place,
+            sha256(token.encode()).hexdigest()[:_SHORT],
+            _list_deliveries(response.get("Records", ())),
+            ended=not error and not following,
+            error=error,
+        )
+
+    def _build_put(self, request: Shape, response: Shape, came: float, life: int, error: str) -> Put:
+        entries = request.get("Records", (request,))
+        answers = response.get("Records") or [{}] * len(entries)
+        return Put(
+            came,
+            self.trace.now,
+            life,
+            stream_named(request) or "",
+            tuple(
+                _build_entry(entry, answer.get("ErrorCode", ""), self.trace.identify)
+                for entry, answer in zip(entries, answers, strict=False)
+            ),
+            "Records" in request,
+            error,
+        )
+
+
+def find_code(error: BaseException) -> str:
+    """The error of an item whose call ended like this."""
+    if isinstance(error, KinesisError):
+        return error.code
+    return DISCONNECT if isinstance(error, ClientGoneError) else UNANSWERED
+
+
+def _find_place(request: Shape) -> tuple[str, str]:
+    """The stream and the shard that a request names; empty for what it lacks."""
+    return stream_named(request) or "", request.get("ShardId", "")
+
+
+def _list_deliveries(records: Iterable[Shape]) -> tuple[Delivery, ...]:
+    return tuple(Delivery(each["SequenceNumber"], peek(each["Data"]).message_id) for each in records)
+
+
+def _build_entry(entry: Shape, error: str, identify: Callable[[bytes], str | None]) -> PutEntry:
+    # A refused request may lack what it has to have.
+    data: bytes = entry.get("Data") or b""
+    digest = sha256(data).hexdigest()
+    return PutEntry(identify(data), digest, len(data), entry.get("PartitionKey", ""), error)
