@@ -7,18 +7,22 @@ bytes -> Connection.receive -> Channel -> VirtualHost -> Queue -> Channel.delive
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Final, Protocol
 
-from emulator.amqp.connection import Connection, Wire
+from emulator.amqp.client_end import Wire
+from emulator.amqp.connection import Connection
 from emulator.amqp.recovery import recover
 from emulator.amqp.store.definitions import DefinitionLog
 from emulator.amqp.store.message_store import MessageStore
 from emulator.amqp.virtual_host import VirtualHost
-from emulator.clock import Clock
+from emulator.clock import Clock, stopwatch
 from emulator.rng import new_bytes
 
 USER: Final = "guest"
+_ROUND_SECONDS: Final = 0.005
+"""For all connections that have more input than a turn's."""
 _DEFINITIONS: Final = "definitions.log"
 
 
@@ -50,9 +54,11 @@ class Broker:
         self.clock = clock
         self.user = USER
         self.password = password or new_bytes(32).hex()
-        self.connections: dict[Connection, None] = {}
+        self.connections: dict[Connection, float] = {}
+        """The connections, with when they began by the wall clock."""
         self._host = host
         self._unsent: dict[Connection, None] = {}
+        self._unread: dict[Connection, None] = {}
         definitions = DefinitionLog(directory / _DEFINITIONS if directory else None, fsync=fsync)
         store = MessageStore(directory, fsync=fsync)
         self.vhost = VirtualHost(clock, definitions, store, host.wake)
@@ -61,7 +67,11 @@ class Broker:
                 host.report("journal.cut", file=str(directory / _DEFINITIONS), bytes=definitions.torn_bytes)
             for path, torn in store.torn_files:
                 host.report("journal.cut", file=str(path), bytes=torn)
-            recover(self.vhost, clock)
+            with ExitStack() as opened:
+                opened.callback(definitions.close)
+                opened.callback(store.close)
+                recover(self.vhost, clock)
+                opened.pop_all()
 
     @property
     def report(self) -> Callable[..., None]:
@@ -70,16 +80,23 @@ class Broker:
     def connect(self, wire: Wire) -> Connection:
         """Begin a connection that writes to ``wire``."""
         connection = Connection(self, wire)
-        self.connections[connection] = None
+        self.connections[connection] = self.clock.time()
         return connection
 
     def forget(self, connection: Connection) -> None:
         """Forget a connection that is gone."""
         self.connections.pop(connection, None)
+        self._unread.pop(connection, None)
 
     def note_unsent(self, connection: Connection) -> None:
         """Note that a connection has something to send."""
         self._unsent[connection] = None
+
+    def note_unread(self, connection: Connection) -> None:
+        """Note that a connection has more to handle than it could in its turn."""
+        if not self._unread:
+            self._host.wake()
+        self._unread[connection] = None
 
     @property
     def next_due(self) -> float | None:
@@ -89,11 +106,18 @@ class Broker:
     @property
     def is_busy(self) -> bool:
         """Whether ``proceed`` has something to do."""
-        return self.vhost.is_busy
+        return bool(self._unread) or self.vhost.is_busy
 
     def proceed(self) -> None:
         """Go on with what was left for later, so that no connection waits for another's messages."""
         self.vhost.proceed()
+        until = stopwatch() + _ROUND_SECONDS
+        for _ in range(len(self._unread)):
+            connection = next(iter(self._unread), None)
+            if connection is None or stopwatch() >= until:
+                break
+            del self._unread[connection]
+            connection.proceed()
         self.commit()
 
     def run_due(self) -> None:

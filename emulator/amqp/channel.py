@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final, NamedTuple, Protocol
 
 from emulator.amqp.confirms import Confirms
@@ -11,6 +11,7 @@ from emulator.amqp.message import Entry, Message
 from emulator.amqp.queue import Consumer, Queue
 from emulator.amqp.refusals import RefusedError
 from emulator.amqp.transaction import Transaction
+from emulator.amqp.turn import Steps
 from emulator.amqp.virtual_host import VirtualHost
 from emulator.amqp.wire import frames, methods
 from emulator.amqp.wire.frames import Frame
@@ -43,8 +44,8 @@ class ChannelOwner(Protocol):
 class Handlers(NamedTuple):
     """What a channel does with its methods: the operations by their classes, and what a publish does."""
 
-    operations: Mapping[type, Callable[[Channel, Any], None]]
-    publish: Callable[[Channel, methods.BasicPublish, bytes, bytes], None]
+    operations: Mapping[type, Callable[[Channel, Any], Steps | None]]
+    publish: Callable[[Channel, methods.BasicPublish, bytes, bytes], Steps]
 
 
 class _Content:
@@ -59,7 +60,10 @@ class _Content:
 
 
 class Channel:
-    """A channel of a connection. It ``is_closing`` from an error until the client has answered that."""
+    """A channel of a connection. It ``is_closing`` from an error until the client has answered that.
+
+    ``replies`` has the answers to what it asks by direct reply-to, while it consumes them.
+    """
 
     def __init__(self, connection: ChannelOwner, number: int, handlers: Handlers) -> None:
         self.connection = connection
@@ -72,6 +76,7 @@ class Channel:
         self.prefetch = 0
         self.prefetch_of_channel = 0
         self.consumers: dict[str, Consumer] = {}
+        self.replies: Queue | None = None
         self.unacked: dict[int, Delivery] = {}
         self.confirms: Confirms | None = None
         self.transaction: Transaction | None = None
@@ -85,8 +90,11 @@ class Channel:
 
     # From the client
 
-    def take_method(self, method: Method, content: tuple[bytes, bytes] | None = None) -> None:
-        """Handle a method, and the payloads of its ``content`` if they came with it. Raises RefusedError."""
+    def take_method(self, method: Method, content: tuple[bytes, bytes] | None = None) -> Steps | None:
+        """Handle a method, and the payloads of its ``content`` if they came with it; return the rest of it.
+
+        Raises RefusedError, and so do the steps.
+        """
         if self._content is not None:
             self._refuse_content()
         self.method_id = IDS[type(method)]
@@ -95,22 +103,21 @@ class Channel:
                 raise RefusedError(540, "immediate=true")
             if content is not None:
                 head, body = content
-                self._handlers.publish(self, method, head[frames.CONTENT_HEAD_BYTES :], body)
-                return
+                return self._handlers.publish(self, method, head[frames.CONTENT_HEAD_BYTES :], body)
             self._content = _Content(method)
-            return
+            return None
         if isinstance(method, methods.ChannelClose):
             self._close()
-            return
+            return None
         if isinstance(method, methods.ChannelOpen):
             raise RefusedError(504, "second 'channel.open' seen")
         operation = self._handlers.operations.get(type(method))
         if operation is None:
             raise RefusedError(503, "unimplemented method")
-        operation(self, method)
+        return operation(self, method)
 
-    def take_content(self, frame: Frame) -> None:
-        """Take the header or a piece of the body of a publish. Raises RefusedError."""
+    def take_content(self, frame: Frame) -> Steps | None:
+        """Take the header or a piece of the body of a publish; return what is to do. Raises RefusedError."""
         content = self._content
         if content is None:
             raise RefusedError(505, "expected method frame, got non method frame instead", method=0)
@@ -133,7 +140,8 @@ class Channel:
         if content.left <= 0:
             self._content = None
             body = content.body[0] if len(content.body) == 1 else b"".join(content.body)
-            self._handlers.publish(self, content.method, content.properties, body)
+            return self._handlers.publish(self, content.method, content.properties, body)
+        return None
 
     def drop_until_close_ok(self, frame: Frame) -> None:
         """Drop what a client sends that does not know yet that the channel is closed."""
@@ -230,6 +238,9 @@ class Channel:
         """Remove a consumer; return the name of its queue if that goes with it."""
         del self.consumers[consumer.tag]
         is_last = consumer.queue.remove_consumer(consumer)
+        if consumer.queue is self.replies:
+            self.vhost.remove_reply_queue(self.replies)
+            self.replies = None
         return consumer.queue.name if is_last else None
 
     def go_on(self) -> None:
@@ -237,9 +248,13 @@ class Channel:
         for consumer in self.consumers.values():
             self.vhost.go_on(consumer.queue)
 
-    def dispatch(self) -> None:
-        """Have the queues of the consumers hand out what the channel has room for now."""
-        for queue in {consumer.queue: None for consumer in self.consumers.values()}:
+    def dispatch(self, settled: Iterable[Queue]) -> None:
+        """Have queues hand out what there is room for now that messages of ``settled`` queues are.
+
+        Those are all queues of the channel's consumers where these share its prefetch.
+        """
+        shared = (consumer.queue for consumer in self.consumers.values())
+        for queue in dict.fromkeys(shared if self.prefetch_of_channel else settled):
             queue.dispatch()
 
     # The end

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable
+from contextlib import closing, suppress
 from typing import Final, Protocol
 
 from emulator.amqp.authentication import MECHANISMS, MalformedLoginError, is_password, read_login
 from emulator.amqp.channel import Channel, Handlers
+from emulator.amqp.client_end import Wire
 from emulator.amqp.operations.operation_table import OPERATIONS
 from emulator.amqp.operations.publishing import publish
 from emulator.amqp.refusals import RefusedError, describe_bytes
 from emulator.amqp.server_properties import SERVER_PROPERTIES
+from emulator.amqp.turn import Steps, Turn
 from emulator.amqp.virtual_host import NAME, VirtualHost
 from emulator.amqp.wire import frames, methods
 from emulator.amqp.wire.field_tables import BadTableError, Table
@@ -65,19 +68,9 @@ class ConnectionOwner(Protocol):
     def report(self) -> Callable[..., None]: ...
     def commit(self) -> None: ...
     def note_unsent(self, connection: Connection) -> None: ...
+    def note_unread(self, connection: Connection) -> None: ...
     def forget(self, connection: Connection) -> None: ...
     def delete_queue(self, name: str) -> int: ...
-
-
-class Wire(Protocol):
-    """Where a connection's bytes go."""
-
-    def send(self, data: bytes) -> None: ...
-    def close(self) -> None:
-        """Close when what was written is sent."""
-
-    def close_after(self, seconds: float) -> None:
-        """Close after some seconds of the machine, unless the client closes first."""
 
 
 class Connection:
@@ -91,11 +84,12 @@ class Connection:
         self.broker = broker
         self.state = "header"
         self.capabilities: Table = {}
+        self.login: methods.ConnectionStartOk | None = None
         self.frame_max = FRAME_MAX
         self.channel_max = CHANNEL_MAX
         self.heartbeat = 0
         self.channels: dict[int, Channel] = {}
-        self._wire = wire
+        self.wire = wire
         self._reader = FrameReader(FRAME_MAX)
         self._head = b""
         self._out: list[bytes] = []
@@ -107,27 +101,49 @@ class Connection:
         self._silent_beats = 0
         self._sent_since_beat = False
         self._unroutable: set[str] = set()
+        self._begun: tuple[Frame, Steps] | None = None
+        self._has_unread = False
 
     # Bytes
 
     def receive(self, data: bytes) -> None:
-        """Take bytes of the client, and answer them."""
+        """Take bytes of the client, and answer them: now as far as a turn goes, the rest by ``proceed``."""
         self._silent_beats = 0
         if self.state == "header":
             data = self._take_header(data)
-        if self.state not in ("header", "closed"):
-            self._take_frames(data)
+        if self._has_unread:
+            self._reader.keep(data)
+        elif self.state not in ("header", "closed"):
+            self._take_turn(data)
         self.broker.commit()
 
+    def proceed(self) -> None:
+        """Go on with what was received, for one turn."""
+        if self._has_unread:
+            self._take_turn(b"")
+
     def lost(self) -> None:
-        """Give up the connection, which is gone: its messages go back, its own queues are deleted."""
+        """Give up the connection, which is gone: its messages go back, its own queues are deleted.
+
+        What it still had to say is dropped, but for what has begun.
+        """
+        self.vhost.turn.begin()
+        self._has_unread = False
+        self._reader.clear()
+        if self._begun is not None:
+            self.vhost.do(_finish(self._begun[1]))
+            self._begun = None
         self._end_channels()
         self.state = "closed"
         self.broker.forget(self)
-        for queue in tuple(self.broker.vhost.queues.values()):
+        self.vhost.do(self._delete_own_queues())
+        self.broker.commit()
+
+    def _delete_own_queues(self) -> Steps:
+        for queue in tuple(self.vhost.queues.values()):
             if queue.owner is self:
                 self.broker.delete_queue(queue.name)
-        self.broker.commit()
+                yield
 
     def note_unroutable(self, routing_key: str) -> None:
         """Report a message on the default exchange that no queue took, once for each routing key.
@@ -197,12 +213,12 @@ class Connection:
             was_full = self._unsent >= _MOST_UNSENT
             self._unsent = 0
             self._sent_since_beat = True
-            self._wire.send(b"".join(out))
+            self.wire.send(b"".join(out))
             if was_full and not self._paused:
                 self._go_on()
         if self._ending:
             self._ending = False
-            self._wire.close()
+            self.wire.close()
 
     def beat(self) -> None:
         """Send a heartbeat if nothing was sent since the last, and drop a client that is silent for too long.
@@ -211,10 +227,10 @@ class Connection:
         """
         self._silent_beats += 1
         if self._silent_beats >= _SILENT_BEATS:
-            self._wire.close()
+            self.wire.close()
             return
         if not self._sent_since_beat:
-            self._wire.send(frames.BEAT)
+            self.wire.send(frames.BEAT)
         self._sent_since_beat = False
 
     def force_close(self, why: str) -> None:
@@ -248,27 +264,53 @@ class Connection:
         self.send_bytes(header)
         self._close()
 
-    def _take_frames(self, data: bytes) -> None:
+    def _take_turn(self, data: bytes) -> None:
+        """Handle input until it is all handled, or the turn is over."""
+        turn = self.vhost.turn
+        turn.begin()
+        begun, self._begun = self._begun, None
+        if begun is not None:
+            self._take_frame(*begun)
+        is_left = self._begun is not None
+        if is_left:
+            self._reader.keep(data)
+        elif self.state != "closed":
+            is_left = self._take_frames(data, turn)
+        if self.state == "closed":
+            self._reader.clear()
+            is_left = False
+        self._note_unread(is_left=is_left)
+
+    def _take_frames(self, data: bytes, turn: Turn) -> bool:
+        """Handle frames; return whether the turn ended before they did."""
         try:
-            for frame in self._reader.feed(data):
-                self._take_frame(frame)
-                if self.state == "closed":
-                    return
+            with closing(self._reader.feed(data)) as found:
+                for frame in found:
+                    self._take_frame(frame)
+                    if self.state == "closed":
+                        return False
+                    if self._begun is not None or turn.is_over:
+                        return True
         except RefusedError as refused:
             self._refuse(refused, 0)
+        return False
 
-    def _take_frame(self, frame: Frame) -> None:
+    def _note_unread(self, *, is_left: bool) -> None:
+        """Have ``proceed`` called for what is left, and nothing brought meanwhile."""
+        if is_left:
+            self.broker.note_unread(self)
+        if is_left != self._has_unread:
+            self._has_unread = is_left
+            (self.wire.pause_input if is_left else self.wire.resume_input)()
+
+    def _take_frame(self, frame: Frame, begun: Steps | None = None) -> None:
+        """Handle a frame, or go on with one that was ``begun`` in an earlier turn."""
         channel = self.channels.get(frame.channel)
         try:
-            if channel is None:
-                self._take_connection_frame(frame)
-            elif channel.is_closing:
-                channel.drop_until_close_ok(frame)
-            elif frame.type != frames.METHOD:
-                channel.take_content(frame)
-            else:
-                channel.take_method(decode_method(frame.payload), frame.content)
-            if channel is not None and channel.is_closed:
+            steps = begun or self._answer(frame, channel)
+            if steps is not None and not self.vhost.turn.run(steps):
+                self._begun = frame, steps
+            elif channel is not None and channel.is_closed:
                 self._end_channel(frame.channel)
         except RefusedError as refused:
             method_id = channel.method_id if channel is not None else _method_id(frame)
@@ -282,6 +324,18 @@ class Connection:
             self._close()
         except (BadTableError, struct.error, IndexError):
             self._refuse(RefusedError(541, method=0), 0)
+
+    def _answer(self, frame: Frame, channel: Channel | None) -> Steps | None:
+        """Handle a frame, and return what is left to do of it."""
+        if channel is None:
+            self._take_connection_frame(frame)
+        elif channel.is_closing:
+            channel.drop_until_close_ok(frame)
+        elif frame.type != frames.METHOD:
+            return channel.take_content(frame)
+        else:
+            return channel.take_method(decode_method(frame.payload), frame.content)
+        return None
 
     def _refuse_truncated(self, frame: Frame) -> None:
         if len(frame.payload) < 4:
@@ -326,6 +380,7 @@ class Connection:
             self._close_silently()
 
     def _log_in(self, asked: methods.ConnectionStartOk) -> None:
+        self.login = asked
         given = asked.client_properties.get("capabilities")
         self.capabilities = given.value if given is not None and given.tag == "F" else {}
         try:
@@ -395,7 +450,7 @@ class Connection:
         self._end_channels()
         self.state = "closing"
         self.send(0, methods.ConnectionClose(refused.code, refused.text, class_id, method))
-        self._wire.close_after(FAREWELL_SECONDS)
+        self.wire.close_after(FAREWELL_SECONDS)
 
     def _accept_close(self) -> None:
         for channel in self.channels.values():
@@ -403,7 +458,7 @@ class Connection:
         self._end_channels()
         self.send(0, methods.ConnectionCloseOk())
         self.state = "closed"
-        self._wire.close_after(FAREWELL_SECONDS)
+        self.wire.close_after(FAREWELL_SECONDS)
 
     def _close(self) -> None:
         """Close when what waits is sent."""
@@ -413,7 +468,7 @@ class Connection:
 
     def _close_silently(self) -> None:
         self.state = "closing"
-        self._wire.close_after(SILENT_CLOSE_SECONDS)
+        self.wire.close_after(SILENT_CLOSE_SECONDS)
 
     def _end_channels(self) -> None:
         for number in tuple(self.channels):
@@ -432,6 +487,12 @@ class Connection:
     def _go_on(self) -> None:
         for channel in self.channels.values():
             channel.go_on()
+
+
+def _finish(steps: Steps) -> Steps:
+    """The steps, of which nobody is told any more how they ended."""
+    with suppress(RefusedError, OSError):
+        yield from steps
 
 
 def _method_id(frame: Frame) -> int:

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeAlias
 
-from emulator.amqp.routing import matches_headers, matches_topic
+from emulator.amqp.routing import matches_headers
+from emulator.amqp.topic_patterns import TopicPatterns
+from emulator.amqp.turn import ITEMS_OF_A_STEP
 from emulator.amqp.wire.field_tables import Table, encode_table
 
 TYPES: Final = ("direct", "fanout", "topic", "headers", "x-local-random")
 QUEUE: Final = "queue"
 EXCHANGE: Final = "exchange"
+
+
+BindingKey: TypeAlias = tuple["Destination", str, bytes]
 
 
 class Destination(NamedTuple):
@@ -29,7 +34,7 @@ class Binding(NamedTuple):
     arguments: Table
 
     @property
-    def key(self) -> tuple[Destination, str, bytes]:
+    def key(self) -> BindingKey:
         """What makes it another binding."""
         return self.destination, self.routing_key, encode_table(dict(sorted(self.arguments.items())))
 
@@ -44,8 +49,10 @@ class Exchange:
     auto_delete: bool = False
     internal: bool = False
     arguments: Table = field(default_factory=dict)
-    bindings: dict[tuple[Destination, str, bytes], Binding] = field(default_factory=dict)
+    bindings: dict[BindingKey, Binding] = field(default_factory=dict)
     _by_key: dict[str, dict[Destination, int]] = field(default_factory=dict)
+    _patterns: TopicPatterns[Destination] = field(default_factory=TopicPatterns)
+    _all: tuple[Destination, ...] | None = None
 
     @property
     def alternate(self) -> str | None:
@@ -55,17 +62,26 @@ class Exchange:
 
     def bind(self, binding: Binding) -> bool:
         """Add a binding; return False when it exists."""
-        if binding.key in self.bindings:
+        key = binding.key
+        if key in self.bindings:
             return False
-        self.bindings[binding.key] = binding
-        ends = self._by_key.setdefault(binding.routing_key, {})
-        ends[binding.destination] = ends.get(binding.destination, 0) + 1
+        self.bindings[key] = binding
+        self._all = None
+        if self.type == "topic":
+            self._patterns.add(binding.routing_key, binding.destination)
+        else:
+            ends = self._by_key.setdefault(binding.routing_key, {})
+            ends[binding.destination] = ends.get(binding.destination, 0) + 1
         return True
 
     def unbind(self, binding: Binding) -> bool:
         """Remove a binding; return False when there is none."""
         if self.bindings.pop(binding.key, None) is None:
             return False
+        self._all = None
+        if self.type == "topic":
+            self._patterns.remove(binding.routing_key, binding.destination)
+            return True
         ends = self._by_key[binding.routing_key]
         ends[binding.destination] -= 1
         if not ends[binding.destination]:
@@ -74,23 +90,35 @@ class Exchange:
             del self._by_key[binding.routing_key]
         return True
 
-    def find_bindings_to(self, destination: Destination) -> list[Binding]:
-        return [each for each in self.bindings.values() if each.destination == destination]
+    def match(self, keys: Iterable[str], headers: Table) -> Iterator[Destination | None]:
+        """Yield the destinations of a message with these routing keys; one may come more than once.
 
-    def match(self, keys: Iterable[str], headers: Table) -> Iterator[Destination]:
-        """Yield the destinations of a message with these routing keys; one may come more than once."""
+        None comes where a turn may end. Bindings may change meanwhile.
+        """
         if self.type == "headers":
-            for each in self.bindings.values():
+            for number, each in enumerate(tuple(self.bindings.values()), 1):
                 if matches_headers(each.arguments, headers):
                     yield each.destination
-            return
-        if self.type in ("fanout", "x-local-random"):
-            yield from (each.destination for each in self.bindings.values())
-            return
-        for key in keys:
-            if self.type == "topic":
-                for pattern, ends in self._by_key.items():
-                    if matches_topic(pattern, key):
-                        yield from ends
-            else:
-                yield from self._by_key.get(key, ())
+                if not number % ITEMS_OF_A_STEP:
+                    yield None
+        elif self.type in ("fanout", "x-local-random"):
+            yield from _in_steps(self._find_all())
+        elif self.type == "topic":
+            for key in keys:
+                yield from self._patterns.match(key)
+        else:
+            for key in keys:
+                yield from _in_steps(tuple(self._by_key.get(key, ())))
+
+    def _find_all(self) -> tuple[Destination, ...]:
+        """The destinations of all bindings, each once."""
+        if self._all is None:
+            self._all = tuple(dict.fromkeys(each.destination for each in self.bindings.values()))
+        return self._all
+
+
+def _in_steps(found: tuple[Destination, ...]) -> Iterator[Destination | None]:
+    for number, each in enumerate(found, 1):
+        yield each
+        if not number % ITEMS_OF_A_STEP:
+            yield None

@@ -6,11 +6,11 @@ from base64 import urlsafe_b64encode
 from collections.abc import Iterator
 from hashlib import blake2b
 from typing import Any, Final, TypeAlias
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 
 from emulator.amqp.broker import USER, Broker
 from emulator.amqp.exchange import EXCHANGE, QUEUE, TYPES, Binding, Destination, Exchange
-from emulator.amqp.queue import Queue
+from emulator.amqp.queue import Consumer, Queue
 from emulator.amqp.server_properties import SERVER_PROPERTIES, VERSION
 from emulator.amqp.virtual_host import NAME
 from emulator.amqp.wire.field_tables import TEXT, Field, Table, encode_table
@@ -71,7 +71,7 @@ def describe_queue(queue: Queue) -> Document:
         "durable": queue.durable,
         "auto_delete": queue.auto_delete,
         "exclusive": queue.owner is not None,
-        "arguments": _plain_table(queue.table),
+        "arguments": plain_table(queue.table),
         "node": NODE,
         "state": "running",
         "consumers": len(queue.consumers),
@@ -87,19 +87,21 @@ def describe_queue(queue: Queue) -> Document:
 
 def describe_queue_with_consumers(queue: Queue) -> Document:
     """Describe one queue, as ``GET /api/queues/VHOST/NAME`` does."""
-    consumers = [
-        {
-            "consumer_tag": consumer.tag,
-            "queue": {"name": queue.name, "vhost": NAME},
-            "ack_required": not consumer.no_ack,
-            "exclusive": consumer.exclusive,
-            "prefetch_count": consumer.prefetch,
-            "arguments": _plain_table(consumer.arguments),
-        }
-        for consumer in queue.consumers
-    ]
+    consumers = [describe_consumer(consumer) for consumer in queue.consumers]
     more: Document = {"consumer_details": consumers, "deliveries": [], "incoming": []}
     return describe_queue(queue) | more
+
+
+def describe_consumer(consumer: Consumer) -> Document:
+    """Describe a consumer, without its channel."""
+    return {
+        "consumer_tag": consumer.tag,
+        "queue": {"name": consumer.queue.name, "vhost": NAME},
+        "ack_required": not consumer.no_ack,
+        "exclusive": consumer.exclusive,
+        "prefetch_count": consumer.prefetch,
+        "arguments": plain_table(consumer.arguments),
+    }
 
 
 def describe_exchange(exchange: Exchange) -> Document:
@@ -111,7 +113,7 @@ def describe_exchange(exchange: Exchange) -> Document:
         "durable": exchange.durable,
         "auto_delete": exchange.auto_delete,
         "internal": exchange.internal,
-        "arguments": _plain_table(exchange.arguments),
+        "arguments": plain_table(exchange.arguments),
         "policy": None,
         "user_who_performed_action": USER,
     }
@@ -119,14 +121,15 @@ def describe_exchange(exchange: Exchange) -> Document:
 
 def list_bindings(broker: Broker) -> Iterator[Document]:
     """Describe every binding; each queue is bound to the default exchange by its name."""
-    for name in broker.vhost.queues:
-        yield _describe_binding("", Binding(Destination(QUEUE, name), name, {}))
-    for exchange in broker.vhost.exchanges.values():
-        for binding in exchange.bindings.values():
-            yield _describe_binding(exchange.name, binding)
+    for name in tuple(broker.vhost.queues):
+        yield describe_binding("", Binding(Destination(QUEUE, name), name, {}))
+    for exchange in tuple(broker.vhost.exchanges.values()):
+        for binding in tuple(exchange.bindings.values()):
+            yield describe_binding(exchange.name, binding)
 
 
-def _describe_binding(source: str, binding: Binding) -> Document:
+def describe_binding(source: str, binding: Binding) -> Document:
+    """Describe a binding of the exchange ``source``."""
     kind, name = binding.destination
     return {
         "source": source,
@@ -134,17 +137,28 @@ def _describe_binding(source: str, binding: Binding) -> Document:
         "destination": name,
         "destination_type": EXCHANGE if kind == EXCHANGE else QUEUE,
         "routing_key": binding.routing_key,
-        "arguments": _plain_table(binding.arguments),
-        "properties_key": _name_binding(binding),
+        "arguments": plain_table(binding.arguments),
+        "properties_key": name_binding(binding.routing_key, binding.arguments),
     }
 
 
-def _name_binding(binding: Binding) -> str:
+def find_binding(broker: Broker, source: str, kind: str, end: str, name: str) -> Binding | None:
+    """The binding between two that ``name_binding`` names so; None without one."""
+    exchange = broker.vhost.exchanges.get(source)
+    for binding in exchange.bindings.values() if exchange is not None else ():
+        if binding.destination == (kind, end) and unquote(
+            name_binding(binding.routing_key, binding.arguments)
+        ) == unquote(name):
+            return binding
+    return None
+
+
+def name_binding(routing_key: str, arguments: Table) -> str:
     """What tells a binding from others between the same two, quoted for a URL."""
-    key = quote(binding.routing_key, safe="")
-    if not binding.arguments:
+    key = quote(routing_key, safe="")
+    if not arguments:
         return key or "~"
-    digest = blake2b(encode_table(dict(sorted(binding.arguments.items()))), digest_size=16).digest()
+    digest = blake2b(encode_table(dict(sorted(arguments.items()))), digest_size=16).digest()
     return f"{key}~{urlsafe_b64encode(digest).decode().rstrip('=')}"
 
 
@@ -159,7 +173,8 @@ def _count_messages(ready: int, unacked: int) -> Document:
     }
 
 
-def _plain_table(table: Table) -> Document:
+def plain_table(table: Table) -> Document:
+    """A field table as JSON has it."""
     return {name: _plain(field) for name, field in table.items()}
 
 
@@ -168,7 +183,7 @@ def _plain(field: Field) -> Any:
         case "S" | "x":
             return field.value.decode(*TEXT)
         case "F":
-            return _plain_table(field.value)
+            return plain_table(field.value)
         case "A":
             return [_plain(each) for each in field.value]
     return field.value

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Final, Protocol
+from typing import Protocol
 
 from emulator.amqp.message import Entry, Message, count_attempts
 from emulator.amqp.queue_arguments import QUORUM, QueueArguments
 from emulator.amqp.ready_messages import ReadyMessages
+from emulator.amqp.turn import ITEMS_OF_A_STEP, Steps
 from emulator.amqp.wire.field_tables import Table
-
-_AT_ONCE: Final = 500
-"""Messages that one queue handles before others have their turn."""
 
 
 class Receiver(Protocol):
@@ -73,7 +70,11 @@ class Surroundings(Protocol):
         """Call the queue's ``run_due`` at this moment."""
 
     def go_on(self, queue: Queue) -> None:
-        """Call the queue's ``dispatch`` soon, after other work."""
+        """Call the queue's ``proceed`` soon, after other work."""
+
+    @property
+    def is_turn_over(self) -> bool:
+        """Whether others should have their turn."""
 
 
 class Queue:
@@ -156,6 +157,11 @@ class Queue:
         self._planned = None
         self.dispatch()
 
+    def proceed(self) -> None:
+        """Go on with what the last turn left."""
+        self._drop_overflow()
+        self.dispatch()
+
     def expiry_of(self, message: Message) -> float | None:
         """When a message that arrives now expires; None for never."""
         given = [each for each in (message.ttl, self.arguments.message_ttl) if each is not None]
@@ -231,18 +237,16 @@ class Queue:
 
     def dispatch(self, fresh: Entry | None = None) -> None:
         """Hand messages to the consumers that are ready. ``fresh`` has just come, and expires only after."""
-        left = _AT_ONCE
         while not self.deleted and self._drop_expired(fresh):
             waiting = self._first_waiting()
             consumer = self._choose_consumer() if waiting is not None else None
             if waiting is None or consumer is None:
                 break
-            if not left:
-                self._surroundings.go_on(self)
-                break
-            left -= 1
             entry = self._pop(waiting)
             consumer.channel.deliver(consumer, entry, self.load(entry))
+            if self._surroundings.is_turn_over:
+                self._surroundings.go_on(self)
+                break
         self._drop_fresh(fresh)
         self._plan_expiry()
 
@@ -259,19 +263,15 @@ class Queue:
         else:
             self._surroundings.dead_letter(self, entry, "rejected")
 
-    def purge(self) -> int:
-        """Forget all messages that wait, and return how many there were."""
-        count = 0
-        for entry in self.drain():
-            self._surroundings.settle(self, entry)
-            count += 1
-        return count
-
-    def drain(self) -> Iterator[Entry]:
-        """Remove and yield all messages that wait."""
-        for waiting in self._ready.values():
-            yield from waiting.drain()
+    def purge(self) -> Steps:
+        """Forget all messages that wait now."""
+        drained, self._ready = self._ready, {0: ReadyMessages()}
         self._ready_bytes = 0
+        for waiting in drained.values():
+            for number, entry in enumerate(waiting.drain(), 1):
+                self._surroundings.settle(self, entry)
+                if not number % ITEMS_OF_A_STEP:
+                    yield
 
     # Consumers
 
@@ -345,16 +345,14 @@ class Queue:
     def _drop_expired(self, fresh: Entry | None) -> bool:
         """Dead-letter what has expired at the heads; return False when there is more than for one turn."""
         now = self._surroundings.elapsed()
-        left = _AT_ONCE
         for waiting in tuple(self._ready.values()):
             while (first := waiting.first) is not None and first is not fresh:
                 if first.expires is None or first.expires > now:
                     break
-                if not left:
+                self._surroundings.dead_letter(self, self._pop(waiting), "expired")
+                if self._surroundings.is_turn_over:
                     self._surroundings.go_on(self)
                     return False
-                left -= 1
-                self._surroundings.dead_letter(self, self._pop(waiting), "expired")
         return True
 
     def _drop_fresh(self, fresh: Entry | None) -> None:
@@ -375,6 +373,9 @@ class Queue:
                 break
             dropped = True
             self._surroundings.dead_letter(self, self._pop(waiting), "maxlen")
+            if self._surroundings.is_turn_over:
+                self._surroundings.go_on(self)
+                break
         return dropped
 
     def _plan_expiry(self) -> None:

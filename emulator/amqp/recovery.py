@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 from emulator.amqp.exchange import Binding, Destination, Exchange
 from emulator.amqp.queue_arguments import read_arguments
 from emulator.amqp.store.definitions import (
@@ -44,7 +46,9 @@ def recover(vhost: VirtualHost, clock: Clock) -> None:
                 _restore_binding(vhost, definition)
             case LastId():
                 vhost.last_id = max(vhost.last_id, definition.id)
-    log.rewrite((LastId(vhost.last_id), *vhost.describe()))
+    # On a full disk the long log stays in use.
+    with suppress(OSError):
+        log.rewrite((LastId(vhost.last_id), *vhost.describe()))
     vhost.definitions = log
     _restore_messages(vhost, clock)
 
@@ -64,7 +68,7 @@ def _restore_binding(vhost: VirtualHost, found: Bound | Unbound) -> None:
         return
     arguments = decode_table(found.arguments)[0]
     binding = Binding(Destination(found.kind, found.name), found.routing_key, arguments)
-    (source.bind if isinstance(found, Bound) else source.unbind)(binding)
+    (vhost.bind if isinstance(found, Bound) else vhost.unbind)(source, binding)
 
 
 def _restore_messages(vhost: VirtualHost, clock: Clock) -> None:

@@ -1,4 +1,4 @@
-"""What each type of exchange lets through: topic patterns, headers."""
+"""What a headers exchange lets through."""
 
 from __future__ import annotations
 
@@ -9,40 +9,6 @@ from emulator.amqp.wire.field_tables import INTEGERS, TYPE_NAMES, Field, Table
 
 _MODES: Final = ("all", "any", "all-with-x", "any-with-x")
 _BYTES: Final = frozenset("Sx")
-
-
-def matches_topic(pattern: str, key: str) -> bool:
-    """Whether a routing key matches a binding's pattern: ``*`` is one word, ``#`` any number of words.
-
-    Takes a time that grows with the product of their lengths.
-    """
-    wanted = pattern.split(".") if pattern else []
-    words = key.split(".") if key else []
-    # The places in the pattern that the words so far can have led to.
-    places = _skip_hashes({0}, wanted)
-    for word in words:
-        stepped = {place for place in places if place < len(wanted) and wanted[place] == "#"}
-        stepped |= {
-            place + 1
-            for place in places
-            if place < len(wanted) and wanted[place] != "#" and wanted[place] in ("*", word)
-        }
-        places = _skip_hashes(stepped, wanted)
-        if not places:
-            return False
-    return len(wanted) in places
-
-
-def _skip_hashes(places: set[int], wanted: list[str]) -> set[int]:
-    """The places, and those behind a ``#`` that stands for no word."""
-    reached = set(places)
-    waiting = list(places)
-    while waiting:
-        place = waiting.pop()
-        if place < len(wanted) and wanted[place] == "#" and place + 1 not in reached:
-            reached.add(place + 1)
-            waiting.append(place + 1)
-    return reached
 
 
 def check_match_arguments(arguments: Table) -> None:

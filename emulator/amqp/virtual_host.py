@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
 from emulator.amqp.dead_letters import bury, is_cycle
-from emulator.amqp.exchange import EXCHANGE, QUEUE, Binding, Destination, Exchange
+from emulator.amqp.exchange import EXCHANGE, QUEUE, Binding, BindingKey, Destination, Exchange
 from emulator.amqp.message import Entry, Message
 from emulator.amqp.queue import Queue
-from emulator.amqp.queue_arguments import QueueArguments
+from emulator.amqp.queue_arguments import QueueArguments, read_arguments
 from emulator.amqp.refusals import not_found
 from emulator.amqp.store.definitions import (
     Bound,
@@ -22,12 +23,15 @@ from emulator.amqp.store.definitions import (
     Unbound,
 )
 from emulator.amqp.store.message_store import MessageStore
+from emulator.amqp.turn import ITEMS_OF_A_STEP, Steps, StepsTo, Turn
 from emulator.amqp.wire.field_tables import Table, encode_table
 from emulator.amqp.wire.properties import Properties
 from emulator.clock import Clock
 from emulator.priority_queue import PriorityQueue
 
 NAME: Final = "/"
+MAX_MESSAGE_SIZE: Final = 16 << 20
+"""Bytes of a body: the default of RabbitMQ 4.0."""
 PREDECLARED: Final = {
     "": "direct",
     "amq.direct": "direct",
@@ -42,7 +46,7 @@ PREDECLARED: Final = {
 class VirtualHost:
     """Exchanges, queues and their messages. It calls ``wake`` when it has more to do, now or later.
 
-    It is the surroundings of its queues.
+    It is the surroundings of its queues. What it does ends with the ``turn``; the rest is done in later ones.
     """
 
     def __init__(
@@ -50,13 +54,19 @@ class VirtualHost:
     ) -> None:
         self._clock = clock
         self._wake = wake
+        self.max_message_size = MAX_MESSAGE_SIZE
         self.definitions = definitions
         self.store = store
         self.exchanges: dict[str, Exchange] = {}
         self.queues: dict[str, Queue] = {}
+        self.reply_queues: dict[str, Queue] = {}
         self.last_id = 0
+        self.turn = Turn()
         self._due: PriorityQueue[Queue] = PriorityQueue()
         self._busy: dict[Queue, None] = {}
+        self._bound_to: dict[Destination, dict[tuple[Exchange, BindingKey], Binding]] = {}
+        self._left: deque[Steps] = deque()
+        self._is_working = False
         self._add_predeclared()
 
     # Exchanges and queues
@@ -93,8 +103,8 @@ class VirtualHost:
         if exchange.durable:
             self.definitions.append(ExchangeGone(exchange.name))
         del self.exchanges[exchange.name]
-        for binding in tuple(exchange.bindings.values()):
-            exchange.unbind(binding)
+        for key, binding in exchange.bindings.items():
+            self._forget_bound(exchange, key, binding)
         self._unbind_all(Destination(EXCHANGE, exchange.name))
 
     def add_queue(
@@ -131,20 +141,48 @@ class VirtualHost:
         del self.queues[queue.name]
         queue.deleted = True
         self._busy.pop(queue, None)
-        count = queue.purge()
+        count = queue.ready
+        if count:
+            self.do(queue.purge())
         self._unbind_all(Destination(QUEUE, queue.name))
         return count
+
+    def add_reply_queue(self, name: str, owner: object) -> Queue:
+        """Create the queue of one channel's direct replies, which clients can only publish to."""
+        self.last_id += 1
+        queue = Queue(
+            self,
+            self.last_id,
+            name,
+            arguments=read_arguments({}),
+            table={},
+            durable=False,
+            auto_delete=False,
+            owner=owner,
+        )
+        self.reply_queues[name] = queue
+        return queue
+
+    def remove_reply_queue(self, queue: Queue) -> None:
+        """Remove the queue of a channel's direct replies, and the answers in it."""
+        del self.reply_queues[queue.name]
+        queue.deleted = True
+        self.do(queue.purge())
 
     # Bindings
 
     def bind(self, source: Exchange, binding: Binding) -> None:
-        if source.bind(binding) and self._is_stored_binding(source, binding):
+        if not source.bind(binding):
+            return
+        self._bound_to.setdefault(binding.destination, {})[source, binding.key] = binding
+        if self._is_stored_binding(source, binding):
             self.definitions.append(describe_binding(source, binding))
 
     def unbind(self, source: Exchange, binding: Binding) -> None:
         """Remove a binding. An exchange that deletes itself goes with the last of its bindings."""
         if not source.unbind(binding):
             return
+        self._forget_bound(source, binding.key, binding)
         if self._is_stored_binding(source, binding):
             bound = describe_binding(source, binding)
             self.definitions.append(
@@ -154,9 +192,14 @@ class VirtualHost:
             self.remove_exchange(source)
 
     def _unbind_all(self, destination: Destination) -> None:
-        for source in tuple(self.exchanges.values()):
-            for binding in source.find_bindings_to(destination):
-                self.unbind(source, binding)
+        for (source, _), binding in tuple(self._bound_to.get(destination, {}).items()):
+            self.unbind(source, binding)
+
+    def _forget_bound(self, source: Exchange, key: BindingKey, binding: Binding) -> None:
+        bound = self._bound_to[binding.destination]
+        del bound[source, key]
+        if not bound:
+            del self._bound_to[binding.destination]
 
     def _is_stored_binding(self, source: Exchange, binding: Binding) -> bool:
         kind, name = binding.destination
@@ -168,10 +211,10 @@ class VirtualHost:
 
     # Messages
 
-    def route(self, exchange: Exchange, keys: Iterable[str], properties: bytes) -> list[Queue]:
-        """Return the queues that a message reaches, each once, by way of other exchanges if need be."""
+    def route(self, exchange: Exchange, keys: Iterable[str], properties: bytes) -> StepsTo[list[Queue]]:
+        """Find the queues that a message reaches, each once, by way of other exchanges if need be."""
         keys = tuple(keys)
-        if not exchange.name and len(keys) == 1 and (only := self.queues.get(keys[0])) is not None:
+        if not exchange.name and len(keys) == 1 and (only := self._named(keys[0])) is not None:
             return [only]
         found: dict[Queue, None] = {}
         seen = {exchange.name}
@@ -179,10 +222,14 @@ class VirtualHost:
         while waiting:
             source = waiting.pop()
             matched = False
-            for kind, name in self._match(source, keys, properties):
+            for end in self._match(source, keys, properties):
+                if end is None:
+                    yield
+                    continue
                 matched = True
+                kind, name = end
                 if kind == QUEUE:
-                    if (queue := self.queues.get(name)) is not None:
+                    if (queue := self._named(name)) is not None:
                         found[queue] = None
                 elif name not in seen and name in self.exchanges:
                     seen.add(name)
@@ -191,25 +238,42 @@ class VirtualHost:
             if not matched and alternate in self.exchanges and alternate not in seen:
                 seen.add(alternate)
                 waiting.append(self.exchanges[alternate])
+            if waiting:
+                yield
         return list(found)
 
-    def _match(self, source: Exchange, keys: tuple[str, ...], properties: bytes) -> Iterable[Destination]:
+    def _named(self, name: str) -> Queue | None:
+        """The queue that the default exchange knows by a name."""
+        found = self.queues.get(name)
+        return self.reply_queues.get(name) if found is None else found
+
+    def _match(
+        self, source: Exchange, keys: tuple[str, ...], properties: bytes
+    ) -> Iterable[Destination | None]:
         if not source.name:
-            return (Destination(QUEUE, key) for key in keys if key in self.queues)
+            return (Destination(QUEUE, key) for key in keys if self._named(key) is not None)
         headers = Properties(properties).headers() if source.type == "headers" else {}
         return source.match(keys, headers)
 
-    def publish(self, message: Message, queues: list[Queue]) -> bool:
+    def publish(self, message: Message, queues: list[Queue]) -> StepsTo[bool]:
         """Put a message into queues; return False when one of them is full and refuses. Raises OSError."""
-        takers = []
-        for queue in queues:
-            if not queue.refuses(message):
-                takers.append(queue)
-            elif queue.arguments.overflow == "reject-publish-dlx":
-                self._send_on(queue, message, "maxlen")
-        if takers:
-            self._put(message, takers)
-        return len(takers) == len(queues)
+        taken = True
+        for at in range(0, len(queues), ITEMS_OF_A_STEP):
+            if at:
+                yield
+            takers = []
+            for queue in queues[at : at + ITEMS_OF_A_STEP]:
+                if queue.deleted:
+                    continue
+                if not queue.refuses(message):
+                    takers.append(queue)
+                    continue
+                taken = False
+                if queue.arguments.overflow == "reject-publish-dlx":
+                    self.do(self._send_on(queue, message, "maxlen"))
+            if takers:
+                self._put(message, takers)
+        return taken
 
     def _put(self, message: Message, queues: list[Queue]) -> None:
         places = []
@@ -251,18 +315,24 @@ class VirtualHost:
             self.store.note_delivered(queue.id, entry)
 
     def dead_letter(self, queue: Queue, entry: Entry, reason: str) -> None:
-        if queue.arguments.dead_letter_exchange is not None:
-            self._send_on(queue, self.store.load(entry), reason)
+        if queue.arguments.dead_letter_exchange is None:
+            self.settle(queue, entry)
+        else:
+            self.do(self._move_on(queue, entry, reason))
+
+    def _move_on(self, queue: Queue, entry: Entry, reason: str) -> Steps:
+        yield from self._send_on(queue, self.store.load(entry), reason)
         self.settle(queue, entry)
 
-    def _send_on(self, queue: Queue, message: Message, reason: str) -> None:
+    def _send_on(self, queue: Queue, message: Message, reason: str) -> Steps:
         exchange = self.exchanges.get(queue.arguments.dead_letter_exchange or "")
         if queue.arguments.dead_letter_exchange is None or exchange is None:
             return
         key = queue.arguments.dead_letter_key
         letter = bury(message, queue.name, reason, exchange=exchange.name, key=key, now=self._clock.time())
-        targets = self.route(exchange, (*letter.routing_keys, *letter.hidden_keys), letter.properties)
-        self.publish(letter, [target for target in targets if not is_cycle(letter, target.name)])
+        keys = (*letter.routing_keys, *letter.hidden_keys)
+        targets = yield from self.route(exchange, keys, letter.properties)
+        yield from self.publish(letter, [target for target in targets if not is_cycle(letter, target.name)])
 
     def plan(self, queue: Queue, due: float) -> None:
         earlier = self._due.lowest
@@ -278,6 +348,28 @@ class VirtualHost:
     # Time and turns
 
     @property
+    def is_turn_over(self) -> bool:
+        return self.turn.is_over
+
+    def do(self, steps: Steps) -> None:
+        """Do the steps behind all that are left: now as far as the turn goes, and the rest later."""
+        self._left.append(steps)
+        if not self._is_working:
+            self._do_what_is_left()
+
+    def _do_what_is_left(self) -> None:
+        self._is_working = True
+        try:
+            while self._left and not self.turn.is_over:
+                steps = self._left.popleft()
+                if not self.turn.run(steps):
+                    self._left.appendleft(steps)
+        finally:
+            self._is_working = False
+            if self._left:
+                self._wake()
+
+    @property
     def next_due(self) -> float | None:
         """When ``run_due`` has something to do, by ``Clock.elapsed``; None for never."""
         return self._due.lowest
@@ -285,31 +377,43 @@ class VirtualHost:
     @property
     def is_busy(self) -> bool:
         """Whether ``proceed`` has something to do."""
-        return bool(self._busy)
+        return bool(self._busy or self._left)
 
     def proceed(self) -> None:
-        """Let each queue that has more to do hand out one turn's worth of messages."""
-        busy, self._busy = self._busy, {}
-        for queue in busy:
-            if not queue.deleted:
-                queue.dispatch()
+        """Do what is left for one turn, and let queues that have more to do hand out messages for another."""
+        self.turn.begin()
+        self._do_what_is_left()
+        self.turn.begin()
+        for _ in range(len(self._busy)):
+            queue = next(iter(self._busy), None)
+            if queue is None:
+                break
+            del self._busy[queue]
+            queue.proceed()
+            if self.turn.is_over:
+                break
 
-    def run_due(self) -> list[Queue]:
-        """Drop what has expired by now; return the queues that were unused for too long."""
-        unused = []
-        for queue in dict.fromkeys(self._due.pop_until(self.elapsed())):
+    def run_due(self) -> Iterator[Queue]:
+        """Drop what has expired by now, for one turn; yield the queues that were unused for too long."""
+        self.turn.begin()
+        now = self.elapsed()
+        while (due := self._due.lowest) is not None and due <= now:
+            queue = self._due.pop()
             if queue.deleted:
                 continue
             if queue.is_unused:
-                unused.append(queue)
+                yield queue
             else:
                 queue.run_due()
-        return unused
+            if self.turn.is_over:
+                break
 
     def clear(self) -> None:
         """Remove every queue and every exchange that was declared, and all messages."""
         for queue in tuple(self.queues.values()):
             self.remove_queue(queue)
+        for queue in self.reply_queues.values():
+            self.do(queue.purge())
         self.exchanges.clear()
         self._add_predeclared()
         self.store.clear()

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 from emulator.amqp.operations.names import generate
 from emulator.amqp.operations.queues import find
+from emulator.amqp.operations.replying import NAME as REPLIES
+from emulator.amqp.operations.replying import consume_replies
 from emulator.amqp.queue import Consumer, Queue
 from emulator.amqp.refusals import RefusedError
 from emulator.amqp.virtual_host import NAME
@@ -28,6 +30,9 @@ def set_qos(channel: Channel, asked: methods.BasicQos) -> None:
 
 
 def consume(channel: Channel, asked: methods.BasicConsume) -> None:
+    if asked.queue == REPLIES:
+        consume_replies(channel, asked)
+        return
     queue = find(channel, asked.queue)
     tag = asked.consumer_tag or generate("amq.ctag-")
     if tag in channel.consumers:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from emulator.amqp.confirms import Confirms
 from emulator.amqp.refusals import RefusedError
 from emulator.amqp.transaction import Transaction
+from emulator.amqp.turn import Steps
 from emulator.amqp.wire import methods
 
 if TYPE_CHECKING:
@@ -38,8 +39,8 @@ def select_transactions(channel: Channel, _asked: methods.TxSelect) -> None:
     channel.send(methods.TxSelectOk())
 
 
-def commit(channel: Channel, _asked: methods.TxCommit) -> None:
-    _transaction_of(channel).commit()
+def commit(channel: Channel, _asked: methods.TxCommit) -> Steps:
+    yield from _transaction_of(channel).commit()
     channel.send(methods.TxCommitOk())
 
 

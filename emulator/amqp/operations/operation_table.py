@@ -6,12 +6,13 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
 from emulator.amqp.operations import consuming, exchanges, modes, queues, settling
+from emulator.amqp.turn import Steps
 from emulator.amqp.wire import methods
 
 if TYPE_CHECKING:
     from emulator.amqp.channel import Channel
 
-OPERATIONS: Final[dict[type, Callable[[Channel, Any], None]]] = {
+OPERATIONS: Final[dict[type, Callable[[Channel, Any], Steps | None]]] = {
     methods.ChannelFlow: modes.set_flow,
     methods.AccessRequest: modes.request_access,
     methods.ExchangeDeclare: exchanges.declare,

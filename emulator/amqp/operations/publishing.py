@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
-from functools import lru_cache, partial
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from emulator.amqp.message import Message
 from emulator.amqp.operations.names import strip
+from emulator.amqp.operations.replying import address_replies
 from emulator.amqp.queue import Queue
 from emulator.amqp.refusals import RefusedError
+from emulator.amqp.turn import Steps
 from emulator.amqp.virtual_host import NAME
 from emulator.amqp.wire import methods
 from emulator.amqp.wire.field_tables import TEXT, TYPE_NAMES, Field, Table
@@ -18,40 +20,41 @@ from emulator.amqp.wire.properties import Properties
 if TYPE_CHECKING:
     from emulator.amqp.channel import Channel
 
-LARGEST: Final = 16 << 20
 _PERSISTENT: Final = 2
 _MOST_KNOWN_BYTES: Final = 32
 _MOST_MILLISECONDS: Final = 4_294_967_295
 _NUMBER: Final = re.compile(r"[+-]?[0-9]+")
 
 
-def publish(channel: Channel, asked: methods.BasicPublish, encoded: bytes, body: bytes) -> None:
+def publish(channel: Channel, asked: methods.BasicPublish, encoded: bytes, body: bytes) -> Steps:
     """Take a message whose body has arrived. Raises RefusedError."""
-    if len(body) > LARGEST:
-        raise RefusedError(406, f"message size {len(body)} is larger than configured max size {LARGEST}")
     vhost = channel.vhost
+    if len(body) > (most := vhost.max_message_size):
+        raise RefusedError(406, f"message size {len(body)} is larger than configured max size {most}")
     exchange = vhost.find_exchange(strip(asked.exchange))
     if exchange.internal:
         raise RefusedError(403, f"cannot publish to internal exchange '{exchange.name}' in vhost '{NAME}'")
+    encoded = address_replies(channel, encoded)
     message = _build(exchange.name, asked.routing_key, encoded, body, user=channel.connection.user)
-    queues = vhost.route(exchange, (*message.routing_keys, *message.hidden_keys), message.properties)
+    keys = (*message.routing_keys, *message.hidden_keys)
+    queues = yield from vhost.route(exchange, keys, message.properties)
     number = channel.confirms.number_publish() if channel.confirms is not None else 0
     if channel.transaction is not None:
-        put = partial(_put, channel, message, queues, number, mandatory=asked.mandatory)
-        channel.transaction.add_publish(put)
+        channel.transaction.add_publish(_put(channel, message, queues, number, mandatory=asked.mandatory))
     else:
-        _put(channel, message, queues, number, mandatory=asked.mandatory)
+        yield from _put(channel, message, queues, number, mandatory=asked.mandatory)
 
 
-def _put(channel: Channel, message: Message, queues: list[Queue], number: int, *, mandatory: bool) -> None:
-    if mandatory and not queues:
+def _put(channel: Channel, message: Message, queues: list[Queue], number: int, *, mandatory: bool) -> Steps:
+    # RabbitMQ counts an answer as not routed, although it delivers it.
+    if mandatory and all(queue.name in channel.vhost.reply_queues for queue in queues):
         channel.send_content(
             methods.BasicReturn(312, "NO_ROUTE", message.exchange, message.routing_key), message
         )
     elif not queues and not message.exchange:
         channel.connection.note_unroutable(message.routing_key)
     try:
-        taken = channel.vhost.publish(message, queues)
+        taken = yield from channel.vhost.publish(message, queues)
     except OSError as error:
         if channel.confirms is None:
             raise RefusedError(506, f"the message cannot be stored: {error.strerror}") from error

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 from emulator.amqp.exchange import QUEUE, Binding, Destination
 from emulator.amqp.operations.names import check_not_default, generate, is_reserved, strip
+from emulator.amqp.operations.replying import NAME as REPLIES
+from emulator.amqp.operations.replying import declare_replies
 from emulator.amqp.queue import Queue
 from emulator.amqp.queue_arguments import (
     QUORUM,
@@ -16,6 +18,7 @@ from emulator.amqp.queue_arguments import (
 )
 from emulator.amqp.refusals import RefusedError
 from emulator.amqp.routing import check_match_arguments
+from emulator.amqp.turn import Steps
 from emulator.amqp.virtual_host import NAME
 from emulator.amqp.wire import methods
 
@@ -25,15 +28,22 @@ if TYPE_CHECKING:
 
 def declare(channel: Channel, asked: methods.QueueDeclare) -> None:
     name = strip(asked.queue)
-    if asked.passive:
+    if name.startswith(REPLIES):
+        found = declare_replies(channel, name)
+    elif asked.passive:
         queue = channel.vhost.find_queue(name)
         check_access(channel, queue)
         queue.touch()
+        found = _count(queue)
     else:
-        queue = _declare(channel, name, asked)
-    channel.last_queue = queue.name
+        found = _count(_declare(channel, name, asked))
+    channel.last_queue = found.queue
     if not asked.nowait:
-        channel.send(methods.QueueDeclareOk(queue.name, queue.ready, len(queue.consumers)))
+        channel.send(found)
+
+
+def _count(queue: Queue) -> methods.QueueDeclareOk:
+    return methods.QueueDeclareOk(queue.name, queue.ready, len(queue.consumers))
 
 
 def _declare(channel: Channel, name: str, asked: methods.QueueDeclare) -> Queue:
@@ -76,9 +86,10 @@ def delete(channel: Channel, asked: methods.QueueDelete) -> None:
         queue.notify_consumers()
 
 
-def purge(channel: Channel, asked: methods.QueuePurge) -> None:
+def purge(channel: Channel, asked: methods.QueuePurge) -> Steps:
     queue = find(channel, asked.queue)
-    count = queue.purge()
+    count = queue.ready
+    yield from queue.purge()
     if not asked.nowait:
         channel.send(methods.QueuePurgeOk(count))
 

@@ -2,30 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from itertools import takewhile
 from typing import TYPE_CHECKING
 
 from emulator.amqp.refusals import RefusedError
+from emulator.amqp.turn import ITEMS_OF_A_STEP, Steps
 from emulator.amqp.wire import methods
 
 if TYPE_CHECKING:
     from emulator.amqp.channel import Channel
     from emulator.amqp.delivery import Delivery
+    from emulator.amqp.queue import Queue
 
 
-def ack(channel: Channel, asked: methods.BasicAck) -> None:
+def ack(channel: Channel, asked: methods.BasicAck) -> Steps | None:
     deliveries = _take(channel, asked.delivery_tag, multiple=asked.multiple)
-    if channel.transaction is not None:
-        channel.transaction.add_settlement(deliveries, lambda taken: _acknowledge(channel, taken))
-    else:
-        _acknowledge(channel, deliveries)
+    return _settle(channel, deliveries, lambda taken: _acknowledge(channel, taken))
 
 
-def nack(channel: Channel, asked: methods.BasicNack) -> None:
-    _return(channel, _take(channel, asked.delivery_tag, multiple=asked.multiple), requeue=asked.requeue)
+def nack(channel: Channel, asked: methods.BasicNack) -> Steps | None:
+    deliveries = _take(channel, asked.delivery_tag, multiple=asked.multiple)
+    return _settle(channel, deliveries, lambda taken: _give_back(channel, taken, requeue=asked.requeue))
 
 
-def reject(channel: Channel, asked: methods.BasicReject) -> None:
-    _return(channel, _take(channel, asked.delivery_tag, multiple=False), requeue=asked.requeue)
+def reject(channel: Channel, asked: methods.BasicReject) -> Steps | None:
+    deliveries = _take(channel, asked.delivery_tag, multiple=False)
+    return _settle(channel, deliveries, lambda taken: _give_back(channel, taken, requeue=asked.requeue))
 
 
 def recover(channel: Channel, asked: methods.BasicRecover) -> None:
@@ -50,35 +53,38 @@ def _take(channel: Channel, tag: int, *, multiple: bool) -> dict[int, Delivery]:
         raise RefusedError(406, f"unknown delivery tag {tag}")
     if not multiple:
         return {tag: unacked.pop(tag)}
-    taken = {}
-    for each in tuple(unacked):
-        if each > tag:
-            break
-        taken[each] = unacked.pop(each)
-    return taken
+    tags = list(takewhile(lambda each: each <= tag, unacked))
+    return {each: unacked.pop(each) for each in tags}
 
 
-def _acknowledge(channel: Channel, deliveries: dict[int, Delivery]) -> None:
-    for delivery in deliveries.values():
+def _settle(
+    channel: Channel, deliveries: dict[int, Delivery], settle: Callable[[dict[int, Delivery]], Steps]
+) -> Steps | None:
+    """Settle the deliveries, in a transaction with its commit."""
+    if channel.transaction is None:
+        return settle(deliveries)
+    channel.transaction.add_settlement(deliveries, settle)
+    return None
+
+
+def _acknowledge(channel: Channel, deliveries: dict[int, Delivery]) -> Steps:
+    queues: dict[Queue, None] = {}
+    for number, delivery in enumerate(deliveries.values(), 1):
         channel.take_back(delivery)
         delivery.queue.settle(delivery.entry)
-    channel.dispatch()
+        queues[delivery.queue] = None
+        if not number % ITEMS_OF_A_STEP:
+            yield
+    channel.dispatch(queues)
 
 
-def _return(channel: Channel, deliveries: dict[int, Delivery], *, requeue: bool) -> None:
-    if channel.transaction is not None:
-        channel.transaction.add_settlement(
-            deliveries, lambda taken: _give_back(channel, taken, requeue=requeue)
-        )
-    else:
-        _give_back(channel, deliveries, requeue=requeue)
-
-
-def _give_back(channel: Channel, deliveries: dict[int, Delivery], *, requeue: bool) -> None:
+def _give_back(channel: Channel, deliveries: dict[int, Delivery], *, requeue: bool) -> Steps:
     if requeue:
         channel.put_back(deliveries)
     else:
-        for delivery in deliveries.values():
+        for number, delivery in enumerate(deliveries.values(), 1):
             channel.take_back(delivery)
             delivery.queue.discard(delivery.entry)
+            if not number % ITEMS_OF_A_STEP:
+                yield
     channel.go_on()

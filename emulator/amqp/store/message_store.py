@@ -165,7 +165,10 @@ class MessageStore:
         if not entry.reference:
             return
         number = entry.reference >> _PLACE_BITS
-        file = self._files[number]
+        file = self._files.get(number)
+        if file is None:
+            # Everything was cleared meanwhile.
+            return
         file.live -= 1
         if durable:
             self._marks[number].settled.append((queue, entry.number))

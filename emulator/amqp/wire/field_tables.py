@@ -29,6 +29,10 @@ class BadTableError(ValueError):
     """The bytes are no field table that RabbitMQ reads: Erlang has no floats that are no finite numbers."""
 
 
+class DeepTableError(BadTableError):
+    """The tables are nested deeper than ``MOST_NESTED``."""
+
+
 TYPE_NAMES: Final = {
     "t": "bool",
     "b": "byte",
@@ -76,6 +80,8 @@ def text(value: str) -> Field:
 
 def decode_table(data: bytes, at: int = 0, depth: int = 0) -> tuple[Table, int]:
     """Read the table at an offset; return it and the offset behind it. Raises BadTableError."""
+    if depth > MOST_NESTED:
+        raise DeepTableError
     table: Table = {}
     at, end = _extent(data, at)
     while at < end:
@@ -121,7 +127,7 @@ def _decode_field(data: bytes, at: int, end: int, depth: int) -> tuple[Field, in
         return Field("l" if tag == "L" else tag, unpacked if tag == "D" else unpacked[0]), after
     if tag == "V":
         return Field(tag, None), at
-    if tag not in "SxFA" or depth >= MOST_NESTED:
+    if tag not in "SxFA":
         raise BadTableError(f"no field has the type {tag!r}")
     begin, after = _extent(data, at)
     if after > end:
@@ -134,6 +140,8 @@ def _decode_field(data: bytes, at: int, end: int, depth: int) -> tuple[Field, in
 
 
 def _decode_array(data: bytes, at: int, end: int, depth: int) -> list[Field]:
+    if depth >= MOST_NESTED:
+        raise DeepTableError
     fields = []
     while at < end:
         field, at = _decode_field(data, at, end, depth + 1)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from struct import Struct
 from typing import Final, NamedTuple
 
@@ -48,8 +48,19 @@ class FrameReader:
         self.frame_max = frame_max
         self._unread = bytearray()
 
-    def feed(self, data: bytes) -> Iterator[Frame]:
-        """Yield the frames that are complete with ``data``. Raises RefusedError for bytes that are none."""
+    def keep(self, data: bytes) -> None:
+        """Keep bytes for the next ``feed``."""
+        self._unread += data
+
+    def clear(self) -> None:
+        """Forget what was not taken."""
+        self._unread.clear()
+
+    def feed(self, data: bytes) -> Generator[Frame, None, None]:
+        """Yield the frames that are complete with ``data``. Raises RefusedError for bytes that are none.
+
+        What is not taken until it is closed is kept.
+        """
         unread = self._unread
         if unread:
             unread += data

@@ -6,7 +6,15 @@ from functools import lru_cache
 from struct import Struct, error
 from typing import Any, Final, cast
 
-from emulator.amqp.wire.field_tables import TEXT, BadTableError, decode_table, encode_table
+from emulator.amqp.refusals import RefusedError
+from emulator.amqp.wire.field_tables import (
+    MOST_NESTED,
+    TEXT,
+    BadTableError,
+    DeepTableError,
+    decode_table,
+    encode_table,
+)
 from emulator.amqp.wire.methods import CLASSES, IDS, BasicAck, BasicPublish, Method
 
 _INTEGERS: Final = {
@@ -38,7 +46,8 @@ class TruncatedMethodError(ValueError):
 def decode_method(payload: bytes) -> Method:
     """Decode the payload of a method frame.
 
-    Raises UnknownMethodError, and TruncatedMethodError for arguments that end too early.
+    Raises UnknownMethodError, TruncatedMethodError for arguments that end too early, and RefusedError for
+    tables that are nested too deep.
     """
     if len(payload) < _ID.size:
         raise TruncatedMethodError
@@ -49,6 +58,9 @@ def decode_method(payload: bytes) -> Method:
         if cls is BasicPublish:
             return _decode_publish(payload)
         return cls(*_decode_arguments(payload, _FIELDS[cls]))
+    except DeepTableError as why:
+        deepest = f"tables and arrays are nested {MOST_NESTED} deep at most"
+        raise RefusedError(502, deepest, method=_ID.unpack_from(payload)[0]) from why
     except BadTableError as why:
         raise UnknownMethodError from why
     except (error, IndexError) as why:

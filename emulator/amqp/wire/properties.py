@@ -10,12 +10,14 @@ from emulator.amqp.wire.field_tables import TEXT, Table, decode_table, encode_ta
 
 _FLAGS: Final = Struct(">H")
 _LENGTH: Final = Struct(">I")
-_NAMES: Final = (
+NAMES: Final = (
     *("content_type", "content_encoding", "headers", "delivery_mode", "priority", "correlation_id"),
     *("reply_to", "expiration", "message_id", "timestamp", "type", "user_id", "app_id", "cluster_id"),
 )
-_FLAG: Final = {name: 15 - place for place, name in enumerate(_NAMES)}
-_FIXED: Final = {_FLAG["delivery_mode"]: 1, _FLAG["priority"]: 1, _FLAG["timestamp"]: 8}
+_FLAG: Final = {name: 15 - place for place, name in enumerate(NAMES)}
+NUMBERS: Final = {"delivery_mode": 1, "priority": 1, "timestamp": 8}
+"""The properties that are numbers, with their bytes."""
+_FIXED: Final = {_FLAG[name]: size for name, size in NUMBERS.items()}
 _HEADERS: Final = _FLAG["headers"]
 EMPTY: Final = b"\0\0"
 """The encoded properties of a content that has none."""
@@ -87,6 +89,10 @@ class Properties:
     def set_text(self, name: str, value: str) -> None:
         encoded = value.encode(*TEXT)
         self._values[_FLAG[name]] = bytes((len(encoded),)) + encoded
+        self.changed = True
+
+    def set_number(self, name: str, value: int) -> None:
+        self._values[_FLAG[name]] = value.to_bytes(NUMBERS[name], "big")
         self.changed = True
 
     def remove(self, name: str) -> None:

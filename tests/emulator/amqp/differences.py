@@ -26,6 +26,7 @@ BEFORE_4: Final[dict[str, Any]] = {
     "no mark at the end": methods.ConnectionClose(
         501, 'FRAME_ERROR - type 1, all octets = <<"xxxx">>: {invalid_frame_end_marker,0}', 0, 0
     ),
+    "address of an asker": methods.ConnectionClose(541, "INTERNAL_ERROR", 0, 0),
     "neither source nor destination": closed(404, "NOT_FOUND - no exchange 'e1' in vhost '/'", (40, 30)),
 }
 """What RabbitMQ 3 answers instead, by the names of the cases."""

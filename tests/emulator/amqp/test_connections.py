@@ -233,3 +233,17 @@ def test_a_client_that_hangs_up_is_forgotten(connect: Callable[..., RawClient]) 
     gone.say(publish())
     gone.socket.shutdown(socket.SHUT_RDWR)
     assert connect().ask(queue()) == m.QueueDeclareOk("q1", 0, 0)
+
+
+def test_tables_that_are_nested_deep_are_refused(own_url: str) -> None:
+    """10,000 tables in each other end the connection with connection.close, and not without a word."""
+    nested = b""
+    for _ in range(10_000):
+        nested = b"\x01aF" + len(nested).to_bytes(4) + nested
+    client = RawClient(own_url)
+    client.open()
+    declare = b"\0\x32\0\x0a" + b"\0\0" + b"\2q1" + b"\0"
+    client.send_frame(frames.METHOD, declare + len(nested).to_bytes(4) + nested)
+    closed = client.next()
+    assert closed == hung_up(502, "SYNTAX_ERROR - tables and arrays are nested 64 deep at most", (50, 10))
+    client.close()

@@ -28,7 +28,7 @@ own.client().ask(queue(durable=True))
 vhost = own.broker.vhost
 body, properties = bytes(1024), build_properties(mode=2)
 for number in range(count):
-    vhost.publish(Message("", ("q1",), properties, body, persistent=True), [vhost.queues["q1"]])
+    list(vhost.publish(Message("", ("q1",), properties, body, persistent=True), [vhost.queues["q1"]]))
 full = resident()
 own.broker.close()
 del own, vhost

@@ -1,0 +1,112 @@
+"""What an administrator does to a broker without being a client: RabbitMQ's management plugin does it so."""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+from emulator.amqp.broker import USER, Broker
+from emulator.amqp.channel import Channel, Handlers
+from emulator.amqp.connection import FRAME_MAX
+from emulator.amqp.message import Entry, Message
+from emulator.amqp.open_connections import list_connections
+from emulator.amqp.operations.operation_table import OPERATIONS
+from emulator.amqp.operations.publishing import publish
+from emulator.amqp.operations.queues import find
+from emulator.amqp.turn import Steps, StepsTo
+from emulator.amqp.virtual_host import VirtualHost
+from emulator.amqp.wire import frames, methods
+from emulator.amqp.wire.methods import Method
+
+_HANDLERS: Final = Handlers(OPERATIONS, publish)
+
+
+class Taken(NamedTuple):
+    """A message that was taken out of a queue, in which ``left`` others wait."""
+
+    message: Message
+    redelivered: bool
+    left: int
+
+
+class _Administrator:
+    """The owner of a channel that no client has: it keeps the last answer."""
+
+    frame_max = FRAME_MAX
+    is_writable = True
+    user = USER
+    answer: Method | None = None
+
+    def __init__(self, broker: Broker) -> None:
+        self._broker = broker
+
+    @property
+    def vhost(self) -> VirtualHost:
+        return self._broker.vhost
+
+    def is_capable(self, _name: str) -> bool:
+        return False
+
+    def send(self, _channel: int, method: Method) -> None:
+        self.answer = method
+
+    def send_bytes(self, data: bytes) -> None:
+        """Drop the content of a message that comes back."""
+
+    def note_confirms(self, channel: Channel) -> None:
+        """Do nothing: the channel has no confirms."""
+
+    def note_unroutable(self, routing_key: str) -> None:
+        """Do nothing: the answer says so."""
+
+    def delete_queue(self, name: str) -> None:
+        self._broker.delete_queue(name)
+
+
+def perform(broker: Broker, method: Method) -> Steps:
+    """Do what a client's method asks for. Raises RefusedError and OSError."""
+    yield from Channel(_Administrator(broker), 1, _HANDLERS).take_method(method) or ()
+    broker.commit()
+
+
+def publish_message(
+    broker: Broker, exchange: str, routing_key: str, properties: bytes, body: bytes
+) -> StepsTo[bool]:
+    """Publish a message; return whether a queue got it. Raises RefusedError and OSError."""
+    administrator = _Administrator(broker)
+    method = methods.BasicPublish(0, exchange, routing_key, mandatory=True, immediate=False)
+    head = bytes(frames.CONTENT_HEAD_BYTES) + properties
+    yield from Channel(administrator, 1, _HANDLERS).take_method(method, (head, body)) or ()
+    broker.commit()
+    return not isinstance(administrator.answer, methods.BasicReturn)
+
+
+def take_messages(
+    broker: Broker, name: str, count: int, *, requeue: bool, reject: bool
+) -> StepsTo[list[Taken]]:
+    """Take up to ``count`` messages out of a queue, and put them back or settle them. Raises RefusedError."""
+    queue = find(Channel(_Administrator(broker), 1, _HANDLERS), name)
+    entries: list[Entry] = []
+    taken: list[Taken] = []
+    try:
+        while len(entries) < count and (entry := queue.get()) is not None:
+            entries.append(entry)
+            queue.unacked += 1
+            taken.append(Taken(queue.load(entry), entry.redelivered, queue.ready))
+            yield
+    finally:
+        if requeue:
+            queue.put_back(entries)
+        for entry in () if requeue else entries:
+            (queue.discard if reject else queue.settle)(entry)
+    broker.commit()
+    return taken
+
+
+def close_connection(broker: Broker, name: str, why: str) -> bool:
+    """Close the connection of a name as an administrator does; return False where there is none."""
+    for each in list_connections(broker):
+        if each.name == name:
+            each.connection.force_close(why)
+            broker.commit()
+            return True
+    return False
