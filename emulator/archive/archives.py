@@ -13,7 +13,7 @@ from emulator.archive.audit_tap import Tap, build_loader
 from emulator.archive.event_source import EventSource
 from emulator.archive.lambda_loader import Loader
 from emulator.background_worker import BackgroundWorker
-from emulator.channels import ChannelUnavailableError, Checkpoints, MemoryCheckpoints
+from emulator.channels import ChannelUnavailableError, Checkpoints, Delivery, MemoryCheckpoints
 from emulator.channels.checkpoints.checkpoint_file import CheckpointFile
 from emulator.channels.memory import MemoryChannel
 from emulator.clock import Clock
@@ -24,6 +24,7 @@ from emulator.streams.service import StreamService
 from rdss_sandbox.shapes.audit import AuditStatus
 from rdss_sandbox.shapes.streams import AMQP_PREFIX
 from rdss_sandbox.shapes.topology import AuditTap, Topology
+from schemas.peek import peek
 
 if TYPE_CHECKING:
     from emulator.buckets.service import BucketService
@@ -130,7 +131,12 @@ class Archives:
             )
         for name, bucket in self._topology.archives.items():
             steps += [
-                self._build_load_step(stream, bucket, Loader({stream: bucket}, self._buckets.client))
+                self._build_load_step(
+                    stream,
+                    bucket,
+                    Loader({stream: bucket}, self._buckets.client),
+                    done=partial(self._emit_rejected, name),
+                )
                 for stream in _stream_and_channel(name)
             ]
         self._worker = BackgroundWorker(
@@ -151,7 +157,13 @@ class Archives:
         copies = self._open_channel(audit.stream, self._checkpoints.of(audit.stream))
         return Tap(sources, audit.stream, copies, self._checkpoints, self._events).run_once
 
-    def _build_load_step(self, stream: str, bucket: str, function: Loader) -> Callable[[], int]:
+    def _build_load_step(
+        self,
+        stream: str,
+        bucket: str,
+        function: Loader,
+        done: Callable[[Sequence[Delivery]], None] = lambda _batch: None,
+    ) -> Callable[[], int]:
         self._loaders[stream] = function
         arn = self._scope.stream_arn(stream)
         return EventSource(
@@ -159,6 +171,7 @@ class Archives:
             arn,
             function,
             f"{stream}-loader",
+            done=done,
         ).run_once
 
     def _find_checkpoints(self, stream: str, bucket: str) -> Checkpoints:
@@ -217,6 +230,13 @@ class Archives:
     def _note_records(self, stream: str, _shard: str) -> None:
         if stream in self._channels:
             self._worker.wake()
+
+    def _emit_rejected(self, queue: str, batch: Sequence[Delivery]) -> None:
+        """Emit an event for each message that somebody moved to an archived queue."""
+        for delivery in batch:
+            seen = peek(delivery.data)
+            fields = {"message_id": seen.message_id, "code": seen.error_code, "size": len(delivery.data)}
+            self._events.emit("message.rejected", queue=queue, **fields)
 
     def _emit_failure(self, error: Exception) -> None:
         self._events.emit("archives.failed", why=str(error) or repr(error))

@@ -27,8 +27,8 @@ class LambdaContext:
 class EventSource:
     """Hands a stream's records to a function, shard by shard, in order.
 
-    A batch is committed when the function returns. When it raises, the next run
-    hands over the same batch again.
+    A batch is committed when the function returns, and ``done`` is called with it. When
+    the function raises, the next run hands over the same batch again.
     """
 
     def __init__(
@@ -37,8 +37,11 @@ class EventSource:
         arn: str,
         function: Callable[[dict[str, Any], object], object],
         function_name: str,
+        *,
+        done: Callable[[Sequence[Delivery]], None] = lambda _batch: None,
     ) -> None:
         self._channel = channel
+        self._done = done
         self._arn = arn
         self._function = function
         self._function_name = function_name
@@ -54,6 +57,7 @@ class EventSource:
             context = LambdaContext(self._function_name, new_uuid())
             self._function(lambda_event(self._arn, batch), context)
             self._channel.commit(batch[-1])
+            self._done(batch)
             done += len(self._batches.pop(0))
         return done
 

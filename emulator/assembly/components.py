@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 from emulator.archive.archives import Archives
 from emulator.archive.audit_log import AuditLog
 from emulator.archive.pruning import Pruning
-from emulator.assembly.damage import describe_damage, report_losses
+from emulator.assembly.damage import describe_damage, describe_takeover, report_losses
 from emulator.assembly.data_directory import DataDirectory
 from emulator.assembly.own_infrastructure import Infrastructure, own_infrastructure
 from emulator.back_off import back_off
@@ -77,7 +77,8 @@ class Components:
     """The components of a sandbox. ``home`` is the account and region of its own streams.
 
     The ``extensions`` are built on top, and are reset, saved and loaded with the rest. ``damage`` has a line
-    for each thing that an earlier process stored and this one could not find.
+    for each thing that an earlier process stored and this one could not find, ``notes`` what else there is to
+    say of the data directory.
     """
 
     settings: Settings
@@ -99,6 +100,7 @@ class Components:
     destinations: Destinations
     diagnosis: DiagnosisService
     damage: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
     resetting: threading.Lock = field(default_factory=threading.Lock)
     on_reset: list[Callable[[], None]] = field(default_factory=list)
     extensions: list[Extension] = field(default_factory=list)
@@ -215,8 +217,8 @@ def build_components(
 ) -> Iterator[Components]:
     """Build the components that the settings describe, populated, and close them at the end.
 
-    Raises ``DirectoryInUseError``, ``DamagedLogError``, ``OtherVersionError``, ``SettingsError``, and OSError
-    when the data directory cannot be used.
+    Raises ``DirectoryInUseError``, ``DamagedLogError``, ``OtherFormatError``, ``OtherVersionError``,
+    ``SettingsError``, and OSError when the data directory cannot be used.
     """
     clock = clock or Clock()
     home = Scope(DEFAULT_ACCOUNT, settings.region)
@@ -313,6 +315,7 @@ def build_components(
             topics=topics,
             pruning=Pruning(infrastructure.buckets, events, clock, settings.topology, settings.retention),
             damage=tuple(damage),
+            notes=describe_takeover(directory) if directory else (),
             destinations=destinations,
             diagnosis=DiagnosisService(infrastructure.recorder, catalogue, clock, events),
         )

@@ -9,7 +9,10 @@ from typing import Final
 from emulator.assembly.data_directory import DataDirectory
 from emulator.events import Events
 from emulator.journal import Log, Loss, put_aside
+from emulator.journal.aside import FOLDER, list_put_aside
+from emulator.journal.format_mark import FORMAT
 from emulator.journal.inventory import NAME as INVENTORY
+from rdss_sandbox.figures import counted, size
 from rdss_sandbox.shapes.events import Event
 
 _HELD: Final = {
@@ -36,6 +39,8 @@ _HELD: Final = {
 
 def report_losses(directory: DataDirectory, events: Events, log: Log) -> None:
     """Emit an event for each lost log, and put aside the files that mean nothing without it."""
+    if directory.taken_over:
+        events.emit("journal.taken_over", directory=str(directory.path), format=FORMAT)
     if log.torn_bytes:
         events.emit("journal.cut", file=str(log.path), bytes=log.torn_bytes)
     if torn := directory.inventory.torn_bytes:
@@ -44,6 +49,8 @@ def report_losses(directory: DataDirectory, events: Events, log: Log) -> None:
         events.emit(
             "journal.lost", file=str(directory.path / loss.path), how=loss.how, held=_describe_content(loss)
         )
+    for file, to, why in directory.put_aside:
+        events.emit("journal.put_aside", file=str(file), to=str(to), why=why)
     for path, how in directory.payloads.missing:
         held = "the data of records that refer to it, of which sandbox repair keeps the others,"
         events.emit("journal.lost", file=str(path), how=how, held=held)
@@ -56,6 +63,33 @@ def report_losses(directory: DataDirectory, events: Events, log: Log) -> None:
         to = put_aside(directory.queue_positions, directory.path)
         why = "the queues that had read so far are lost: they read their streams again"
         events.emit("journal.put_aside", file=str(directory.queue_positions), to=str(to), why=why)
+
+
+def describe_takeover(directory: DataDirectory) -> tuple[str, ...]:
+    """Describe for people that the directory was made by a version that wrote no mark of its format."""
+    if not directory.taken_over:
+        return ()
+    taken = (
+        f"the data directory {directory.path} did not say its format: it was taken over as format {FORMAT}"
+    )
+    return (f"{taken}. Do not open it with an older version, which does not see what this one compresses",)
+
+
+def describe_put_aside(root: Path) -> str | None:
+    """Describe for people what was ever put aside below ``root`` and is still there; None for nothing."""
+    found = list_put_aside(root)
+    if not found:
+        return None
+    bytes_there = size(sum(path.stat().st_size for path in found))
+    folders = sorted({str(_folder_of(path)) for path in found})
+    return (
+        f"{counted(len(found), 'file')} ({bytes_there}) put aside, because of damage, below "
+        f"{' and '.join(folders)}: remove what nobody needs"
+    )
+
+
+def _folder_of(path: Path) -> Path:
+    return next(each for each in path.parents if each.name == FOLDER)
 
 
 def describe_damage(event: Event) -> str | None:

@@ -12,6 +12,11 @@ from pathlib import Path
 import msgspec
 
 from emulator.journal import Inventory, Log, Payloads, frames
+from emulator.journal.format_mark import check_format, write_mark
+from emulator.journal.inventory import NAME as INVENTORY
+from emulator.journal.reserve import Reserve
+from emulator.journal.segment_pairs import settle_pairs
+from emulator.journal.space import no_space
 from emulator.machine import private_files
 from emulator.snapshots.snapshot_errors import SnapshotError
 from emulator.snapshots.snapshot_store import SnapshotStore, read_loads
@@ -35,6 +40,8 @@ _OURS = (
     *("queues.log", "queue-positions.log", "positions.log", "events.log", "events.1.log"),
     *("audit", "buckets", "inventory.log", "payloads", "put-aside", "services", "snapshots"),
 )
+_UNMARKED = ("streams", "events.log")
+"""What every version made before directories were marked."""
 _REPLACED_BY_A_LOAD = (
     *("streams", "amqp", "topics", "messages.db", "messages.db-wal", "messages.db-shm"),
     *("queues.log", "queue-positions.log", "positions.log", "audit", "buckets", "inventory.log"),
@@ -80,23 +87,33 @@ def hold_lock(path: Path) -> Iterator[None]:
 class DataDirectory:
     """The paths of streams, events and the message index, in a directory that is private to the user.
 
-    A missing directory is created. Raises ``DirectoryInUseError``, ``SnapshotError`` when a load was
-    interrupted and cannot be finished, and OSError when it cannot be created or written.
+    A missing directory is created. Raises ``OtherFormatError`` before anything is touched,
+    ``DirectoryInUseError``, ``SnapshotError`` when a load was interrupted and cannot be finished, and OSError
+    when it cannot be created or written. ``taken_over`` says that a version made it that wrote no mark of its
+    format. ``put_aside`` are the files of segments that had two which differ.
     """
 
     def __init__(self, path: Path, *, fsync: bool = False) -> None:
         self.path = path
+        marked = check_format(path) is not None
+        self.taken_over = not marked and any((path / name).exists() for name in _UNMARKED)
+        # The first versions kept no list of logs, so that none is missing.
+        listed = not self.taken_over or (path / INVENTORY).exists()
         private_files.make_directory(path)
         for ours in _OURS:
             private_files.close_tree(path / ours)
         self._lock = _lock(path)
+        if not marked:
+            self._mark()
         self._clear_half_loaded()
-        for folder in (path, self.streams, self.amqp, self.broker, self.topics):
+        for folder in (path, self.streams, self.amqp, self.broker, self.topics, self.services):
             remove_drafts(folder)
         self._fsync = fsync
-        self.inventory = Inventory(path, fsync=fsync)
+        self.inventory = Inventory(path, fsync=fsync, expected=listed)
         self.payloads = Payloads(path)
+        self.put_aside = settle_pairs(path, self.payloads)
         self.payloads.recover(careful=bool(self.inventory.losses))
+        self.reserve = Reserve(path)
 
     @property
     def snapshots(self) -> Path:
@@ -149,6 +166,16 @@ class DataDirectory:
             path.replace(path.with_suffix(".1.log"))
         return Log(path, fsync=self._fsync)
 
+    def _mark(self) -> None:
+        # On a full disk the next start writes the mark.
+        try:
+            write_mark(self.path)
+        except OSError as error:
+            self.taken_over = False
+            if not no_space(error):
+                os.close(self._lock)
+                raise
+
     def _clear_half_loaded(self) -> None:
         """Remove what a load has left half done. The snapshot is checked first: it has to be loaded again."""
         try:
@@ -168,6 +195,7 @@ class DataDirectory:
 
     def close(self) -> None:
         """Release the directory for other processes."""
+        self.reserve.close()
         self.payloads.close()
         self.inventory.close()
         os.close(self._lock)
@@ -176,9 +204,10 @@ class DataDirectory:
 def read_events(path: Path) -> Iterator[Event]:
     """Yield the recorded events of the sandbox with this data directory, oldest first.
 
-    It takes no lock, so the sandbox may be running. Raises OSError where there are none, and
-    ``DamagedLogError``.
+    It takes no lock, so the sandbox may be running. Raises OSError where there are none, ``OtherFormatError``
+    and ``DamagedLogError``.
     """
+    check_format(path)
     file = path / _EVENTS
     descriptor = os.open(file, os.O_RDONLY | os.O_CLOEXEC)
     try:

@@ -9,15 +9,17 @@ import traceback
 from collections.abc import Awaitable, Callable, Iterable, Iterator
 from contextlib import AsyncExitStack, contextmanager
 from functools import partial
-from typing import TYPE_CHECKING, Any, Self, TypeAlias
+from typing import Any, Self, TypeAlias
 from urllib.parse import urlsplit
 
 from emulator.assembly.broker import Broker, SidecarBroker
 from emulator.assembly.components import Components, build_components
+from emulator.assembly.damage import describe_put_aside
 from emulator.assembly.embedded_broker import EmbeddedBroker
 from emulator.assembly.missing_extras import NoBroker, note_missing
 from emulator.assembly.snapshots import Snapshots
 from emulator.clock import Clock, stopwatch
+from emulator.diagnosis.trace import Trace
 from emulator.http import access_policies
 from emulator.http.asgi import App
 from emulator.http.asgi_server import serve_asgi
@@ -25,6 +27,8 @@ from emulator.http.fallback_port import FallbackPort, serve_at
 from emulator.http.guard import AccessPolicy, Guard
 from emulator.http.lazy_app import LazyApp
 from emulator.http.server import Server, serve
+from emulator.journal import DamagedLogError
+from emulator.journal.checking import Checking
 from emulator.listeners.aws import access_policy
 from emulator.listeners.aws.interception import Interceptor, call_through
 from emulator.listeners.aws.kinesis_faults import KinesisFaults
@@ -50,6 +54,7 @@ from emulator.listeners.control.streams import StreamResources, summarise_stream
 from emulator.listeners.control.watch.page_access import admit_pages
 from emulator.listeners.control.watch.picture_maker import PictureMaker, Sources
 from emulator.listeners.control.watch.resources import PictureResources
+from emulator.queues.arrivals import Arrivals
 from emulator.queues.control import QueueResources
 from emulator.queues.webhooks import Notifier
 from emulator.settings.settings import MANAGEMENT_PORT, QUEUES_PORT, TOPICS_PORT, Settings
@@ -58,13 +63,10 @@ from emulator.topics.http import TopicsApp
 from rdss_sandbox.admission import Admission
 from rdss_sandbox.installation import find_missing
 from rdss_sandbox.shapes.resetting import Reset
-from rdss_sandbox.shapes.status import Status
+from rdss_sandbox.shapes.status import Doors, Port, Status
 from rdss_sandbox.shapes.topology import Populated, Topology
 from rdss_sandbox.version import VERSION
 from schemas.error_codes import Queue
-
-if TYPE_CHECKING:
-    from emulator.relay.amqp.watching import Watch
 
 MakeResources: TypeAlias = Callable[[Components], object]
 
@@ -75,8 +77,8 @@ class Embedded:
     ``aws``, ``control``, ``queues`` and ``topics`` are its URLs, and ``amqp_management`` where the broker is
     our own. Each function in ``more`` builds further
     resources of the control API from the components, for what is built on top of the emulator. The
-    ``interceptors`` stand in front of the faults on the AWS port, and see what the client sees; ``watch``
-    makes the watchers of the AMQP port's connections, instead of the diagnosis.
+    ``interceptors`` stand in front of the faults on the AWS port, and see what the client sees. All that
+    clients do is written to the ``trace``.
     Entering raises ``DirectoryInUseError``, ``SnapshotError``, and OSError for a port or directory that
     cannot be used.
     """
@@ -94,15 +96,16 @@ class Embedded:
         clock: Clock | None = None,
         more: Iterable[MakeResources] = (),
         interceptors: Iterable[Interceptor] = (),
-        watch: Watch | None = None,
+        trace: Trace | None = None,
     ) -> None:
         self.settings = settings
         self._clock = clock
         self._more = tuple(more)
         self._interceptors = tuple(interceptors)
-        self._watch = watch
+        self._trace = trace
         self._stack = AsyncExitStack()
         self._notes: list[str] = []
+        self._damaged: list[str] = []
 
     async def __aenter__(self) -> Self:
         self._started_at = stopwatch()
@@ -110,6 +113,8 @@ class Embedded:
             self.components = self._stack.enter_context(
                 build_components(self.settings, self._clock, served=True)
             )
+            if self._trace is not None:
+                self.components.diagnosis.trace_into(self._trace)
             data_dir = self.settings.data_dir
             self._snapshots = Snapshots(
                 self.components, data_dir / "snapshots" if data_dir else None, self.settings.snapshots_from
@@ -131,6 +136,7 @@ class Embedded:
             self.components.pruning.start()
             self._stack.push_async_callback(asyncio.to_thread, self.components.diagnosis.close)
             self.components.diagnosis.start()
+            self._check_files()
             self.broker = self._build_broker()
             self._stack.push_async_callback(self.broker.stop)
             self.broker.start(os.environ)
@@ -153,12 +159,21 @@ class Embedded:
     @property
     def notes(self) -> tuple[str, ...]:
         """Hints for people about the state of the sandbox."""
-        return (*self.components.infrastructure.notes(), *self.broker.notes, *self._notes, *note_missing())
+        components, place = self.components, self.settings.data_dir
+        aside = describe_put_aside(place) if place else None
+        return (
+            *components.notes,
+            *((aside,) if aside else ()),
+            *components.infrastructure.notes(),
+            *self.broker.notes,
+            *self._notes,
+            *note_missing(),
+        )
 
     def status(self) -> Status:
         """The status that the control API shows. Messages that are not indexed are counted, and left so."""
         components, settings = self.components, self.settings
-        notes = [*components.damage, *self.notes]
+        notes = [*components.damage, *self._damaged, *self.notes]
         indexed, read_up_to = components.index.progress()
         if components.events.trouble:
             notes.append(components.events.trouble)
@@ -181,6 +196,30 @@ class Embedded:
             queues=self.queues,
             topics=self.topics,
             amqp_management=self.amqp_management,
+            doors=self.doors,
+        )
+
+    @property
+    def doors(self) -> Doors:
+        """What the sandbox listens on, and who may come in."""
+        settings = self.settings
+        urls = {
+            "aws": self.aws,
+            "control": self.control,
+            "queues": self.queues,
+            "topics": self.topics,
+            "amqp": self.broker.url,
+            "amqp_management": self.amqp_management,
+        }
+        admission = Admission.of(
+            (settings.host, *settings.allowed_hosts), settings.allowed_origins, settings.token
+        )
+        found = ((name, urlsplit(url).port) for name, url in urls.items() if url)
+        return Doors(
+            ports=tuple(Port(name, settings.host, port) for name, port in found if port),
+            hosts=tuple(sorted(admission.hosts)),
+            origins=tuple(sorted(admission.origins)),
+            token=admission.token is not None,
         )
 
     def reset(self, wanted: Reset | None = None) -> None:
@@ -189,6 +228,21 @@ class Embedded:
     def populate(self, topology: Topology | None) -> Populated:
         return self.components.populate(topology)
 
+    def _check_files(self) -> None:
+        """Check in the background what the start did not read. What is found is an event, and a note."""
+        if self.settings.data_dir is None:
+            return
+
+        def tell(error: DamagedLogError) -> None:
+            self._damaged.append(str(error))
+            self.components.events.emit(
+                "journal.damaged", file=str(error.path), position=error.position, why=str(error)
+            )
+
+        checking = Checking(self.settings.data_dir, tell)
+        self._stack.push_async_callback(asyncio.to_thread, checking.close)
+        checking.start()
+
     def _build_broker(self) -> Broker:
         components = self.components
         make = choose_broker(self.settings)
@@ -196,7 +250,7 @@ class Embedded:
             self.settings, components.clock, components.events, components.fault_engine, components.amqp
         )
         if isinstance(broker, (EmbeddedBroker, SidecarBroker)):
-            broker.watch = self._watch or components.diagnosis.watch_queues
+            broker.watch = components.diagnosis.watch_queues
         if isinstance(broker, EmbeddedBroker):
             components.on_reset.append(broker.reset)
         return broker
@@ -211,8 +265,11 @@ class Embedded:
         port = FallbackPort("queues", QUEUES_PORT, self.settings.queues_port)
         app = self._guard(LazyApp(self._build_queues_app), access_policies.QUEUES)
         self.queues = await self._listen_at(port, app)
-        self.components.queues.watch()
+        components = self.components
+        components.queues.watch()
         self._notify_subscribers()
+        arrivals = Arrivals(components.queues, components.streams, components.events)
+        self._stack.push_async_callback(asyncio.to_thread, arrivals.close)
 
     def _build_queues_app(self) -> App:
         from emulator.queues.http import QueuesApp
@@ -225,7 +282,6 @@ class Embedded:
             components.queues, components.clock, components.events, confirming=settings.confirm_subscriptions
         )
         self._stack.enter_context(components.events.subscribed(notifier.note_event))
-        self._stack.callback(components.streams.on_records(notifier.note_records))
         self._stack.push_async_callback(asyncio.to_thread, notifier.close)
 
     async def _listen_for_topics(self) -> None:
@@ -244,7 +300,9 @@ class Embedded:
         def build() -> App:
             from emulator.listeners.amqp_management import AmqpManagement
 
-            return AmqpManagement(lambda: broker.engine, broker.address, self.settings.token)
+            return AmqpManagement(
+                lambda: broker.engine, broker.address, self.settings.token, broker.note_publish
+            )
 
         port = FallbackPort(
             "clients of AMQP's management", MANAGEMENT_PORT, self.settings.amqp_management_port
@@ -298,7 +356,7 @@ class Embedded:
             DiagnosisResources(components.diagnosis),
             MessageResources(lambda: components.index, components.events),
             MessageReadResources(components.index, components.diagnosis),
-            SendResources(self._put_record, components.catalogue),
+            SendResources(self._put_record, components.catalogue, components.diagnosis.note_own),
             SequenceResources(components.index),
             EventResources(components.events, self._live, (components.streams, components.amqp)),
             FaultResources(components.fault_engine),
@@ -338,7 +396,7 @@ def choose_broker(settings: Settings) -> Callable[..., Broker]:
     if wanted and (missing := find_missing("amqp")):
         if settings.upstream_amqp is None and settings.amqp is None:
             return NoBroker
-        raise ModuleNotFoundError(f"{missing} is not installed", name=missing)
+        raise ModuleNotFoundError(f"{missing[0]} is not installed", name=missing[0])
     if settings.upstream_amqp is not None:
         from emulator.assembly.relayed_broker import RelayedBroker
 
@@ -352,13 +410,13 @@ def embedded(
     clock: Clock | None = None,
     more: Iterable[MakeResources] = (),
     interceptors: Iterable[Interceptor] = (),
-    watch: Watch | None = None,
+    trace: Trace | None = None,
 ) -> Iterator[Embedded]:
     """Run an emulator on its own thread while the context lasts, for callers without an event loop."""
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever, name="emulator", daemon=True)
     thread.start()
-    emulator = Embedded(settings, clock, more, interceptors, watch)
+    emulator = Embedded(settings, clock, more, interceptors, trace)
 
     def run(work: Any) -> Any:
         return asyncio.run_coroutine_threadsafe(work, loop).result()

@@ -8,6 +8,8 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 from emulator.assembly.broker import Broker
+from emulator.back_off import back_off
+from emulator.journal import no_space
 
 if TYPE_CHECKING:
     from emulator.amqp.broker import Broker as Engine
@@ -15,6 +17,9 @@ if TYPE_CHECKING:
     from emulator.relay.amqp.embedded_upstream import EmbeddedUpstream
 
 _CREDENTIALS: Final = "amqp://guest:guest@localhost/%2F"
+_FIRST_PAUSE: Final = 0.1
+_LONGEST_PAUSE: Final = 1.0
+"""In real seconds, between tries to open the broker on a full disk."""
 _NOTE: Final = "the AMQP port is answered by the sandbox's own broker, as RabbitMQ 4.0 would"
 
 
@@ -39,6 +44,11 @@ class EmbeddedBroker(Broker):
         """The broker itself, for calls on the loop; None until it is loaded."""
         return None if self._upstream is None else self._upstream.broker
 
+    def note_publish(self, channel: str, routing_key: str, body: bytes) -> None:
+        """Record a message that was published to the broker by another way than its port."""
+        if self._server is not None:
+            self._server.note_publish(channel, routing_key, body)
+
     @property
     def address(self) -> tuple[str, int]:
         """The address and the port that clients of AMQP connect to, once it listens."""
@@ -56,6 +66,7 @@ class EmbeddedBroker(Broker):
             return
         self._listening = listening
         self._loop = asyncio.get_running_loop()
+        self._stopping = asyncio.Event()
         self.url = client_url(_CREDENTIALS, listening, self._settings.token)
         self.notes = (_NOTE,)
         self._starting = self._loop.create_task(self._start())
@@ -86,6 +97,7 @@ class EmbeddedBroker(Broker):
     async def stop(self) -> None:
         """Accept no more connections, close the open ones, and close the files."""
         if self._starting is not None:
+            self._stopping.set()
             await self._starting
         if self._server is not None:
             await self._server.close()
@@ -96,12 +108,32 @@ class EmbeddedBroker(Broker):
         try:
             # What it takes to load is not added to the time until the other ports answer.
             await asyncio.to_thread(_load)
-            await self._open()
+            await self._open_with_space()
         except Exception as error:  # noqa: BLE001 -- the other ports go on, and the status says why this does not
             self._listening.close()
             self.url = None
             self.notes = (f"nothing answers on the AMQP port: {error}",)
             self._events.emit("broker.failed", why=str(error))
+
+    async def _open_with_space(self) -> None:
+        """Open the broker, on a full disk as soon as there is space; clients that connect wait for it."""
+        for pause in back_off(_FIRST_PAUSE, _LONGEST_PAUSE):
+            try:
+                await self._open()
+            except OSError as error:
+                if not no_space(error):
+                    raise
+                if self.notes == (_NOTE,):
+                    self._events.emit("broker.waits", why=str(error))
+                self.notes = (f"the AMQP port answers as soon as there is space: {error}",)
+            else:
+                self.notes = (_NOTE,)
+                return
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._stopping.wait(), pause)
+            if self._stopping.is_set():
+                self._listening.close()
+                return
 
     async def _open(self) -> None:
         from emulator.relay.amqp.embedded_upstream import EmbeddedUpstream
@@ -110,6 +142,7 @@ class EmbeddedBroker(Broker):
         data = self._settings.data_dir
         directory = None if data is None else data.resolve() / "broker"
         upstream = EmbeddedUpstream(directory, self._clock, self._events, fsync=self._settings.fsync)
+        upstream.broker.vhost.max_message_size = self._settings.amqp_max_message_size
         entry = Entry.by_usual_login(upstream.url)
         self._upstream = upstream
         self._server = self._build_server(upstream.url, self._listening, entry=entry, upstream=upstream)

@@ -10,6 +10,7 @@ from emulator.relay.aws.bucket_notifications import BucketNotifications
 
 if TYPE_CHECKING:
     from emulator.listeners.aws.moto_services import MotoServices
+    from emulator.listeners.aws.service_access import ServiceAccess
 
 
 class OwnS3:
@@ -20,11 +21,12 @@ class OwnS3:
         self._notifications = BucketNotifications(upstream, events)
         self._events = events
 
-    def build(self) -> MotoServices:
+    def build(self, access: ServiceAccess) -> MotoServices:
         """Build what answers requests. moto is imported at the first of them."""
         from emulator.listeners.aws.moto_services import MotoServices
 
-        return MotoServices(self._events, self._prepare, self.services.calls, self.services.keep)
+        services = self.services
+        return MotoServices(self._events, self._prepare, services.calls, services.keep, access)
 
     def close(self) -> None:
         self._notifications.close()

@@ -15,11 +15,14 @@ import msgspec
 
 from emulator.assembly.data_directory import hold_lock
 from emulator.journal import DamagedLogError, Payloads, put_aside, skip_lost_numbers
-from emulator.journal.aside import FOLDER
+from emulator.journal.aside import FOLDER, put_copy_aside
+from emulator.journal.format_mark import NAME as MARK
+from emulator.journal.format_mark import check_format
 from emulator.journal.packed import PackedStorage
 from emulator.journal.salvage import Salvage, blocks, packed_damage, salvage, unpack, write_kept
 from emulator.journal.salvaged_payloads import SalvagedPayloads
-from rdss_sandbox.rewriting import put_in_place
+from emulator.journal.segment_pairs import settle_pairs
+from rdss_sandbox.rewriting import remove_drafts, rewriting
 
 _NOT_OURS: Final = ("rabbitmq", FOLDER)
 """RabbitMQ repairs its own; what was put aside stays as it is."""
@@ -30,8 +33,9 @@ _NAMES_ONLY_DIGITS: Final = 16
 class Repair(msgspec.Struct, frozen=True, omit_defaults=True):
     """What was wrong with ``file``, from byte ``position`` on, and what became of it.
 
-    ``kept`` counts entries of a log, rows of a database; ``lost_bytes`` is what could not be read. The whole
-    file as it was is at ``put_aside``, None when nothing was done yet.
+    ``kept`` counts entries of a log, rows of a database; ``lost_bytes`` is what could not be read, ``lost``
+    how many records that are known to have been there. The whole file as it was is at ``put_aside``, None
+    when nothing was done yet.
     """
 
     file: str
@@ -39,28 +43,46 @@ class Repair(msgspec.Struct, frozen=True, omit_defaults=True):
     reason: str
     kept: int = 0
     lost_bytes: int = 0
+    lost: int = 0
     put_aside: str | None = None
 
 
-def repair(directory: Path, *, dry_run: bool = False) -> list[Repair]:
+def repair(directory: Path, *, dry_run: bool = False) -> Iterator[Repair]:
     """Repair every durable file in ``directory``, or with ``dry_run`` say what would be done.
 
-    Raises ``DirectoryInUseError`` while a sandbox runs on it, and OSError.
+    Each repair is yielded when it is done, so that none is unknown where a later one fails. A repair that was
+    killed can be done again: a damaged file stays until what takes its place is whole. Raises
+    ``OtherFormatError``, ``DirectoryInUseError`` while a sandbox runs on it, and OSError.
     """
+    with suppress(DamagedLogError):
+        check_format(directory)
     with hold_lock(directory), TemporaryDirectory() as folder, closing(Payloads(directory)) as payloads:
+        if not dry_run:
+            _remove_drafts(directory)
+            for file, to, why in settle_pairs(directory, payloads):
+                yield Repair(str(file), 0, why, put_aside=str(to))
         salvaged = SalvagedPayloads(payloads, Path(folder))
-        repairs = _Repairs(directory, dry_run, salvaged)
-        done = [repairs.repair(path) for path in _list_files(directory)]
+        repairs = _Repairs(directory, dry_run, salvaged, Path(folder) / "unpacked")
+        for path in _list_files(directory):
+            if (done := repairs.repair(path)) is not None:
+                yield done
         # Last: until nothing refers to them any more, a repair that is cut off can be done again.
-        done += [repairs.remove_payloads(number) for number in salvaged.damage]
-        return [found for found in done if found is not None]
+        for number in salvaged.damage:
+            yield repairs.remove_payloads(number)
+
+
+def _remove_drafts(directory: Path) -> None:
+    """Remove what an earlier repair was writing when it was killed."""
+    for folder in (directory, *directory.rglob("*/")):
+        if FOLDER not in folder.relative_to(directory).parts:
+            remove_drafts(folder)
 
 
 def _list_files(directory: Path) -> list[Path]:
     files = (
         path
         for path in sorted(directory.rglob("*"))
-        if path.is_file() and (path.stat().st_size or path.suffix == ".packed")
+        if path.is_file() and (path.stat().st_size or path.suffix == ".packed" or path.name == MARK)
     )
     return [path for path in files if path.relative_to(directory).parts[0] not in _NOT_OURS]
 
@@ -68,10 +90,11 @@ def _list_files(directory: Path) -> list[Path]:
 class _Repairs:
     """The repairs of one directory. Each method returns None when the file needs none."""
 
-    def __init__(self, directory: Path, dry_run: bool, salvaged: SalvagedPayloads) -> None:
+    def __init__(self, directory: Path, dry_run: bool, salvaged: SalvagedPayloads, unpacked: Path) -> None:
         self._directory = directory
         self._dry_run = dry_run
         self._salvaged = salvaged
+        self._unpacked = unpacked
 
     def repair(self, path: Path) -> Repair | None:
         """Repair a file by its kind. Files of other kinds are left alone."""
@@ -85,7 +108,7 @@ class _Repairs:
             return self._remove_document(path)
         if path.name == "checkpoint":
             return self._repair_checkpoint(path)
-        return None
+        return self._remove_mark(path) if path == self._directory / MARK else None
 
     def remove_payloads(self, number: int) -> Repair:
         """Put a damaged payload file aside. What can be read of it is in the segments that referred to it."""
@@ -98,21 +121,37 @@ class _Repairs:
     def _put_aside(self, path: Path) -> str | None:
         return None if self._dry_run else str(put_aside(path, self._directory))
 
+    def _put_copy_aside(self, path: Path) -> str:
+        return str(put_copy_aside(path, self._directory))
+
+    def _remove_mark(self, path: Path) -> Repair | None:
+        """Put a mark that cannot be read aside: the next start takes the directory over, and marks it."""
+        try:
+            check_format(self._directory)
+        except DamagedLogError as error:
+            size = path.stat().st_size
+            return Repair(str(path), 0, error.reason, lost_bytes=size, put_aside=self._put_aside(path))
+        return None
+
     def _repair_log(self, path: Path) -> Repair | None:
         found = salvage(path)
         if found is None:
             return None
         first, aside = found.damage[0], None
         if not self._dry_run:
-            whole = path.with_suffix(".repaired")
-            write_kept(path, found.kept, whole)
-            aside = self._put_aside(path)
-            put_in_place(whole, path)
-            if _is_segment(path):
-                _renumber(path, found)
-        lost = sum(each.end - each.start for each in found.damage)
+            with rewriting(path) as draft:
+                write_kept(path, found.kept, draft)
+                aside = self._put_copy_aside(path)
+                if _is_segment(path):
+                    _renumber(path, found)
         return Repair(
-            str(path), first.start, first.reason, kept=found.lines, lost_bytes=lost, put_aside=aside
+            str(path),
+            first.start,
+            first.reason,
+            kept=found.lines,
+            lost_bytes=sum(each.end - each.start for each in found.damage),
+            lost=_count_lost(path, found, found.next),
+            put_aside=aside,
         )
 
     def _repair_packed(self, path: Path) -> Repair | None:
@@ -120,20 +159,20 @@ class _Repairs:
 
         An undamaged one that refers to a damaged payload file is replaced too, since that is put aside.
         """
-        whole, kept_part, log = (path.with_suffix(suffix) for suffix in (".unpacked", ".repaired", ".log"))
+        log = path.with_suffix(".log")
         damage = None if log.exists() else self._find_damage(path)
         if damage is None:
             return None
-        aside = None
-        try:
-            unpack(path, whole, self._salvaged.read)
-            found = blocks(whole)
-            if not self._dry_run:
-                write_kept(whole, found.kept, kept_part)
-                aside = self._put_aside(path)
-                put_in_place(kept_part, log)
-        finally:
-            whole.unlink(missing_ok=True)
+        aside, following = None, _read_next(path)
+        unpack(path, self._unpacked, self._salvaged.read)
+        found = blocks(self._unpacked)
+        if not self._dry_run:
+            with rewriting(log) as draft:
+                write_kept(self._unpacked, found.kept, draft)
+                aside = self._put_copy_aside(path)
+            # A start that finds both uses the log, because the other cannot be read.
+            path.unlink()
+        self._unpacked.unlink()
         here = damage.path == path
         return Repair(
             str(path),
@@ -141,6 +180,7 @@ class _Repairs:
             damage.reason if here else f"of {damage.path}, to which it refers: {damage.reason}",
             kept=found.lines,
             lost_bytes=sum(each.end - each.start for each in found.damage),
+            lost=_count_lost(path, found, following),
             put_aside=aside,
         )
 
@@ -161,11 +201,14 @@ class _Repairs:
 
         if read_checkpoint(path) is not None:
             return None
-        size = path.stat().st_size
-        aside = self._put_aside(path)
+        size, aside = path.stat().st_size, None
         first = min((int(each.stem) for each in path.parent.glob("*.log") if _is_segment(each)), default=1)
-        if not self._dry_run and first > 1:
-            write_empty_checkpoint(path, first)
+        if not self._dry_run:
+            aside = self._put_copy_aside(path)
+            if first > 1:
+                write_empty_checkpoint(path, first)
+            else:
+                path.unlink()
         return Repair(str(path), 0, "it does not match its checksum", lost_bytes=size, put_aside=aside)
 
     def _remove_document(self, path: Path) -> Repair | None:
@@ -183,23 +226,41 @@ class _Repairs:
             return None
         kept, aside = 0, None
         if not self._dry_run:
-            copy = path.with_suffix(".repaired")
-            copy.unlink(missing_ok=True)
+            aside = self._put_copy_aside(path)
             # The message index is built from the streams, so its rows are not worth a copy.
-            kept = 0 if path.name == _INDEX else _copy_database(path, copy)
-            aside = self._put_aside(path)
-            for suffix in ("-wal", "-shm"):
-                beside = path.with_name(path.name + suffix)
-                if beside.exists():
-                    shutil.move(beside, f"{aside}{suffix}")
-            if kept:
-                put_in_place(copy, path)
-            copy.unlink(missing_ok=True)
+            if path.name == _INDEX:
+                path.unlink()
+                self._remove_beside(path)
+            else:
+                with rewriting(path) as draft:
+                    kept = _copy_database(path, draft)
+                    # Before the copy takes its place: SQLite would add these to it.
+                    self._remove_beside(path)
         return Repair(str(path), 0, trouble, kept=kept, put_aside=aside)
+
+    def _remove_beside(self, path: Path) -> None:
+        for suffix in ("-wal", "-shm"):
+            beside = path.with_name(path.name + suffix)
+            if beside.exists():
+                self._put_copy_aside(beside)
+                beside.unlink()
 
 
 def _is_segment(path: Path) -> bool:
     return len(path.stem) == _NAMES_ONLY_DIGITS and path.stem.isdecimal()
+
+
+def _count_lost(path: Path, found: Salvage, following: int) -> int:
+    """Count the records of a segment, numbered up to before ``following``, that were not ``found``."""
+    return max(0, following - int(path.stem) - found.lines) if _is_segment(path) and following else 0
+
+
+def _read_next(packed: Path) -> int:
+    """Return the number after the last record of a compressed segment; 0 when that cannot be read."""
+    try:
+        return PackedStorage.open(packed)[1].next
+    except DamagedLogError:
+        return 0
 
 
 def _renumber(path: Path, found: Salvage) -> None:

@@ -41,12 +41,13 @@ from emulator.faults.fault_index import FaultIndex
 from emulator.faults.faulted_message import Message
 from emulator.faults.injection import Handlers, Injection, build_injection, strike
 from emulator.faults.registry import TYPES, known_type
-from emulator.faults.rules import check_record
+from emulator.faults.rules import check_record, matches_channel
 from emulator.faults.targets import find_target
 from emulator.faults.timers import Timers
 from emulator.rng import Chance
 from rdss_sandbox.shapes.faults import Fault, FaultChange, NewFault
 
+_MOST_NAMED: Final = 20
 _encode: Final = msgspec.msgpack.Encoder().encode
 _decode: Final = msgspec.msgpack.Decoder(SavedFault).decode
 
@@ -130,7 +131,7 @@ class FaultEngine:
             fault = self._activate(record, type_)
         self._events.emit("fault.added", fault=name, type=type_.name, channel=record.channel)
         self._schedule(fault)
-        return fault.record
+        return msgspec.structs.replace(fault.record, note=self._describe_absence(fault))
 
     def change(self, name: str, wanted: FaultChange) -> Fault:
         """Change a fault and keep its counts. Raises UnknownFaultError, and FaultRefusedError as ``add``."""
@@ -303,6 +304,17 @@ class FaultEngine:
         queues = {name for name, kind in tuple(self._channels) if kind is not Kind.KINESIS}
         if queues and self._served:
             self._channels |= {(name, Kind.KINESIS) for name in self._streams() if name in queues}
+
+    def _describe_absence(self, fault: ActiveFault) -> str:
+        """Say that nothing has the name of the fault's channel; empty where something has, or need not."""
+        if not self._served or "target" in fault.attributes:
+            return ""
+        known = self._channels | {(name, Kind.KINESIS) for name in self._streams()}
+        wanted = fault.record.channel
+        if wanted == "*" or any(matches_channel(wanted, name, kind) for name, kind in known):
+            return ""
+        there = ", ".join(sorted({name for name, _ in known})[:_MOST_NAMED]) or "none"
+        return f"there is no channel {wanted!r} yet; there are: {there}"
 
     def _schedule(self, fault: ActiveFault) -> None:
         if fault.type.phase is Phase.CONTROL and fault.timed:

@@ -45,11 +45,13 @@ class Inventory:
     """The list of the directory ``root``; ``inventory_of`` finds it until ``close``.
 
     ``losses`` are the listed logs that were not found when the list was opened. Each is reported once: the
-    list then forgets it. ``torn_bytes`` is the length of a torn entry that was cut from the list.
+    list then forgets it. ``torn_bytes`` is the length of a torn entry that was cut from the list. Where no
+    list is ``expected``, that there is none is no loss.
     """
 
-    def __init__(self, root: Path, *, fsync: bool = False) -> None:
+    def __init__(self, root: Path, *, fsync: bool = False, expected: bool = True) -> None:
         self.root = root.absolute()
+        self._expected = expected
         self._lock = threading.Lock()
         self._fsync = fsync
         self._end = 0
@@ -138,7 +140,8 @@ class Inventory:
             # An empty list beside logs that hold something is itself a loss.
             for name in _logs_with_something(self.root):
                 self._change(name, holds=True)
-                self._lost_itself = self._lost_itself or "is missing or empty"
+                if self._expected:
+                    self._lost_itself = self._lost_itself or "is missing or empty"
         found = ((name, trouble(self.root / name)) for name in self._names())
         losses = tuple(Loss(name, how) for name, how in found if how)
         return (Loss(NAME, self._lost_itself), *losses) if self._lost_itself else losses

@@ -18,7 +18,7 @@ from __future__ import annotations
 import os
 import struct
 from array import array
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
@@ -218,6 +218,19 @@ class PackedFile:
         self._stretches.append(self._file.tell())
         self._file.write(frames.header(payload, lines=lines, size=size, ordinal=number) + payload)
         self._end += size
+
+
+def blocks_of(path: Path) -> Iterator[int]:
+    """Yield the size of every block of a packed file that matches its checksum.
+
+    Nothing is decompressed. Raises ``DamagedLogError`` for the first that does not, and OSError.
+    """
+    with path.open("rb") as file:
+        position, end = 0, os.fstat(file.fileno()).st_size - _END.size
+        while position < end:
+            frame, payload = _block(file.fileno(), path, position)
+            yield len(payload)
+            position = frame.end
 
 
 def whole_stretch(frame: Frame, payload: bytes, read: Read) -> bytes:

@@ -84,7 +84,8 @@ class Payloads:
         unread = False
         living = set[int]()
         for path in self.root.rglob(f"*{SUFFIX}"):
-            if path.with_suffix(".log").exists():
+            aside = path.relative_to(self.root).parts[0] == ASIDE
+            if path.with_suffix(".log").exists() and not aside:
                 # The process died while it packed this one. It is removed when its shard is opened.
                 continue
             try:
@@ -93,7 +94,7 @@ class Payloads:
                 unread = True
                 continue
             self._holds.update(files)
-            if path.relative_to(self.root).parts[0] != ASIDE:
+            if not aside:
                 living.update(files)
         self._last = max([*there, *self._holds, 0])
         found = ((self.path_of(number), trouble(self.path_of(number))) for number in sorted(living))

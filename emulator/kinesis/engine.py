@@ -292,7 +292,9 @@ class Engine:
             try:
                 answer = operation(*given)
             except DamagedLogError as error:
-                registry.events.emit("journal.damaged", file=str(error.path), position=error.position)
+                registry.events.emit(
+                    "journal.damaged", file=str(error.path), position=error.position, why=str(error)
+                )
                 raise internal_failure(str(error)) from error
             except OSError as error:
                 raise internal_failure(f"the records could not be read: {error}") from error

@@ -47,3 +47,14 @@ def consumer_of(arn: str) -> ConsumerName | None:
     """The parts of a consumer's ARN; None when it is not one."""
     found = _CONSUMER_ARN.match(arn)
     return ConsumerName(found[1], found[5], int(found[6])) if found else None
+
+
+def stream_named(request: dict[str, Any]) -> str | None:
+    """The stream that a request names, by name, ARN or a consumer's ARN; None when it names none."""
+    if name := request.get("StreamName"):
+        return str(name)
+    arn = request.get("StreamARN")
+    if not arn and (consumer := consumer_of(request.get("ConsumerARN") or "")):
+        arn = consumer.stream_arn
+    found = stream_of(arn or "")
+    return found[1] if found else None

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
 from emulator.journal import Log
+from emulator.journal.reserve import spending_reserve
 from emulator.kinesis.stream_state import AccountState, Change, StreamGone, decode, encode
 
 _COMPACT_ABOVE_ENTRIES = 1000
@@ -45,7 +47,8 @@ class StateJournal:
 
     def append(self, change: Change) -> None:
         """Return when ``change`` is durable. Raises OSError."""
-        self._log.append(encode(change))
+        write = partial(self._log.append, encode(change))
+        spending_reserve(self.path, write) if isinstance(change, StreamGone) else write()
 
     def close(self) -> None:
         """Close the file."""

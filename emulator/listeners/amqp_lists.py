@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final, TypeAlias
+import asyncio
+import heapq
+import json
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from typing import Any, Final, TypeAlias, TypeVar
 
 from emulator.amqp.management import Document
+from emulator.clock import stopwatch
+from emulator.http.limits import SLICE_SECONDS
 from emulator.patterns import BadPatternError, Pattern
 
 _USUAL_PAGE: Final = 100
 _LARGEST_PAGE: Final = 500
+_SORTED_AT_ONCE: Final = 500
 _TRUE: Final = "true"
 _ORDER: Final = ("name", "source", "destination", "routing_key", "properties_key")
 Query: TypeAlias = Mapping[str, str]
+_Each = TypeVar("_Each")
 
 
 class BadQueryError(ValueError):
@@ -23,51 +30,92 @@ class BadQueryError(ValueError):
         self.error = error
 
 
-def sort(found: Sequence[Document], query: Query) -> list[Document]:
-    """Sort by the path that ``sort`` names, and by name; backwards with ``sort_reverse``."""
-    path = query.get("sort", "")
-    ordered = sorted(
-        found, key=lambda each: (_rank(_follow(each, path)), *(each.get(key, "") for key in _ORDER))
-    )
-    return ordered[::-1] if query.get("sort_reverse") == _TRUE else ordered
+class Slices:
+    """Long lists are made in slices: one slice of one list in each turn of the event loop."""
+
+    def __init__(self) -> None:
+        self._slice = asyncio.Lock()
+
+    async def over(self, items: Iterable[_Each]) -> AsyncIterator[_Each]:
+        until = stopwatch() + SLICE_SECONDS
+        for each in items:
+            yield each
+            if stopwatch() >= until:
+                async with self._slice:
+                    await asyncio.sleep(0)
+                until = stopwatch() + SLICE_SECONDS
 
 
-def paginate(found: Sequence[Document], query: Query) -> Any:
-    """The page that was asked for, of those whose name contains ``name``, in any case; else all.
+class Listing:
+    """A list of documents, which are described while it is written, as the query asks."""
 
-    Raises BadQueryError.
-    """
-    if "page" not in query:
-        return list(found)
-    page, size = _read_page(query)
-    is_wanted = _read_filter(query)
-    chosen = [each for each in found if is_wanted(each["name"])]
-    pages = -(-len(chosen) // size)
-    if page > max(1, pages):
-        why = f"Page out of range, page: {page} page size: {size}, len: {len(chosen)}"
-        raise BadQueryError("page_out_of_range", why)
-    items = chosen[(page - 1) * size : page * size]
-    return {
-        "filtered_count": len(chosen),
-        "item_count": len(items),
-        "items": items,
-        "page": page,
-        "page_count": pages,
-        "page_size": size,
-        "total_count": len(found),
-    }
+    def __init__(self, found: Iterable[Document], query: Query, *, has_pages: bool) -> None:
+        self._found = found
+        self._query = query
+        self._is_page = has_pages and "page" in query
+
+    async def write(self, slices: Slices) -> bytes:
+        """The list as JSON. Raises BadQueryError."""
+        page = _read_page(self._query) if self._is_page else None
+        ordered = await self._sort(slices)
+        if page is not None:
+            return write_json(select(await self._paginate(ordered, page, slices), self._query))
+        columns = _read_columns(self._query)
+        written = [write_json(_keep(each, columns)) async for each in slices.over(ordered)]
+        return b"[" + b",".join(written) + b"]"
+
+    async def _sort(self, slices: Slices) -> list[Document]:
+        """Sort by the path that ``sort`` names, and by name; backwards with ``sort_reverse``."""
+        path = self._query.get("sort", "")
+
+        def rank(each: Document) -> tuple[Any, ...]:
+            return (_rank(_follow(each, path)), *(each.get(key, "") for key in _ORDER))
+
+        found = [each async for each in slices.over(self._found)]
+        starts = range(0, len(found), _SORTED_AT_ONCE)
+        runs = [sorted(found[at : at + _SORTED_AT_ONCE], key=rank) async for at in slices.over(starts)]
+        ordered = [each async for each in slices.over(heapq.merge(*runs, key=rank))]
+        return ordered[::-1] if self._query.get("sort_reverse") == _TRUE else ordered
+
+    async def _paginate(self, found: list[Document], asked: tuple[int, int], slices: Slices) -> Document:
+        """The page that was asked for, of those whose name contains ``name``, in any case.
+
+        Raises BadQueryError.
+        """
+        page, size = asked
+        is_wanted = _read_filter(self._query)
+        chosen = [each async for each in slices.over(found) if is_wanted(each["name"])]
+        pages = -(-len(chosen) // size)
+        if page > max(1, pages):
+            why = f"Page out of range, page: {page} page size: {size}, len: {len(chosen)}"
+            raise BadQueryError("page_out_of_range", why)
+        items = chosen[(page - 1) * size : page * size]
+        return {
+            "filtered_count": len(chosen),
+            "item_count": len(items),
+            "items": items,
+            "page": page,
+            "page_count": pages,
+            "page_size": size,
+            "total_count": len(found),
+        }
+
+
+def write_json(found: Any) -> bytes:
+    """A document as JSON: names may have bytes that are no UTF-8, which only this encoder takes."""
+    return json.dumps(found, separators=(",", ":")).encode()
 
 
 def select(found: Any, query: Query) -> Any:
     """The fields that ``columns`` names, of each item of a list; everything where it is not given."""
-    columns = [name.split(".") for name in query.get("columns", "").split(",") if name]
-    if not columns:
-        return found
-    if isinstance(found, list):
-        return [_keep(each, columns) for each in found]
-    if "items" in found:
+    columns = _read_columns(query)
+    if columns and "items" in found:
         return {**found, "items": [_keep(each, columns) for each in found["items"]]}
     return _keep(found, columns)
+
+
+def _read_columns(query: Query) -> list[list[str]]:
+    return [name.split(".") for name in query.get("columns", "").split(",") if name]
 
 
 def _read_page(query: Query) -> tuple[int, int]:
@@ -112,7 +160,9 @@ def _rank(value: Any) -> tuple[int, Any]:
 
 
 def _keep(found: Any, columns: list[list[str]]) -> Any:
-    """The document with these paths alone: a path beyond a value keeps the value."""
+    """The document with these paths alone, all without any: a path beyond a value keeps the value."""
+    if not columns:
+        return found
     if isinstance(found, list):
         return [_keep(each, columns) for each in found]
     if not isinstance(found, dict) or any(not path for path in columns):

@@ -44,7 +44,7 @@ class QueueResources:
                 each.view,
                 each.stats.total,
                 each.stats.claimed,
-                each.stats.free,
+                each.free,
                 each.claims,
                 each.subscriptions,
                 each.stats.oldest.created if each.stats.oldest else None,

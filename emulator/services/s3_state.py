@@ -289,8 +289,11 @@ def _upload_attributes(upload: Any) -> dict[str, Any]:
 
 def _key_changes(key: Any) -> Iterator[Change]:
     """A version that the request has read and may have changed, if it is still there."""
+    # A delete marker does not know its bucket, and nothing changes it.
+    if not hasattr(key, "bucket_name") or "kept_at" not in vars(key):
+        return
     bucket = _bucket_of(key)
-    if bucket is None or "kept_at" not in vars(key):
+    if bucket is None:
         return
     if any(version is key for version in bucket.keys.getlist(key.name, [])):
         yield _version_key(bucket, key), _version_value(bucket, key)

@@ -7,16 +7,19 @@ no longer with a large state than without.
 from __future__ import annotations
 
 import gc
+import shutil
 import threading
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from emulator.clock import stopwatch
 from emulator.events import Events
-from emulator.journal import DamagedLogError, unlist_below
+from emulator.journal import DamagedLogError, no_space, unlist_below
+from emulator.journal.reserve import reserve_of, spending_reserve
 from emulator.machine.private_files import make_directory
 from emulator.services import touched as touching
 from emulator.services.kept_service import KeptService
@@ -300,28 +303,59 @@ class ServiceStore:
             if log is None or not (touched.service == name or name in touched.units or self._waits(name)):
                 continue
             with self._locks[name]:
-                changes = self._changes(service, touched)
-                if not changes:
-                    service.settle()
-                    continue
-                try:
-                    log.append(changes)
-                except OSError:
-                    self._failed[name].append(touched)
-                    raise
-                self._failed.pop(name, None)
-                service.settle()
-                if log.overgrown:
+                if self._store(service, log, touched) and log.overgrown:
                     log.rewrite(service.everything())
+
+    def _store(self, service: KeptService, log: KeyedLog, touched: Touched) -> bool:
+        """Store what a request changed, and what could not be stored of earlier ones. Returns whether it did.
+
+        A full disk refuses only what needs room: a request that changes nothing is answered, whatever is
+        waiting; one that deletes is stored in room that was kept for it. Raises OSError.
+        """
+        name = service.name
+        late = self._failed.get(name, ())
+        if late and not self._has_room() and not self._changes(service, [touched]):
+            return False
+        changes = self._changes(service, [*late, touched])
+        if changes:
+            write = partial(log.append, changes)
+            try:
+                spending_reserve(self._path(name), write) if touched.deleting else write()
+            except OSError as error:
+                if not no_space(error) or not self._store_alone(service, log, touched):
+                    self._failed[name].append(touched)
+                    if not touched.receiving:
+                        raise
+                return False
+        self._failed.pop(name, None)
+        service.settle()
+        if (reserve := reserve_of(self._path(name))) is not None:
+            reserve.refill()
+        return bool(changes)
+
+    def _has_room(self) -> bool:
+        """Whether the disk has any room, so that it is worth a try to store what is waiting."""
+        assert self._directory is not None
+        return shutil.disk_usage(self._directory).free > 0
+
+    def _store_alone(self, service: KeptService, log: KeyedLog, touched: Touched) -> bool:
+        """Store a request without what waits, and say whether there is nothing left of it to be stored."""
+        if not self._failed.get(service.name):
+            return False
+        own = self._changes(service, [touched])
+        with suppress(OSError):
+            if own:
+                log.append(own)
+            return True
+        return False
 
     def _waits(self, name: str) -> bool:
         """Whether something is to be stored that no request of now has touched."""
         return name in self._failed or touching.has_stray(name)
 
-    def _changes(self, service: KeptService, touched: Touched) -> list[Change]:
+    def _changes(self, service: KeptService, requests: list[Touched]) -> list[Change]:
         name = service.name
-        touched.units[name] += touching.take_stray(name)
-        requests = [*self._failed.get(name, ()), touched]
+        requests[-1].units[name] += touching.take_stray(name)
         for _ in range(_TRIES):
             try:
                 changes: list[Change] = []

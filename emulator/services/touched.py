@@ -7,6 +7,7 @@ from collections import defaultdict
 from typing import Any, Final
 
 _local: Final = threading.local()
+_DELETING: Final = ("Delete", "Purge", "Abort", "Unsubscribe", "Deregister")
 
 
 class Touched:
@@ -29,6 +30,16 @@ class Touched:
     def reading(self) -> bool:
         """Whether the method of the request says that it changes nothing."""
         return self.method in {"GET", "HEAD", "OPTIONS"}
+
+    @property
+    def deleting(self) -> bool:
+        """Whether the request only takes things away, so that it makes room."""
+        return self.method == "DELETE" or self.action.startswith(_DELETING)
+
+    @property
+    def receiving(self) -> bool:
+        """Whether it hands out what is there: that somebody has it may be forgotten (SQS delivers again)."""
+        return self.action in {"ReceiveMessage", "ChangeMessageVisibility", "ChangeMessageVisibilityBatch"}
 
 
 _stray: Final = Touched("", "", "", "", own=False)

@@ -13,9 +13,18 @@ from typing import Any, TypeVar
 import msgspec
 
 from emulator.settings.declarations import Declared, declared
-from emulator.settings.setting_errors import Origins, SettingsError, describe_error, describe_unknown_key
+from emulator.settings.setting_errors import (
+    Origins,
+    SettingsError,
+    describe_error,
+    describe_unknown_key,
+    line_of,
+    suggest_table,
+)
 
 FILE_NAME = "sandbox.toml"
+TABLES = ("sandbox", "gateway")
+"""The tables that the file can have."""
 
 S = TypeVar("S")
 
@@ -37,9 +46,9 @@ def read_table(
     ``table`` is their table in the directory's file. Raises SettingsError, which names the file and line, the
     option or the variable, and says why.
     """
-    text, merged = _read_file(directory / FILE_NAME, table)
-    origins = Origins(directory / FILE_NAME, text, (table,))
     settings = declared(shape)
+    text, merged = _read_file(directory / FILE_NAME, table, tuple(settings))
+    origins = Origins(directory / FILE_NAME, text, (table,))
     for name, setting in settings.items():
         variable = variable_of(table, name)
         if (value := environment.get(variable)) is not None:
@@ -65,15 +74,23 @@ def read_table(
     return found, given
 
 
-def _read_file(path: Path, table: str) -> tuple[str, dict[str, Any]]:
-    """The file's text and the settings in its table."""
+def _read_file(path: Path, table: str, names: tuple[str, ...]) -> tuple[str, dict[str, Any]]:
+    """The file's text and the settings in its table, which can be those of ``names``."""
+    text = ""
     try:
         text = path.read_text(encoding="utf-8")
-        found = tomllib.loads(text).get(table, {})
+        tables = tomllib.loads(text)
     except FileNotFoundError:
         return "", {}
     except (OSError, ValueError) as error:
-        raise SettingsError(f"{path} cannot be read: {error}") from error
+        why = str(error).replace("at end of document", f"at line {len(text.splitlines())}, the last")
+        raise SettingsError(f"{path} cannot be read: {why}") from error
+    if unknown := next(iter(tables.keys() - set(TABLES)), None):
+        line = line_of(text, (unknown,))
+        is_table = isinstance(tables[unknown], dict | list)
+        wrong = f"there is no table [{unknown}]" if is_table else f"{unknown} is in no table"
+        raise SettingsError(f"{path}:{line}: {wrong}{suggest_table(unknown, TABLES, table, names)}")
+    found = tables.get(table, {})
     if not isinstance(found, dict):
         raise SettingsError(f"{path}: [{table}] must be a table of settings")
     return text, found

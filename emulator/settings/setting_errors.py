@@ -18,6 +18,14 @@ _WHERE = re.compile(r"(.*?)(?: - at `\$(.*)`)?", re.DOTALL)
 _STEP = re.compile(r"\.(\w+)|\[(\d+)\]")
 _UNKNOWN = re.compile(r"Object contains unknown field `(.*)`")
 _MISSING = re.compile(r"Object missing required field `(.*)`")
+_EXPECTED = re.compile(r"[Ee]xpected `(\w+)(?: \| null)?`, got `.*`")
+_KINDS = {
+    "int": "a whole number",
+    "float": "a number",
+    "str": "a text",
+    "bool": "true or false",
+    "array": "a list",
+}
 _OBJECTS = (msgspec.inspect.StructType, msgspec.inspect.DataclassType)
 _NOT_AMONG = re.compile(r"Invalid enum value .*")
 
@@ -70,6 +78,8 @@ def describe_error(
         value = value[step]
     if _NOT_AMONG.fullmatch(what):
         what = f"it is one of {', '.join(map(str, _choices(shape, path)))}"
+    elif (kind := _EXPECTED.fullmatch(what)) and kind[1] in _KINDS:
+        what = f"it is {_KINDS[kind[1]]}"
     return f"{origins.of(*path)}: {name} is {value!r}: {what[:1].lower()}{what[1:]}"
 
 
@@ -80,6 +90,16 @@ def describe_unknown_key(name: str, keys: tuple[str, ...]) -> str:
     close = get_close_matches(name, keys, 1)
     meant = f" (did you mean {close[0]}?)" if close else ""
     return f"there is no key {name!r}{meant}; there are: {', '.join(keys)}"
+
+
+def suggest_table(name: str, tables: Sequence[str], table: str, keys: Sequence[str]) -> str:
+    """Name the table, or the key of ``table``, that is like ``name`` at the top of the file; all tables."""
+    from difflib import get_close_matches
+
+    known = {**{key: f"{key} under [{table}]" for key in keys}, **{each: f"[{each}]" for each in tables}}
+    close = get_close_matches(name, known, 1)
+    meant = f" (did you mean {known[close[0]]}?)" if close else ""
+    return f"{meant}; the tables are {', '.join(f'[{each}]' for each in tables)}"
 
 
 def _keys(shape: type, path: list[Step]) -> tuple[str, ...]:

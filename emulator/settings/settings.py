@@ -47,9 +47,18 @@ _REGION: Final = "us-east-1"
 _PROCESSES: Final = "all but compose"
 
 
+_MOST_MESSAGE_BYTES: Final = 128 << 20
+"""What the port's limits let through, and the default of RabbitMQ 3."""
+
+
 def _check_port(name: str, port: int | None) -> None:
     if not 0 <= (port or 0) <= 65535:
         raise ValueError(f"{name} is {port}; a port is 0 (any free one) to 65535")
+
+
+def _check_message_size(name: str, size: int) -> None:
+    if not 0 < size <= _MOST_MESSAGE_BYTES:
+        raise ValueError(f"{name} is {size}; a message has 1 to {_MOST_MESSAGE_BYTES} bytes")
 
 
 def _check_origins(_name: str, origins: tuple[str, ...]) -> None:
@@ -82,6 +91,22 @@ def _read_retention(written: Any, _directory: Path) -> float | None:
         return None if written is None else seconds(written)
     except ValueError as error:
         raise ValueError(f"retention: {error}") from error
+
+
+def _read_faults(written: Any, _directory: Path) -> Any:
+    """Each fault as an object; a text is its type, or such an object in JSON. Raises ValueError."""
+    if not isinstance(written, list | tuple):
+        return written
+    return tuple(_read_fault(each) if isinstance(each, str) else each for each in written)
+
+
+def _read_fault(text: str) -> Any:
+    if not text.lstrip().startswith("{"):
+        return {"type": text}
+    try:
+        return msgspec.json.decode(text)
+    except msgspec.DecodeError as error:
+        raise ValueError(f"fault {text} is not JSON: {error}") from error
 
 
 def _read_topology(written: Any, directory: Path) -> Any:
@@ -177,6 +202,13 @@ class Settings:
         applies=_PROCESSES,
         check=_check_port,
     )
+    amqp_max_message_size: int = setting(
+        16 << 20,
+        "Bytes of the largest message that our own AMQP broker takes, as RabbitMQ's max_message_size.",
+        metavar="BYTES",
+        applies=_PROCESSES,
+        check=_check_message_size,
+    )
     # Who may call.
     token: str | None = setting(
         None, "The token that every port asks for.", option="", told="none; drawn beyond loopback"
@@ -231,7 +263,11 @@ class Settings:
         applies="embedded",
     )
     faults: tuple[NewFault, ...] = setting(
-        (), "The faults in force from the start, and again after a reset.", option=""
+        (),
+        "A fault in force from the start, and again after a reset: its type, or JSON with its attributes.",
+        metavar="TYPE|JSON",
+        option="--fault",
+        read=_read_faults,
     )
     containers: str | None = setting(
         None, "The Compose project whose containers faults may strike.", option="", applies=_PROCESSES
@@ -261,7 +297,7 @@ class Settings:
     )
     as_published: bool = setting(
         False,
-        "Judge by the published schema files alone, where no type settles the body.",
+        "Judge by the published schema files as they are: no type settles the body, no format is checked.",
         option="",
         applies=_PROCESSES,
     )

@@ -24,6 +24,15 @@ OWN_NAMES = (
     *("127.0.0.1", "localhost", "LOCALHOST", "[::1]", "0.0.0.0", "[::]", "127.9.8.7", "127.1"),
     *("2130706433", "0x7f000001", "0177.0.0.1", "0x7f.1", "[::ffff:127.0.0.1]", "[::ffff:7f00:1]"),
     *("[::127.0.0.1]", "[::ffff:0:127.0.0.1]", "[64:ff9b:1::127.0.0.1]"),
+    *(
+        "localhost.",
+        "LocalHost..",
+        "some.localhost",
+        "a.b.localhost.",
+        "127.0.0.1.",
+        "127。0。0。1",
+        "localhost。",
+    ),
     *("[64:ff9b::127.0.0.1]", "[2002:7f00:1::]", "①②⑦.⓪.⓪.①", "user:pw@127.0.0.1"),
 )
 LINK_LOCAL = (
@@ -108,6 +117,23 @@ def test_the_sandboxs_own_ports_are_not_called_by_any_name(host: str) -> None:
     with pytest.raises(ForbiddenError, match=r"the sandbox itself|no URL"):
         destinations.check(f"http://{host}:4570/faults")
     destinations.check("http://127.0.0.1:4571/hook")
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://127.0.0.1:4570\\@example.com/",
+        "http://127.0.0.1:4570\\.example.com/",
+        "http://%31%32%37.0.0.1:4570/",
+        "http://127.0.0.1\t:4570/",
+        "http://example.com /",
+        "http://exam\nple.com/",
+    ],
+)
+def test_a_url_whose_host_clients_read_differently_is_refused(url: str) -> None:
+    """A backslash is a slash to some, an escape a character, a blank nothing."""
+    with pytest.raises(ForbiddenError, match="no URL that can be called"):
+        Destinations().check(url)
 
 
 def test_nor_by_the_machines_own_addresses() -> None:

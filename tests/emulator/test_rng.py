@@ -1,7 +1,9 @@
 """Chance: one seed, independent streams."""
 
+import uuid
 from uuid import RFC_4122, UUID
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -47,6 +49,13 @@ def test_a_run_without_a_seed_gets_one_that_can_be_typed_again() -> None:
 
     assert 0 <= seed < 2**32
     assert 0 <= new_seed() < 2**32
+
+
+def test_uuids_come_from_the_library(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those of messages are made by Python's uuid (specification, UUID)."""
+    made = UUID("6f1ed002-ab5c-4b0e-9c2d-3a8a3f0a4a11")
+    monkeypatch.setattr(uuid, "uuid4", lambda: made)
+    assert new_uuid() == str(made)
 
 
 def test_a_fresh_uuid_is_a_version_4_uuid() -> None:

@@ -24,7 +24,7 @@ def draw_seconds(attributes: Mapping[str, Any], draws: Draws) -> float:
     """Draw a delay in seconds from the chosen distribution, between 0 and ``most``.
 
     ``delay`` is the constant, the mean of uniform and normal, the median of log-normal,
-    and the minimum of Pareto. ``jitter`` is half the width of uniform and the standard
+    and the minimum of Pareto. ``jitter`` is half of the range of uniform and the standard
     deviation of normal. ``shape`` is sigma of log-normal and alpha of Pareto.
     """
     delay, jitter, shape = attributes["delay"], attributes["jitter"], attributes["shape"]
@@ -64,7 +64,7 @@ TYPE = FaultType(
             "jitter",
             "duration",
             0.0,
-            "the spread: half the width of uniform, the standard deviation of normal",
+            "the spread: half of the range of uniform, the standard deviation of normal",
             "s",
         ),
         Attribute(

@@ -51,8 +51,9 @@ class AwsApp:
         recorder: Recorder | None = None,
     ) -> None:
         access = access or StreamAccess(events)
+        self._recorder = recorder
         self._kinesis = KinesisHandler(backend, interceptors, events, access, recorder)
-        self._new_moto = partial(_moto_services, events, prepare_services, calls, keep)
+        self._new_moto = partial(_moto_services, events, prepare_services, calls, keep, access)
         self._moto: MotoServices | None = None
         self._version = version
         self._reset = reset
@@ -78,13 +79,16 @@ class AwsApp:
         elif is_moto_api(scope["path"]):
             await answer_moto_api(scope, receive, send, self._reset)
         else:
+            if self._recorder is not None:
+                self._recorder.note_request()
             self._moto = self._moto or self._new_moto()
             await self._moto(scope, receive, send, caller, headers)
 
 
 def _moto_services(
-    events: Events, prepare: Callable[[], None], calls: MotoCalls | None, keep: Keep
+    events: Events, prepare: Callable[[], None], calls: MotoCalls | None, keep: Keep, access: StreamAccess
 ) -> MotoServices:
     from emulator.listeners.aws.moto_services import MotoServices
+    from emulator.listeners.aws.service_access import ServiceAccess
 
-    return MotoServices(events, prepare, calls, keep)
+    return MotoServices(events, prepare, calls, keep, ServiceAccess(access, events))

@@ -11,7 +11,8 @@ from emulator.faults.fault_point import CallFailedError, FaultPoint
 from emulator.faults.faulted_message import Message
 from emulator.http.asgi import ClientGoneError
 from emulator.kinesis.errors import KinesisError
-from emulator.listeners.aws.interception import Proceed, Request, Response, stream_named
+from emulator.kinesis.scope import stream_named
+from emulator.listeners.aws.interception import Proceed, Request, Response
 
 _LARGEST_CALL: Final = 4_500_000
 

@@ -10,7 +10,7 @@ from typing import Any, Final, Protocol, TypeAlias
 import msgspec
 
 from emulator.kinesis.onlooker import Onlooker
-from emulator.kinesis.scope import Scope, consumer_of, stream_of
+from emulator.kinesis.scope import Scope, stream_named
 
 Request: TypeAlias = dict[str, Any]
 Response: TypeAlias = dict[str, Any]
@@ -139,14 +139,3 @@ def _peek(body: bytes) -> tuple[str | None, str | None]:
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None, None
     return stream_named({"StreamName": named.StreamName, "StreamARN": named.StreamARN}), named.ShardIterator
-
-
-def stream_named(request: Request) -> str | None:
-    """The stream that a request names, by name, ARN or a consumer's ARN; None when it names none."""
-    if name := request.get("StreamName"):
-        return str(name)
-    arn = request.get("StreamARN")
-    if not arn and (consumer := consumer_of(request.get("ConsumerARN") or "")):
-        arn = consumer.stream_arn
-    found = stream_of(arn or "")
-    return found[1] if found else None

@@ -10,19 +10,23 @@ from typing import Any, Final, TypeAlias
 
 from emulator.clock import Clock
 from emulator.faults.engine import FaultEngine
-from emulator.faults.fault import Kind
+from emulator.faults.fault import THROTTLED, Failure, Kind
 from emulator.faults.fault_point import CallFailedError, FaultPoint
 from emulator.faults.faulted_message import Message
 from emulator.faults.held_deliveries import Form, HeldDeliveries
 from emulator.faults.waits import OnLoop
 from emulator.http.asgi import ClientGoneError
-from emulator.kinesis.scope import Scope
+from emulator.kinesis.errors import KinesisError
+from emulator.kinesis.scope import Scope, stream_named
 from emulator.listeners.aws.faulted_puts import build_error, put_record, put_records
 from emulator.listeners.aws.held_reads import HeldRead, HeldReads, Record, is_ours
-from emulator.listeners.aws.interception import Proceed, Request, Response, stream_named
+from emulator.listeners.aws.interception import Proceed, Request, Response
 
 _MOST_RECORDS: Final = 10_000
 _MOST_HELD: Final = 1_000
+_EXPIRED: Final = "ExpiredIteratorException"
+_IN_STREAM: Final = "InternalFailureException"
+"""The name of InternalFailure among the exceptions of SubscribeToShardEventStream."""
 
 
 class KinesisFaults:
@@ -37,6 +41,7 @@ class KinesisFaults:
         self._point = FaultPoint(fault_engine, clock, Kind.KINESIS, OnLoop(clock))
         self._stream_of_iterator = stream_of_iterator
         self._reads = HeldReads(clock)
+        self._throttled: set[tuple[str, str]] = set()
         self._indexes = {
             "PutRecord": self._point.publishes,
             "PutRecords": self._point.publishes,
@@ -67,15 +72,25 @@ class KinesisFaults:
         if operation == "GetRecords":
             return await self._get_records(request, proceed)
         if operation == "SubscribeToShard":
-            response = await proceed(request)
-            stream = stream_named(request) or ""
-            events = apply_faults(
-                self._hold(stream), lambda: stream in self._point.deliveries, response["EventStream"]
-            )
-            return {**response, "EventStream": events}
+            return await self._subscribe(request, proceed)
         if operation == "PutRecord":
             return await put_record(self._point, request, proceed)
         return await put_records(self._point, request, proceed)
+
+    async def _subscribe(self, request: Request, proceed: Proceed) -> Response:
+        place = request["ConsumerARN"], request["ShardId"]
+        if place in self._throttled:
+            self._throttled.discard(place)
+            raise KinesisError("LimitExceededException", f"Rate exceeded for consumer {place[0]}.")
+        response = await proceed(request)
+        stream = stream_named(request) or ""
+        events = apply_faults(
+            self._hold(stream),
+            lambda: stream in self._point.deliveries,
+            response["EventStream"],
+            lambda: self._throttled.add(place),
+        )
+        return {**response, "EventStream": events}
 
     async def _get_records(self, request: Request, proceed: Proceed) -> Response:
         iterator = request["ShardIterator"]
@@ -121,13 +136,18 @@ Events: TypeAlias = AsyncIterator[tuple[str, Event]]
 _CONTINUATION = "ContinuationSequenceNumber"
 
 
-async def apply_faults(held: HeldDeliveries[Event], may_strike: Callable[[], bool], events: Events) -> Events:
+async def apply_faults(
+    held: HeldDeliveries[Event],
+    may_strike: Callable[[], bool],
+    events: Events,
+    throttle: Callable[[], object] = lambda: None,
+) -> Events:
     """Apply the deliver faults to the records of a subscription's events, while they ``may_strike``.
 
-    A fault that makes a read fail closes the connection, and the consumer subscribes again after the last
-    record that it got. Records that are held back come with a later event, at the latest with the last event
-    of a closed shard. While records are held back, ContinuationSequenceNumber stays before them, so that a
-    consumer that subscribes again loses none.
+    A fault that makes a read fail ends the subscription, and the consumer subscribes again after the last
+    record that it got: see ``_end``, which gets ``throttle``. Records that are held back come with a
+    later event, at the latest with the last event of a closed shard. While records are held back,
+    ContinuationSequenceNumber stays before them, so that a consumer that subscribes again loses none.
     """
     safe: str | None = None
     async for kind, event in events:
@@ -139,7 +159,8 @@ async def apply_faults(held: HeldDeliveries[Event], may_strike: Callable[[], boo
         try:
             await held.meet()
         except CallFailedError as failed:
-            raise ClientGoneError from failed
+            _end(failed.failure, throttle)
+            return
         rest = held.copy()
         due = rest.take(len(rest)) if _CONTINUATION in event else rest.drop()
         if len(rest) and safe is None:
@@ -151,3 +172,19 @@ async def apply_faults(held: HeldDeliveries[Event], may_strike: Callable[[], boo
         else:
             safe = event.get(_CONTINUATION)
         yield kind, told
+
+
+def _end(failure: Failure, throttle: Callable[[], object]) -> None:
+    """End a subscription as a failure of its kind does.
+
+    An error comes as an exception inside the event stream, a cut closes the connection, and a subscription
+    for which an iterator would be too old simply ends. For lack of throughput it ends too, and ``throttle``
+    has the next call of SubscribeToShard refused. Raises KinesisError or ``asgi.ClientGoneError``.
+    """
+    if failure.kind == "cut":
+        raise ClientGoneError
+    if failure.code == THROTTLED:
+        throttle()
+    elif failure.code != _EXPIRED and failure.kind == "error":
+        code = _IN_STREAM if failure.code == "InternalFailure" else failure.code
+        raise KinesisError(code, failure.message, failure.status)

@@ -12,6 +12,7 @@ from traceback import format_exception
 from typing import NamedTuple
 
 from emulator.clock import stopwatch
+from emulator.diagnosis.kinesis_trace import find_code
 from emulator.diagnosis.recorder import ClientRecord, Recorder
 from emulator.events import Events
 from emulator.http.asgi import (
@@ -184,14 +185,14 @@ class KinesisHandler:
                 check(request, operation.request)
             self._access.check(caller, call.operation, request, scope)
             response = await call_through(self._interceptors, self._backend, call.operation, request, scope)
-        except KinesisError as error:
+        except BaseException as error:
             if record is not None:
-                record.note_refusal(call.operation, request, error.code, asked)
+                record.note_refusal(call.operation, request, find_code(error), asked)
             raise
         if record is not None:
             record.note_answer(call.operation, request, response, asked)
             if "EventStream" in response:
-                return {**response, "EventStream": record.follow(request, response["EventStream"])}
+                return {**response, "EventStream": record.follow(request, response["EventStream"], asked)}
         return response
 
     def _record_of(self, call: _Call, caller: Caller | None) -> ClientRecord | None:

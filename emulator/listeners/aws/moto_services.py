@@ -30,12 +30,14 @@ from emulator.listeners.aws.moto_api import is_moto_api
 from emulator.listeners.aws.moto_calls import MotoCalls
 from emulator.listeners.aws.s3_answers import Reply, with_ids
 from emulator.listeners.aws.s3_integrity import S3Request, refusal
+from emulator.listeners.aws.service_access import Asked, ServiceAccess
 from emulator.listeners.aws.xml_documents import declares_types, is_unreadable
 from rdss_sandbox.installation import explain_missing
 
 _Environ: TypeAlias = dict[str, Any]
 _HELD_BODY_BYTES = 8 << 20
 _HELD_ANSWER_BYTES = 2 << 20
+_FORM_BYTES = 1 << 18
 _THREADS = 64
 # A long poll waits inside moto. With a lock, no other request could send the message that it waits for.
 _UNLOCKED = frozenset(("sqs",))
@@ -60,7 +62,7 @@ class MotoServices:
     """Answers requests with moto's own WSGI application, one at a time for each service.
 
     ``prepare`` is called once, after moto's import and before its first answer. ``calls`` makes moto's own
-    HTTP calls. ``keep`` surrounds each answer, and stores what the request changes.
+    HTTP calls. ``keep`` surrounds each answer, and stores what the request changes. ``access`` refuses keys.
     """
 
     def __init__(
@@ -69,8 +71,10 @@ class MotoServices:
         prepare: Callable[[], None] = lambda: None,
         calls: MotoCalls | None = None,
         keep: Keep = keep_nothing,
+        access: ServiceAccess | None = None,
     ) -> None:
         self._keep = keep
+        self._access = access
         self._events = events
         self._prepare = prepare
         self._calls = calls or MotoCalls(Destinations(), events)
@@ -101,12 +105,26 @@ class MotoServices:
             if is_moto_api(environ["PATH_INFO"]):
                 await answer(send, 404, [], b"")
                 return
+            if refused := self._refuse_key(caller, environ, headers, body):
+                await self._send(send, refused)
+                return
             try:
                 reply = await self._threads.run(lambda: self._answer(service, environ, headers, body))
             except Exception as error:  # noqa: BLE001 -- whatever moto raises is the service's failure, not ours
                 await self._refuse(send, service, headers, error)
                 return
             await self._send(send, reply)
+
+    def _refuse_key(
+        self, caller: Caller | None, environ: _Environ, headers: dict[bytes, bytes], body: Any
+    ) -> Reply | None:
+        if self._access is None or caller is None or not self._access.restricts(caller):
+            return None
+        path = environ["PATH_INFO"].encode("latin-1").decode("utf-8", "replace")
+        method, query = environ["REQUEST_METHOD"], environ["QUERY_STRING"]
+        asked = Asked(method, path, query, headers, body.read(_FORM_BYTES))
+        body.seek(0)
+        return self._access.refuse(caller, asked)
 
     async def _send(self, send: Send, reply: Reply) -> None:
         piece = await self._next(reply) if len(reply.body) >= _HELD_ANSWER_BYTES else b""

@@ -1,7 +1,7 @@
 """Permissions of access keys for operations and streams, to rehearse wrongly scoped keys.
 
-A key without a permission may do everything. Signatures are not verified, so this is no protection: a client
-can use another key.
+A key without a permission may do everything, unless there is a permission for ``*``: then it is unknown, and
+may do what that permits. Signatures are not verified, so this is no protection: a client can use another key.
 """
 
 from __future__ import annotations
@@ -14,13 +14,20 @@ from typing import Final
 from emulator.events import Events
 from emulator.kinesis.errors import KinesisError
 from emulator.kinesis.paging import stream_of_page
-from emulator.kinesis.scope import Scope, consumer_of, stream_of
+from emulator.kinesis.scope import Scope, consumer_of, stream_named, stream_of
 from emulator.listeners.aws.credentials import Caller
-from emulator.listeners.aws.interception import Request, stream_named
+from emulator.listeners.aws.interception import Request
 from emulator.listeners.aws.service_model import kinesis_model
 from rdss_sandbox.shapes.access import KeyPermission
 
 _SERVICE: Final = "kinesis:"
+_OTHERS: Final = "*"
+_OWN_KEY: Final = "sandbox"
+"""The key of the sandbox's own commands where the environment has none. It is never an unknown one."""
+
+
+SERVICES: Final = ("s3", "sqs", "dynamodb", "sns", "ssm", "sts", "cloudwatch")
+"""The services besides Kinesis whose actions a permission can name."""
 
 
 class UnknownPermissionError(KeyError):
@@ -82,23 +89,48 @@ class StreamAccess:
 
     def restricts(self, caller: Caller | None) -> bool:
         """Whether this caller's requests have to be checked."""
-        return bool(self._by_key) and caller is not None and caller.access_key in self._by_key
+        return bool(self._by_key) and caller is not None and self._find(caller) is not None
+
+    def knows(self, caller: Caller) -> bool:
+        """Whether this caller's key has a permission of its own."""
+        return caller.access_key in self._by_key
+
+    def allows_service(self, caller: Caller, service: str, action: str) -> bool:
+        """Whether an action of a service other than Kinesis is allowed.
+
+        ``*`` alone stands for it where it stands for every stream, too.
+        """
+        permission = self._find(caller)
+        if permission is None or ("*" in permission.operations and "*" in permission.streams):
+            return True
+        return any(
+            fnmatchcase(f"{service}:{action}".lower(), pattern.lower())
+            for pattern in permission.operations
+            if ":" in pattern
+        )
 
     def check(self, caller: Caller | None, operation: str, request: Request, scope: Scope) -> None:
         """Raise AccessDeniedException with AWS's text, and emit an event, unless the request is allowed."""
-        permission = self._by_key.get(caller.access_key) if caller else None
-        if permission is None or self._allows(permission, operation, request):
+        permission = self._find(caller) if caller else None
+        if caller is None or permission is None or self._allows(permission, operation, request):
             return
         resource = self._resource(request, scope)
         self._events.emit(
-            "access.denied", access_key=permission.access_key, operation=operation, resource=resource
+            "access.denied", access_key=caller.access_key, operation=operation, resource=resource
         )
+        if not self.knows(caller):
+            raise KinesisError(
+                "UnrecognizedClientException", "The security token included in the request is invalid."
+            )
         raise KinesisError(
             "AccessDeniedException",
-            f"User: arn:aws:iam::{scope.account}:user/{permission.access_key} is not authorized to perform: "
-            f"{_SERVICE}{operation} on resource: {resource} because no identity-based policy allows the "
-            f"{_SERVICE}{operation} action",
+            describe_denial(scope.account, caller.access_key, f"{_SERVICE}{operation}", resource),
         )
+
+    def _find(self, caller: Caller) -> KeyPermission | None:
+        """The permission that holds for a caller."""
+        key = caller.access_key
+        return self._by_key.get(key) or (self._by_key.get(_OTHERS) if key != _OWN_KEY else None)
 
     def _allows(self, permission: KeyPermission, operation: str, request: Request) -> bool:
         if not any(
@@ -136,11 +168,26 @@ class StreamAccess:
             self._by_key = by_key
 
 
+def describe_denial(account: str, access_key: str, action: str, resource: str) -> str:
+    """Say in AWS's words that no policy allows a key this action."""
+    return (
+        f"User: arn:aws:iam::{account}:user/{access_key} is not authorized to perform: {action} "
+        f"on resource: {resource} because no identity-based policy allows the {action} action"
+    )
+
+
 def _checked(permission: KeyPermission) -> KeyPermission:
     if not permission.access_key:
         raise BadPermissionError("a permission needs the access key that it is for")
     known = kinesis_model().operations
     for pattern in permission.operations:
+        service, colon, _ = pattern.partition(":")
+        if colon and f"{service}:" != _SERVICE:
+            if service not in SERVICES:
+                raise BadPermissionError(
+                    f"{pattern!r} is of no service here; they are kinesis, {', '.join(SERVICES)}"
+                )
+            continue
         name = pattern.removeprefix(_SERVICE)
         if not any(fnmatchcase(operation, name) for operation in known):
             raise BadPermissionError(

@@ -20,7 +20,10 @@ if TYPE_CHECKING:
     from emulator.listeners.control.openapi import Described
 
 _HEADERS: Final = {
-    "content-security-policy": "default-src 'none'; style-src 'unsafe-inline'",
+    "content-security-policy": (
+        "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; "
+        "frame-ancestors 'none'"
+    ),
     "x-content-type-options": "nosniff",
 }
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 import msgspec
 
@@ -36,7 +36,7 @@ class ReaderResources:
         listed = [each for each in self._catalogue.list_streams() if stream in (None, each.label)]
         found = [(each.label, self._readers(each)) for each in listed]
         holders = self._diagnosis.find_holders()
-        readers = tuple(
+        readers = _join_reopened(
             msgspec.structs.replace(reader, stream=label, client=_name_client(reader, holders))
             for label, some in found
             for reader in some or ()
@@ -54,6 +54,23 @@ class ReaderResources:
             return self._streams.readers(listed.view.name, listed.scope)
         except KinesisError:
             return []  # the stream was deleted after it was listed
+
+
+def _join_reopened(readers: Iterable[Reader]) -> tuple[Reader, ...]:
+    """Take a client that opened its iterator again, and stands where it stood, for one reader."""
+    found: dict[object, Reader] = {}
+    for reader in readers:
+        place = (reader.stream, reader.kind, reader.shard, reader.consumer, reader.client, reader.position)
+        before = found.get(place)
+        found[place] = reader if before is None else _join(before, reader)
+    return tuple(found.values())
+
+
+def _join(one: Reader, other: Reader) -> Reader:
+    latest = max(one, other, key=lambda each: each.seen)
+    began = min(one.began, other.began)
+    reads, records = one.reads + other.reads, one.records + other.records
+    return msgspec.structs.replace(latest, began=began, reads=reads, records=records)
 
 
 def _list_recorded(exchange: Exchange, wanted: str | None) -> ReaderList:

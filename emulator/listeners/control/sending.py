@@ -19,10 +19,14 @@ Put = Callable[[dict[str, Any], Scope], Awaitable[dict[str, Any]]]
 
 
 class SendResources:
-    """``POST /messages``. ``put`` does a PutRecord as the AWS port does, faults included."""
+    """``POST /messages``. ``put`` does a PutRecord as the AWS port does, faults included.
 
-    def __init__(self, put: Put, catalogue: Catalogue) -> None:
+    ``note_own`` is told the sequence number of each record: no client is judged by it.
+    """
+
+    def __init__(self, put: Put, catalogue: Catalogue, note_own: Callable[[str], None]) -> None:
         self._put = put
+        self._note_own = note_own
         self._catalogue = catalogue
 
     @handles(Sending.send)
@@ -39,4 +43,5 @@ class SendResources:
                 f"a fault on {message.stream} cut the connection: whether the message was taken is not known"
             )
             raise ApiError(HTTPStatus.BAD_GATEWAY, "connection_cut", why) from error
+        self._note_own(answer["SequenceNumber"])
         return Sent(message.stream, answer["ShardId"], answer["SequenceNumber"])

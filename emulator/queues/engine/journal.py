@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Final, Protocol
 
 from emulator.journal import Log
-from emulator.queues.engine.changes import Entry, decode, encode
+from emulator.journal.reserve import spending_reserve
+from emulator.queues.engine.changes import Entry, QueueGone, Released, Removed, Unsubscribed, decode, encode
 from emulator.queues.engine.queue_state import State
 
+_DELETIONS: Final = (QueueGone, Released, Removed, Unsubscribed)
+"""What makes room, sooner or later."""
 _REWRITE_ABOVE_BYTES: Final = 16 << 20
 _GROWTH: Final = 4
 _CHANGES_IN_AN_ENTRY: Final = 50
@@ -67,7 +71,11 @@ class FileJournal:
         self.compact(state, last)
 
     def append(self, entry: Entry) -> None:
-        self._log.append(encode(entry))
+        payload = encode(entry)
+        if all(isinstance(change, _DELETIONS) for change in entry.changes):
+            spending_reserve(self._log.path, partial(self._log.append, payload))
+        else:
+            self._log.append(payload)
 
     def compact(self, state: State, now: float) -> None:
         if self._log.end > max(_REWRITE_ABOVE_BYTES, _GROWTH * self._needed):

@@ -63,6 +63,11 @@ class Queue:
         """The number of messages that claims hold."""
         return len(self._held)
 
+    @property
+    def delayed(self) -> int:
+        """The number of messages that cannot be claimed yet."""
+        return sum(1 for number in set(self._delayed) if self.messages.get(number) is not None)
+
     def held_by(self, claim: Claim) -> list[Message]:
         return [message for number in claim.numbers if (message := self.messages.get(number))]
 

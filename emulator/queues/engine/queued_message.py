@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import msgspec
 
 from rdss_sandbox.shapes.queue_limits import LONGEST_LIFE
+
+AT_ONCE: Final = 0.0
+"""The ``ready`` of a message without a delay: not its arrival, as the clock may be set back before that."""
 
 
 class Message(msgspec.Struct, array_like=True, gc=False):

@@ -16,7 +16,7 @@ from emulator.queues.engine.errors import QueueNotThereError, SourceUnavailableE
 from emulator.queues.engine.journal import FileJournal, Journal, NoJournal, list_entries, replay
 from emulator.queues.engine.queue import Queue
 from emulator.queues.engine.queue_state import State
-from emulator.queues.engine.queued_message import Message
+from emulator.queues.engine.queued_message import AT_ONCE, Message
 from emulator.queues.engine.view_source import Arrival, Source, message_id
 from emulator.rng import new_uuid
 
@@ -160,7 +160,7 @@ class Store:
                     arrival.ttl,
                     arrival.arrived,
                     ends,
-                    arrival.arrived,
+                    AT_ONCE,
                     client="",
                     ref=arrival.ref,
                 )

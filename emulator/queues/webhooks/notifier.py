@@ -18,7 +18,6 @@ from emulator.queues.webhooks.webhook_requests import Notification, build_confir
 from emulator.scheduler import Scheduler
 from rdss_sandbox.shapes.events import Event
 from rdss_sandbox.shapes.queue_limits import PAGE
-from rdss_sandbox.shapes.queues import PROJECT
 
 if TYPE_CHECKING:
     import httpx
@@ -53,7 +52,6 @@ class Notifier:
         self._events = events
         self._confirming = confirming
         self._scheduler = Scheduler(clock, "notifications", self._emit_failure)
-        self._changed_streams: set[str] = set()
         # Those that agreed behind the postings that the scheduler still has.
         self._agreed_since: set[str] = set()
         self._lock = threading.Lock()
@@ -79,22 +77,6 @@ class Notifier:
             self._scheduler.later(0.0, partial(self._agreed_since.discard, event.fields["subscription"]))
         elif self._has_subscribers and event.kind in _POSTED:
             self._scheduler.later(0.0, partial(self._plan_notifications, event))
-
-    def note_records(self, stream: str, _shard: str) -> None:
-        """Note that a stream has new records, since a view on it may have subscribers. Returns at once."""
-        if self._has_subscribers and self._queues.has_view(stream):
-            with self._lock:
-                noted = stream in self._changed_streams
-                self._changed_streams.add(stream)
-            if not noted:
-                self._scheduler.later(0.0, partial(self._refresh_views, stream))
-
-    def _refresh_views(self, stream: str) -> None:
-        with self._lock:
-            self._changed_streams.discard(stream)
-        if any(self._subscriptions(Address(PROJECT, stream))):
-            # On another thread, since a channel may be slow. The arrivals are events, which come back here.
-            threading.Thread(target=self._queues.refresh_views, name="views", daemon=True).start()
 
     def _plan_notifications(self, event: Event) -> None:
         at = Address(event.fields["project"], event.fields["queue"])

@@ -94,6 +94,11 @@ class AmqpServer:
         """Start accepting connections."""
         self._serving = await asyncio.get_running_loop().create_server(self._accept, sock=self._listening)
 
+    def note_publish(self, channel: str, routing_key: str, body: bytes) -> None:
+        """Record a message that was published to the broker by another way than this port."""
+        self._tap.record_body(channel, routing_key, body)
+        self._tap.write_records()
+
     async def close(self) -> None:
         """Stop accepting connections, and cut the open ones."""
         self._serving.close()

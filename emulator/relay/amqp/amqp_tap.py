@@ -51,8 +51,11 @@ class Tap:
 
         A persistent one is to be on record before the broker has it: ``write_persistent`` comes first.
         """
-        body = command.body
         self._some_persistent = self._some_persistent or _names_delivery_mode(command)
+        self.record_body(channel, routing_key, command.body)
+
+    def record_body(self, channel: str, routing_key: str, body: bytes) -> None:
+        """Record what is published, with the next ``write_records``."""
         self._count(channel, body)
         if len(body) > LARGEST:
             self._events.emit("amqp.unrecorded", channel=channel, bytes=len(body), why="too large")

@@ -28,16 +28,6 @@ class AmqpChannel:
         self.link = ChannelLink(context, number, self._ended)
         self._deliveries = Deliveries(self.link, tap)
         self._publishes = Publishes(self.link, self._handle, idle, tap)
-        self._for_broker: dict[int, Callable[[Command], None]] = {
-            **self._deliveries.from_client,
-            **self._publishes.from_client,
-            Method.CHANNEL_CLOSE: self._closed_by_client,
-        }
-        self._for_client: dict[int, Callable[[Command], None]] = {
-            **self._deliveries.from_broker,
-            **self._publishes.from_broker,
-            Method.CHANNEL_CLOSE: self._closed_by_broker,
-        }
 
     @property
     def busy(self) -> bool:
@@ -57,7 +47,7 @@ class AmqpChannel:
 
     def from_broker(self, command: Command) -> None:
         if not self.link.closed:
-            self._for_client.get(command.method, self.link.to_client)(command)
+            self._tell_client(command)
         elif not self.link.discard_from_broker(command) and command.method in CLOSING:
             self._context.peers.to_client(command.frames)
 
@@ -66,15 +56,24 @@ class AmqpChannel:
         self.link.end()
 
     def _handle(self, command: Command) -> None:
-        self._for_broker.get(command.method, self.link.to_broker)(command)
+        if (deliver := Deliveries.FROM_CLIENT.get(command.method)) is not None:
+            deliver(self._deliveries, command)
+        elif (publish := Publishes.FROM_CLIENT.get(command.method)) is not None:
+            publish(self._publishes, command)
+        else:
+            self.link.to_broker(command)
+            if command.method == Method.CHANNEL_CLOSE:
+                self.link.end()
 
-    def _closed_by_client(self, command: Command) -> None:
-        self.link.to_broker(command)
-        self.link.end()
-
-    def _closed_by_broker(self, command: Command) -> None:
-        self.link.to_client(command)
-        self.link.end()
+    def _tell_client(self, command: Command) -> None:
+        if (deliver := Deliveries.FROM_BROKER.get(command.method)) is not None:
+            deliver(self._deliveries, command)
+        elif (publish := Publishes.FROM_BROKER.get(command.method)) is not None:
+            publish(self._publishes, command)
+        else:
+            self.link.to_client(command)
+            if command.method == Method.CHANNEL_CLOSE:
+                self.link.end()
 
     def _ended(self) -> None:
         self._publishes.close()

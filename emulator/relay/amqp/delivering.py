@@ -11,8 +11,8 @@ A delivery skips what waits if nothing does and no fault may strike it.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
-from typing import cast
+from collections.abc import Callable, Mapping
+from typing import ClassVar, cast
 
 from pamqp import commands
 
@@ -54,29 +54,6 @@ class Deliveries:
         self._gets: dict[str, Gets] = {}
         self._getting: deque[Gets] = deque()
         self._declared = ""
-        self.from_client: dict[int, Callable[[Command], None]] = {
-            Method.QOS: self._qos,
-            Method.CONSUME: self._consume,
-            Method.CANCEL: self._cancel,
-            Method.GET: self._get,
-            Method.ACK: self._settle,
-            Method.NACK: self._settle,
-            Method.REJECT: self._settle,
-            Method.QUEUE_DECLARE: self._declare,
-            Method.TX_SELECT: self._tx_select,
-        }
-        self.from_broker: dict[int, Callable[[Command], None]] = {
-            Method.DELIVER: self._deliver,
-            Method.GET_OK: self._get_ok,
-            Method.GET_EMPTY: self._get_empty,
-            Method.CONSUME_OK: self._consume_ok,
-            Method.CANCEL_OK: self._cancel_done,
-            Method.CANCEL: self._cancel_done,
-            Method.QUEUE_DECLARE_OK: self._declare_ok,
-            Method.RECOVER_OK: self._recover_ok,
-            Method.TX_COMMIT_OK: self._tx_ended,
-            Method.TX_ROLLBACK_OK: self._tx_ended,
-        }
 
     def close(self) -> None:
         """Stop delivering, and give up the waiting messages."""
@@ -249,6 +226,30 @@ class Deliveries:
             self._faulted.hand_over(due[0])
         else:
             self._link.to_client(command)
+
+    FROM_CLIENT: ClassVar[Mapping[int, Callable[[Deliveries, Command], None]]] = {
+        Method.QOS: _qos,
+        Method.CONSUME: _consume,
+        Method.CANCEL: _cancel,
+        Method.GET: _get,
+        Method.ACK: _settle,
+        Method.NACK: _settle,
+        Method.REJECT: _settle,
+        Method.QUEUE_DECLARE: _declare,
+        Method.TX_SELECT: _tx_select,
+    }
+    FROM_BROKER: ClassVar[Mapping[int, Callable[[Deliveries, Command], None]]] = {
+        Method.DELIVER: _deliver,
+        Method.GET_OK: _get_ok,
+        Method.GET_EMPTY: _get_empty,
+        Method.CONSUME_OK: _consume_ok,
+        Method.CANCEL_OK: _cancel_done,
+        Method.CANCEL: _cancel_done,
+        Method.QUEUE_DECLARE_OK: _declare_ok,
+        Method.RECOVER_OK: _recover_ok,
+        Method.TX_COMMIT_OK: _tx_ended,
+        Method.TX_ROLLBACK_OK: _tx_ended,
+    }
 
 
 def _verdict(method: int, bits: int) -> tuple[bool, Verdict]:

@@ -13,9 +13,12 @@ from pathlib import Path
 from typing import Any, Final, cast
 
 from emulator.amqp.broker import Broker
+from emulator.amqp.client_end import Address
 from emulator.clock import Clock
 from emulator.events import Events
+from emulator.relay.amqp.peer import Peer
 
+_UNKNOWN: Final = ("", 0)
 HANDSHAKE_SECONDS: Final = 10.0
 """How long a client has to log in. Clients wait in real time, so this and heartbeats do too."""
 
@@ -136,9 +139,25 @@ class InProcessTransport(asyncio.Transport):
 
     # The wire of the connection: ``write`` of the one end is ``data_received`` of the other
 
+    @property
+    def ends(self) -> tuple[Address, Address]:
+        """The addresses of the client's socket, which is behind the relay's other peer."""
+        client = self._protocol.other.transport if isinstance(self._protocol, Peer) else None
+        if client is None:
+            return _UNKNOWN, _UNKNOWN
+        peer, own = (client.get_extra_info(name, _UNKNOWN) for name in ("peername", "sockname"))
+        return peer[:2], own[:2]
+
     def send(self, data: bytes) -> None:
         if not self._closing:
             self._protocol.data_received(data)
+
+    def pause_input(self) -> None:
+        self._protocol.pause_writing()
+
+    def resume_input(self) -> None:
+        if not self._closing:
+            self._protocol.resume_writing()
 
     def close_after(self, seconds: float) -> None:
         self._timers.append(self._loop.call_later(seconds, self.abort))

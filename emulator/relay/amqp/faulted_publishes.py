@@ -11,7 +11,14 @@ from emulator.faults.faulted_message import Message
 from emulator.relay.amqp.amqp_tap import Tap
 from emulator.relay.amqp.channel_link import ChannelLink
 from emulator.relay.amqp.confirms import Confirms
-from emulator.relay.amqp.frames import Command, PublishTarget, read_partition_key, replace_body
+from emulator.relay.amqp.frames import (
+    Command,
+    Method,
+    PublishTarget,
+    encode_method,
+    read_partition_key,
+    replace_body,
+)
 from emulator.relay.amqp.refusals import Answer, Refusal, refusal
 
 _MANDATORY: Final = 1
@@ -88,8 +95,8 @@ class FaultedPublishes:
         target = PublishTarget(command.frames[0])
         if command.frames[0][target.bits_at] & _MANDATORY:
             returned = commands.Basic.Return(refused.code, refused.text, target.exchange, target.routing_key)
-            self._link.send_method_to_client(returned)
-            self._link.to_client(Command(command.channel, 0, command.frames[1:]))
+            frames = [encode_method(returned, command.channel), *command.frames[1:]]
+            self._link.to_client(Command(command.channel, Method.RETURN, frames))
         if self.confirms is not None:
             self._confirm(acked=True)
 

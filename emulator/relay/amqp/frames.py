@@ -119,14 +119,16 @@ class CommandReader:
         self._incomplete_bytes = 0
         self._open: dict[int, Command] = {}
 
-    def feed(self, view: memoryview) -> tuple[list[Command], int]:
-        """Consume whole frames of one slice of ``view``; return the complete commands and the bytes consumed.
+    def feed(self, view: memoryview, most: int = SLICE_BYTES) -> tuple[list[Command], int]:
+        """Consume whole frames until ``most`` bytes of ``view`` are reached.
+
+        Returns the complete commands and the bytes consumed.
 
         Raises NotAmqpError for bytes that are not frames, TooMuchError for a limit that is exceeded.
         """
         found: list[Command] = []
         at, end = 0, len(view)
-        while end - at >= OVERHEAD and at < SLICE_BYTES:
+        while end - at >= OVERHEAD and at < most:
             kind, channel, size = _HEAD.unpack_from(view, at)
             after = at + size + OVERHEAD
             if kind not in _TYPES:
@@ -261,7 +263,7 @@ def decode_frame(frame: bytes) -> Frame:
     """Decode the method or header of a frame. Raises NotAmqpError."""
     try:
         return cast("Frame", unmarshal(frame)[2])
-    except (UnmarshalingException, ValueError, LookupError) as error:
+    except (UnmarshalingException, ValueError, LookupError, RecursionError) as error:
         raise NotAmqpError(str(error)) from error
 
 

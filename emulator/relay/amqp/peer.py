@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from typing import Protocol, cast
+from typing import Final, Protocol, cast
 
+from emulator.clock import stopwatch
+from emulator.http.limits import SLICE_BYTES, SLICE_SECONDS
 from emulator.http.turns import Inflow, Piece, Turns
 from emulator.relay.amqp.frames import Command, CommandReader, NotAmqpError, TooMuchError
 from emulator.relay.amqp.watching import Watcher
+
+_PIECE_BYTES: Final = 512
+"""Of a slice, before the time is looked at: 40 channels can be opened with it."""
 
 
 class Owner(Protocol):
@@ -95,8 +100,15 @@ class Peer(asyncio.Protocol):
         if self._raw:
             self.other.send([bytes(view)])
             return len(data)
+        taken, until = 0, stopwatch() + SLICE_SECONDS
         try:
-            received, taken = self._reader.feed(view)
+            while taken < SLICE_BYTES and not self._raw and not self._is_closing:
+                received, piece = self._reader.feed(view, _PIECE_BYTES)
+                self._owner.on_commands(self, received)
+                taken += piece
+                view = view[piece:]
+                if not piece or stopwatch() >= until:
+                    break
         except NotAmqpError:
             self._owner.on_not_amqp(self, self._reader.unfinished + bytes(view))
             return len(data)
@@ -107,8 +119,11 @@ class Peer(asyncio.Protocol):
                 # The start of the next frame is unknown from here on.
                 self._inflow.stop()
             return len(data)
-        self._owner.on_commands(self, received)
         return begun + taken
+
+    @property
+    def _is_closing(self) -> bool:
+        return self.gone or (self.transport is not None and self.transport.is_closing())
 
     def pass_raw(self) -> None:
         """Pass all further bytes unread."""
@@ -133,7 +148,7 @@ class Peer(asyncio.Protocol):
 
     def send(self, frames: list[bytes]) -> None:
         """Write frames together with all others of this turn of the event loop; drop them after a close."""
-        if self.gone or (self.transport is not None and self.transport.is_closing()):
+        if self._is_closing:
             return
         if self.watcher is not None:
             self.watcher.note_to_client(frames)

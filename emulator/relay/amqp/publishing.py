@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Callable
-from typing import NamedTuple
+from collections.abc import Callable, Mapping
+from typing import ClassVar, NamedTuple
 
 from pamqp import commands
 
@@ -40,14 +40,6 @@ class Publishes:
         self._publishes = FaultedPublishes(link, tap)
         self._held_commands: deque[_HeldCommand] = deque()
         self._working: asyncio.Task[None] | None = None
-        self.from_client: dict[int, Callable[[Command], None]] = {
-            Method.PUBLISH: self._publishes.forward,
-            Method.CONFIRM_SELECT: self._confirm_select,
-        }
-        self.from_broker: dict[int, Callable[[Command], None]] = {
-            Method.ACK: self._answered,
-            Method.NACK: self._answered,
-        }
 
     @property
     def busy(self) -> bool:
@@ -93,6 +85,10 @@ class Publishes:
             self._working = None
             self._idle()
 
+    def forward(self, command: Command) -> None:
+        """Send a publish to the broker."""
+        self._publishes.forward(command)
+
     def _confirm_select(self, command: Command) -> None:
         self._publishes.confirms = self._publishes.confirms or Confirms()
         self._link.to_broker(command)
@@ -114,3 +110,12 @@ class Publishes:
                 self._link.send_method_to_client(
                     commands.Basic.Nack(confirm.tag, confirm.multiple, requeue=False)
                 )
+
+    FROM_CLIENT: ClassVar[Mapping[int, Callable[[Publishes, Command], None]]] = {
+        Method.PUBLISH: forward,
+        Method.CONFIRM_SELECT: _confirm_select,
+    }
+    FROM_BROKER: ClassVar[Mapping[int, Callable[[Publishes, Command], None]]] = {
+        Method.ACK: _answered,
+        Method.NACK: _answered,
+    }

@@ -5,14 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Protocol, TypeAlias
 
+from emulator.diagnosis.trace import WatchedClient
 from emulator.relay.amqp.frames import Command
-
-
-class WatchedClient(Protocol):
-    """The client's end of a connection. Its commands can be held up for a while."""
-
-    def pause_reading(self, reason: str) -> None: ...
-    def resume_reading(self, reason: str) -> None: ...
 
 
 class Watcher(Protocol):

@@ -31,6 +31,7 @@ from emulator.listeners.aws.error_bodies import service_error
 from emulator.listeners.aws.interception import Backend, Interceptor, wanted
 from emulator.listeners.aws.kinesis_handler import TARGET_PREFIX, KinesisHandler
 from emulator.listeners.aws.moto_api import answer_moto_api, is_moto_api
+from emulator.listeners.aws.service_access import Asked, ServiceAccess
 from emulator.listeners.aws.stream_access import StreamAccess
 from emulator.relay.aws.connections import Reply, UpstreamLostError, UpstreamUnreachableError
 from emulator.relay.aws.endpoints import Endpoint, Endpoints
@@ -98,7 +99,7 @@ class RelayApp:
         version: str = "",
         access: StreamAccess | None = None,
         reset: Callable[[], object] = lambda: None,
-        own_s3: Callable[[], MotoServices] | None = None,
+        own_s3: Callable[[ServiceAccess], MotoServices] | None = None,
         recorder: Recorder | None = None,
     ) -> None:
         self._recorder = recorder
@@ -106,6 +107,7 @@ class RelayApp:
         self._s3: MotoServices | None = None
         self._endpoints = endpoints
         self._access = access or StreamAccess(events)
+        self._service_access = ServiceAccess(self._access, events)
         self._kinesis = KinesisHandler(backend, interceptors, events, self._access, recorder)
         self._traffic = traffic
         self._interceptors = interceptors
@@ -124,9 +126,17 @@ class RelayApp:
             await answer_moto_api(scope, receive, send, self._reset)
             return
         if self._new_s3 is not None and request.is_for_s3 and not request.operation:
-            self._s3 = self._s3 or self._new_s3()
+            self._s3 = self._s3 or self._new_s3(self._service_access)
             await self._s3(scope, receive, send, request.caller, request.given)
             return
+        if not request.operation and request.caller and self._access.restricts(request.caller):
+            body = await whole_body(receive)
+            query = scope["query_string"].decode("latin-1")
+            asked = Asked(scope["method"], scope["path"], query, request.given, body)
+            if refused := self._service_access.refuse(request.caller, asked):
+                await answer(send, refused.status, refused.headers, refused.body)
+                return
+            receive = _replay(body, receive)
         if self._needs_body(request):
             body = await whole_body(receive)
             if self._access.restricts(request.caller) or wanted(self._interceptors, request.operation, body):

@@ -9,8 +9,9 @@ from typing import Any, Final
 import cbor2
 import msgspec
 
+from emulator.kinesis.scope import stream_named
 from emulator.listeners.aws.error_bodies import CBOR_1_1
-from emulator.listeners.aws.interception import peek_stream, stream_named
+from emulator.listeners.aws.interception import peek_stream
 
 _PUTS: Final = frozenset({"PutRecord", "PutRecords"})
 _READS: Final = frozenset({"GetShardIterator", "GetRecords"})

@@ -255,16 +255,16 @@ def test_after_a_repair_everything_starts(
         harm(folder / name)
         hurt = (folder / name).read_bytes() if (folder / name).exists() else b""
         before = contents(folder)
-        said = repair(folder, dry_run=True)
+        said = list(repair(folder, dry_run=True))
         before.pop("lock")
         assert {name: content for name, content in contents(folder).items() if name != "lock"} == before
-        done = repair(folder)
+        done = list(repair(folder))
         assert [each.file for each in done] == [each.file for each in said]
         for each in done:
             assert each.file == str(folder / name)
             assert each.put_aside is not None
             assert Path(each.put_aside).read_bytes() == hurt
-        assert repair(folder) == []
+        assert list(repair(folder)) == []
         with build_components(settings(folder)) as components:
             now = kept(components)
         for key in now:
@@ -299,7 +299,7 @@ def test_numbers_that_lost_records_had_are_not_given_again(harm: Any, tmp_path: 
         raw = bytearray(path.read_bytes())
         raw[-9] ^= 1
         path.write_bytes(raw)
-        assert repair(folder)
+        assert list(repair(folder))
     for _ in range(2):
         with build_components(settings(folder)) as components:
             view = next(view for view in components.streams.streams(components.home) if view.name == "input")
@@ -482,12 +482,12 @@ def test_a_compressed_segment_is_repaired(where: int, tmp_path: Path) -> None:
     raw = bytearray(path.read_bytes())
     raw[where] ^= 1
     path.write_bytes(raw)
-    (said,) = repair(tmp_path, dry_run=True)
-    (done,) = repair(tmp_path)
+    (said,) = list(repair(tmp_path, dry_run=True))
+    (done,) = list(repair(tmp_path))
     assert (done.file, done.kept, done.position) == (str(path), said.kept, said.position)
     assert done.put_aside is not None
     assert Path(done.put_aside).read_bytes() == raw
-    assert repair(tmp_path) == []
+    assert list(repair(tmp_path)) == []
     again = Segments(shard, segment_bytes=1000)
     found = again.read(1, 1000, 1 << 30)
     lines = b"".join(bytes(part) for part in found.parts).splitlines()

@@ -168,11 +168,11 @@ def test_a_repair_keeps_what_can_be_read_of_every_file(
         harm(path)
         hurt = path.read_bytes() if path.exists() else b""
         before = {each: each.read_bytes() for each in files(folder)}
-        said = repair(folder, dry_run=True)
+        said = list(repair(folder, dry_run=True))
         assert {each: each.read_bytes() for each in files(folder)} == before
-        done = repair(folder)
+        done = list(repair(folder))
         assert [each.file for each in done] == [each.file for each in said]
-        assert repair(folder) == []
+        assert list(repair(folder)) == []
         aside = [each.read_bytes() for each in (folder / "put-aside").rglob("*") if each.is_file()]
         assert hurt in aside or harm in (missing, emptied)
         with build_components(settings(folder)) as components:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from emulator.channels import Delivery, MemoryCheckpoints
+from emulator.channels import ChannelUnavailableError, Delivery, MemoryCheckpoints
 from emulator.channels.memory import DEFAULT_SCOPE, MemoryChannel
 from emulator.channels.shards import Fetched, ShardListing, ShardReader
 from emulator.clock import Clock
@@ -151,3 +151,36 @@ def test_reads_that_wait_keep_their_distance_across_calls(records: int, calls: i
     before = clock.elapsed()
     reader.read_within(0.0, 10, clock, 0.2)
     assert clock.elapsed() == before
+
+
+def test_what_one_shard_gave_is_not_lost_when_another_fails() -> None:
+    """A shard that is refused for longer than the reader tries takes no other shard's records with it."""
+    failing = True
+
+    class Source:
+        given = 0
+
+        def shards(self) -> list[ShardListing]:
+            return [ShardListing("shardId-000000000000"), ShardListing("shardId-000000000001")]
+
+        def fetch(self, shard: str, _after: str | None, _limit: int) -> Fetched:
+            if shard.endswith("1"):
+                if failing:
+                    raise ChannelUnavailableError("refused")
+                return Fetched([Delivery(b"1", "key", shard, "1", NOON)], drained=True)
+            self.given += 1
+            delivery = Delivery(b"0", "key", shard, str(self.given), NOON)
+            return Fetched([delivery] if self.given <= 3 else [], drained=False)
+
+    reader = ShardReader(Source(), MemoryCheckpoints())
+    found: list[bytes] = []
+    refusals = 0
+    for _ in range(8):
+        try:
+            found += [each.data for each in reader.read(10)]
+        except ChannelUnavailableError:
+            refusals += 1
+    assert found == [b"0"] * 3
+    assert refusals
+    failing = False
+    assert [each.data for each in reader.read(10)] == [b"1"]

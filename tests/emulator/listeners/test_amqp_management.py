@@ -281,12 +281,42 @@ def test_who_and_where_it_is(emulator: Embedded) -> None:
     assert read(emulator, "healthchecks/node/rabbit@localhost") == {"status": "ok"}
 
 
-def test_nothing_can_be_changed(emulator: Embedded) -> None:
-    for method, path in (("PUT", "queues/%2F/new"), ("DELETE", "queues/%2F/alone"), ("POST", "overview")):
-        url = f"{emulator.amqp_management}/api/{path}"
-        answer = httpx.request(method, url, auth=("guest", "guest"), trust_env=False)
-        assert (answer.status_code, "GET" in answer.headers["allow"]) == (405, True)
-    assert named(emulator, "") == ["Active", "a/b", "alone"]
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [
+        *(
+            ("PUT", "users/other"),
+            ("PUT", "policies/%2F/other"),
+            ("POST", "definitions"),
+            ("POST", "overview"),
+        ),
+        *(("PUT", "vhosts/other"), ("DELETE", "permissions/%2F/guest"), ("PUT", "parameters/shovel/%2F/x")),
+        *(("GET", "queues/%2F/a%2Fb/get"), ("GET", "exchanges/%2F/logs/publish"), ("PUT", "connections/x")),
+    ],
+)
+def test_a_method_that_is_not_there_is_405(emulator: Embedded, method: str, path: str) -> None:
+    """With the methods that are, wherever RabbitMQ has the path."""
+    url = f"{emulator.amqp_management}/api/{path}"
+    answer = httpx.request(method, url, auth=("guest", "guest"), trust_env=False)
+    assert answer.status_code == 405
+    allowed = answer.headers["allow"].split(", ")
+    assert allowed
+    assert method not in allowed
+
+
+@pytest.mark.parametrize("method", ["GET", "PUT", "POST", "DELETE"])
+def test_a_path_that_rabbitmq_has_by_a_plugin_is_404(emulator: Embedded, method: str) -> None:
+    url = f"{emulator.amqp_management}/api/shovels/%2F/x"
+    assert httpx.request(method, url, auth=("guest", "guest"), trust_env=False).status_code == 404
+
+
+def test_the_page_says_what_there_is(emulator: Embedded) -> None:
+    """At the root and at /api, without a login, and without a script."""
+    for path in ("/", "/api", "/api/"):
+        page = httpx.get(f"{emulator.amqp_management}{path}", trust_env=False)
+        assert (page.status_code, page.headers["content-type"]) == (200, "text/html; charset=utf-8")
+        assert "<td>GET DELETE</td><td><code>/api/connections/{connection}</code></td>" in page.text
+        assert "script" not in page.text
 
 
 @pytest.mark.parametrize(
@@ -295,6 +325,8 @@ def test_nothing_can_be_changed(emulator: Embedded) -> None:
         *("queues/%2F/none", "queues/other", "exchanges/%2F/none", "nothing", "vhosts/other"),
         *("queues/%2F/none/bindings", "exchanges/%2F/none/bindings/source", "bindings/other"),
         *("healthchecks/node/other", "aliveness-test/other", "exchanges/%2F/none/bindings/destination"),
+        *("connections/none", "channels/none", "consumers/other", "users/other", "policies/%2F/none"),
+        *("bindings/%2F/e/logs/q/a%2Fb/none", "connections/none/channels", "vhosts/other/connections"),
     ],
 )
 def test_what_is_not_there_is_404_in_rabbitmqs_words(emulator: Embedded, path: str) -> None:

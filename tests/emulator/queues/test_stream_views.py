@@ -15,9 +15,11 @@ from emulator.assembly.embedded import embedded
 from emulator.clock import Clock
 from emulator.queues.engine import Address, NewMessage, QueueEngine, SourceUnavailableError
 from emulator.settings.settings import Settings
+from rdss_sandbox.client import Client
 from rdss_sandbox.shapes.faults import NewFault
 from rdss_sandbox.shapes.queues import PROJECT
 from rdss_sandbox.shapes.topology import Topology
+from tests.emulator.buckets.test_sharing import until
 
 ERRORS = Address(PROJECT, "error")
 TOPOLOGY = Topology(streams={"input": 1, "error": 1}, archives={"error": "rdss-error"})
@@ -207,3 +209,41 @@ def test_claims_on_the_error_queue_over_http() -> None:
             assert worker.delete(message["href"].partition("?")[0]).status_code == 403
             assert worker.delete(message["href"]).status_code == 204
             assert worker.get("/v2/queues/error/stats").json()["messages"]["total"] == 0
+
+
+def test_a_moved_clock_keeps_no_message_back(tmp_path: Path) -> None:
+    """Arrivals ahead of a clock that was set back are free: listed, counted, and claimed once each."""
+    put_in: list[bytes] = []
+    claimed: list[bytes] = []
+    for free, limit in ((6, 4), (8, 8)):
+        with open_components(tmp_path) as components:
+            for move in range(3):
+                components.clock.advance(3600 * (move + 1))
+                for _ in range(2):
+                    body = b'"%d"' % len(put_in)
+                    put(components, body)
+                    put_in.append(body)
+                    if move != 1:
+                        bodies(components.queues)
+                    components.clock.resume_real_time()
+            listed = components.queues.messages.page(ERRORS, limit=20)
+            overview = next(each for each in components.queues.queues.overview() if each.at == ERRORS)
+            assert overview.free == len(listed) == free
+            held = components.queues.claims.create(ERRORS, limit=limit)
+            assert held is not None
+            for message in held.messages:
+                claimed.append(message.body)
+                components.queues.messages.delete(ERRORS, message.id, held.claim.id)
+    assert claimed == put_in
+
+
+def test_what_is_put_on_the_stream_arrives_when_it_comes_and_not_when_somebody_looks() -> None:
+    """The history tells it by itself; looking writes nothing."""
+    with embedded(Settings(aws_port=0, control_port=0, data_dir=None, topology=TOPOLOGY)) as emulator:
+        events = emulator.components.events
+        with Client(emulator.control) as api:
+            put(emulator.components, b'{"n": 1}')
+            assert until(lambda: any(each.kind == "queue.messages_arrived" for each in events.since(0, 100)))
+            last = events.last
+            assert [queue.total for queue in api.queues.list().queues] == [1]
+        assert not [each for each in events.since(last, 100) if each.kind.startswith("queue.")]

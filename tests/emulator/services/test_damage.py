@@ -152,7 +152,7 @@ def test_after_a_repair_everything_answers(
 ) -> None:
     folder = copied(original, tmp_path / "data")
     harm(folder / "services" / name)
-    for each in repair(folder):
+    for each in list(repair(folder)):
         assert each.file == str(folder / "services" / name)
         assert each.put_aside is not None
     with run(folder) as running:

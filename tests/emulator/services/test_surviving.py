@@ -456,3 +456,25 @@ def test_beside_a_sandbox_of_the_same_process_that_stores_nothing(start: Start) 
             s3.put_object(Bucket="mine", Key="k", Body=b"mine")
     with start() as running:
         assert running.client("s3").get_object(Bucket="mine", Key="k")["Body"].read() == b"mine"
+
+
+def test_a_delete_marker_cannot_be_tagged(start: Start) -> None:
+    """405, as AWS says it of the marker's version; the versions before it can be."""
+    with start() as running:
+        s3 = running.client("s3")
+        s3.create_bucket(Bucket="marked")
+        s3.put_bucket_versioning(Bucket="marked", VersioningConfiguration={"Status": "Enabled"})
+        version = s3.put_object(Bucket="marked", Key="k", Body=b"x")["VersionId"]
+        marker = s3.delete_object(Bucket="marked", Key="k")["VersionId"]
+        tags = {"TagSet": [{"Key": "a", "Value": "b"}]}
+        with pytest.raises(ClientError) as refused:
+            s3.put_object_tagging(Bucket="marked", Key="k", VersionId=marker, Tagging=tags)
+        answer = refused.value.response
+        assert answer["ResponseMetadata"]["HTTPStatusCode"] == 405
+        error = answer["Error"]
+        assert (error["Code"], error["Method"], error["ResourceType"]) == (
+            *("MethodNotAllowed", "PUT"),
+            "DeleteMarker",
+        )
+        s3.put_object_tagging(Bucket="marked", Key="k", VersionId=version, Tagging=tags)
+        assert running.events("aws.request.failed") == []

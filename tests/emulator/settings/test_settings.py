@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -88,7 +89,7 @@ def test_beyond_loopback_there_is_always_a_token(tmp_path: Path) -> None:
         ({"colour": "blue"}, "colour"),
         ({"amqp": "off"}, "--amqp: amqp is 'off': give none, and nothing answers on the AMQP port"),
         ({"amqp": "mine"}, "amqp is 'mine': it is one of embedded, none, server"),
-        ({"topics": 5}, "topics is 5: expected `str`, got `int`"),
+        ({"topics": 5}, "topics is 5: it is a text"),
     ],
 )
 def test_a_setting_that_cannot_be_used_is_named(
@@ -121,6 +122,38 @@ def test_a_broken_settings_file_is_named(tmp_path: Path) -> None:
     (tmp_path / "sandbox.toml").write_text("[sandbox")
 
     with pytest.raises(SettingsError, match=r"sandbox\.toml"):
+        read_settings({}, {}, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("awsport = 3", "1: awsport is in no table (did you mean aws_port under [sandbox]?)"),
+        (
+            "[sandbox]\nseed = 1\n[sandbx]\nseed = 2",
+            "3: there is no table [sandbx] (did you mean [sandbox]?)",
+        ),
+        (
+            "[[fault]]\ntype = 'latency'",
+            "1: there is no table [fault] (did you mean faults under [sandbox]?)",
+        ),
+        (
+            "\n[emulator]\naws_port = 3",
+            "2: there is no table [emulator]; the tables are [sandbox], [gateway]",
+        ),
+        ("[sandbox]\nawsport = 3", "2: there is no key 'awsport' (did you mean aws_port?)"),
+        ("[sandbox]\naws_port = 'abc'", "2: aws_port is 'abc': it is a whole number"),
+        ("[sandbox]\nseed =\n", " cannot be read: Invalid value (at line 2, "),
+        ("[sandbox]\nseed = ", " cannot be read: Invalid value (at line 2, the last)"),
+    ],
+)
+def test_a_slip_in_the_settings_file_is_refused_with_its_line(tmp_path: Path, text: str, said: str) -> None:
+    """And with the name that was meant: a sandbox on other settings than those written down misleads."""
+    (tmp_path / "sandbox.toml").write_text(text)
+
+    with pytest.raises(
+        SettingsError, match=re.escape(f"sandbox.toml{':' if said[0].isdigit() else ''}{said}")
+    ):
         read_settings({}, {}, tmp_path)
 
 
@@ -176,7 +209,7 @@ type = "duplicate"
         ),
         (
             "[sandbox]\naws_port = 'many'\n",
-            r"sandbox\.toml:2: aws_port is 'many': expected `int`, got `str`$",
+            r"sandbox\.toml:2: aws_port is 'many': it is a whole number$",
         ),
         ("\nsandbox.aws_port = 70000\n", r"sandbox\.toml:2: aws_port is 70000; a port is 0"),
         ("[sandbox]\nlimits = 'lax'\n", r"sandbox\.toml:2: limits is 'lax'"),
@@ -186,8 +219,8 @@ type = "duplicate"
             FILE % ("toxicty = 0.1", ""),
             r"sandbox\.toml:13: there is no key 'toxicty' \(did you mean toxicity\?\); there are: type",
         ),
-        (FILE % ("toxicity = 'all'", ""), r"sandbox\.toml:13: faults\.1\.toxicity is 'all': expected"),
-        (FILE % ("", "streams = {a = 'x'}"), r"sandbox\.toml:16: topology\.streams is .*expected `int`"),
+        (FILE % ("toxicity = 'all'", ""), r"sandbox\.toml:13: faults\.1\.toxicity is 'all': it is a number"),
+        (FILE % ("", "streams = {a = 'x'}"), r"sandbox\.toml:16: topology\.streams is .*a whole number"),
         ("[[sandbox.faults]]\nchannel = 'a'\n", r"sandbox\.toml:1: faults\.0 has no type; give one"),
         (
             FILE % ("", "strems = {}"),

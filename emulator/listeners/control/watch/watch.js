@@ -246,7 +246,7 @@ function sayBehind(reader) {
 
 function drawRun(run) {
   byId("run").hidden = !run;
-  const words = { offered: "wanted sent", acknowledged: "the broker has", delivered: "given to the receiver", processed: "processed", rejected: "in error queues" };
+  const words = { offered: "offered", acknowledged: "the broker has", delivered: "given to the receiver", processed: "processed", rejected: "in error queues" };
   const build = ([name]) => make("p", name, make("b"), words[name]);
   reconcile(byId("run"), Object.entries(run || {}), ([name]) => name, build, (figure, [, number]) => {
     setText(figure.querySelector("b"), numbers.format(number));

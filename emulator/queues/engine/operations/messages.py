@@ -16,7 +16,7 @@ from emulator.queues.engine.errors import (
 )
 from emulator.queues.engine.metadata import DEFAULT_DELAY, DEFAULT_TTL
 from emulator.queues.engine.queue import Queue
-from emulator.queues.engine.queued_message import Found, Message
+from emulator.queues.engine.queued_message import AT_ONCE, Found, Message
 from emulator.queues.engine.store import Store
 from emulator.queues.engine.view_source import message_id
 from emulator.rng import new_uuid
@@ -172,9 +172,8 @@ def _build_messages(queue: Queue | None, new: Sequence[NewMessage], client: str,
         delay = own_delay if each.delay is None else each.delay
         checks.message_ttl(ttl)
         checks.message_delay(delay)
-        messages.append(
-            Message(number, new_uuid(), each.body, ttl, now, now + ttl, now + delay, client=client)
-        )
+        ready = now + delay if delay else AT_ONCE
+        messages.append(Message(number, new_uuid(), each.body, ttl, now, now + ttl, ready, client=client))
         number += 1
     return messages
 

@@ -34,13 +34,22 @@ class ListedQueue(NamedTuple):
 
 
 class Overview(NamedTuple):
-    """A summary of a queue. ``claims`` counts the claims that hold messages."""
+    """A summary of a queue. ``claims`` counts the claims that hold messages.
+
+    ``delayed`` of the messages that ``stats`` counts as free, as Zaqar does, cannot be claimed yet.
+    """
 
     at: Address
     stats: Stats
+    delayed: int
     claims: int
     subscriptions: int
     view: bool
+
+    @property
+    def free(self) -> int:
+        """The number of messages that can be claimed now."""
+        return self.stats.free - self.delayed
 
 
 class Queues:
@@ -139,4 +148,4 @@ def _build_stats(queue: Queue) -> Stats:
 
 def _build_overview(queue: Queue, *, view: bool) -> Overview:
     holding = sum(1 for claim in queue.claims.values() if claim.numbers)
-    return Overview(queue.at, _build_stats(queue), holding, len(queue.subscriptions), view)
+    return Overview(queue.at, _build_stats(queue), queue.delayed, holding, len(queue.subscriptions), view)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from botocore.exceptions import EventStreamError
 from urllib3.exceptions import ProtocolError
 
 from emulator.channels.kinesis import connect
@@ -88,6 +89,42 @@ def test_a_failed_read_ends_the_subscription(client: KinesisClient, bench: Bench
     bench.fault("disconnect", direction="deliver", limit=1)
     with pytest.raises(ProtocolError, match="prematurely"):
         list(subscribe(client, bench))
+    bench.clock.advance(10)
+    came = [record["Data"] for event in subscribe(client, bench) for record in event["Records"]]
+    assert came == [b"0", b"1", b"2"]
+
+
+def test_an_error_comes_inside_the_event_stream(client: KinesisClient, bench: Bench) -> None:
+    """As AWS's does: an exception event, behind which the stream ends."""
+    fill_and_close(client, bench, 3)
+    bench.fault("error", direction="deliver", limit=1)
+    with pytest.raises(EventStreamError, match="InternalFailureException"):
+        list(subscribe(client, bench))
+    bench.clock.advance(10)
+    came = [record["Data"] for event in subscribe(client, bench) for record in event["Records"]]
+    assert came == [b"0", b"1", b"2"]
+
+
+def test_a_throttled_consumer_is_refused_when_it_subscribes_again(
+    client: KinesisClient, bench: Bench
+) -> None:
+    """The subscription ends, the next call is refused with LimitExceededException, the one after passes."""
+    fill_and_close(client, bench, 3)
+    bench.fault("throttle", direction="deliver", limit=1)
+    assert not [record for event in subscribe(client, bench) for record in event["Records"]]
+    bench.clock.advance(10)
+    with pytest.raises(client.exceptions.LimitExceededException):
+        list(subscribe(client, bench))
+    bench.clock.advance(10)
+    came = [record["Data"] for event in subscribe(client, bench) for record in event["Records"]]
+    assert came == [b"0", b"1", b"2"]
+
+
+def test_a_subscription_has_no_iterator_that_expires(client: KinesisClient, bench: Bench) -> None:
+    """It ends, as after its five minutes, and nothing is lost."""
+    fill_and_close(client, bench, 3)
+    bench.fault("expire_iterator", direction="deliver", limit=1)
+    assert not [record for event in subscribe(client, bench) for record in event["Records"]]
     bench.clock.advance(10)
     came = [record["Data"] for event in subscribe(client, bench) for record in event["Records"]]
     assert came == [b"0", b"1", b"2"]

@@ -45,6 +45,7 @@ def test_it_needs_nothing_from_elsewhere(http: httpx.Client) -> None:
     answer = http.get("/docs")
     assert not re.search(r"<script|<img|<link|@import|url\(|(src|href)=[\"']?(https?:)?//", answer.text)
     assert answer.headers["content-security-policy"].startswith("default-src 'none'")
+    assert "frame-ancestors 'none'" in answer.headers["content-security-policy"]
 
 
 def test_its_lines_of_curl_do_what_they_say(emulator: Embedded, http: httpx.Client) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from emulator.queues.engine import Address
 from emulator.queues.engine.errors import BadValueError, ClaimNotThereError
-from tests.emulator.queues.engine.conftest import QUEUE, Room
+from tests.emulator.queues.engine.conftest import NOON, QUEUE, Room
 
 
 def test_a_claim_and_what_it_held_are_told_of_when_it_expires(queues: Room) -> None:
@@ -138,3 +138,27 @@ def test_a_full_disk_does_not_end_the_watch(queues: Room, monkeypatch: pytest.Mo
         queues.clock.advance(60)
         real.wait(0.01)
     assert len(queues.told("claim_expired")) == 1
+
+
+def test_a_clock_that_was_set_back_delays_nothing(queues: Room) -> None:
+    """What was posted without a delay is free, in a list and for a claim, also after a restart."""
+    queues.clock.advance(3600)
+    first, second = queues.post(b"1", b"2")
+    queues.clock.set_time(NOON)
+    assert [found.message.id for found in queues.engine.messages.page(QUEUE)] == [first, second]
+    assert queues.claimed() == [first]
+    queues.restart()
+    assert queues.claimed() == [second]
+
+
+def test_what_is_counted_as_free_can_be_claimed(queues: Room) -> None:
+    """A message that is delayed is neither held nor free yet."""
+    queues.post(b"1", b"2")
+    queues.post(b"3", delay=30)
+    queues.claim()
+    (overview,) = queues.engine.queues.overview()
+    assert (overview.stats.total, overview.stats.claimed, overview.delayed, overview.free) == (3, 1, 1, 1)
+    queues.clock.advance(30)
+    (overview,) = queues.engine.queues.overview()
+    assert (overview.delayed, overview.free) == (0, 2)
+    assert len(queues.claimed(limit=20)) == 2

@@ -17,6 +17,7 @@ from rdss_sandbox.shapes.faults import NewFault
 from rdss_sandbox.shapes.messages import NewMessage
 from rdss_sandbox.shapes.picture import Picture, ShardReader, StreamPicture
 from rdss_sandbox.shapes.streams import Reshard
+from tests.emulator.buckets.test_sharing import until
 from tests.emulator.listeners.control.conftest import api, emulator, http
 
 __all__ = ["api", "emulator", "http"]
@@ -201,3 +202,10 @@ def test_a_live_answer_tells_of_changes(emulator: Embedded, pictures: Iterator[P
     rates = [stream(next(pictures), "input").rate for _ in range(2)]
     assert rates[0] > 0
     assert rates[-1] == 0
+
+
+def test_what_is_rejected_is_news_at_once(emulator: Embedded, api: Client) -> None:
+    """Before anybody looks at the queue: which message, and its code."""
+    put(emulator, 1, "error", rejected("GENERR006", "aaaaaaaa-1"))
+    said = "aaaaaaaa is in the error queue: GENERR006"
+    assert until(lambda: any(said in each.said for each in api.picture().news))
