@@ -7,12 +7,14 @@ import signal
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from enum import Enum
+from math import inf
 from pathlib import Path
 from typing import Final, NamedTuple, Self
 
-from emulator.clock import Clock
+from emulator.clock import Clock, stopwatch
+from emulator.machine.marked_processes import kill_marked
 from emulator.rng import new_uuid
-from sandbox.certify.client_process import ClientProcess, kill_marked
+from sandbox.certify.client_process import ClientProcess
 from sandbox.certify.history import Life, Told
 from sandbox.certify.lab import Lab
 from sandbox.certify.silence import Silence
@@ -21,8 +23,14 @@ from sandbox.certify.told_lines import ReadLine
 
 _LOOK_SECONDS: Final = 0.05
 _MOST_EARLY_ENDS: Final = 8
+_HUNG: Final = 3
 _SHORTEST_LIFE: Final = 0.5
 _MOST_TOLD: Final = 100
+_STAGE_PATIENCES: Final = 15
+_RUN_PATIENCES: Final = 75
+_VAIN_PATIENCES: Final = 9
+_LEASE_SECONDS: Final = 240.0
+"""The default KCL 3 needs 201 s until it reads again after a SIGKILL: two minutes of that are one lease."""
 
 
 class Moment(Enum):
@@ -40,6 +48,23 @@ class Client(NamedTuple):
     patience: float
 
 
+class Bounds(NamedTuple):
+    """How long a stage and a run last at most, and how long a client is waited for in vain, in seconds."""
+
+    stage: float = inf
+    run: float = inf
+    vain: float = inf
+
+    @classmethod
+    def of(cls, patience: float, run: float | None = None) -> Bounds:
+        """The bounds of a certificate for a client of this patience; ``run`` is an earlier end of the run."""
+        longest = _RUN_PATIENCES * patience if run is None else run
+        return cls(_STAGE_PATIENCES * patience, longest, _VAIN_PATIENCES * patience)
+
+
+UNBOUNDED: Final = Bounds()
+
+
 class ClientGivesUpError(Exception):
     """The client ends by itself again and again."""
 
@@ -47,13 +72,21 @@ class ClientGivesUpError(Exception):
 class Attempt:
     """Starts, kills and listens to one client while its context lasts.
 
-    ``directory`` holds the client's state, which outlives its restarts.
+    ``directory`` holds the client's state, which outlives its restarts. ``waits_for_leases`` tells whether
+    the client may only be waiting for leases to run out.
     """
 
     def __init__(
-        self, client: Client, lab: Lab, directory: Path, more: Mapping[str, str] | None = None
+        self,
+        client: Client,
+        lab: Lab,
+        directory: Path,
+        more: Mapping[str, str] | None = None,
+        bounds: Bounds = UNBOUNDED,
     ) -> None:
         self.lab = lab
+        self.waits_for_leases: Callable[[], bool] = lambda: False
+        self._bounds = bounds
         self._silence = Silence(lab.history, client.patience)
         self._client = client
         self._directory = directory
@@ -62,9 +95,13 @@ class Attempt:
         self._stage: Stage | None = None
         self._early_ends = 0
         self._tellings: Counter[str] = Counter()
+        self._lines = 0
         self._deaths: dict[tuple[Moment, str], signal.Signals] = {}
         self._struck: signal.Signals | None = None
         self._mark = new_uuid()
+        self._began = self._stage_began = stopwatch()
+        self._vain = 0.0
+        self._impatient = False
         lab.listen = self._listen
 
     def __enter__(self) -> Self:
@@ -77,12 +114,28 @@ class Attempt:
     def enter(self, stage: Stage) -> None:
         """Begin a stage."""
         self._stage = stage
+        self._stage_began = stopwatch()
+        self._impatient = False
         self.lab.begin_stage(stage.name, stage.level)
+
+    def leave(self) -> None:
+        """End a stage: what the client has not done by now, it has not done in time."""
+        if self._stage is not None:
+            self.lab.end_stage(self._stage.name, impatient=self._impatient)
+
+    @property
+    def worn_out(self) -> bool:
+        """Whether the client was waited for in vain so long that no other stage is worth beginning."""
+        return self._vain > self._bounds.vain or stopwatch() - self._began > self._bounds.run
+
+    @property
+    def impatient(self) -> bool:
+        """Whether the present stage was cut while the client may still have been at work."""
+        return self._impatient
 
     def start(self) -> None:
         """Start the client. Raises ``ClientNotStartedError``."""
         lab, number = self.lab, len(self.lab.history.lives)
-        lab.life = number
         lab.note(lambda history: history.lives.append(Life(number, lab.now)))
         self._process = ClientProcess(
             self._client.command,
@@ -121,6 +174,16 @@ class Attempt:
         else:
             self._note_early_end()
 
+    def replace(self) -> None:
+        """Start the client anew, so that the next stage is not judged by what this one did to it."""
+        if self._process is not None and self._process.code is None:
+            self._process.kill()
+            self._close_life("replaced")
+        elif self._process is not None:
+            self._note_early_end()
+        self.lab.remove_poison()
+        self.start()
+
     def end(self) -> None:
         """End the client with SIGTERM."""
         if self._process is None:
@@ -132,7 +195,7 @@ class Attempt:
         self._close_life("SIGTERM" if orderly else "hung")
 
     def wait(self, until: Callable[[], bool]) -> bool:
-        """Wait until the history is so; return False when the client is silent before that.
+        """Wait until the history is so; return False when before that the client is silent, or time is up.
 
         A client that ended by itself is started again. Raises ``ClientGivesUpError`` the ninth time.
         """
@@ -140,13 +203,22 @@ class Attempt:
         while not self.lab.wait(_LOOK_SECONDS, until):
             if self._process is None or self._process.code is not None:
                 self.revive()
-            if self._silence.lasts():
+            leases = self.waits_for_leases()
+            if self._silence.lasts(leases=leases):
+                self._vain += self._silence.seconds()
+                self._impatient |= leases and self._silence.seconds() < _LEASE_SECONDS
+                return False
+            if self.worn_out or stopwatch() - self._stage_began > self._bounds.stage:
+                self._impatient = True
                 return False
         return True
 
     def wait_for_rest(self) -> None:
-        """Wait until the client has asked for more wherever it got something: it has nothing in hand."""
-        self.wait(self._silence.rests)
+        """Wait until the client has asked for more wherever it got something: it has nothing in hand.
+
+        One that keeps something is not waited for longer than its patience.
+        """
+        self.lab.wait(self._client.patience, self._silence.rests)
 
     def revive(self) -> None:
         """Start the client again when it ended by itself. Raises ``ClientGivesUpError``."""
@@ -184,8 +256,9 @@ class Attempt:
         assert process is not None
         self._silence.begin()
         while not self.lab.wait(_LOOK_SECONDS, lambda: process.code is not None):
-            if self._silence.lasts(reads=False) and process.code is None:
-                self._early_ends += 1
+            if (self._silence.lasts(reads=False) or self.worn_out) and process.code is None:
+                self._vain += self._silence.seconds()
+                self._early_ends += _HUNG
                 self.end()
                 return None
         planned, self._struck = self._struck, None
@@ -226,12 +299,15 @@ class Attempt:
             process.listen()
 
     def _hear(self, line: str, life: int) -> None:
-        told = self._client.read_line(line)
         lab = self.lab
-        # What a client tells without end must not fill this process.
-        if told is not None and told.message_id in lab.known and self._tellings[told.message_id] < _MOST_TOLD:
+        self._lines += 1
+        for told in self._client.read_line(line):
+            # What a client tells without end must not fill this process.
+            if told.message_id not in lab.known or self._tellings[told.message_id] >= _MOST_TOLD:
+                continue
             self._tellings[told.message_id] += 1
-            lab.note(lambda history: history.told.append(Told(told.message_id, lab.now, life, told.digest)))
+            noted = Told(told.message_id, lab.now, life, told.digest, self._lines)
+            lab.note(lambda history, noted=noted: history.told.append(noted))  # type: ignore[misc]
             if self.plans_death(Moment.TOLD, (told.message_id,)):
                 self.strike_when(Moment.TOLD, (told.message_id,))
                 lab.gate.open()

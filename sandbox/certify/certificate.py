@@ -9,22 +9,27 @@ from typing import Any, Final
 
 import msgspec
 
-from sandbox.certify.clause import Clause, Finding, Judgement, judge_clause
+from sandbox.certify.clause import NEVER_LANDED, NEVER_USED, Clause, Finding, Judgement, judge_clause
 from sandbox.certify.history import History, Level
 from sandbox.certify.shrinking import SmallestRun
 
 KIT_VERSION: Final = 1
 DESELECTED: Final = "deselected"
 NOT_IN_LEVEL: Final = "not-in-level"
+NEEDS_PATIENCE: Final = "needs-patience"
 _NONE: Final[Mapping[str, str]] = {}
 
 
 class ClauseVerdict(StrEnum):
-    """``not exercised`` is never a pass: what the clause is about did not reach the client often enough."""
+    """``not exercised`` is never a pass: what the clause is about did not reach the client often enough.
+
+    ``not applicable`` bars no level: the client does not work in the way that the clause is about.
+    """
 
     PASS = "pass"  # noqa: S105 -- the word of a verdict
     FAIL = "fail"
     NOT_EXERCISED = "not exercised"
+    NOT_APPLICABLE = "not applicable"
 
 
 class ClauseResult(msgspec.Struct, frozen=True):
@@ -40,10 +45,15 @@ class ClauseResult(msgspec.Struct, frozen=True):
     source: str
     evidence: tuple[Finding, ...]
     replay: str
+    level: str = "bronze"
 
 
 class Certificate(msgspec.Struct, frozen=True):
-    """What ``sandbox certify --json`` prints. ``level`` is the highest one reached, or None."""
+    """What ``sandbox certify --json`` prints. ``level`` is the highest one reached, or None.
+
+    ``levels`` has a verdict for each level: of its own clauses and those below, the worst. ``remarks`` are
+    sentences that come before any verdict, such as that the client told nothing.
+    """
 
     kit: dict[str, Any]
     subject: dict[str, Any]
@@ -54,7 +64,9 @@ class Certificate(msgspec.Struct, frozen=True):
     clauses: tuple[ClauseResult, ...]
     counts: dict[str, int]
     seconds: float
-    smallest: SmallestRun | None = None
+    levels: dict[str, ClauseVerdict] = {}
+    remarks: tuple[str, ...] = ()
+    smallest: tuple[SmallestRun, ...] = ()
 
     @property
     def failed(self) -> tuple[str, ...]:
@@ -85,23 +97,34 @@ def judge_clauses(
     ``left_out`` gives the reason for each clause, by its id, that was not tried because the user said so. A
     level to which such a clause belongs is not reached.
     """
-    judgements = [
-        (
+    results = tuple(
+        _result(
             clause,
             Judgement(0, (), left_out[clause.id]) if clause.id in left_out else judge_clause(clause, history),
+            history,
+            replay,
         )
         for clause in wanted
-    ]
-    results = tuple(_result(clause, judgement, history, replay) for clause, judgement in judgements)
-    reached = None
+    )
+    return results, highest_level(judge_levels(results))
+
+
+def judge_levels(results: Iterable[ClauseResult]) -> dict[str, ClauseVerdict]:
+    """The verdict of each level that has clauses: the worst of its clauses and those of the levels below."""
+    results, found = tuple(results), {}
     for level in Level:
-        of_level = [(clause, found) for clause, found in judgements if clause.level <= level]
-        if not any(clause.level is level for clause, _ in of_level):
-            break
-        if not all(_holds(found, clause, level) for clause, found in of_level):
-            break
-        reached = level.name.lower()
-    return results, reached
+        of_level = [each.verdict for each in results if Level[each.level.upper()] <= level]
+        if any(each.level == level.name.lower() for each in results):
+            found[level.name.lower()] = next(
+                (each for each in (ClauseVerdict.FAIL, ClauseVerdict.NOT_EXERCISED) if each in of_level),
+                ClauseVerdict.PASS,
+            )
+    return found
+
+
+def highest_level(levels: Mapping[str, ClauseVerdict]) -> str | None:
+    """The highest level that passes; None where none does."""
+    return next((name for name, each in reversed(list(levels.items())) if each is ClauseVerdict.PASS), None)
 
 
 def count_verdicts(results: Sequence[ClauseResult]) -> dict[str, int]:
@@ -110,15 +133,12 @@ def count_verdicts(results: Sequence[ClauseResult]) -> dict[str, int]:
     return {verdict.value: found[verdict] for verdict in ClauseVerdict}
 
 
-def _holds(judgement: Judgement, clause: Clause, level: Level) -> bool:
-    breached = any(finding.level <= level for finding in judgement.findings)
-    return not breached and judgement.exposure >= clause.needed
-
-
 def _result(clause: Clause, judgement: Judgement, history: History, replay: str) -> ClauseResult:
     verdict, reason = ClauseVerdict.PASS, None
     if judgement.findings:
         verdict = ClauseVerdict.FAIL
+    elif not judgement.exposure and judgement.reason == NEVER_USED:
+        verdict, reason = ClauseVerdict.NOT_APPLICABLE, NEVER_USED
     elif judgement.exposure < clause.needed:
         verdict, reason = ClauseVerdict.NOT_EXERCISED, _reason(judgement, history)
     return ClauseResult(
@@ -132,11 +152,14 @@ def _result(clause: Clause, judgement: Judgement, history: History, replay: str)
         clause.source,
         judgement.findings,
         replay,
+        clause.level.name.lower(),
     )
 
 
 def _reason(judgement: Judgement, history: History) -> str:
+    if judgement.reason != NEVER_LANDED:
+        return judgement.reason
+    if any(end.impatient for end in history.ends):
+        return NEEDS_PATIENCE
     gone = any(life.end == "itself" and life.code for life in history.lives)
-    if judgement.reason == "stimulus-never-landed" and gone:
-        return "client-exited-early"
-    return judgement.reason
+    return "client-exited-early" if gone else NEVER_LANDED

@@ -8,13 +8,16 @@ from importlib.resources import files
 from typing import Final
 
 from sandbox.certify.certificate import Certificate, ClauseResult, ClauseVerdict
+from sandbox.certify.clause import Finding
 from sandbox.certify.history import History
 from sandbox.certify.run_drawing import draw_run
+from sandbox.certify.stages import DOES
 
 _CLASSES: Final = {
     ClauseVerdict.PASS: "pass",
     ClauseVerdict.FAIL: "fail",
     ClauseVerdict.NOT_EXERCISED: "open",
+    ClauseVerdict.NOT_APPLICABLE: "open",
 }
 _POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'"
 
@@ -50,9 +53,11 @@ def _head(certificate: Certificate) -> str:
     level = (
         f"It reaches <strong>{certificate.level}</strong>." if certificate.level else "It reaches no level."
     )
+    levels = ", ".join(f"{name}: {verdict}" for name, verdict in certificate.levels.items())
+    remarks = "".join(f"<p>{escape(each)}</p>" for each in certificate.remarks)
     return (
         f"<header><h1>Certificate of a {escape(certificate.role)}</h1><p class=level>{level}</p>"
-        f"<dl>{listed}</dl></header>"
+        f"<p>{escape(levels)}</p>{remarks}<dl>{listed}</dl></header>"
     )
 
 
@@ -65,7 +70,7 @@ def _clauses(certificate: Certificate) -> str:
 
 
 def _clause(result: ClauseResult) -> str:
-    evidence = "".join(f"<li>{escape(finding.said)}</li>" for finding in result.evidence)
+    evidence = "".join(map(_finding, result.evidence))
     shown = f"<ul>{evidence}</ul><code>{escape(result.replay)}</code>" if evidence else ""
     reason = f"<br>{escape(result.reason)}" if result.reason else ""
     return (
@@ -75,9 +80,17 @@ def _clause(result: ClauseResult) -> str:
     )
 
 
+def _finding(finding: Finding) -> str:
+    where = f"<b>{escape(finding.stage)}</b>. {escape(DOES.get(finding.stage, ''))} " if finding.stage else ""
+    times = f" ({finding.times} times)" if finding.times > 1 else ""
+    output = f"<pre>{escape(chr(10).join(finding.output))}</pre>" if finding.output else ""
+    return f"<li>{where}{escape(finding.said)}{times}{output}</li>"
+
+
 def _smallest(certificate: Certificate) -> str:
-    found = certificate.smallest
-    if found is None:
+    if not certificate.smallest:
         return ""
-    said = f"<p>{escape(found.sentence)}</p><code>{escape(found.replay)}</code>"
-    return f"<section><h2>The failure made small</h2>{said}</section>"
+    found = "".join(
+        f"<p>{escape(each.sentence)}</p><code>{escape(each.replay)}</code>" for each in certificate.smallest
+    )
+    return f"<section><h2>The failures made small</h2>{found}</section>"

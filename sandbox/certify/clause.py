@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -10,9 +11,15 @@ from typing import Any, Final
 import msgspec
 
 from emulator.diagnosis.rule import Rule
-from sandbox.certify.history import History, Level
+from sandbox.certify.history import History, Level, Life
 
 _MOST_FINDINGS: Final = 20
+_LAST_LINES: Final = 5
+NEVER_LANDED: Final = "stimulus-never-landed"
+NEVER_USED: Final = "feature-never-used"
+NOTHING_TOLD: Final = "nothing-told"
+UNTIL: Final = " until the client was started again"
+"""What a finding ends with that a later start repaired, too late."""
 
 
 class Role(StrEnum):
@@ -42,23 +49,29 @@ class Group(StrEnum):
 
 
 class Finding(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A breach of a clause: a sentence, the level of the stage in which it happened, and its facts."""
+    """A breach of a clause: a sentence, the level and the name of the stage in which it happened, its facts.
+
+    ``times`` counts the breaches that are alike. ``output`` has the client's last lines where it died.
+    """
 
     said: str
     level: Level
     facts: dict[str, Any] = {}
+    stage: str = ""
+    times: int = 1
+    output: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
     """``exposure`` counts how often what the clause is about reached the client.
 
-    ``reason`` says why that was not often enough.
+    ``reason`` says why that was not often enough; ``NEVER_USED``, that the client does not work that way.
     """
 
     exposure: int
     findings: tuple[Finding, ...] = ()
-    reason: str = "stimulus-never-landed"
+    reason: str = NEVER_LANDED
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +95,7 @@ class Clause:
     rules: tuple[Rule, ...] = ()
 
 
-def judged(exposure: int, findings: Iterable[Finding], reason: str = "stimulus-never-landed") -> Judgement:
+def judged(exposure: int, findings: Iterable[Finding], reason: str = NEVER_LANDED) -> Judgement:
     """Build a judgement that keeps the first findings only."""
     return Judgement(exposure, tuple(findings)[:_MOST_FINDINGS], reason)
 
@@ -93,10 +106,13 @@ def judge_clause(clause: Clause, history: History) -> Judgement:
     A judge that raises gives the reason ``judge-error``.
     """
     try:
+        if clause.role is Role.CONSUMER and history.tells_nothing():
+            return Judgement(0, tuple(_early_ends(clause, history)), NOTHING_TOLD)
         judgement = clause.judge(history)
         # A clause knows more than a rule of what was sent and told, so its own words come first.
         breaches = judgement.findings or tuple(_judge_by_rules(clause, history))[:_MOST_FINDINGS]
-        return replace(judgement, findings=(*_early_ends(clause, history), *breaches))
+        placed = (_place(each, history) for each in breaches)
+        return replace(judgement, findings=(*_early_ends(clause, history), *placed))
     except Exception as error:  # noqa: BLE001 -- one judge's failure must not hide the verdicts of the others
         return Judgement(0, (), f"judge-error: {error!r}")
 
@@ -112,12 +128,29 @@ def _judge_by_rules(clause: Clause, history: History) -> Iterator[Finding]:
                 yield Finding(seen.said, history.level_at(seen.at - history.epoch), facts)
 
 
+def _place(finding: Finding, history: History) -> Finding:
+    """The finding with the stage in which it happened, or in which its message was sent."""
+    facts = finding.facts
+    named = facts.get("messageId") or next(iter(facts.get("messageIds", ())), None)
+    at = facts.get("at", next((sent.at for sent in history.sent if sent.message_id == named), None))
+    if at is None or finding.stage:
+        return finding
+    return msgspec.structs.replace(finding, stage=history.stage_at(at))
+
+
 def _early_ends(clause: Clause, history: History) -> Iterator[Finding]:
-    """A finding for each time that the client ended by itself while this clause was under way."""
+    """A finding for each way in which the client ended by itself while this clause was under way."""
+    found: dict[tuple[str, int | None, tuple[str, ...]], list[Life]] = defaultdict(list)
     for life in history.lives:
         done = clause.role is Role.PRODUCER and not life.code
         if life.end == "itself" and life.clause == clause.id and not done:
-            said = (
-                f"the {clause.role} ended by itself with exit code {life.code} during the stage {life.stage}"
-            )
-            yield Finding(said, life.level, {"start": life.number + 1, "output": life.output[-3:]})
+            found[life.stage, life.code, life.output[-1:]].append(life)
+    for (stage, code, _), lives in found.items():
+        yield Finding(
+            f"the {clause.role} ended by itself with exit code {code} during the stage {stage}",
+            lives[0].level,
+            {"start": lives[0].number + 1},
+            stage,
+            len(lives),
+            lives[0].output[-_LAST_LINES:],
+        )

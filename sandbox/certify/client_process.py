@@ -8,11 +8,10 @@ import signal
 import subprocess
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-from emulator.clock import Clock
+from emulator.machine.marked_processes import add_mark, kill_marked
 from emulator.rng import new_uuid
 from rdss_sandbox.watchdog import start_watchdog, stop_watchdog
 from sandbox.certify.line_reader import LineReader
@@ -21,11 +20,6 @@ _LAST_LINES: Final = 20
 _LAST_CHARACTERS: Final = 500
 _END_SECONDS: Final = 10.0
 _DRAIN_SECONDS: Final = 2.0
-_SWEEPS: Final = 2
-_SWEEP_SECONDS: Final = 0.01
-MARK: Final = "SANDBOX_CERTIFY_RUN"
-"""The variable by which every process that a command starts is found; see ``kill_marked``."""
-_BETWEEN_MARKS: Final = ","
 
 
 class ClientNotStartedError(Exception):
@@ -56,7 +50,7 @@ class ClientProcess:
             self._process = subprocess.Popen(
                 command,
                 # A line that Python keeps in a buffer dies with the process, although it was told.
-                env={**marked(environment, self._mark), "PYTHONUNBUFFERED": "1"},
+                env={**add_mark(environment, self._mark), "PYTHONUNBUFFERED": "1"},
                 cwd=directory,
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
@@ -128,38 +122,3 @@ def check_command(command: Sequence[str]) -> None:
     """Raise ``ClientNotStartedError`` where there is no such program; nothing is started."""
     if shutil.which(command[0]) is None:
         raise ClientNotStartedError(f"{command[0]} cannot be started: there is no such program")
-
-
-def marked(environment: Mapping[str, str], mark: str) -> dict[str, str]:
-    """The environment with a mark, beside the marks of those who started this process."""
-    outer = environment.get(MARK)
-    return {**environment, MARK: f"{outer}{_BETWEEN_MARKS}{mark}" if outer else mark}
-
-
-def kill_marked(mark: str) -> None:
-    """Kill every process that carries a mark, wherever it went, and wait until it is gone (Linux only)."""
-    clock, sweeps_without = Clock(), 0
-    until = clock.elapsed() + _DRAIN_SECONDS
-    # One sweep can miss a process that is just being started, whose environment cannot be read yet.
-    while sweeps_without < _SWEEPS and clock.elapsed() < until:
-        found = _carrying(mark)
-        sweeps_without = 0 if found else sweeps_without + 1
-        for pid in found:
-            with suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
-        clock.wait(_SWEEP_SECONDS)
-
-
-def _carrying(mark: str) -> list[int]:
-    """The processes that inherited this mark, also those that left the process group (Linux only)."""
-    found = []
-    prefix = f"{MARK}=".encode()
-    for place in Path("/proc").glob("[0-9]*/environ"):
-        try:
-            variables = place.read_bytes().split(b"\0")
-        except OSError:
-            continue
-        marks = next((each.removeprefix(prefix) for each in variables if each.startswith(prefix)), b"")
-        if mark.encode() in marks.split(_BETWEEN_MARKS.encode()):
-            found.append(int(place.parent.name))
-    return found

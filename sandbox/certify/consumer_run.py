@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final
 
 from emulator.clock import Clock
 from rdss_sandbox.shapes.faults import NewFault
+from rdss_sandbox.shapes.trace import Read, TraceItem
 from sandbox.certify.attempt import Attempt, ClientGivesUpError
-from sandbox.certify.exchange import Exchange, Read
 from sandbox.certify.history import Returned, Sent, SentBad, SentOlder, SentSequence
+from sandbox.certify.kill_moments import measure_pace, spread
 from sandbox.certify.lab import ERROR, INPUT, INVALID, OUTPUT, Lab
 from sandbox.certify.stages import Stage
 from sandbox.judging.arrivals import body_digest
@@ -22,9 +23,15 @@ from schemas.sequence import split_raw
 
 _SENT_AGAIN: Final = 3
 _THIRD: Final = 3
-_REFUSALS: Final = 2
+_OUTLASTING: Final = 6
+"""Refusals in a row. The SDKs try three to five times before they leave a failure to their caller.
+
+More would keep those that double their pauses away for longer than the patience.
+"""
+_SHORT_ANSWER: Final = 3
+_FOR_EACH_KILL: Final = 10
 _AT_ONCE: Final = 5
-_IN_HAND_SECONDS: Final = 0.05
+_MANY_AT_ONCE: Final = 100
 _PART_BYTES: Final = 20_000
 BAD_CODES: Final = (
     ErrorCode.GENERR001,
@@ -36,7 +43,7 @@ BAD_CODES: Final = (
 
 
 class ConsumerRun:
-    """Plays the stages against a consumer: what a stage does is the method of its name."""
+    """Plays the stages against a consumer."""
 
     def __init__(self, attempt: Attempt, lab: Lab) -> None:
         self._attempt = attempt
@@ -44,7 +51,28 @@ class ConsumerRun:
         self._samples = Samples(lab.seed, now=Clock().time())
         self._given_up: set[str] = set()
         self._not_delivered: set[tuple[str, str]] = set()
-        self._expected: set[str] = set()
+        self._expected: dict[str, bytes] = {}
+        self._plays: dict[str, Callable[[Stage], None]] = {
+            "quiet": self.quiet,
+            "duplicates": self.duplicates,
+            "delays": self.delays,
+            "restart": self.restart,
+            "distant duplicates": self.distant_duplicates,
+            "throttling": self.throttling,
+            "errors": self.errors,
+            "expired iterators": self.expired_iterators,
+            "split": self.split,
+            "merge": self.merge,
+            "killed with records in hand": self.killed_with_records_in_hand,
+            "killed after telling": self.killed_after_telling,
+            "killed while idle": self.killed_while_idle,
+            "sequences": self.sequences,
+            "bad messages": self.bad_messages,
+            "expired messages": self.expired_messages,
+            "older versions": self.older_versions,
+            "its own messages": self.its_own_messages,
+        }
+        attempt.waits_for_leases = self._waits_for_leases
 
     def play(self, stages: Sequence[Stage], progress: Callable[[str], None]) -> None:
         """Play the stages. Raises ``ClientNotStartedError``."""
@@ -52,22 +80,30 @@ class ConsumerRun:
         attempt.enter(stages[0])
         attempt.start()
         try:
-            # Of a client that reads nothing the first stage tells as much as all of them.
-            for stage in stages if self._wait_until_reading() else stages[:1]:
+            reads = self._wait_until_reading()
+            for stage in stages:
                 progress(stage.name)
                 attempt.enter(stage)
-                getattr(self, stage.name.replace(" ", "_"))(stage)
-                self._settle()
+                self._plays[stage.name](stage)
+                settled = self._settle()
                 self._lab.end_faults()
-            attempt.wait_for_rest()
+                attempt.wait_for_rest()
+                attempt.leave()
+                # Of a client that reads or tells nothing the first stage tells as much as all of them.
+                if not reads or attempt.worn_out or self._lab.history.tells_nothing() or stage is stages[-1]:
+                    return
+                if not settled and not attempt.impatient:
+                    attempt.replace()
+                    self._wait_for_a_read()
         except ClientGivesUpError:
-            return
+            attempt.leave()
         finally:
+            self._lab.end_faults()
             attempt.end()
 
     # Sending
 
-    def send(self, count: int, *, twice: int = 0, fault: str = "", **attributes: str) -> list[str]:
+    def send(self, count: int, *, twice: int = 0, fault: str = "", **attributes: object) -> list[str]:
         """Send valid messages, the first ``twice`` of them two times; return their ids.
 
         A ``fault`` with these attributes strikes the first delivery of every third: which ones does not
@@ -76,41 +112,46 @@ class ConsumerRun:
         messages = [serialise(self._samples.message("MetadataCreate")) for _ in range(count)]
         ids = self._expect(messages)
         for message_id in ids[::_THIRD] if fault else ():
-            self._lab.strike(
-                NewFault(
-                    fault,
-                    name=f"{fault}-{message_id}",
-                    channel=INPUT,
-                    direction="deliver",
-                    attributes=attributes,
-                    when={"match": {"messageId": message_id}, "fails": 1},
-                )
-            )
+            self._strike(fault, message_id, attributes)
         self._put([*messages, *messages[:twice]])
         return ids
 
-    def send_to(self, shard: str, count: int, *, held_up: bool = False) -> None:
-        """Send valid messages whose ids all lie on one shard.
-
-        When ``held_up``, the reads that would deliver them are refused twice, as often as an SDK that is left
-        as it comes tries again; meanwhile the shard's children can be read.
-        """
+    def send_to(self, shard: str, count: int) -> list[str]:
+        """Send valid messages whose ids all lie on one shard; return their ids."""
         found: list[bytes] = []
         while len(found) < count:
             message = serialise(self._samples.message("MetadataCreate"))
             if self._lab.shard_of(peek(message).message_id or "") == shard:
                 found.append(message)
         ids = self._expect(found)
-        if held_up:
-            when = {"match": {"messageId": ids[0]}, "fails": _REFUSALS}
-            self._lab.strike(NewFault("throttle", channel=INPUT, direction="deliver", when=when))
         self._put(found)
+        return ids
 
-    def _put(self, messages: Iterable[bytes]) -> None:
+    def send_again(self, ids: Iterable[str]) -> None:
+        """Send messages once more that were told already, byte for byte, as after a failure."""
+        told = self._lab.history.times_told()
+        self._put([self._expected[each] for each in ids if each in told])
+
+    def _strike(
+        self, fault: str, message_id: str, attributes: Mapping[str, object] | None = None, *, fails: int = 1
+    ) -> None:
+        """Strike the first ``fails`` deliveries of a message."""
+        self._lab.strike(
+            NewFault(
+                fault,
+                name=f"{fault}-{message_id}",
+                channel=INPUT,
+                direction="deliver",
+                attributes=dict(attributes or {}),
+                when={"match": {"messageId": message_id}, "fails": fails},
+            )
+        )
+
+    def _put(self, messages: Sequence[bytes]) -> None:
         # In several calls, so that a consumer sees more than one batch.
-        messages = list(messages)
-        for start in range(0, len(messages), _AT_ONCE):
-            self._lab.put(messages[start : start + _AT_ONCE])
+        size = max(_AT_ONCE, min(_MANY_AT_ONCE, len(messages) // _AT_ONCE))
+        for start in range(0, len(messages), size):
+            self._lab.put(messages[start : start + size])
 
     def _expect(self, messages: Iterable[bytes]) -> list[str]:
         lab = self._lab
@@ -120,7 +161,7 @@ class ConsumerRun:
             sent = Sent(message_id, body_digest(message), lab.level, lab.now)
             lab.note(lambda history, sent=sent: history.sent.append(sent))  # type: ignore[misc]
             ids.append(message_id)
-        self._expected.update(ids)
+            self._expected[message_id] = message
         return ids
 
     # Waiting
@@ -133,21 +174,38 @@ class ConsumerRun:
         attempt, shards = self._attempt, set(self._lab.open_shards())
         return attempt.wait(lambda: shards <= self._read_shards()) or bool(self._read_shards())
 
+    def _wait_for_a_read(self) -> None:
+        """Wait until the client that was started last reads."""
+        life = self._lab.life
+        self._attempt.wait(lambda: any(each.life >= life for each in self._lab.history.reads()))
+
     def _read_shards(self) -> set[str]:
         return {each.shard for each in self._lab.history.reads() if not each.error}
 
-    def _settle(self) -> None:
-        """Wait until every record is delivered and every message told, or the client is silent.
+    def _waits_for_leases(self) -> bool:
+        """Whether what is missing lies on shards that the client, which keeps leases, has not read yet."""
+        lab = self._lab
+        if not lab.keeps_leases():
+            return False
+        shards = {shard for shard, _ in lab.undelivered() - self._not_delivered}
+        shards |= {lab.place_of.get(each, "") for each in self._missing()} or set(lab.open_shards())
+        read = {each.shard for each in lab.history.reads() if each.life == lab.life and not each.error}
+        return not shards <= read
+
+    def _settle(self) -> bool:
+        """Wait until every record is delivered and every message told; return False for a silent client.
 
         What is missing then is not waited for again.
         """
         lab = self._lab
-        if not self._attempt.wait(lambda: not self._missing() and lab.undelivered() <= self._not_delivered):
-            self._given_up |= self._missing()
-            self._not_delivered |= lab.undelivered()
+        if self._attempt.wait(lambda: not self._missing() and lab.undelivered() <= self._not_delivered):
+            return True
+        self._given_up |= self._missing()
+        self._not_delivered |= lab.undelivered()
+        return False
 
     def _missing(self) -> set[str]:
-        return self._expected - self._given_up - self._lab.history.times_told().keys()
+        return self._expected.keys() - self._given_up - self._lab.history.times_told().keys()
 
     # Stages
 
@@ -173,65 +231,112 @@ class ConsumerRun:
         self._attempt.start()
         self.send(third)
 
+    def distant_duplicates(self, stage: Stage) -> None:
+        """Send messages again with a thousand others between, and again after a restart."""
+        ids = self.send(stage.messages)
+        self._settle()
+        self.send_again(ids[:_SENT_AGAIN])
+        self._settle()
+        self._attempt.wait_for_rest()
+        self._attempt.end()
+        self.send_again([*ids[_SENT_AGAIN : 2 * _SENT_AGAIN], *ids[-_SENT_AGAIN:]])
+        self._attempt.start()
+        self.send(1)
+
     def throttling(self, stage: Stage) -> None:
-        self._strike_reads("throttle", stage)
+        self._strike_reads("throttle", stage, fails=_OUTLASTING)
 
     def errors(self, stage: Stage) -> None:
         self.send(1, fault="disconnect")
-        self._strike_reads("error", stage)
+        self._strike_reads("error", stage, fails=_OUTLASTING)
 
     def expired_iterators(self, stage: Stage) -> None:
-        self._strike_reads("expire_iterator", stage)
+        self._strike_reads("expire_iterator", stage, fails=1)
 
-    def _strike_reads(self, fault: str, stage: Stage) -> None:
-        """Let reads fail, each at a message of its own, and again when the client asks again."""
-        for _ in range(2):
-            with self._lab.holding(self._lab.open_shards()[:1]):
-                self.send(stage.messages // 2, fault=fault)
-            self._attempt.wait(lambda: not self._missing())
+    def _strike_reads(self, fault: str, stage: Stage, *, fails: int) -> None:
+        """Let reads fail, each at a message of its own: first once, and then ``fails`` times in a row.
+
+        Behind each of these messages there are others, so that who leaves its place loses something.
+        """
+        with self._lab.holding(self._lab.open_shards()[:1]):
+            self.send(stage.messages // 2, fault=fault)
+        self._attempt.wait(lambda: not self._missing())
+        shards = self._lab.open_shards()
+        with self._lab.holding(shards[:1]):
+            for shard in shards:
+                first, *_ = self.send_to(shard, max(2, stage.messages // 2 // len(shards)))
+                self._strike(fault, first, fails=fails)
 
     def split(self, stage: Stage) -> None:
         shard = self._lab.open_shards()[0]
-        with self._lab.holding([shard]):
-            self.send_to(shard, stage.messages // 2, held_up=True)
-            self._lab.split(shard)
-            for child in self._lab.open_shards()[-2:]:
-                self.send_to(child, stage.messages // 4)
+        with self._lab.shortening([shard], _SHORT_ANSWER):
+            with self._lab.holding([shard]):
+                self._leave_unread(shard, stage.messages // 2)
+                self._lab.split(shard)
+                for child in self._lab.open_shards()[-2:]:
+                    self.send_to(child, stage.messages // 4)
+                self._send_again_from(shard)
+            self._settle()
 
     def merge(self, stage: Stage) -> None:
         pair = self._lab.neighbours()
-        with self._lab.holding(pair):
-            for shard in pair:
-                self.send_to(shard, stage.messages // 4, held_up=True)
-            self._lab.merge(pair)
-            self.send_to(self._lab.open_shards()[-1], stage.messages // 2)
+        with self._lab.shortening(pair, _SHORT_ANSWER):
+            with self._lab.holding(pair):
+                for shard in pair:
+                    self._leave_unread(shard, stage.messages // 4)
+                self._lab.merge(pair)
+                self.send_to(self._lab.open_shards()[-1], stage.messages // 2)
+                self._send_again_from(pair[0])
+            self._settle()
+
+    def _leave_unread(self, shard: str, count: int) -> None:
+        """Put a backlog on a shard that takes several reads, with one that finds nothing between them."""
+        ids = self.send_to(shard, count)
+        self._strike("stale_read", ids[count // 2])
+
+    def _send_again_from(self, shard: str) -> None:
+        """Send some messages again that lay on a shard, which now come on its children."""
+        before = [each for each, place in self._lab.place_of.items() if place == shard]
+        self.send_again([each for each in before if each in self._expected][:_SENT_AGAIN])
 
     def killed_with_records_in_hand(self, stage: Stage) -> None:
-        given: list[str] = []
+        """Kill the client at moments that are spread over its work on an answer."""
+        parts = spread(self._lab.chance.draws("in hand"), max(1, stage.messages // _FOR_EACH_KILL))
+        for part in parts:
+            given: list[str] = []
 
-        def watch(exchange: Exchange) -> None:
-            if isinstance(exchange, Read):
-                given.extend(each.message_id or "" for each in exchange.records)
+            def watch(exchange: TraceItem, given: list[str] = given) -> None:
+                if isinstance(exchange, Read):
+                    given.extend(each.message_id or "" for each in exchange.records)
 
-        with self._lab.watching(watch):
-            ids = set(self.send(stage.messages))
-            self._attempt.wait(lambda: not ids.isdisjoint(given))
-        Clock().wait(_IN_HAND_SECONDS)
-        self._attempt.kill()
-        self._attempt.start()
+            with self._lab.watching(watch):
+                ids = set(self.send(stage.messages // len(parts)))
+                if not self._attempt.wait(lambda: not ids.isdisjoint(given)):  # noqa: B023 -- of this turn
+                    return
+            Clock().wait(part * measure_pace(self._lab.history).work(len(given)))
+            self._attempt.kill()
+            self._attempt.start()
 
     def killed_after_telling(self, stage: Stage) -> None:
-        ids = set(self.send(stage.messages))
-        self._attempt.wait(lambda: not ids.isdisjoint(self._lab.history.times_told()))
-        self._attempt.kill()
-        self._attempt.start()
+        """Kill the client as it tells of a message, and at moments between this telling and the next."""
+        parts = spread(self._lab.chance.draws("telling"), max(1, stage.messages // _FOR_EACH_KILL))
+        for part in parts:
+            ids = set(self.send(stage.messages // len(parts)))
+            first = 1 + int(part * len(ids) / 2)
+            told = self._lab.history.times_told
+            if not self._attempt.wait(lambda: len(ids & told().keys()) >= first):  # noqa: B023 -- of this turn
+                return
+            Clock().wait(part * measure_pace(self._lab.history).each)
+            self._attempt.kill()
+            self._attempt.start()
 
     def killed_while_idle(self, stage: Stage) -> None:
-        self.send(stage.messages // 2)
+        ids = self.send(stage.messages // 2)
         self._settle()
         self._attempt.wait_for_rest()
         self._attempt.kill()
         self.send(stage.messages // 2)
+        self.send_again(ids[:_SENT_AGAIN])
         self._attempt.start()
 
     def sequences(self, stage: Stage) -> None:
@@ -253,10 +358,12 @@ class ConsumerRun:
         return given.issuperset(parts) and not history.times_told().keys().isdisjoint(parts)
 
     def bad_messages(self, stage: Stage) -> None:
+        rejects = True
         for code in BAD_CODES:
             self._send_bad(self._samples.bad(code), code)
             self.send(max(1, stage.messages // len(BAD_CODES)))
-        self._wait_for_rejects()
+            # One after the other, so that a client that ends at one of them is seen to.
+            rejects = rejects and self._wait_for_rejects()
 
     def expired_messages(self, stage: Stage) -> None:
         for _ in range(stage.messages):
@@ -271,7 +378,7 @@ class ConsumerRun:
             data = serialise(older_sample(self._samples, version))
             sent = SentOlder(peek(data).message_id or "", version, lab.now)
             lab.note(lambda history, sent=sent: history.older.append(sent))  # type: ignore[misc]
-            self._expected.add(sent.message_id)
+            self._expected[sent.message_id] = data
             lab.put([data])
 
     def its_own_messages(self, stage: Stage) -> None:
@@ -297,8 +404,8 @@ class ConsumerRun:
         lab.note(lambda history: history.bad.append(sent))
         lab.put([data])
 
-    def _wait_for_rejects(self) -> None:
-        """Wait until each bad message is in a queue, or was told by mistake, or nothing comes any more."""
+    def _wait_for_rejects(self) -> bool:
+        """Wait until each bad message is in a queue, or was told by mistake; False for a silent client."""
         lab = self._lab
         wanted = {each.message_id for each in lab.history.bad}
 
@@ -306,4 +413,4 @@ class ConsumerRun:
             queued = {peek(data).message_id for stream in (ERROR, INVALID) for data in lab.written(stream)}
             return wanted <= queued | lab.history.times_told().keys()
 
-        self._attempt.wait(settled)
+        return self._attempt.wait(settled)

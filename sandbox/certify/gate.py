@@ -4,11 +4,26 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Container, Iterable
 from typing import Final, NamedTuple
 
+from emulator.kinesis import Scope
+from emulator.listeners.aws.interception import Proceed, Request, Response
+
 PUTS: Final = "puts"
+_READS: Final = "GetRecords"
+_GATED: Final = frozenset({_READS, "PutRecord", "PutRecords"})
 _MOST_SECONDS: Final = 5.0
+
+
+class _EveryStream:
+    """Contains every stream."""
+
+    def __contains__(self, _stream: object) -> bool:
+        return True
+
+
+_EVERY_STREAM: Final = _EveryStream()
 
 
 class _Held(NamedTuple):
@@ -22,19 +37,43 @@ class _Held(NamedTuple):
 class Gate:
     """Holds up the GetRecords calls of the shards that are closed, and the puts of any stream (``PUTS``).
 
-    No call is held up for longer than five seconds. ``on_arrival`` is called when a call has to wait.
+    It also cuts the answers of some shards short. It is the outermost interceptor of the AWS port. No call is
+    held up for longer than five seconds. ``on_arrival`` is called when a call has to wait, and ``find_shard``
+    tells the shard of an iterator.
     """
 
-    def __init__(self, on_arrival: Callable[[], object]) -> None:
+    def __init__(
+        self, on_arrival: Callable[[], object], find_shard: Callable[[str], str] = lambda _iterator: ""
+    ) -> None:
         self._on_arrival = on_arrival
+        self._find_shard = find_shard
         self._lock = threading.Lock()
         self._closed: frozenset[str] = frozenset()
+        self._short: dict[str, int] = {}
         self._held: list[_Held] = []
         self._passing: set[asyncio.Task[None]] = set()
+
+    def watches(self, operation: str) -> Container[str] | None:
+        """Every stream: so calls take the full path, on which the recorder sees their records."""
+        return _EVERY_STREAM if operation in _GATED else None
+
+    def wants(self, operation: str, _stream: str | None, _iterator: str | None = None) -> bool:
+        return operation in _GATED
+
+    async def __call__(self, operation: str, request: Request, _scope: Scope, proceed: Proceed) -> Response:
+        place = self._find_shard(request["ShardIterator"]) if operation == _READS else PUTS
+        await self.pass_through(place)
+        if (most := self._short.get(place)) is not None:
+            request = {**request, "Limit": min(most, request.get("Limit") or most)}
+        return await proceed(request)
 
     def close(self, places: Iterable[str]) -> None:
         """Hold up the calls that come from now on."""
         self._closed = frozenset(places)
+
+    def shorten(self, places: Iterable[str], records: int) -> None:
+        """Let each read of these places have so many records at most, and no others be cut short."""
+        self._short = dict.fromkeys(places, records)
 
     def open(self) -> None:
         """Let every call pass."""

@@ -5,12 +5,17 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 from enum import IntEnum
+from math import inf
+from typing import Final
 
 import msgspec
 
 from rdss_sandbox.shapes import recorded_exchange
-from sandbox.certify.exchange import Exchange, IteratorRequest, Put, Read, Settlement, Subscription
+from rdss_sandbox.shapes.trace import IteratorRequest, Put, Read, Settlement, Subscription, TraceItem
 from schemas.peek import peek
+
+ENOUGH_DELIVERIES: Final = 5
+"""Of so many messages a client that tells at all has told of one."""
 
 
 class Level(IntEnum):
@@ -64,12 +69,16 @@ class Returned(msgspec.Struct, frozen=True):
 
 
 class Told(msgspec.Struct, frozen=True):
-    """A line of the client's output: this message is processed, or the broker has it."""
+    """What a line of the client's output says: this message is processed, or the broker has it.
+
+    ``line`` is the number of the line; one that tells a whole batch has several messages.
+    """
 
     message_id: str
     at: float
     life: int
     digest: str | None = None
+    line: int = 0
 
 
 class Life(msgspec.Struct):
@@ -110,6 +119,18 @@ class Reshard(msgspec.Struct, frozen=True):
     level: Level
 
 
+class StageEnd(msgspec.Struct, frozen=True):
+    """The end of a stage. ``life`` is the number of the client's start that ran then.
+
+    ``impatient`` says that the client was still at work then: what is missing is not known to be lost.
+    """
+
+    at: float
+    name: str
+    life: int
+    impatient: bool = False
+
+
 class Shard(msgspec.Struct, frozen=True):
     """A shard at the end of the run, with its records as (sequence number, messageId).
 
@@ -122,19 +143,23 @@ class Shard(msgspec.Struct, frozen=True):
 
 
 class Stored(msgspec.Struct, frozen=True):
-    """A record that a stream holds at the end of the run."""
+    """A record that a stream holds. ``life`` is the client's start that ran when it was found there."""
 
     message_id: str | None
     data: bytes
+    life: int = 0
 
 
 @dataclass(slots=True)
 class History:
     """A run as it happened. ``stream`` is the stream, or queue, that the client reads, or writes.
 
-    ``poison`` are the numbers of what the kit put on a queue that is no message, ``dead_letters`` those of
-    what a client rejected, and ``left`` those of what a queue still held at the end. ``recorded`` is what the
-    sandbox's own diagnosis recorded of a stream's clients, and ``epoch`` the time of ``began`` on its clock.
+    ``poison`` are the numbers of what the kit put on a queue that is no message, ``dead_letters`` those
+    of what a client rejected, ``taken_away`` those of poison that the kit removed, since a client could
+    not get past it, and ``left`` those of what a queue still held at the end. ``put_at`` has the time at
+    which the kit put each record of the input, by (shard, sequence number). ``recorded`` is what the
+    sandbox's own diagnosis recorded of a stream's clients, and ``epoch`` the time of ``began`` on its
+    clock.
     """
 
     stream: str
@@ -145,7 +170,7 @@ class History:
     older: list[SentOlder] = field(default_factory=list)
     returned: list[Returned] = field(default_factory=list)
     told: list[Told] = field(default_factory=list)
-    exchanges: list[Exchange] = field(default_factory=list)
+    exchanges: list[TraceItem] = field(default_factory=list)
     lives: list[Life] = field(default_factory=list)
     injected: list[Injected] = field(default_factory=list)
     reshards: list[Reshard] = field(default_factory=list)
@@ -154,9 +179,12 @@ class History:
     errors: list[Stored] = field(default_factory=list)
     invalid: list[Stored] = field(default_factory=list)
     stages: list[tuple[float, str, Level]] = field(default_factory=list)
+    ends: list[StageEnd] = field(default_factory=list)
+    put_at: dict[tuple[str, str], float] = field(default_factory=dict)
     poison: list[str] = field(default_factory=list)
     dead_letters: list[str] = field(default_factory=list)
     left: list[str] = field(default_factory=list)
+    taken_away: list[str] = field(default_factory=list)
     recorded: recorded_exchange.Exchange | None = None
     epoch: float = 0.0
 
@@ -194,6 +222,55 @@ class History:
         """How many times the client told of each message."""
         return Counter(each.message_id for each in self.told)
 
+    def tells_nothing(self) -> bool:
+        """Whether the client told of none of the messages that it got."""
+        delivered = {each.message_id for read in self.reads() for each in read.records}
+        return not self.told and len(delivered) >= ENOUGH_DELIVERIES
+
+    def end_of(self, at: float) -> StageEnd:
+        """The end of the stage that was under way at a time."""
+        return next((end for end in self.ends if end.at >= at), StageEnd(inf, "", len(self.lives)))
+
+    def told_in_time(self) -> set[str]:
+        """The messages that a start told which ran at the end of their stage, or before.
+
+        What a later start repairs was broken. Messages of an impatient stage count as told.
+        """
+        first: dict[str, int] = {}
+        for each in self.told:
+            first.setdefault(each.message_id, each.life)
+        found = set()
+        for sent in self.sent:
+            end = self.end_of(sent.at)
+            if end.impatient or first.get(sent.message_id, end.life + 1) <= end.life:
+                found.add(sent.message_id)
+        return found
+
+    def stored_in_time(self) -> set[str]:
+        """The messages that were in the stream when their part of the producer's file was done."""
+        first: dict[str | None, int] = {}
+        for each in self.stored:
+            first[each.message_id] = min(each.life, first.get(each.message_id, each.life))
+        return {
+            sent.message_id
+            for sent in self.sent
+            if (life := first.get(sent.message_id)) is not None and life <= self.end_of(sent.at).life
+        }
+
+    def unread(self, shard: Shard) -> list[tuple[str, str | None]]:
+        """The records of a shard that were not delivered in time, as in ``told_in_time``."""
+        first: dict[str, int] = {}
+        for read in self.reads():
+            if read.shard == shard.id:
+                for each in read.records:
+                    first.setdefault(each.sequence_number, read.life)
+        found = []
+        for number, message_id in shard.records:
+            end = self.end_of(self.put_at.get((shard.id, number), 0.0))
+            if not end.impatient and first.get(number, end.life + 1) > end.life:
+                found.append((number, message_id))
+        return found
+
     def rejected(self) -> dict[str | None, list[tuple[str, str | None]]]:
         """The queue and the errorCode of each message that the client rejected, by messageId."""
         found: dict[str | None, list[tuple[str, str | None]]] = {}
@@ -205,6 +282,10 @@ class History:
     def kills(self) -> list[Life]:
         """The lives that the kit ended with SIGKILL."""
         return [life for life in self.lives if life.end == "SIGKILL"]
+
+    def stage_at(self, at: float) -> str:
+        """The name of the stage at this time; empty before the first."""
+        return next((name for began, name, _ in reversed(self.stages) if began <= at), "")
 
     def level_at(self, at: float) -> Level:
         """The level of the stage at this time."""

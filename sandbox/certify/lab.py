@@ -1,28 +1,31 @@
-"""The sandbox that a client is tried in: streams in memory, the recorder in front, and the messages."""
+"""The sandbox that a client is tried in: streams in memory, a trace of its exchanges, and the messages."""
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from hashlib import md5
 from itertools import pairwise
+from math import inf
 from typing import Any, Final
 
 import msgspec
 
 from emulator.assembly.embedded import Embedded, embedded
 from emulator.clock import Clock, stopwatch
+from emulator.diagnosis.leases import has_tables
+from emulator.diagnosis.trace import WatchedClient
 from emulator.kinesis import ShardView, StoredRecord
 from emulator.rng import Chance
 from emulator.settings.settings import Settings
 from rdss_sandbox.shapes.events import Event
 from rdss_sandbox.shapes.faults import NewFault
 from rdss_sandbox.shapes.topology import Topology
-from sandbox.certify.exchange import Exchange, Read
+from rdss_sandbox.shapes.trace import Read, TraceItem
 from sandbox.certify.gate import Gate
-from sandbox.certify.history import History, Injected, Level, Reshard, Shard, Stored
-from sandbox.certify.recorder import Recorder
+from sandbox.certify.history import History, Injected, Level, Reshard, Shard, StageEnd, Stored
 from schemas.peek import peek
 
 INPUT, OUTPUT, ERROR, INVALID = "input", "output", "error", "invalid"
@@ -30,6 +33,7 @@ _TOPOLOGY: Final = Topology(streams={INPUT: 2, OUTPUT: 1, ERROR: 1, INVALID: 1})
 _AT_ONCE: Final = 500
 _MOST_RECORDS: Final = 10_000
 _HOLD_SECONDS: Final = 2.0
+_UUID: Final = re.compile(rb"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 _NOTHING_MORE_SECONDS: Final = 400.0
 """More than any rule of the diagnosis waits for a client, of which nothing more comes at the end."""
 
@@ -37,24 +41,26 @@ _NOTHING_MORE_SECONDS: Final = 400.0
 class Lab:
     """A sandbox of its own, and the history of what happens in it.
 
-    ``life`` is the number of the client's present start, ``level`` that of the present stage, and ``known``
-    are the ids of the messages that the client can get or send. ``listen`` takes note of what the client has
-    told so far.
+    ``level`` is that of the present stage, ``known`` are the ids of the messages that the client can get or
+    send, and ``place_of`` has the shard of each message by its id. ``requested_at`` is the moment of its last
+    request, of whatever service. ``listen`` takes note of what the client has told so far. The lab is the
+    trace of its sandbox's recorders.
     """
 
     def __init__(self, seed: int) -> None:
         self.chance = Chance(seed)
         self.seed = seed
         self.history = History(INPUT, stopwatch())
-        self.life = 0
+        self.requested_at = self.history.began
         self.level = Level.BRONZE
         self.known: set[str] = set()
+        self.place_of: dict[str, str] = {}
         self.listen: Callable[[], None] = lambda: None
         self._changed = threading.Condition()
-        self._watching: list[Callable[[Exchange], None]] = []
-        self.gate = Gate(lambda: self.note(_change_nothing))
-        self._put: set[tuple[str, str]] = set()
+        self._watching: list[Callable[[TraceItem], None]] = []
+        self.gate = Gate(lambda: self.note(_change_nothing), self._find_shard)
         self._given: set[tuple[str, str]] = set()
+        self._collected: dict[str, str] = {}
         self._emulator: Embedded
 
     @contextmanager
@@ -69,8 +75,10 @@ class Lab:
     @contextmanager
     def recording(self, settings: Settings, clock: Clock | None = None) -> Iterator[Embedded]:
         """Run a sandbox with these settings, and write down what a client sees of it."""
-        recorder = Recorder(self._note, lambda: self.life, self.history.began, self.gate)
-        with embedded(settings, clock, interceptors=[recorder]) as emulator, self._following(emulator):
+        with (
+            embedded(settings, clock, interceptors=[self.gate], trace=self) as emulator,
+            self._following(emulator),
+        ):
             yield emulator
 
     @contextmanager
@@ -98,7 +106,20 @@ class Lab:
     @property
     def now(self) -> float:
         """Seconds since the run began."""
-        return round(stopwatch() - self.history.began, 4)
+        return self.time_of(stopwatch())
+
+    def time_of(self, moment: float) -> float:
+        """Seconds from the begin of the run to a reading of the stopwatch."""
+        return round(moment - self.history.began, 4)
+
+    @property
+    def life(self) -> int:
+        """The number of the client's present start; 0 before the first."""
+        return self.life_at(inf)
+
+    def life_at(self, at: float) -> int:
+        """The number of the client's start that was under way; 0 before the first."""
+        return next((life.number for life in reversed(self.history.lives) if life.began <= at), 0)
 
     def note(self, change: Callable[[History], object]) -> None:
         """Change the history, and wake who waits for it."""
@@ -112,13 +133,22 @@ class Lab:
             return self._changed.wait_for(until, seconds)
 
     @contextmanager
-    def watching(self, watcher: Callable[[Exchange], None]) -> Iterator[None]:
+    def watching(self, watcher: Callable[[TraceItem], None]) -> Iterator[None]:
         """Call ``watcher`` with each exchange before its answer goes out."""
         self._watching.append(watcher)
         try:
             yield
         finally:
             self._watching.remove(watcher)
+
+    @contextmanager
+    def shortening(self, shards: Sequence[str], records: int) -> Iterator[None]:
+        """Answer reads of some shards with few records, as Kinesis may, while the context lasts."""
+        self.gate.shorten(shards, records)
+        try:
+            yield
+        finally:
+            self.gate.shorten((), 0)
 
     @contextmanager
     def holding(self, shards: Sequence[str]) -> Iterator[None]:
@@ -136,6 +166,10 @@ class Lab:
     def begin_stage(self, name: str, level: Level) -> None:
         self.level = level
         self.note(lambda history: history.stages.append((self.now, name, level)))
+
+    def end_stage(self, name: str, *, impatient: bool) -> None:
+        """Note that a stage is over; ``impatient``, while the client was still at work."""
+        self.note(lambda history: history.ends.append(StageEnd(self.now, name, self.life, impatient)))
 
     # Faults
 
@@ -156,11 +190,20 @@ class Lab:
         for start in range(0, len(records), _AT_ONCE):
             request = {"StreamName": INPUT, "Records": records[start : start + _AT_ONCE]}
             answers = self._call("PutRecords", request)["Records"]
-            self._put.update((each["ShardId"], each["SequenceNumber"]) for each in answers)
+            for record, answer in zip(records[start : start + _AT_ONCE], answers, strict=True):
+                self.place_of[str(record["PartitionKey"])] = answer["ShardId"]
+                self.history.put_at[answer["ShardId"], answer["SequenceNumber"]] = self.now
 
     def undelivered(self) -> set[tuple[str, str]]:
         """The (shard, sequence number) of each record of the input that the client was not given."""
-        return self._put - self._given
+        return self.history.put_at.keys() - self._given
+
+    def keeps_leases(self) -> bool:
+        """Whether the client has a table in DynamoDB, as those have that share shards out by leases."""
+        return has_tables()
+
+    def remove_poison(self) -> None:
+        """Take away what no client can process, where that can be done: not out of a stream."""
 
     def open_shards(self) -> list[str]:
         """The ids of the input's open shards."""
@@ -200,14 +243,24 @@ class Lab:
         """The data of every record of a stream, shard by shard."""
         return [record.data for shard in self._shards(stream) for record in self._read(stream, shard.id)]
 
+    def collect(self) -> None:
+        """Add what came to the input since the last call to what the history knows to be stored."""
+        for shard in self._shards():
+            records = self._emulator.components.streams.read(
+                INPUT, shard.id, self._collected.get(shard.id), _MOST_RECORDS
+            )
+            for each in records:
+                self._collected[shard.id] = each.sequence_number
+                self.history.stored.append(Stored(self.identify(each.data), each.data, self.life))
+
     def settle_history(self) -> None:
         """Add the shards and records that there are at the end to the history."""
         history = self.history
+        self.collect()
         for shard in self._shards():
             records = self._read(INPUT, shard.id)
             seen = tuple((each.sequence_number, peek(each.data).message_id) for each in records)
             history.shards.append(Shard(shard.id, tuple(shard.parents), seen))
-            history.stored += [Stored(peek(each.data).message_id, each.data) for each in records]
         for stream, stored in ((ERROR, history.errors), (INVALID, history.invalid)):
             stored += [Stored(peek(data).message_id, data) for data in self.written(stream)]
         components = self._emulator.components
@@ -243,14 +296,32 @@ class Lab:
     def _read(self, stream: str, shard_id: str) -> list[StoredRecord]:
         return self._emulator.components.streams.read(stream, shard_id, None, _MOST_RECORDS)
 
-    # What is seen
+    # What the recorders see
 
-    def _note(self, exchange: Exchange) -> None:
-        if isinstance(exchange, Read) and exchange.stream == INPUT:
-            self._given.update((exchange.shard, each.sequence_number) for each in exchange.records)
-        self.note(lambda history: history.exchanges.append(exchange))
+    def identify(self, data: bytes) -> str | None:
+        """The messageId of a message; of an envelope, such as celery's, the only known one in it."""
+        seen = peek(data).message_id
+        if seen is not None:
+            return seen
+        found = {each.decode() for each in _UUID.findall(data)} & self.known
+        return found.pop() if len(found) == 1 else None
+
+    def note_request(self) -> None:
+        self.requested_at = stopwatch()
+
+    def note_item(self, item: TraceItem, data: bytes = b"") -> None:  # noqa: ARG002 -- for queues
+        if isinstance(item, Read) and item.stream == INPUT:
+            self._given.update((item.shard, each.sequence_number) for each in item.records)
+        self.note(lambda history: history.exchanges.append(item))
         for watcher in tuple(self._watching):
-            watcher(exchange)
+            watcher(item)
+
+    def note_connection(self, client: WatchedClient, *, opened: bool) -> None:
+        """A client of streams has none of AMQP."""
+
+    def _find_shard(self, iterator: str) -> str:
+        trace = self._emulator.components.infrastructure.recorder.trace
+        return trace.find_shard(iterator) if trace is not None else ""
 
     def _note_event(self, event: Event) -> None:
         if event.kind == "fault.injected":

@@ -9,14 +9,15 @@ from typing import Final
 
 from emulator.clock import Clock
 from rdss_sandbox.shapes.faults import NewFault
+from rdss_sandbox.shapes.trace import Put, TraceItem
 from sandbox.certify.attempt import Attempt, Moment
-from sandbox.certify.exchange import Exchange, Put
 from sandbox.certify.gate import PUTS
-from sandbox.certify.history import Sent, SentSequence
+from sandbox.certify.history import Sent, SentBad, SentSequence
 from sandbox.certify.lab import INPUT, Lab
 from sandbox.certify.stages import Stage
 from sandbox.judging.arrivals import body_digest
 from schemas.envelope import serialise
+from schemas.error_codes import ErrorCode
 from schemas.peek import peek
 from schemas.samples import Samples
 
@@ -24,12 +25,17 @@ FILE_NAME: Final = "messages.ndjson"
 _STRUCK: Final = 3
 _TIMES: Final = 3
 _BIG_PARTS: Final = 2
+_FOR_EACH_KILL: Final = 8
+_PARTS: Final = {"restart": 1, "killed before the answer": 1, "killed after telling": 1, "sequences": 2}
+"""The part of the file in which a stage's messages lie; all others are in the first one."""
 
 
 class ProducerRun:
-    """Writes the file, puts the faults of all stages in force, and starts the producer until it is done.
+    """Writes the file, puts the faults of its stages in force, and starts the producer until it is done.
 
-    What a stage does is the method of its name.
+    The stages in which the producer is ended are a second part: what is missing when the first part is done
+    has not been lost by a death, and no later start can repair it in time. What is too large comes last,
+    since a producer that cannot cut it gets no further.
     """
 
     def __init__(self, attempt: Attempt, lab: Lab, file: Path) -> None:
@@ -39,27 +45,59 @@ class ProducerRun:
         self._samples = Samples(lab.seed, now=Clock().time())
         self._stage_of: dict[str, Stage] = {}
         self._faulty: set[str] = set()
-        self._done = False
+        self._plays: dict[str, Callable[[Sequence[str]], None]] = {
+            "quiet": self.quiet,
+            "delays": self.delays,
+            "restart": self.restart,
+            "partial failures": self.partial_failures,
+            "nacked messages": self.partial_failures,
+            "nacked in the contract": self.partial_failures,
+            "returned messages": self.returned_messages,
+            "throttling": self.throttling,
+            "errors": self.errors,
+            "killed before the answer": self.killed_before_the_answer,
+            "killed after telling": self.killed_after_telling,
+            "sequences": self.sequences,
+            "expired messages": self.expired_messages,
+        }
 
     def play(self, stages: Sequence[Stage], progress: Callable[[str], None]) -> None:
         """Play the stages. Raises ``ClientNotStartedError``."""
-        with self._file.open("wb") as file:
-            for stage in stages:
-                ids = [self._write_message(file.write, stage) for _ in range(stage.messages)]
-                getattr(self, stage.name.replace(" ", "_"))(ids)
         attempt = self._attempt
-        attempt.enter(stages[0])
+        parts = [[each for each in stages if _PARTS.get(each.name, 0) == part] for part in range(3)]
         try:
             with self._lab.watching(self._watch):
-                while not self._done:
-                    progress(f"start {len(self._lab.history.lives) + 1}")
-                    attempt.start()
-                    self._done = attempt.wait_for_end() == 0 or attempt.gave_up
+                for part in filter(None, parts):
+                    self._append(part)
+                    attempt.enter(part[0])
+                    self._run_to_the_end(progress)
+                    self._lab.collect()
+                    attempt.leave()
+                    if attempt.gave_up or attempt.worn_out:
+                        return
         finally:
             attempt.end()
 
+    def _append(self, stages: Sequence[Stage]) -> None:
+        """Add the messages of some stages to the file, and put their faults in force."""
+        with self._file.open("ab") as file:
+            for stage in stages:
+                ids = [self._write_message(file.write, stage) for _ in range(stage.messages)]
+                self._plays[stage.name](ids)
+
+    def _run_to_the_end(self, progress: Callable[[str], None]) -> None:
+        """Start the producer until it has sent the whole file."""
+        attempt = self._attempt
+        done = False
+        while not (done or attempt.gave_up or attempt.worn_out):
+            progress(f"start {len(self._lab.history.lives) + 1}")
+            attempt.start()
+            done = attempt.wait_for_end() == 0
+
     def _write_message(self, write: Callable[[bytes], int], stage: Stage) -> str:
         lab = self._lab
+        if stage.name == "expired messages":
+            return self._write_expired(write)
         large = stage.name == "sequences"
         made = self._samples.big_message(_BIG_PARTS) if large else self._samples.message("MetadataCreate")
         message = serialise(made)
@@ -74,6 +112,15 @@ class ProducerRun:
         self._stage_of[message_id] = stage
         write(message + b"\n")
         return message_id
+
+    def _write_expired(self, write: Callable[[bytes], int]) -> str:
+        code, lab = ErrorCode.GENERR003, self._lab
+        message = self._samples.bad(code)
+        late = SentBad(peek(message).message_id or "", code.value, code.queue.value, lab.now)
+        lab.known.add(late.message_id)
+        lab.note(lambda history: history.bad.append(late))
+        write(message + b"\n")
+        return late.message_id
 
     # Stages
 
@@ -91,8 +138,6 @@ class ProducerRun:
         for message_id in ids[:: max(1, len(ids) // _STRUCK)]:
             self._strike("partial_failure", message_id)
 
-    nacked_messages = nacked_in_the_contract = partial_failures
-
     def returned_messages(self, ids: Sequence[str]) -> None:
         """Return some messages as if no queue were bound: a broker confirms them all the same."""
         for message_id in ids[:: max(1, len(ids) // _STRUCK)]:
@@ -109,13 +154,21 @@ class ProducerRun:
         self._strike("disconnect", ids[-1], written=True)
 
     def killed_before_the_answer(self, ids: Sequence[str]) -> None:
-        self._attempt.plan_death(signal.SIGKILL, Moment.PUT, ids[len(ids) // 2])
+        """Kill the producer while messages are put that are taken, and such as are refused."""
+        for number, message_id in enumerate(_spread(ids)):
+            if number % 2:
+                self._strike("throttle", message_id)
+            self._attempt.plan_death(signal.SIGKILL, Moment.PUT, message_id)
 
     def killed_after_telling(self, ids: Sequence[str]) -> None:
-        self._attempt.plan_death(signal.SIGKILL, Moment.TOLD, ids[len(ids) // 2])
+        for message_id in _spread(ids):
+            self._attempt.plan_death(signal.SIGKILL, Moment.TOLD, message_id)
 
     def sequences(self, ids: Sequence[str]) -> None:
         """Large messages need no fault."""
+
+    def expired_messages(self, ids: Sequence[str]) -> None:
+        """What has expired is not sent, so that no fault can meet it."""
 
     def _strike(self, fault: str, message_id: str, *, times: int = 1, **attributes: object) -> None:
         self._faulty.add(message_id)
@@ -130,7 +183,7 @@ class ProducerRun:
             )
         )
 
-    def _watch(self, exchange: Exchange) -> None:
+    def _watch(self, exchange: TraceItem) -> None:
         """Begin the stage of the messages that are put, and kill the producer where that is planned.
 
         A call can have messages of two stages: where it failed, the stage is that of the message that did it.
@@ -147,3 +200,9 @@ class ProducerRun:
             # The call after this one waits until the producer has told, and is dead.
             self._lab.gate.close((PUTS,))
         self._attempt.strike_when(Moment.PUT, ids)
+
+
+def _spread(ids: Sequence[str]) -> Sequence[str]:
+    """Some of the messages, as far apart as there are kills."""
+    kills = max(1, len(ids) // _FOR_EACH_KILL)
+    return ids[len(ids) // kills // 2 :: len(ids) // kills]

@@ -14,11 +14,15 @@ class QueueConsumerRun(ConsumerRun):
     def __init__(self, attempt: Attempt, lab: QueueLab) -> None:
         super().__init__(attempt, lab)
         self._queue_lab = lab
+        self._plays |= {"cut connections": self.cut_connections, "poison": self.poison}
 
     def _wait_until_reading(self) -> bool:
         """Wait until the client has subscribed, or asked for a message. Returns False when it does not."""
         history = self._lab.history
         return self._attempt.wait(lambda: bool(history.subscriptions() or history.reads()))
+
+    def _waits_for_leases(self) -> bool:
+        return False
 
     # Stages
 

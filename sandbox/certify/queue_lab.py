@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
+from functools import partial
 from typing import Final
 
 from pika import BasicProperties, BlockingConnection, URLParameters
@@ -11,17 +12,19 @@ from pika.adapters.blocking_connection import BlockingChannel
 
 from emulator.assembly.embedded import embedded
 from emulator.assembly.embedded_broker import EmbeddedBroker
+from emulator.diagnosis.trace import OWN_CONNECTION, WatchedClient
 from emulator.settings.settings import Settings
 from rdss_sandbox.shapes.topology import Topology
-from sandbox.certify.amqp_recorder import KIT_CONNECTION, ConnectionRecorder
-from sandbox.certify.exchange import Exchange
-from sandbox.certify.history import History, Shard, Stored
+from rdss_sandbox.shapes.trace import Put, TraceItem
+from sandbox.certify.gate import PUTS
+from sandbox.certify.history import Shard, Stored
 from sandbox.certify.lab import ERROR, INPUT, INVALID, OUTPUT, Lab
 from schemas.peek import peek
 
 DEAD_LETTERS: Final = "dead-letters"
 _QUEUES: Final = (INPUT, OUTPUT, ERROR, INVALID, DEAD_LETTERS)
 _PERSISTENT: Final = 2
+_HELD: Final = "the kit holds it up"
 _END_SECONDS: Final = 5.0
 
 
@@ -37,7 +40,7 @@ class QueueLab(Lab):
         super().__init__(seed)
         self._numbered: list[tuple[str, str | None]] = []
         self._accepted: list[tuple[str, bytes]] = []
-        self._connections = 0
+        self._clients: set[WatchedClient] = set()
 
     @contextmanager
     def running(self) -> Iterator[None]:
@@ -52,11 +55,11 @@ class QueueLab(Lab):
             amqp="embedded",
         )
         with (
-            embedded(settings, watch=lambda client: ConnectionRecorder(self, client)) as emulator,
+            embedded(settings, trace=self) as emulator,
             self._following(emulator),
         ):
             parameters = URLParameters(str(emulator.broker.url))
-            parameters.client_properties = {"connection_name": KIT_CONNECTION}
+            parameters.client_properties = {"connection_name": OWN_CONNECTION}
             parameters.heartbeat = 0
             with closing(BlockingConnection(parameters)) as connection:
                 self._broker = connection.channel()
@@ -86,7 +89,8 @@ class QueueLab(Lab):
             if message_id is not None:
                 self.known.add(message_id)
             self._numbered.append((number, message_id))
-            self._put.add((INPUT, number))
+            self.history.put_at[INPUT, number] = self.now
+            self.place_of[message_id or number] = INPUT
             properties = BasicProperties(message_id=number, delivery_mode=_PERSISTENT)
             self._broker.basic_publish("", INPUT, message, properties, mandatory=True)
 
@@ -95,6 +99,23 @@ class QueueLab(Lab):
         self.put([data])
         number, _ = self._numbered[-1]
         self.note(lambda history: history.poison.append(number))
+
+    def keeps_leases(self) -> bool:
+        return False
+
+    def remove_poison(self) -> None:
+        # What a client had in hand goes back to its queue when its connection is gone.
+        self.wait(_END_SECONDS, lambda: not self._clients)
+        tags = []
+        while (got := self._broker.basic_get(INPUT))[0] is not None:
+            poisonous = got[1].message_id in self.history.poison
+            if poisonous:
+                self._broker.basic_ack(got[0].delivery_tag)
+                self.history.taken_away.append(got[1].message_id)
+            else:
+                tags.append(got[0].delivery_tag)
+        if tags:
+            self._broker.basic_nack(tags[-1], multiple=True, requeue=True)
 
     def open_shards(self) -> list[str]:
         return [INPUT]
@@ -111,17 +132,20 @@ class QueueLab(Lab):
         """The bodies of what the client has published to a queue so far."""
         return [data for queue, data in tuple(self._accepted) if queue == stream]
 
+    def collect(self) -> None:
+        """Take what lies in the input queue into the history, once no connection has it in hand."""
+        self.wait(_END_SECONDS, lambda: not self._clients)
+        drained = list(self._drain(INPUT))
+        self.history.stored += [Stored(self.identify(data), data, self.life) for _, data in drained]
+        self.history.left += [number for number, _ in drained if number]
+
     def settle_history(self) -> None:
         """Add what lies in the queues at the end to the history."""
         history = self.history
-        # What a client had in hand goes back to its queue when its connection is gone.
-        self.wait(_END_SECONDS, lambda: not self._connections)
+        self.collect()
         history.shards.append(Shard(INPUT, (), tuple(self._numbered)))
-        for queue, stored in ((INPUT, history.stored), (ERROR, history.errors), (INVALID, history.invalid)):
-            drained = list(self._drain(queue))
-            stored += [Stored(peek(data).message_id, data) for _, data in drained]
-            if queue == INPUT:
-                history.left += [number for number, _ in drained if number]
+        for queue, stored in ((ERROR, history.errors), (INVALID, history.invalid)):
+            stored += [Stored(peek(data).message_id, data) for _, data in self._drain(queue)]
         history.dead_letters += [number for number, _ in self._drain(DEAD_LETTERS)]
 
     def _drain(self, queue: str) -> Iterator[tuple[str, bytes]]:
@@ -132,16 +156,18 @@ class QueueLab(Lab):
                 return
             yield properties.message_id or "", body
 
-    # What is seen
+    # What the recorders see
 
-    def note_exchange(self, exchange: Exchange) -> None:
-        self._note(exchange)
+    def note_item(self, item: TraceItem, data: bytes = b"") -> None:
+        """Note an item. While the gate is closed to puts, no command of the client's is read."""
+        if isinstance(item, Put) and not item.error:
+            self._accepted.append((item.stream, data))
+        super().note_item(item, data)
+        if isinstance(item, Put) and self.gate.is_closed(PUTS):
+            for client in self._clients:
+                client.pause_reading(_HELD)
+                self.gate.when_open(PUTS, partial(client.resume_reading, _HELD))
 
-    def note_accepted(self, queue: str, data: bytes) -> None:
-        self._accepted.append((queue, data))
-
-    def note_connection(self, *, opened: bool) -> None:
-        def count(_history: History) -> None:
-            self._connections += 1 if opened else -1
-
-        self.note(count)
+    def note_connection(self, client: WatchedClient, *, opened: bool) -> None:
+        change = self._clients.add if opened else self._clients.discard
+        self.note(lambda _history: change(client))

@@ -38,16 +38,16 @@ def junit(certificate: Certificate) -> bytes:
         name=f"sandbox certify {certificate.role}",
         tests=str(len(certificate.clauses)),
         failures=str(counts[ClauseVerdict.FAIL]),
-        skipped=str(counts[ClauseVerdict.NOT_EXERCISED]),
+        skipped=str(counts[ClauseVerdict.NOT_EXERCISED] + counts[ClauseVerdict.NOT_APPLICABLE]),
         errors="0",
         time=str(certificate.seconds),
     )
     for each in certificate.clauses:
         case = ET.SubElement(suite, "testcase", classname=f"certify.{certificate.role}", name=each.id)
         if each.verdict is ClauseVerdict.FAIL:
-            said = "\n".join(finding.said for finding in each.evidence)
+            said = "\n".join(line for finding in each.evidence for line in (finding.said, *finding.output))
             ET.SubElement(case, "failure", message=each.evidence[0].said).text = f"{said}\n{each.replay}"
-        elif each.verdict is ClauseVerdict.NOT_EXERCISED:
+        elif each.verdict is not ClauseVerdict.PASS:
             ET.SubElement(case, "skipped", message=f"{each.reason}: {each.exposure} of {each.needed}")
     ET.indent(suite)
     document: bytes = ET.tostring(suite, encoding="utf-8", xml_declaration=True)

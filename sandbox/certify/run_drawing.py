@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from html import escape
 from typing import Final, NamedTuple, TypeAlias
 
-from sandbox.certify.exchange import Put, Read
+from rdss_sandbox.shapes.trace import Put, Read
 from sandbox.certify.history import History
 
 _WIDTH: Final = 1000

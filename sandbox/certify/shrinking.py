@@ -1,86 +1,98 @@
-"""Making a failure small: fewer stages, then fewer messages, each tried several times."""
+"""Repeating failures: each in its stage alone, and the most telling one with fewer messages."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Final
+from collections.abc import Callable, Mapping, Sequence
+from itertools import takewhile
+from typing import Final, TypeAlias
 
 import msgspec
 
+from emulator.clock import stopwatch
 from sandbox.certify.clause import Clause, Finding, judge_clause
 from sandbox.certify.history import History
 from sandbox.certify.stages import Stage
 
+SECONDS: Final = 60.0
+"""How long a failure is made small, unless somebody asks for more."""
 _TRIES: Final = 3
 _FEWEST_MESSAGES: Final = 4
+Play: TypeAlias = Callable[[Stage, float], History]
+"""Plays one stage for so many seconds at most."""
 
 
 class SmallestRun(msgspec.Struct, frozen=True):
-    """The shortest run that still fails a clause: its stages, of how many, and how often it fails.
+    """A stage that was repeated alone since a clause failed in it: of how many, and how often it fails again.
 
-    ``replay`` is the command that repeats it.
+    ``replay`` is the command that repeats it, ``sentence`` all of it in words.
     """
 
     clause: str
-    stages: tuple[str, ...]
+    stage: str
     of: int
     messages: int
     tries: int
     fails: int
     said: str
     replay: str
-
-    @property
-    def sentence(self) -> str:
-        """The run in words."""
-        return (
-            f"{self.clause} fails {self.fails} of {self.tries} times "
-            f"with {len(self.stages)} of {self.of} stages ({', '.join(self.stages)}) "
-            f"and {self.messages} messages: {self.said}"
-        )
+    sentence: str
 
 
-def shrink(
-    clause: Clause,
+def repeat_failures(
+    failed: Mapping[str, Sequence[Clause]],
     planned: Sequence[Stage],
-    play: Callable[[Sequence[Stage]], History],
-    replay: Callable[[Sequence[Stage]], str],
+    play: Play,
+    *,
+    replay: Callable[[Stage], str],
     progress: Callable[[str], None],
-) -> SmallestRun:
-    """Find the shortest run that still fails a clause, and say how often it does.
+    seconds: float,
+) -> tuple[SmallestRun, ...]:
+    """Repeat the stages in which clauses failed, and count how often they fail there again.
 
-    A stage is tried alone first, since nearly every failure needs one only; then its messages are halved.
-    ``play`` plays stages, and ``replay`` gives the command that plays them.
+    ``failed`` has the clauses by the name of the stage, the most telling ones first; of the first the
+    messages are halved too, as long as it fails. Nothing lasts longer than ``seconds``.
     """
-    best, finding = tuple(planned), None
-    for stage in sorted(planned, key=lambda each: each.clause != clause.id):
-        progress(f"making it small: {stage.name} alone")
-        if (seen := _finding(clause, play([stage]))) is not None:
-            best, finding = (stage,), seen
+    until = stopwatch() + seconds
+    found: list[SmallestRun] = []
+    for name, clauses in failed.items():
+        stage = next((each for each in planned if each.name == name), None)
+        if stage is None:
+            continue
+        if not found:
+            stage = _halve(stage, clauses[0], play, progress, until)
+        tries: list[dict[str, Finding]] = []
+        for number in takewhile(lambda _: stopwatch() < until, range(_TRIES)):
+            progress(f"repeating {name} alone: {number + 1} of {_TRIES}")
+            history = play(stage, until - stopwatch())
+            tries.append({each.id: seen for each in clauses if (seen := _finding(each, history))})
+            if stopwatch() >= until:
+                tries.pop()
+        found += [_run(each.id, stage, len(planned), tries, replay(stage)) for each in clauses if tries]
+    return tuple(found)
+
+
+def _halve(stage: Stage, clause: Clause, play: Play, progress: Callable[[str], None], until: float) -> Stage:
+    """The stage with the fewest messages with which the clause still fails."""
+    while stage.messages // 2 >= _FEWEST_MESSAGES and stopwatch() < until:
+        fewer = msgspec.structs.replace(stage, messages=stage.messages // 2)
+        progress(f"making it small: {stage.name} with {fewer.messages} messages")
+        if _finding(clause, play(fewer, until - stopwatch())) is None or stopwatch() >= until:
             break
-    while len(best) == 1 and best[0].messages // 2 >= _FEWEST_MESSAGES:
-        fewer = (msgspec.structs.replace(best[0], messages=best[0].messages // 2),)
-        progress(f"making it small: {fewer[0].messages} messages")
-        if (seen := _finding(clause, play(fewer))) is None:
-            break
-        best, finding = fewer, seen
-    fails = 0
-    for number in range(_TRIES):
-        progress(f"repeating it: {number + 1} of {_TRIES}")
-        if (seen := _finding(clause, play(best))) is not None:
-            fails, finding = fails + 1, seen
-    return SmallestRun(
-        clause.id,
-        tuple(each.name for each in best),
-        len(planned),
-        sum(each.messages for each in best),
-        _TRIES,
-        fails,
-        finding.said if finding else "it did not fail again",
-        replay(best),
+        stage = fewer
+    return stage
+
+
+def _run(
+    clause: str, stage: Stage, of: int, tries: Sequence[Mapping[str, Finding]], replay: str
+) -> SmallestRun:
+    fails = [each[clause] for each in tries if clause in each]
+    said = fails[0].said if fails else "it did not fail again"
+    sentence = (
+        f"{clause} fails {len(fails)} of {len(tries)} times in the stage {stage.name} alone, "
+        f"one of {of}, with {stage.messages} messages: {said}"
     )
+    return SmallestRun(clause, stage.name, of, stage.messages, len(tries), len(fails), said, replay, sentence)
 
 
 def _finding(clause: Clause, history: History) -> Finding | None:
-    findings = judge_clause(clause, history).findings
-    return findings[0] if findings else None
+    return next(iter(judge_clause(clause, history).findings), None)

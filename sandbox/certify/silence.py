@@ -1,12 +1,14 @@
 """Silence: whether anything more is to be expected of a client, judged by what it asks for.
 
     starts -> first request -> news, news, news -> asks and gets nothing, again and again -> silent
-    (five patiences)           (told, delivered)   (three times, and one patience)
+    (five patiences)           (told, delivered,   (three times, and one patience)
+                                refused)
 
 A consumer of a queue subscribes, and is pushed what comes. It is silent when it has nothing in hand, or gives
-back what it has again and again.
+back what it has, or breaks over it, again and again.
 
-A slow machine makes a client ask later. It does not make it silent.
+A slow machine makes a client ask later. It does not make it silent. But nobody is waited for longer than five
+patiences without news, whatever he asks for.
 """
 
 from __future__ import annotations
@@ -15,19 +17,21 @@ from collections import Counter
 from typing import Final
 
 from emulator.clock import stopwatch
-from sandbox.certify.exchange import Exchange, Put, Read, Settlement, Subscription, Verdict
+from rdss_sandbox.shapes.trace import Put, Read, Settlement, Subscription, TraceItem, Verdict
 from sandbox.certify.history import History
 
 _FRUITLESS_READS: Final = 3
 _START_PATIENCES: Final = 5
-_MOST_TRIES: Final = 20
+_MOST_TRIES: Final = 6
+_MOST_REFUSALS: Final = 20
 
 
 class Silence:
     """Follows a client through a history.
 
-    News is a message delivered, told or put, and the end of a shard; of the same message the first twenty
-    times only, so that a client that repeats itself without end becomes silent.
+    News is a message delivered, told or put, and the end of a shard; of the same message the first six times
+    only, so that a client that repeats itself without end becomes silent. A refusal is news too, since an SDK
+    waits for seconds before its next try; of one place the first twenty.
     """
 
     def __init__(self, history: History, patience: float) -> None:
@@ -37,7 +41,7 @@ class Silence:
         self._times: Counter[tuple[str, str | None]] = Counter()
         self._life = -1
         self._asked = False
-        self._news_at = self._request_at = self._wait_began = stopwatch()
+        self._news_at = self._wait_began = stopwatch()
         self._fruitless: Counter[str] = Counter()
         self._in_hand: Counter[str] = Counter()
         self._subscribed = False
@@ -48,23 +52,27 @@ class Silence:
         self._wait_began = stopwatch()
         self._fruitless.clear()
 
-    def lasts(self, *, reads: bool = True) -> bool:
+    def lasts(self, *, reads: bool = True, leases: bool = False) -> bool:
         """Whether nothing more is to be expected of the client.
 
         One that has made a request since its start, and ``reads``, is silent when nothing new has come from
         it for the time of its patience, in which it has asked and got nothing three times, or has waited with
-        nothing in hand for what a queue pushes. One that makes no request has five times as long, since it
-        may still be starting, or at work.
+        nothing in hand for what a queue pushes. Any other has five times as long, since it may still be
+        starting, at work, or waiting for ``leases`` to run out.
         """
-        self._follow()
-        now = stopwatch()
-        if now - max(self._news_at, self._wait_began) <= self._patience:
+        quiet = self.seconds()
+        if quiet <= self._patience:
             return False
         waits = self._subscribed and not self._in_hand
         asks = max(self._fruitless.values(), default=0) >= _FRUITLESS_READS
-        if self._asked and (not reads or waits or asks):
+        if self._asked and not leases and (not reads or waits or asks):
             return True
-        return now - max(self._request_at, self._news_at) > _START_PATIENCES * self._patience
+        return quiet > _START_PATIENCES * self._patience
+
+    def seconds(self) -> float:
+        """How long nothing new has come from the client while it was waited for."""
+        self._follow()
+        return stopwatch() - max(self._news_at, self._wait_began)
 
     def rests(self) -> bool:
         """Whether the client has asked for more in each shard of which it got something since its start."""
@@ -76,7 +84,7 @@ class Silence:
         if history.lives and history.lives[-1].number != self._life:
             self._life = history.lives[-1].number
             self._asked = self._subscribed = False
-            self._news_at = self._request_at = stopwatch()
+            self._news_at = stopwatch()
             self._fruitless.clear()
             self._in_hand.clear()
         exchanges, told = history.exchanges[self._exchanges :], history.told[self._told :]
@@ -84,12 +92,12 @@ class Silence:
         self._told += len(told)
         for exchange in exchanges:
             if exchange.life == self._life:
-                self._asked, self._request_at = True, stopwatch()
+                self._asked = True
                 self._take(exchange)
         for each in told:
             self._count("told", each.message_id)
 
-    def _take(self, exchange: Exchange) -> None:
+    def _take(self, exchange: TraceItem) -> None:
         if isinstance(exchange, Put):
             for entry in exchange.entries:
                 self._count("put", entry.message_id)
@@ -105,6 +113,11 @@ class Silence:
     def _take_read(self, read: Read) -> None:
         if read.owed:
             self._in_hand.update(each.sequence_number for each in read.records)
+            # Poison that breaks the client comes again and again, and is never given back.
+            self._fruitless[read.shard] += any(
+                self._times["delivered", each.message_id or each.sequence_number] >= _MOST_TRIES
+                for each in read.records
+            )
         elif not self._subscribed:
             self._in_hand.pop(read.shard, None)
             if read.records and not read.ended:
@@ -115,9 +128,13 @@ class Silence:
             self._in_hand.clear()
             self._subscribed = False
         for each in read.records:
-            self._count("delivered", each.message_id)
+            self._count("delivered", each.message_id or each.sequence_number)
         if read.ended:
             self._count("ended", read.shard)
+        if read.error and read.shard != read.stream:
+            self._times["refused", read.shard] += 1
+            if self._times["refused", read.shard] <= _MOST_REFUSALS:
+                self._news_at = stopwatch()
 
     def _count(self, what: str, message_id: str | None) -> None:
         self._times[what, message_id] += 1

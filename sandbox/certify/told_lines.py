@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from itertools import zip_longest
 from typing import Any, NamedTuple, TypeAlias
 
 import msgspec
@@ -16,24 +17,34 @@ class ToldLine(NamedTuple):
     digest: str | None = None
 
 
-ReadLine: TypeAlias = Callable[[str], ToldLine | None]
-"""Reads one line of output; None for a line that tells of no message."""
+ReadLine: TypeAlias = Callable[[str], tuple[ToldLine, ...]]
+"""Reads one line of output; empty for a line that tells of no message."""
 
 
 def json_lines(field: str) -> ReadLine:
-    """Read lines such as ``{"processed": "<messageId>", "sha256": "..."}``; ``field`` names the id."""
+    """Read lines such as ``{"processed": "<messageId>", "sha256": "..."}``; ``field`` names the id.
 
-    def read(line: str) -> ToldLine | None:
+    Both may be lists of one length: a batch that the client commits with its effects in one transaction.
+    """
+
+    def read(line: str) -> tuple[ToldLine, ...]:
         if not line.startswith("{"):
-            return None
+            return ()
         try:
             told: dict[str, Any] = msgspec.json.decode(line)
         except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
-            return None
-        found, digest = told.get(field), told.get("sha256")
-        if not isinstance(found, str):
-            return None
-        return ToldLine(found, digest.lower() if isinstance(digest, str) else None)
+            return ()
+        found, digests = told.get(field), told.get("sha256")
+        if isinstance(found, str):
+            found, digests = [found], [digests]
+        if not isinstance(found, list):
+            return ()
+        pairs = zip_longest(found, digests if isinstance(digests, list) else ())
+        return tuple(
+            ToldLine(name, digest.lower() if isinstance(digest, str) else None)
+            for name, digest in pairs
+            if isinstance(name, str)
+        )
 
     return read
 
@@ -46,11 +57,11 @@ def matching_lines(pattern: str) -> ReadLine:
     # The pattern comes from the user's own command line, so Python's syntax is welcome.
     compiled = re.compile(pattern)
 
-    def read(line: str) -> ToldLine | None:
+    def read(line: str) -> tuple[ToldLine, ...]:
         found = compiled.search(line)
         if found is None:
-            return None
+            return ()
         told = found.groupdict().get("id") or (found[1] if compiled.groups else found[0])
-        return ToldLine(told) if told else None
+        return (ToldLine(told),) if told else ()
 
     return read

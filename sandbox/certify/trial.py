@@ -11,8 +11,10 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TypeAlias
 
+import msgspec
+
 from emulator.clock import stopwatch
-from sandbox.certify.attempt import Attempt, Client
+from sandbox.certify.attempt import Attempt, Bounds, Client
 from sandbox.certify.certificate import (
     DESELECTED,
     KIT_VERSION,
@@ -20,8 +22,9 @@ from sandbox.certify.certificate import (
     Certificate,
     count_verdicts,
     judge_clauses,
+    judge_levels,
 )
-from sandbox.certify.clause import Channel, Group, Role
+from sandbox.certify.clause import Channel, Clause, Group, Role
 from sandbox.certify.clauses import clauses
 from sandbox.certify.consumer_run import ConsumerRun
 from sandbox.certify.history import History, Level
@@ -29,7 +32,8 @@ from sandbox.certify.lab import Lab
 from sandbox.certify.producer_run import FILE_NAME, ProducerRun
 from sandbox.certify.queue_consumer_run import QueueConsumerRun
 from sandbox.certify.queue_lab import QueueLab
-from sandbox.certify.shrinking import shrink
+from sandbox.certify.remarks import remarks
+from sandbox.certify.shrinking import repeat_failures
 from sandbox.certify.stages import Stage, narrow, stages
 
 Progress: TypeAlias = Callable[[str], None]
@@ -50,7 +54,6 @@ class Trial:
     groups: frozenset[Group]
     subject: tuple[Path, ...] = ()
     options: tuple[str, ...] = ()
-    shrinking: bool = True
     only: tuple[str, ...] = ()
     channel: Channel = Channel.KINESIS
 
@@ -80,20 +83,9 @@ def certify(trial: Trial, progress: Progress) -> tuple[Certificate, History]:
     began = stopwatch()
     planned = trial.planned
     history = play(trial, planned, progress)
-    every = clauses(trial.role, channel=trial.channel)
-    wanted = clauses(trial.role, trial.level, trial.groups, trial.channel)
-    results, reached = judge_clauses(every, history, trial.command, _left_out(trial))
-    smallest = None
-    failed = [each.id for each in results if each.verdict == "fail"]
-    if failed and trial.shrinking:
-        clause = next(each for each in wanted if each.id == _most_telling(failed))
-        smallest = shrink(
-            clause,
-            planned,
-            lambda fewer: play(trial, fewer, progress),
-            lambda fewer: _repeat(trial, fewer),
-            progress,
-        )
+    results, reached = judge_clauses(
+        clauses(trial.role, channel=trial.channel), history, trial.command, _left_out(trial)
+    )
     digests = {str(path): sha256(path.read_bytes()).hexdigest() for path in trial.subject}
     return (
         Certificate(
@@ -106,10 +98,33 @@ def certify(trial: Trial, progress: Progress) -> tuple[Certificate, History]:
             clauses=results,
             counts=count_verdicts(results),
             seconds=round(stopwatch() - began, 1),
-            smallest=smallest,
+            levels=judge_levels(results),
+            remarks=tuple(remarks(history, planned)),
         ),
         history,
     )
+
+
+def make_small(trial: Trial, certificate: Certificate, progress: Progress, seconds: float) -> Certificate:
+    """Repeat what failed, each in its stage alone, for so many seconds at most; return it on the certificate.
+
+    Raises ``ClientNotStartedError``.
+    """
+    failed: dict[str, list[Clause]] = {}
+    known = {each.id: each for each in clauses(trial.role, channel=trial.channel)}
+    for name in sorted(certificate.failed, key="nothing-lost".__eq__):
+        result = next(each for each in certificate.clauses if each.id == name)
+        stage = next((each.stage for each in result.evidence if each.stage), "")
+        failed.setdefault(stage, []).append(known[name])
+    smallest = repeat_failures(
+        failed,
+        trial.planned,
+        lambda stage, left: play(trial, [stage], progress, run_seconds=left),
+        replay=lambda stage: replace(trial, only=(f"{stage.name}:{stage.messages}",)).command,
+        progress=progress,
+        seconds=seconds,
+    )
+    return msgspec.structs.replace(certificate, smallest=smallest)
 
 
 def play(
@@ -117,35 +132,32 @@ def play(
     planned: Sequence[Stage],
     progress: Progress,
     follow: Callable[[History], object] = lambda _history: None,
+    run_seconds: float | None = None,
 ) -> History:
     """Play stages against the client in a lab of its own, and return what happened.
 
-    ``follow`` gets the history at the start, which grows while the stages are played. Raises
-    ``ClientNotStartedError``.
+    ``follow`` gets the history at the start, which grows while the stages are played. After ``run_seconds``
+    the run is cut; by default after 75 times the client's patience. Raises ``ClientNotStartedError``.
     """
     lab = QueueLab(trial.seed) if trial.channel is Channel.RABBITMQ else Lab(trial.seed)
     follow(lab.history)
+    bounds = Bounds.of(trial.client.patience, run_seconds)
     with tempfile.TemporaryDirectory(prefix="sandbox-certify-") as name, lab.running():
         directory = Path(name)
         state = directory / "state"
         state.mkdir()
         if trial.role is Role.CONSUMER:
-            with Attempt(trial.client, lab, state) as attempt:
+            with Attempt(trial.client, lab, state, bounds=bounds) as attempt:
                 run = (
                     QueueConsumerRun(attempt, lab) if isinstance(lab, QueueLab) else ConsumerRun(attempt, lab)
                 )
                 run.play(planned, progress)
         else:
             file = directory / FILE_NAME
-            with Attempt(trial.client, lab, state, {"SANDBOX_MESSAGES": str(file)}) as attempt:
+            with Attempt(trial.client, lab, state, {"SANDBOX_MESSAGES": str(file)}, bounds) as attempt:
                 ProducerRun(attempt, lab, file).play(planned, progress)
         lab.settle_history()
     return lab.history
-
-
-def _repeat(trial: Trial, played: Sequence[Stage]) -> str:
-    """The command that plays these stages alone."""
-    return replace(trial, only=tuple(f"{each.name}:{each.messages}" for each in played)).command
 
 
 def _left_out(trial: Trial) -> dict[str, str]:
@@ -155,8 +167,3 @@ def _left_out(trial: Trial) -> dict[str, str]:
         for each in clauses(trial.role, channel=trial.channel)
         if each.group not in trial.groups or each.level > trial.level
     }
-
-
-def _most_telling(failed: Sequence[str]) -> str:
-    """The clause to make small: loss follows from most other failures, so it comes last."""
-    return next((each for each in failed if each != "nothing-lost"), failed[0])

@@ -7,10 +7,10 @@ import pkgutil
 from importlib import import_module
 from pathlib import Path
 
-from tests.bench import kinesis, report
+from tests.bench import certify, kinesis, report
 
 DEEP = 10_000_000
-LONG = ("long_pipeline", "reconciliation")
+LONG = ("certify", "long_pipeline", "reconciliation")
 """Areas of a quarter of an hour and more: measured with --deep, or when they are named."""
 
 
@@ -23,7 +23,10 @@ def main() -> int:
     deeper = f"--depth {DEEP}, and the areas {', '.join(LONG)}"
     parser.add_argument("--deep", action="store_const", dest="depth", const=DEEP, help=deeper)
     parser.add_argument(
-        "--only", action="append", default=[], help="one subject of Kinesis by its name; repeatable"
+        "--only",
+        action="append",
+        default=[],
+        help="one subject of Kinesis, or one kind of client of certify, by its name; repeatable",
     )
     parser.add_argument("--area", action="append", choices=sorted(areas()), help="one area; repeatable")
     options = parser.parse_args()
@@ -31,6 +34,8 @@ def main() -> int:
     for area in options.area or [name for name in sorted(areas()) if deep or name not in LONG]:
         if area == "kinesis":
             rows = list(kinesis.measure(options.depth, tuple(options.only)))
+        elif area == "certify":
+            rows = list(certify.measure(tuple(options.only)))
         else:
             rows = list(import_module(f"tests.bench.{area}").measure())
         report.show(area, rows)

@@ -15,4 +15,4 @@ def measure() -> Iterator[Row]:
     with TemporaryDirectory() as folder:
         size = create_environment(Path(folder) / "environment", ROOT).measure()
     yield Row("packages that a plain installation brings", US, size.packages, "packages")
-    yield Row("files of a plain installation, bytecode counted", US, round(size.bytes / 1e6, 1), "MB")
+    yield Row("a plain installation on the disk, bytecode counted", US, round(size.bytes / 1e6, 1), "MB")

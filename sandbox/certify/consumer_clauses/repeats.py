@@ -20,10 +20,12 @@ class Repeat(NamedTuple):
 def definite_repeats(history: History) -> list[Repeat]:
     """The repeats that no kill excuses, in order.
 
-    A consumer tells before it writes its checkpoint. A start that was ended with SIGKILL leaves one message
-    indefinite, which a later start may tell once more, whichever start comes to it.
+    A consumer tells before it writes its checkpoint. A start that was ended with SIGKILL leaves one line
+    indefinite, a message or a batch, which a later start may tell once more, whichever start comes to it.
     """
-    excused = {life.number for life in history.lives if life.end in {"SIGKILL", "hung"}}
+    excused: dict[int, int | None] = {
+        life.number: None for life in history.lives if life.end in {"SIGKILL", "hung", "replaced"}
+    }
     known = {sent.message_id for sent in history.sent}
     before: dict[str, list[Told]] = defaultdict(list)
     found = []
@@ -31,8 +33,9 @@ def definite_repeats(history: History) -> list[Repeat]:
         earlier = before[each.message_id]
         if earlier and each.message_id in known:
             last = earlier[-1]
-            if last.life in excused and last.life != each.life:
-                excused.remove(last.life)
+            unit = excused.get(last.life, 0)
+            if last.life != each.life and (unit is None or (unit == last.line and unit > 0)):
+                excused[last.life] = last.line
             else:
                 found.append(Repeat(each, earlier[0], last, len(earlier) + 1))
         earlier.append(each)

@@ -1,25 +1,16 @@
-"""The clauses that only consumers of RabbitMQ have, a file each."""
+"""The clauses that only consumers of RabbitMQ have."""
 
 from __future__ import annotations
 
 from typing import Final
 
 from sandbox.certify.clause import Clause
-from sandbox.certify.queue_consumer_clauses import (
-    acks_after_the_effect,
-    acks_all_that_it_processed,
-    dead_letters_poison,
-    limits_its_prefetch,
-    survives_errors,
-)
+from sandbox.certify.queue_consumer_clauses import settling
 
-CLAUSES: Final[tuple[Clause, ...]] = tuple(
-    each.CLAUSE
-    for each in (
-        acks_after_the_effect,
-        acks_all_that_it_processed,
-        limits_its_prefetch,
-        survives_errors,
-        dead_letters_poison,
-    )
+CLAUSES: Final[tuple[Clause, ...]] = (
+    settling.AFTER_EFFECT,
+    settling.ACKS_ALL,
+    settling.LIMITED,
+    settling.SURVIVES,
+    settling.GIVES_UP,
 )

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from itertools import accumulate
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from emulator.diagnosis.rules import RULES
-from emulator.diagnosis.rules.reads_too_often import find_burst
+from emulator.diagnosis.rules.shards import find_burst
 from emulator.diagnosis.shard_record import Run
 from rdss_sandbox.shapes.recorded_exchange import (
+    BadMessage,
+    Contents,
     Exchange,
     Expiry,
     Reading,
@@ -20,10 +23,10 @@ from rdss_sandbox.shapes.recorded_exchange import (
     ShardState,
     StreamState,
 )
+from rdss_sandbox.shapes.trace import Read
 from sandbox.certify.certificate import ClauseVerdict, judge_clauses
 from sandbox.certify.clause import Role, judge_clause
 from sandbox.certify.clauses import CLAUSES, clauses
-from sandbox.certify.exchange import Read
 from sandbox.certify.history import History, Level
 
 _PARENT, _CHILD = "shardId-000000000000", "shardId-000000000001"
@@ -40,9 +43,14 @@ def _reads(shard: str, *runs: Reading, expiries: tuple[Expiry, ...] = ()) -> Sha
     return ShardReads("reader", "input", shard, runs, expiries=expiries)
 
 
-_SPLIT = StreamState("input", (_shard(_PARENT, 4, children=(_CHILD,)), _shard(_CHILD, 6, (_PARENT,))))
+_BESIDE = _shard("shardId-000000000002", 2)
+_SPLIT = StreamState(
+    "input", (_shard(_PARENT, 4, children=(_CHILD,)), _shard(_CHILD, 6, (_PARENT,)), _BESIDE)
+)
+_BAD = (BadMessage(_PARENT, "1", "m", _EPOCH + 1, "what is wrong"),)
 _ENDED = Reading("TRIM_HORIZON", _EPOCH + 1, 1, 5, _EPOCH + 2, 3, (_EPOCH + 1, _EPOCH + 2), ended=True)
 _FAST = Reading("TRIM_HORIZON", _EPOCH + 1, 1, 5, _EPOCH + 2, 30, (_EPOCH + 1, _EPOCH + 2), busiest=1.0)
+_POLLED = Reading("TRIM_HORIZON", _EPOCH + 1, 1, 5, _EPOCH + 9, 9, (_EPOCH + 1, _EPOCH + 2))
 _LATEST = Reading("LATEST", _EPOCH + 1, 3, 5, _EPOCH + 2, 2)
 _EARLY = Reading("TRIM_HORIZON", _EPOCH + 1, 1, 7, _EPOCH + 9, 2, (_EPOCH + 1, _EPOCH + 9))
 _LATE = Reading("TRIM_HORIZON", _EPOCH + 1, 1, 5, _EPOCH + 8, 2, (_EPOCH + 3, _EPOCH + 8), ended=True)
@@ -53,6 +61,7 @@ _STUCK = Expiry(_EPOCH + 1, 2, 1.0, "expire", again=5)
     ("clause", "role", "reads", "refusals"),
     [
         ("every-shard-read", Role.CONSUMER, (_reads(_PARENT, _ENDED),), ()),
+        ("every-shard-read", Role.CONSUMER, (_reads(_PARENT, _POLLED),), ()),
         ("parents-before-children", Role.CONSUMER, (_reads(_PARENT, _LATE), _reads(_CHILD, _EARLY)), ()),
         ("nothing-lost", Role.CONSUMER, (_reads(_PARENT, _LATEST),), ()),
         ("survives-expired-iterators", Role.CONSUMER, (_reads(_PARENT, _LATEST, expiries=(_STUCK,)),), ()),
@@ -104,6 +113,23 @@ def test_a_clause_fails_where_its_rule_finds_something(
     assert {finding.facts["rule"] for finding in result.evidence} <= {each.id for each in wanted[0].rules}
     (elsewhere,), _ = judge_clauses(wanted, History("other", 0.0, recorded=exchange), "again")
     assert elsewhere.verdict is ClauseVerdict.NOT_EXERCISED
+
+
+@pytest.mark.parametrize(
+    ("clause", "contents"),
+    [
+        ("valid-messages", Contents(messages=1, invalid=_BAD)),
+        ("valid-messages", Contents(messages=12, foreign_records=1, foreign=_BAD)),
+        ("keeps-the-message-id", Contents(messages=1, altered=_BAD)),
+        ("sends-nothing-expired", Contents(messages=1, expiring=1, expired=_BAD)),
+    ],
+)
+def test_a_producers_clause_fails_where_its_rule_finds_a_bad_message(clause: str, contents: Contents) -> None:
+    stream = msgspec.structs.replace(_SPLIT, contents=contents)
+    history = History("input", 0.0, recorded=Exchange(_EPOCH + 400, streams=(stream,)), epoch=_EPOCH)
+    wanted = [each for each in clauses(Role.PRODUCER) if each.id == clause]
+    (result,), _ = judge_clauses(wanted, history, "again")
+    assert result.verdict is ClauseVerdict.FAIL
 
 
 def test_without_a_finding_no_verdict_changes() -> None:

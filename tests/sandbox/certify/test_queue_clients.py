@@ -14,11 +14,11 @@ from pika.exceptions import ChannelClosedByBroker, NackError, UnroutableError
 
 from emulator.clock import stopwatch
 from rdss_sandbox.shapes.faults import NewFault
+from rdss_sandbox.shapes.trace import Delivery, Put, PutEntry, Read, Settlement, Subscription, Verdict
 from sandbox.certify.certificate import ClauseVerdict, judge_clauses
 from sandbox.certify.clause import Channel, Role
 from sandbox.certify.clauses import clauses
 from sandbox.certify.client_process import ClientProcess
-from sandbox.certify.exchange import Delivery, Put, PutEntry, Read, Settlement, Subscription, Verdict
 from sandbox.certify.history import History, Level, Sent, Shard, Stored, Told
 from sandbox.certify.queue_lab import QueueLab
 from schemas.envelope import serialise
@@ -72,6 +72,37 @@ def test_what_a_consumer_does_is_recorded(lab: QueueLab, channel: BlockingChanne
     assert (history.poison, history.dead_letters, history.left) == (["2"], ["2"], ["3"])
 
 
+def test_the_recorder_serves_rules_and_trace_at_once(lab: QueueLab, channel: BlockingChannel) -> None:
+    """What the client does is judged by rules too; the kit, on its own connection, is no client."""
+    lab.put([_message(), _message(2)])
+    channel.basic_qos(prefetch_count=2)
+    given = channel.consume("input", inactivity_timeout=10)
+    tags = [method.delivery_tag for method, _, _ in (next(given), next(given))]
+    channel.basic_ack(tags[1], multiple=True)
+    channel.connection.close()
+    lab.settle_history()
+    recorded, _ = lab._emulator.components.diagnosis.exchange()
+    (reading,) = recorded.queue_readings
+    assert (reading.delivered, reading.acked, reading.prefetch) == (2, 2, 2)
+    assert recorded.queue_writings == ()
+    assert [len(each.records) for each in lab.history.settlements()] == [2]
+
+
+def test_what_is_fetched_is_no_consumers(lab: QueueLab, channel: BlockingChannel) -> None:
+    """basic.get is in the trace with what it got, its acknowledgement, and the empty answer."""
+    lab.put([_message()])
+    got, _, _ = channel.basic_get("input")
+    channel.basic_ack(got.delivery_tag)
+    assert channel.basic_get("input") == (None, None, None)
+    recorded, _ = lab._emulator.components.diagnosis.exchange()
+    assert recorded.queue_readings == ()
+    assert [(len(each.records), each.pushed, each.owed) for each in lab.history.reads()] == [
+        (1, False, True),
+        (0, False, False),
+    ]
+    assert [len(each.records) for each in lab.history.settlements()] == [1]
+
+
 def test_what_a_producer_does_is_recorded(lab: QueueLab, channel: BlockingChannel) -> None:
     """Each publish with the broker's answer, and with what the client asked for."""
     lossy, confirmed, nacked, returned = (_message(seed) for seed in range(4))
@@ -100,6 +131,26 @@ def test_what_a_producer_does_is_recorded(lab: QueueLab, channel: BlockingChanne
         ("input", "541", True, False, False),
     ]
     assert lab.written("error") == [confirmed]
+
+
+def test_of_publishes_under_way_the_one_that_was_returned_is_noted(
+    lab: QueueLab, channel: BlockingChannel
+) -> None:
+    """A broker confirms in any order, so that the oldest publish is not always the one that comes back."""
+    first, second = (_message(seed) for seed in range(2))
+    channel._impl.confirm_delivery(lambda _confirm: None, lambda _ok: None)
+    struck = {"match": {"messageId": peek(second).message_id}}
+    no_route = {"code": "NO_ROUTE"}
+    lab.strike(NewFault("error", channel="input", direction="publish", attributes=no_route, when=struck))
+    for message in (first, second):
+        # Past the blocking channel, which waits for the confirm of each.
+        channel._impl.basic_publish("", "input", message, mandatory=True)
+    channel.connection.process_data_events(0)
+    assert lab.wait(10, lambda: len(lab.history.puts()) == 2)
+    assert {put.entries[0].message_id: put.error for put in lab.history.puts()} == {
+        peek(first).message_id: "",
+        peek(second).message_id: "returned",
+    }
 
 
 def test_what_is_written_is_heard_when_it_is_asked_for(tmp_path: Path) -> None:
@@ -170,7 +221,7 @@ def _take_all(history: History) -> None:
         ("acks-after-the-effect", _ack_early, "m-3 was acknowledged at 4.500 s and told at 99.000 s"),
         ("acks-after-the-effect", _never_tell, "m-3 was acknowledged at 4.500 s and never told"),
         ("acks-after-the-effect", _ask_for_no_acks, "automatic acknowledgement"),
-        ("acks-all-that-it-processed", _leave_one, "m-5 was told and never acknowledged"),
+        ("acks-all-that-it-processed", _leave_one, "m-5 was told and not acknowledged"),
         ("limits-its-prefetch", _take_all, "without a prefetch limit at 0.60 s"),
     ],
 )

@@ -6,10 +6,10 @@ import asyncio
 
 import pytest
 
+from rdss_sandbox.shapes.trace import Delivery, Put, PutEntry, Read, Subscription
 from sandbox.certify import silence
 from sandbox.certify.clause import Role
 from sandbox.certify.clauses import clauses
-from sandbox.certify.exchange import Delivery, Put, PutEntry, Read
 from sandbox.certify.gate import Gate
 from sandbox.certify.history import History, Level, Life, Sent, Shard, Told
 from sandbox.certify.silence import Silence
@@ -65,7 +65,10 @@ def test_each_start_may_be_slow(time: _Time) -> None:
 
 
 def test_a_client_is_silent_when_it_asks_in_vain(time: _Time) -> None:
-    """Time alone is no silence: the client must have asked three times and got nothing since."""
+    """Time alone is no silence: the client must have asked three times and got nothing since.
+
+    A refusal is no silence either: an SDK waits for seconds before it asks again.
+    """
     history = _history()
     found = Silence(history, _PATIENCE)
     found.begin()
@@ -75,6 +78,8 @@ def test_a_client_is_silent_when_it_asks_in_vain(time: _Time) -> None:
     history.exchanges += [_read(), _read()]
     assert not found.lasts()
     history.exchanges.append(_read(error="InternalFailure"))
+    assert not found.lasts()
+    time.now += 2 * _PATIENCE
     assert found.lasts()
     history.told.append(Told("m-1", 2.0, 0))
     assert not found.lasts()
@@ -92,6 +97,34 @@ def test_a_client_that_repeats_itself_becomes_silent(time: _Time) -> None:
         if found.lasts():
             return
     pytest.fail("it was waited for without end")
+
+
+def test_nobody_is_waited_for_without_end(time: _Time) -> None:
+    """A consumer that breaks over the same delivery and connects again for ever is silent in the end."""
+    history = _history()
+    found = Silence(history, _PATIENCE)
+    found.begin()
+    for turn in range(30):
+        history.exchanges.append(Subscription(1.0, 0, "input", 10))
+        history.exchanges.append(Read(1.0, 0, "input", "input", "", (Delivery("7", None),), owed=True))
+        time.now += 1.25 * _PATIENCE
+        if found.lasts():
+            assert turn < 12
+            return
+    pytest.fail("it was waited for without end")
+
+
+def test_who_waits_for_leases_is_waited_for(time: _Time) -> None:
+    """A client that reads one shard in vain, and waits for the lease of another, has five patiences."""
+    history = _history()
+    found = Silence(history, _PATIENCE)
+    found.begin()
+    history.exchanges += [_read()] * 4
+    time.now += 2 * _PATIENCE
+    assert not found.lasts(leases=True)
+    assert found.lasts()
+    time.now += 3.1 * _PATIENCE
+    assert found.lasts(leases=True)
 
 
 def test_a_client_rests_when_it_asks_again() -> None:

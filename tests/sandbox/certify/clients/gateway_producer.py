@@ -2,6 +2,7 @@
 
 import json
 import os
+from datetime import UTC, datetime
 from pathlib import Path
 
 import boto3
@@ -21,11 +22,18 @@ kinesis = boto3.client("kinesis", config=Config(retries={"total_max_attempts": 1
 repository = Repository(STATE / "repository.sqlite3", clock)
 gateway = Gateway(KinesisChannel(kinesis, os.environ["SANDBOX_STREAM"], clock=clock), repository, clock)
 done = set(DONE.read_text().split()) if DONE.exists() else set()
+
+
+def expired(message: bytes) -> bool:
+    ends = json.loads(message)["messageHeader"]["messageTimings"].get("expirationTimestamp")
+    return ends is not None and datetime.fromisoformat(ends) <= datetime.now(UTC)
+
+
 gateway.flush()
 with DONE.open("a") as kept:
     for line in Path(os.environ["SANDBOX_MESSAGES"]).read_bytes().splitlines():
         name = json.loads(line)["messageHeader"]["messageId"]
-        if name not in done:
+        if name not in done and not expired(line):
             gateway.send_serialised(*split_raw(line, new_id=new_uuid))
             kept.write(f"{name}\n")
             kept.flush()

@@ -4,6 +4,7 @@ import json
 import os
 import sys
 import time
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pika
@@ -14,7 +15,14 @@ SENT = Path(os.environ["SANDBOX_STATE_DIR"], "sent.txt")
 sent = set(SENT.read_text().split()) if SENT.exists() else set()
 lines = Path(os.environ["SANDBOX_MESSAGES"]).read_bytes().splitlines()
 left = [(json.loads(line)["messageHeader"]["messageId"], line) for line in lines]
-left = [each for each in left if each[0] not in sent]
+
+
+def expired(message: bytes) -> bool:
+    ends = json.loads(message)["messageHeader"]["messageTimings"].get("expirationTimestamp")
+    return ends is not None and datetime.fromisoformat(ends) <= datetime.now(UTC)
+
+
+left = [each for each in left if each[0] not in sent and not expired(each[1])]
 PROPERTIES = pika.BasicProperties(content_type="application/json", delivery_mode=2)
 
 

@@ -1,0 +1,97 @@
+"""The clauses on messages that cannot be processed: where they end, and what comes behind them."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from sandbox.certify.clause import ALL_CHANNELS, Clause, Finding, Group, Judgement, Role, judged
+from sandbox.certify.history import History, Level, SentBad
+from schemas.error_codes import ErrorCode
+
+_clause = partial(Clause, role=Role.CONSUMER, group=Group.CONTRACT, level=Level.GOLD, channels=ALL_CHANNELS)
+
+_STAGES = {"bad messages", "expired messages"}
+
+
+def judge_rejected(history: History) -> Judgement:
+    wanted = [each for each in history.bad if each.code != ErrorCode.GENERR003]
+    return judged(len(wanted), _misjudged(history, wanted))
+
+
+def judge_expired(history: History) -> Judgement:
+    expired = [each for each in history.bad if each.code == ErrorCode.GENERR003]
+    return judged(len(expired), _misjudged(history, expired))
+
+
+def _misjudged(history: History, wanted: list[SentBad]) -> list[Finding]:
+    """A finding for each of these messages that is not in its queue with its code, or was processed."""
+    rejected, told = history.rejected(), history.times_told()
+    findings = []
+    for bad in wanted:
+        places = rejected.get(bad.message_id, [])
+        if bad.message_id in told:
+            said = f"a message that deserves {bad.code} was processed"
+        elif not places:
+            said = f"a message that deserves {bad.code} is in no queue"
+        elif (bad.queue, bad.code) not in places:
+            queue, code = places[0]
+            found = code or "no errorCode"
+            said = f"a message that deserves {bad.code} in {bad.queue} is in {queue} with {found}"
+        else:
+            continue
+        findings.append(Finding(said, Level.GOLD, {"messageId": bad.message_id, "code": bad.code}))
+    return findings
+
+
+REJECTED = _clause(
+    id="rejects-with-the-right-code",
+    demand="A message that cannot be processed goes to the queue of its error code, with that code.",
+    source="RDSS Message API 4.0.0, Error Queues and Error Codes",
+    exercise="One message is sent for each code that a message alone can cause.",
+    needed=5,
+    judge=judge_rejected,
+)
+
+EXPIRED = _clause(
+    id="refuses-expired",
+    demand="A message whose expirationTimestamp has passed goes to the error queue with GENERR003.",
+    source="RDSS Message API 4.0.0, messageTimings and Error Codes",
+    exercise="Messages are sent after they have expired.",
+    needed=2,
+    judge=judge_expired,
+)
+
+
+def judge_behind(history: History) -> Judgement:
+    told = history.times_told()
+    first = min((each.at for each in history.bad), default=float("inf"))
+    behind = [sent for sent in history.sent if sent.at >= first]
+    findings = [
+        Finding(
+            f"{sent.message_id}, sent behind a bad message, was not processed",
+            Level.GOLD,
+            {"messageId": sent.message_id},
+        )
+        for sent in behind
+        if sent.message_id not in told
+    ]
+    findings += [
+        Finding(
+            f"the consumer ended by itself with exit code {life.code} among bad messages",
+            Level.GOLD,
+            {"code": life.code, "output": life.output[-3:]},
+        )
+        for life in history.lives
+        if life.end == "itself" and life.stage in _STAGES
+    ]
+    return judged(len(behind) if history.bad else 0, findings)
+
+
+STOPS_NOTHING = _clause(
+    id="poison-stops-nothing",
+    demand="What cannot be processed does not hold up what comes behind it.",
+    source="RDSS Message API 4.0.0, Error Queues",
+    exercise="Good messages are sent between bad ones.",
+    needed=5,
+    judge=judge_behind,
+)

@@ -1,0 +1,148 @@
+"""The clauses on what messages hold: bodies, sequences, and older versions."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from sandbox.certify.clause import (
+    ALL_CHANNELS,
+    NEVER_LANDED,
+    NEVER_USED,
+    Clause,
+    Finding,
+    Group,
+    Judgement,
+    Role,
+    judged,
+)
+from sandbox.certify.history import History, Level
+
+_clause = partial(Clause, role=Role.CONSUMER, channels=ALL_CHANNELS)
+
+
+def judge_bodies(history: History) -> Judgement:
+    wanted = {sent.message_id: sent for sent in history.sent}
+    told = [each for each in history.told if each.digest is not None and each.message_id in wanted]
+    findings = [
+        Finding(
+            f"the body of {each.message_id} has the SHA-256 {each.digest}, and was sent with "
+            f"{wanted[each.message_id].digest}",
+            wanted[each.message_id].level,
+            {"messageId": each.message_id, "told": each.digest, "sent": wanted[each.message_id].digest},
+        )
+        for each in told
+        if each.digest != wanted[each.message_id].digest
+    ]
+    return judged(len(told), findings, "not-observable")
+
+
+UNALTERED = _clause(
+    id="bodies-unaltered",
+    group=Group.DELIVERY,
+    level=Level.BRONZE,
+    demand="The body of a message reaches the work unaltered, to the byte.",
+    source="RDSS Message API 4.0.0, Message Body",
+    exercise='The consumer tells "sha256", the SHA-256 of the body\'s text as it was sent.',
+    needed=10,
+    judge=judge_bodies,
+)
+
+
+def judge_sequences(history: History) -> Judgement:
+    """A sequence is told once, by the messageId of any of its parts."""
+    findings = []
+    for sequence in history.sequences:
+        told = [each for each in history.told if each.message_id in sequence.message_ids]
+        digests = {each.digest for each in told if each.digest is not None}
+        if len(told) != 1:
+            said = f"a sequence of {len(sequence.message_ids)} parts was told {len(told)} times"
+        elif digests - {sequence.digest}:
+            said = f"the body of a sequence of {len(sequence.message_ids)} parts was not joined as it was cut"
+        else:
+            continue
+        findings.append(Finding(said, Level.GOLD, {"messageIds": sequence.message_ids[:5]}))
+    return judged(len(history.sequences), findings)
+
+
+JOINED = _clause(
+    id="joins-sequences",
+    group=Group.CONTRACT,
+    level=Level.GOLD,
+    demand="The parts of a sequence are joined, in whatever order they come, and processed once.",
+    source="RDSS Message API 4.0.0, Message Sequences",
+    exercise="Bodies are cut into two, three and four parts, which are sent last part first.",
+    needed=2,
+    judge=judge_sequences,
+)
+
+
+def judge_versions(history: History) -> Judgement:
+    told, rejected = history.times_told(), history.rejected()
+    findings = []
+    for sent in history.older:
+        if sent.message_id in told:
+            continue
+        places = rejected.get(sent.message_id, [])
+        became = f"is in {places[0][0]} with {places[0][1] or 'no errorCode'}" if places else "is in no queue"
+        findings.append(
+            Finding(
+                f"a message of version {sent.version} was not processed, and {became}",
+                Level.GOLD,
+                {"messageId": sent.message_id, "version": sent.version},
+            )
+        )
+    return judged(len(history.older), findings)
+
+
+UPGRADED = _clause(
+    id="knows-older-versions",
+    group=Group.CONTRACT,
+    level=Level.GOLD,
+    demand="A message of version 3.0.0, 3.0.1 or 3.0.2 is upgraded and processed.",
+    source="RDSS Message API 4.0.0, version, and Releases: data model 3.0.0 to 4.0.0",
+    exercise="Two messages of each of these versions are sent, with their fields, names and numbers.",
+    needed=3,
+    judge=judge_versions,
+)
+
+
+def judge_echo(history: History) -> Judgement:
+    """A message that came back is a breach when it is told of, or put on a queue, after that."""
+    read = {each.message_id: each_read.at for each_read in history.reads() for each in each_read.records}
+    findings, exposure = [], 0
+    played = any(name == "its own messages" for _, name, _ in history.stages)
+    for echo in history.returned:
+        if read.get(echo.message_id, 0.0) < echo.at:
+            continue
+        exposure += 1
+        told = any(each.message_id == echo.message_id and each.at > echo.at for each in history.told)
+        queue = next(
+            (
+                put.stream
+                for put in history.puts_elsewhere()
+                if put.at > echo.at and any(each.message_id == echo.message_id for each in put.entries)
+            ),
+            None,
+        )
+        if told or queue:
+            done = "processed" if told else f"put on {queue}"
+            findings.append(
+                Finding(
+                    f"{echo.message_id}, which the consumer put on {echo.stream}, came back and was {done}",
+                    Level.GOLD,
+                    {"messageId": echo.message_id, "stream": echo.stream},
+                )
+            )
+    return judged(exposure, findings, NEVER_USED if played and not history.returned else NEVER_LANDED)
+
+
+DROPPED = _clause(
+    id="drops-its-own-echo",
+    group=Group.CONTRACT,
+    level=Level.GOLD,
+    demand="What the consumer published itself is dropped when it comes back.",
+    source="RDSS Message API 4.0.0, Local Data Repository",
+    exercise="What it put on its output stream and on the queues is put on its input, byte for byte.",
+    needed=2,
+    judge=judge_echo,
+)

@@ -1,0 +1,153 @@
+"""The clauses on what is processed: every message, once, and on from where the client was killed."""
+
+from __future__ import annotations
+
+from collections import Counter
+from functools import partial
+
+from emulator.diagnosis.rules import skipped_records
+from sandbox.certify.clause import ALL_CHANNELS, Clause, Finding, Group, Judgement, Role, judged
+from sandbox.certify.consumer_clauses.repeats import Repeat, definite_repeats
+from sandbox.certify.history import History, Level, Life
+
+_clause = partial(Clause, role=Role.CONSUMER, group=Group.DELIVERY, channels=ALL_CHANNELS)
+
+
+def judge_lost(history: History) -> Judgement:
+    in_time, told = history.told_in_time(), history.times_told()
+    places = {
+        message_id: (shard.id, number) for shard in history.shards for number, message_id in shard.records
+    }
+    delivered = {each.message_id for read in history.reads() for each in read.records}
+    findings = []
+    for sent in history.sent:
+        if sent.message_id in in_time:
+            continue
+        shard, number = places.get(sent.message_id, ("", ""))
+        how = "was read and never told" if sent.message_id in delivered else "was never read"
+        if sent.message_id in told:
+            how = "was told only after the client was started again"
+        findings.append(
+            Finding(
+                f"{sent.message_id} {how}; it lies in {shard}",
+                sent.level,
+                {"messageId": sent.message_id, "shard": shard, "sequenceNumber": number},
+            )
+        )
+    return judged(len(history.sent), findings)
+
+
+NOTHING_LOST = _clause(
+    id="nothing-lost",
+    level=Level.BRONZE,
+    demand="Every message is processed, whatever happens to the stream, the calls and the consumer.",
+    source="RDSS Message API 4.0.0, Message Gateway: at-least-once delivery",
+    exercise="Valid messages are sent in every stage, also while the consumer is down.",
+    needed=10,
+    judge=judge_lost,
+    rules=(skipped_records.STARTS, skipped_records.RESTARTS),
+)
+
+
+def judge_repeats(history: History) -> Judgement:
+    came = Counter(each.message_id for read in history.reads() for each in read.records)
+    findings = [
+        Finding(
+            f"{repeat.told.message_id} was told {repeat.times} times, at {repeat.first.at:.2f} s and "
+            f"{repeat.told.at:.2f} s: {_explain(repeat, came[repeat.told.message_id])}",
+            history.level_at(repeat.told.at),
+            {"messageId": repeat.told.message_id, "times": repeat.times, "at": repeat.told.at},
+        )
+        for repeat in definite_repeats(history)
+    ]
+    seen: set[str] = set()
+    repeats = 0
+    for read in history.reads():
+        for each in read.records:
+            if each.message_id in seen:
+                repeats += 1
+            elif each.message_id is not None:
+                seen.add(each.message_id)
+    return judged(repeats, findings)
+
+
+def _explain(repeat: Repeat, deliveries: int) -> str:
+    """Why the message was there again: the kit sent it twice, or a restart lay between."""
+    if repeat.told.life != repeat.last.life:
+        return "the client was started again between"
+    if deliveries > 1:
+        return f"it came {deliveries} times, as messages do that are delivered at least once"
+    return "it came once"
+
+
+NOTHING_TWICE = _clause(
+    id="nothing-twice",
+    level=Level.BRONZE,
+    demand="A message that comes twice is processed once.",
+    source="RDSS Message API 4.0.0, Message Gateway: duplicates are detected by messageId",
+    exercise="Producers send again, and the broker delivers again; the consumer is restarted.",
+    needed=3,
+    judge=judge_repeats,
+)
+
+
+def judge_kills(history: History) -> Judgement:
+    """After a SIGKILL nothing is lost that was there, and no more than the message in hand is told again."""
+    findings, exposure = [], 0
+    repeats = definite_repeats(history)
+    for life in history.kills():
+        end = life.ended or 0.0
+        following = [each for each in history.lives if each.number > life.number]
+        if not following:
+            continue
+        exposure += 1
+        again = {
+            told.message_id
+            for told, _, last, _ in repeats
+            if last.life == life.number and told.life != last.life
+        }
+        lost = _skipped(history, life, following[0].began)
+        if again:
+            findings.append(
+                Finding(
+                    f"after the kill at {end:.2f} s {len(again)} messages were told again, besides the one "
+                    "in hand",
+                    life.level,
+                    {"life": life.number, "again": sorted(again)[:5]},
+                )
+            )
+        if lost:
+            findings.append(
+                Finding(
+                    f"{len(lost)} messages were skipped over the kill at {end:.2f} s",
+                    life.level,
+                    {"life": life.number, "messageIds": lost[:5]},
+                )
+            )
+    return judged(exposure, findings)
+
+
+def _skipped(history: History, life: Life, began: float) -> list[str]:
+    """The messages of the kill's stage not told in time, in shards that the next life went on to read.
+
+    What was sent after the next life ``began`` was not skipped over the kill.
+    """
+    read_later = {read.shard for read in history.reads() if read.life > life.number and not read.error}
+    there = {name for shard in history.shards if shard.id in read_later for _, name in shard.records}
+    told, since = history.told_in_time(), max((end.at for end in history.ends if end.at < began), default=0.0)
+    return [
+        sent.message_id
+        for sent in history.sent
+        if since < sent.at <= began and sent.message_id in there and sent.message_id not in told
+    ]
+
+
+RESUMES = _clause(
+    id="resumes-after-a-kill",
+    level=Level.GOLD,
+    demand="After SIGKILL it goes on from its checkpoint: nothing is lost, one message told again at most.",
+    source="Amazon Kinesis Data Streams Developer Guide, Handle duplicate records",
+    exercise="The consumer is killed with records in hand, after telling, and while idle.",
+    needed=3,
+    judge=judge_kills,
+)

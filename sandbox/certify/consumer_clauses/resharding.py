@@ -1,0 +1,102 @@
+"""The clauses on shards that a split or a merge makes: each is read, and after its parents."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from emulator.diagnosis.rules import shards, unread_shards
+from sandbox.certify.clause import UNTIL, Clause, Finding, Group, Judgement, Role, judged
+from sandbox.certify.history import History, Level
+
+_clause = partial(Clause, role=Role.CONSUMER, group=Group.DELIVERY, level=Level.SILVER)
+
+
+def judge_unread(history: History) -> Judgement:
+    """Judge each shard at the end of the stage in which its records came, in the start that ran then."""
+    made = {child: reshard for reshard in history.reshards for child in reshard.children}
+    levels = {sent.message_id: sent.level for sent in history.sent}
+    findings = []
+    for shard in history.shards:
+        unread = {number for number, _ in history.unread(shard)}
+        # What is behind the last delivered record: what was skipped before it is another clause's.
+        left: list[str | None] = []
+        for number, message_id in shard.records:
+            left = [*left, message_id] if number in unread else []
+        if not left:
+            continue
+        reshard = made.get(shard.id)
+        last = max(history.end_of(history.put_at.get((shard.id, number), 0.0)).life for number in unread)
+        reads = [read.life for read in history.reads() if read.shard == shard.id]
+        never, later = min(reads, default=last + 1) > last, max(reads, default=0) > last
+        origin = f", made by a {reshard.action} of {' and '.join(reshard.parents)}," if reshard else ""
+        how = "was never read" if never else "was not read to its end"
+        findings.append(
+            Finding(
+                f"{shard.id}{origin} {how}: {len(left)} of its {len(shard.records)} records "
+                f"were not delivered{UNTIL if later else ''}",
+                min(levels.get(each or "", Level.GOLD) for each in left),
+                {
+                    "shard": shard.id,
+                    "unread": len(left),
+                    "records": len(shard.records),
+                    "messageIds": left[:5],
+                },
+            )
+        )
+    held = {shard.id for shard in history.shards if shard.records}
+    # What was never read at all says most.
+    findings.sort(key=lambda finding: "never" not in finding.said)
+    return judged(len(held & made.keys()), findings)
+
+
+EVERY_SHARD = _clause(
+    id="every-shard-read",
+    demand="Every shard is read, also those that a split or a merge makes while the consumer runs.",
+    source="Amazon Kinesis Data Streams Developer Guide, After resharding",
+    exercise="A shard is split and two are merged; the children get records.",
+    needed=2,
+    judge=judge_unread,
+    rules=(unread_shards.UNREAD_CHILD, unread_shards.UNREAD_SHARD),
+)
+
+
+def judge_order(history: History) -> Judgement:
+    """A child's record that was delivered before one of its parents' is a breach."""
+    first: dict[tuple[str, str], float] = {}
+    for read in history.reads():
+        for each in read.records:
+            first.setdefault((read.shard, each.sequence_number), read.at)
+    records = {shard.id: [number for number, _ in shard.records] for shard in history.shards}
+    findings, exposure = [], 0
+    for reshard in history.reshards:
+        for child in reshard.children:
+            begun = [at for number in records.get(child, ()) if (at := first.get((child, number)))]
+            if not begun or not reshard.unread:
+                continue
+            exposure += 1
+            late = [
+                parent
+                for parent in reshard.parents
+                if any(first.get((parent, number), float("inf")) > min(begun) for number in records[parent])
+            ]
+            findings += [
+                Finding(
+                    f"{child} was read at {min(begun):.2f} s, when its parent {parent} still had "
+                    "unread records",
+                    reshard.level,
+                    {"child": child, "parent": parent, "at": min(begun)},
+                )
+                for parent in late
+            ]
+    return judged(exposure, findings)
+
+
+PARENTS_FIRST = _clause(
+    id="parents-before-children",
+    demand="A shard's parents are read to their end before it, so that a key's messages keep their order.",
+    source="Amazon Kinesis Data Streams Developer Guide, After resharding",
+    exercise="A shard is split, and two are merged, while they have unread records.",
+    needed=2,
+    judge=judge_order,
+    rules=(shards.CHILD_FIRST,),
+)

@@ -1,0 +1,106 @@
+"""The clauses on what reaches the stream: all of it, over a kill too."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+
+from sandbox.certify.clause import ALL_CHANNELS, Clause, Finding, Group, Judgement, Role, judged
+from sandbox.certify.history import History, Level
+
+_clause = partial(Clause, role=Role.PRODUCER, group=Group.DELIVERY, channels=ALL_CHANNELS)
+
+
+def judge_lost(history: History) -> Judgement:
+    in_time, told = history.stored_in_time(), history.times_told()
+    stored = {each.message_id for each in history.stored}
+    findings = []
+    for sent in history.sent:
+        if sent.message_id in in_time:
+            continue
+        said = f"{sent.message_id} is not in the stream"
+        if sent.message_id in stored:
+            said = f"{sent.message_id} came to the stream only after the producer was started again"
+        elif sent.message_id in told:
+            said += ", although it was told as sent"
+        facts = {"messageId": sent.message_id, "told": sent.message_id in told}
+        findings.append(Finding(said, sent.level, facts))
+    return judged(len(history.sent), [*findings, *_told_too_early(history)])
+
+
+def _told_too_early(history: History) -> Iterator[Finding]:
+    """A finding for each message of a stream that was told as sent while its call was not answered."""
+    if any(shard.id == history.stream for shard in history.shards):
+        return  # of a queue another clause judges it
+    answered: dict[tuple[int, str | None], float] = {}
+    for put in history.puts():
+        for entry in put.entries:
+            if not (put.error or entry.error) and put.confirmed:
+                answered.setdefault((put.life, entry.message_id), put.at)
+    for told in history.told:
+        at = answered.get((told.life, told.message_id))
+        if at is not None and told.at < at:
+            yield Finding(
+                f"{told.message_id} was told as sent at {told.at:.3f} s, and its call was answered at "
+                f"{at:.3f} s: a crash between loses it",
+                history.level_at(told.at),
+                {"messageId": told.message_id, "at": told.at, "answered": at},
+            )
+
+
+NOTHING_LOST = _clause(
+    id="nothing-lost",
+    level=Level.BRONZE,
+    demand="Every message of the file is in the stream at the end, and every message told as sent.",
+    source="RDSS Message API 4.0.0, Message Gateway: at-least-once delivery",
+    exercise="The producer gets a file of messages, and the same file at each of its starts.",
+    needed=10,
+    judge=judge_lost,
+)
+
+
+def judge_kills(history: History) -> Judgement:
+    """What was told as sent before a kill is not put again after it, and what was left is put."""
+    stored = history.stored_in_time()
+    findings, exposure = [], 0
+    for life in history.kills():
+        end = life.ended or 0.0
+        after = [put for put in history.puts() if put.life > life.number]
+        if not any(each.number > life.number for each in history.lives):
+            continue
+        exposure += 1
+        told = {each.message_id for each in history.told if each.life <= life.number}
+        again = {entry.message_id for put in after for entry in put.entries} & told
+        if again:
+            findings.append(
+                Finding(
+                    f"{len(again)} messages told before the kill at {end:.2f} s were put again after it",
+                    life.level,
+                    {"messageIds": sorted(map(str, again))[:5]},
+                )
+            )
+        lost = [
+            sent.message_id
+            for sent in history.sent
+            if sent.message_id not in stored and history.end_of(sent.at).at >= end
+        ]
+        if lost:
+            findings.append(
+                Finding(
+                    f"{len(lost)} messages were not put after the kill at {end:.2f} s",
+                    life.level,
+                    {"messageIds": lost[:5]},
+                )
+            )
+    return judged(exposure, findings)
+
+
+RESUMES = _clause(
+    id="resumes-after-a-kill",
+    level=Level.GOLD,
+    demand="After SIGKILL the producer puts what is left, and nothing that it has told as sent.",
+    source="RDSS Message API 4.0.0, Message Gateway: local data repository",
+    exercise="The producer is killed while a call is under way, and after it has told.",
+    needed=2,
+    judge=judge_kills,
+)

@@ -1,0 +1,169 @@
+"""The clauses on the messages that are put: their form, their size, and what they were made of."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from functools import partial
+from hashlib import sha256
+
+import msgspec
+
+from emulator.diagnosis.contents import KnownTexts, find_invalid
+from emulator.diagnosis.rules import bad_messages
+from sandbox.certify.clause import ALL_CHANNELS, Clause, Finding, Group, Judgement, Role, judged
+from sandbox.certify.history import History, Level
+from schemas.envelope import MAX_MESSAGE_BYTES
+from schemas.peek import peek
+from schemas.sequence import SequenceError, body_of, join
+
+_clause = partial(Clause, role=Role.PRODUCER, group=Group.CONTRACT, level=Level.GOLD)
+
+
+def judge_form(history: History) -> Judgement:
+    findings = [
+        Finding(
+            f"{each.message_id or 'a record without messageId'} is invalid, {why}",
+            Level.GOLD,
+            {"messageId": each.message_id, "code": why.partition(":")[0]},
+        )
+        for each in history.stored
+        if (why := find_invalid(each.data))
+    ]
+    return judged(len(history.stored), findings)
+
+
+VALID = _clause(
+    id="valid-messages",
+    demand="Everything that is published is a valid message.",
+    source="RDSS Message API 4.0.0, Message Format",
+    exercise="Every record of the stream is judged.",
+    needed=10,
+    judge=judge_form,
+    channels=ALL_CHANNELS,
+    rules=(bad_messages.INVALID, bad_messages.FOREIGN),
+)
+
+
+def judge_size(history: History) -> Judgement:
+    findings = [
+        Finding(
+            f"a record of {entry.size:,} bytes was put; a message has {MAX_MESSAGE_BYTES:,} at most",
+            Level.GOLD,
+            {"messageId": entry.message_id, "bytes": entry.size},
+        )
+        for put in history.puts()
+        for entry in put.entries
+        if bad_messages.is_too_large(entry.size)
+    ]
+    return judged(len(history.sequences), findings)
+
+
+SMALL = _clause(
+    id="never-oversize",
+    demand="No record is larger than a message may be.",
+    source="RDSS Message API 4.0.0, Message Sequences",
+    exercise="The file has messages that are too large for one record.",
+    needed=1,
+    judge=judge_size,
+    rules=(bad_messages.OVERSIZE,),
+)
+
+
+def judge_sequences(history: History) -> Judgement:
+    """The parts of a sequence, joined, have the body that the file has."""
+    parts: dict[str, dict[int, bytes]] = defaultdict(dict)
+    for each in history.stored:
+        seen = peek(each.data)
+        if seen.sequence is not None and seen.position is not None and (seen.total or 1) > 1:
+            parts[seen.sequence][seen.position] = each.data
+    joined = {digest for found in parts.values() if (digest := _digest(found.values()))}
+    findings = [
+        Finding(
+            f"no complete sequence in the stream joins to the body of {sequence.message_ids[0]}",
+            Level.GOLD,
+            {"messageId": sequence.message_ids[0]},
+        )
+        for sequence in history.sequences
+        if sequence.digest not in joined
+    ]
+    return judged(len(history.sequences), findings)
+
+
+def _digest(parts: Iterable[bytes]) -> str | None:
+    try:
+        return sha256(body_of(join(parts))).hexdigest()
+    except (SequenceError, msgspec.MsgspecError):
+        return None
+
+
+SPLIT = _clause(
+    id="splits-sequences-rightly",
+    demand="A message that is too large is cut into parts that join to its body.",
+    source="RDSS Message API 4.0.0, Message Sequences",
+    exercise="The file has messages that are too large for one record.",
+    needed=1,
+    judge=judge_sequences,
+)
+
+
+def judge_identity(history: History) -> Judgement:
+    """Each message of the file is put under its own messageId, and each time with the same text."""
+    wanted = {each.message_id for each in history.sent} | {each.message_id for each in history.bad}
+    large = {sequence.message_ids[0] for sequence in history.sequences}
+    known = KnownTexts()
+    again: set[str] = set()
+    wrong: dict[tuple[str | None, str], float] = {}
+    for put in history.puts():
+        for entry in put.entries:
+            name = entry.message_id
+            if name is None or name not in wanted:
+                if not large:
+                    wrong.setdefault((name, "is no message of the file"), put.at)
+            elif (same := known.note(name, entry.digest)) is not None:
+                again.add(name)
+                if not same and name not in large:
+                    wrong.setdefault((name, "was put again with another text"), put.at)
+    findings = [
+        Finding(f"{name or 'a record without messageId'} {what}", Level.GOLD, {"messageId": name, "at": at})
+        for (name, what), at in wrong.items()
+    ]
+    return judged(len(again), findings)
+
+
+KEPT = _clause(
+    id="keeps-the-message-id",
+    demand="A message that is sent again has the same messageId and the same text.",
+    source="RDSS Message API 4.0.0, messageId",
+    exercise="Messages are refused, and put again.",
+    needed=2,
+    judge=judge_identity,
+    channels=ALL_CHANNELS,
+    rules=(bad_messages.ALTERED,),
+)
+
+
+def judge_expiry(history: History) -> Judgement:
+    put = {entry.message_id: each.at for each in history.puts() for entry in each.entries}
+    findings = [
+        Finding(
+            f"{late.message_id} had expired, and was put at {put[late.message_id]:.2f} s",
+            Level.GOLD,
+            {"messageId": late.message_id, "code": late.code},
+        )
+        for late in history.bad
+        if late.message_id in put
+    ]
+    return judged(len(history.bad), findings)
+
+
+IN_TIME = _clause(
+    id="sends-nothing-expired",
+    demand="A message whose expirationTimestamp has passed is passed over, or goes to the error queue.",
+    source="RDSS Message API 4.0.0, Error Codes: GENERR003",
+    exercise="The file has messages that have expired.",
+    needed=2,
+    judge=judge_expiry,
+    channels=ALL_CHANNELS,
+    rules=(bad_messages.EXPIRED,),
+)

@@ -1,0 +1,155 @@
+"""The clauses on publishes: persistent, told after their confirm, and again after a failure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from math import inf
+
+from sandbox.certify.clause import RABBITMQ, Clause, Finding, Group, Judgement, Role, judged
+from sandbox.certify.history import History, Level
+from sandbox.certify.producer_clauses.failing import judge_failed_puts
+
+_clause = partial(Clause, role=Role.PRODUCER, group=Group.DELIVERY, channels=RABBITMQ)
+
+_ANSWERS = frozenset({"", "nack", "returned"})
+
+
+def judge_persistence(history: History) -> Judgement:
+    puts = history.puts()
+    findings = [
+        Finding(
+            f"{put.entries[0].message_id} was published with a delivery mode other than 2: "
+            "a restart of the broker loses it",
+            history.level_at(put.at),
+            {"messageId": put.entries[0].message_id},
+        )
+        for put in puts
+        if not put.persistent
+    ]
+    return judged(len(puts), findings)
+
+
+PERSISTENT = _clause(
+    id="publishes-persistently",
+    level=Level.BRONZE,
+    demand="Every message is published with the delivery mode 2, persistent.",
+    source="RabbitMQ documentation, Queues: durability, and Publishers: message properties",
+    exercise="The properties of every publish are looked at.",
+    needed=10,
+    judge=judge_persistence,
+)
+
+
+def judge_order(history: History) -> Judgement:
+    confirmed: dict[str | None, float] = {}
+    for put in history.puts():
+        if put.confirmed and put.error != "nack":
+            for entry in put.entries:
+                confirmed.setdefault(entry.message_id, put.at)
+    findings = [
+        Finding(
+            f"{told.message_id} was told as sent "
+            + (
+                "without a confirm of the broker"
+                if told.message_id not in confirmed
+                else f"at {told.at:.3f} s, and confirmed at {confirmed[told.message_id]:.3f} s"
+            ),
+            history.level_at(told.at),
+            {"messageId": told.message_id},
+        )
+        for told in history.told
+        if told.at < confirmed.get(told.message_id, float("inf"))
+    ]
+    return judged(len(history.told), findings)
+
+
+AFTER_CONFIRM = _clause(
+    id="tells-after-the-confirm",
+    level=Level.BRONZE,
+    demand="A message is told as sent after the broker has confirmed it.",
+    source="RabbitMQ documentation, Consumer Acknowledgements and Publisher Confirms",
+    exercise="The order of the broker's confirms and of what the producer tells is compared.",
+    needed=10,
+    judge=judge_order,
+)
+
+NACKED = _clause(
+    id="publishes-again-what-was-nacked",
+    level=Level.SILVER,
+    demand="A message that the broker answers with basic.nack is published again.",
+    source="RabbitMQ documentation, Publisher Confirms: negative acknowledgements",
+    exercise="Some messages are nacked, and taken when they come again.",
+    needed=2,
+    judge=lambda history: judge_failed_puts(history, "nack".__eq__),
+)
+
+ERRORS = _clause(
+    id="survives-errors",
+    level=Level.SILVER,
+    demand="After a cut connection or a closed channel it connects, and publishes what was not confirmed.",
+    source="RabbitMQ documentation, Reliability Guide: connection failures and publishers",
+    exercise="Some connections are cut and some channels closed, before and after a message was taken.",
+    needed=2,
+    judge=lambda history: judge_failed_puts(history, lambda error: error not in _ANSWERS),
+)
+
+
+def judge_returned(history: History) -> Judgement:
+    """A broker confirms what no queue takes, and returns it only if it is mandatory."""
+    returned = judge_failed_puts(history, lambda error: error == "returned")
+    stored = history.stored_in_time()
+    unnoticed = {
+        entry.message_id: put.at
+        for put in history.puts()
+        for entry in put.entries
+        if not put.mandatory and not put.error and entry.message_id not in stored
+    }
+    findings = [
+        Finding(
+            f"{message_id} was confirmed at {at:.2f} s and is in no queue: it was not published as mandatory",
+            history.level_at(at),
+            {"messageId": message_id},
+        )
+        for message_id, at in unnoticed.items()
+    ]
+    return judged(
+        returned.exposure + len(unnoticed), (*_told_all_the_same(history), *returned.findings, *findings)
+    )
+
+
+def _told_all_the_same(history: History) -> Iterator[Finding]:
+    """A finding for each message that was told after its return, and before it was published again."""
+    for at, put in enumerate(history.puts()):
+        if put.error != "returned":
+            continue
+        message_id = put.entries[0].message_id
+        again = next(
+            (each.asked for each in history.puts()[at + 1 :] if each.entries[0].message_id == message_id),
+            inf,
+        )
+        told = next(
+            (
+                each.at
+                for each in history.told
+                if each.message_id == message_id and each.life == put.life and put.at < each.at < again
+            ),
+            None,
+        )
+        if told is not None:
+            yield Finding(
+                f"{message_id} was returned at {put.at:.2f} s, and told as sent at {told:.2f} s",
+                history.level_at(put.at),
+                {"messageId": message_id, "at": put.at, "told": told},
+            )
+
+
+RETURNED = _clause(
+    id="notices-returned-messages",
+    level=Level.SILVER,
+    demand="A message is published as mandatory, and again when the broker returns it.",
+    source="RabbitMQ documentation, Publishers: unroutable message handling",
+    exercise="Some messages are returned with NO_ROUTE, as while a queue is not bound, and then confirmed.",
+    needed=2,
+    judge=judge_returned,
+)

@@ -1,0 +1,141 @@
+"""What the population is made of: right clients of several shapes, and kinds of bugs."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from sandbox.certify.attempt import Client
+from sandbox.certify.clause import Channel, Group, Role
+from sandbox.certify.history import Level
+from sandbox.certify.told_lines import json_lines
+from sandbox.certify.trial import Trial
+from tests.real_clients import install
+
+CLIENTS: Final = Path(__file__).parents[1] / "clients"
+_REAL_CLIENTS: Final = Path(install.__file__).parent
+_DELIVERY: Final = frozenset({Group.DELIVERY})
+_FIELDS: Final = {Role.CONSUMER: "processed", Role.PRODUCER: "sent"}
+
+
+class Shape(NamedTuple):
+    """A right client of one way of working.
+
+    ``needs`` is what ``tests.real_clients.install`` brings for it, nothing for a client with boto3 or pika.
+    """
+
+    name: str
+    role: Role
+    channel: Channel
+    program: Path
+    needs: str = ""
+    groups: frozenset[Group] = _DELIVERY
+
+    @property
+    def id(self) -> str:
+        """Its name among all shapes."""
+        return f"{self.channel}-{self.role}-{self.name}"
+
+
+class Kind(NamedTuple):
+    """A kind of bug, and the clause that names it; ``changes/`` has what puts it into a shape.
+
+    ``stages`` are those that show it. ``also`` are clauses that may fail with it, and ``finds`` the rules of
+    the diagnosis that see it too.
+    """
+
+    name: str
+    bug: str
+    clause: str
+    stages: tuple[str, ...]
+    also: frozenset[str] = frozenset()
+    finds: frozenset[str] = frozenset()
+    groups: frozenset[Group] = frozenset()
+
+
+def build_trial(
+    shape: Shape,
+    program: Path,
+    *,
+    seed: int = 1,
+    patience: float = 8.0,
+    only: tuple[str, ...] = (),
+    groups: frozenset[Group] = frozenset(),
+) -> Trial:
+    """A trial of a program of this shape, up to gold, of the shape's groups and those given."""
+    command = (*_interpreter(shape.needs), str(program), *_arguments(shape.needs))
+    client = Client(command, json_lines(_FIELDS[shape.role]), patience)
+    return Trial(
+        shape.role,
+        client,
+        seed,
+        Level.GOLD,
+        shape.groups | groups,
+        only=only,
+        channel=shape.channel,
+    )
+
+
+def _interpreter(needs: str) -> tuple[str, ...]:
+    """What runs a program. Raises ``OSError`` or ``CalledProcessError`` where it cannot be installed."""
+    if needs in _NODE_PACKAGES:
+        return (shutil.which("node") or "node",)
+    if needs:
+        return (str(install.python_environment(needs, _PYTHON_PACKAGES[needs]) / "python"),)
+    return (sys.executable,)
+
+
+def _arguments(needs: str) -> tuple[str, ...]:
+    """For a program in JavaScript the folder of its packages."""
+    if needs in _NODE_PACKAGES:
+        return (str(install.node_packages(needs, *_NODE_PACKAGES[needs]).parent),)
+    return ()
+
+
+_NODE_PACKAGES: Final = {"javascript": install.JAVASCRIPT, "amqplib": install.AMQPLIB}
+_PYTHON_PACKAGES: Final = {"aiobotocore": install.AIOBOTOCORE, "aio-pika": install.AIO_PIKA}
+_BOTH: Final = frozenset(Group)
+
+SHAPES: Final = (
+    Shape("loop", Role.CONSUMER, Channel.KINESIS, CLIENTS / "right_consumer.py"),
+    Shape("threads", Role.CONSUMER, Channel.KINESIS, CLIENTS / "threads_consumer.py"),
+    Shape("transaction", Role.CONSUMER, Channel.KINESIS, CLIENTS / "transaction_consumer.py"),
+    Shape("fan-out", Role.CONSUMER, Channel.KINESIS, CLIENTS / "fan_out_consumer.py"),
+    Shape(
+        "asynchronous",
+        Role.CONSUMER,
+        Channel.KINESIS,
+        _REAL_CLIENTS / "certified_aiobotocore.py",
+        "aiobotocore",
+    ),
+    Shape(
+        "JavaScript", Role.CONSUMER, Channel.KINESIS, _REAL_CLIENTS / "certified_consumer.mjs", "javascript"
+    ),
+    Shape("contract", Role.CONSUMER, Channel.KINESIS, CLIENTS / "contract_consumer.py", groups=_BOTH),
+    Shape("receiver", Role.CONSUMER, Channel.KINESIS, CLIENTS / "receiver_consumer.py", groups=_BOTH),
+    Shape("batches", Role.PRODUCER, Channel.KINESIS, CLIENTS / "right_producer.py"),
+    Shape("single", Role.PRODUCER, Channel.KINESIS, CLIENTS / "single_producer.py"),
+    Shape("threads", Role.PRODUCER, Channel.KINESIS, CLIENTS / "threads_producer.py"),
+    Shape(
+        "JavaScript", Role.PRODUCER, Channel.KINESIS, _REAL_CLIENTS / "certified_producer.mjs", "javascript"
+    ),
+    Shape("contract", Role.PRODUCER, Channel.KINESIS, CLIENTS / "gateway_producer.py", groups=_BOTH),
+    Shape("loop", Role.CONSUMER, Channel.RABBITMQ, CLIENTS / "right_queue_consumer.py"),
+    Shape("asynchronous", Role.CONSUMER, Channel.RABBITMQ, CLIENTS / "asynchronous_queue_consumer.py"),
+    Shape("transaction", Role.CONSUMER, Channel.RABBITMQ, CLIENTS / "batch_queue_consumer.py"),
+    Shape("JavaScript", Role.CONSUMER, Channel.RABBITMQ, CLIENTS / "right_queue_consumer.mjs", "amqplib"),
+    Shape("contract", Role.CONSUMER, Channel.RABBITMQ, CLIENTS / "contract_queue_consumer.py", groups=_BOTH),
+    Shape("single", Role.PRODUCER, Channel.RABBITMQ, CLIENTS / "right_queue_producer.py", groups=_BOTH),
+    Shape("batches", Role.PRODUCER, Channel.RABBITMQ, CLIENTS / "batch_queue_producer.py"),
+    Shape(
+        "asynchronous",
+        Role.PRODUCER,
+        Channel.RABBITMQ,
+        CLIENTS / "asynchronous_queue_producer.py",
+        "aio-pika",
+    ),
+    Shape("JavaScript", Role.PRODUCER, Channel.RABBITMQ, CLIENTS / "right_queue_producer.mjs", "amqplib"),
+)
+"""The right clients."""

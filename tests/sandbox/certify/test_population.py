@@ -1,0 +1,71 @@
+"""The population holds together: what a kind names is there, and its changes fit the right programs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from sandbox.certify.clause import Group, Role
+from sandbox.certify.clauses import CLAUSES
+from sandbox.certify.stages import every_stage
+from tests.sandbox.certify.population.changes import read_changes
+from tests.sandbox.certify.population.kind import SHAPES
+from tests.sandbox.certify.population.page import renew_population
+from tests.sandbox.certify.population.population import PARTS, WRONG, Part, WrongClient
+
+_LEAST = {Role.CONSUMER: 20, Role.PRODUCER: 12}
+
+
+@pytest.mark.parametrize("part", PARTS, ids=lambda part: f"{part.role}s, {part.channel}")
+def test_what_a_kind_names_is_there(part: Part) -> None:
+    """Its clause, its stages, and two shapes or more; what knows the specification has fewer shapes."""
+    clauses = {each.id: each for each in CLAUSES if each.role is part.role and part.channel in each.channels}
+    stages = {each.name for each in every_stage(part.role, part.channel)}
+    for kind in part.kinds:
+        assert {kind.clause} | kind.also <= clauses.keys(), kind.name
+        assert set(kind.stages) <= stages, kind.name
+        shapes = [each for each in WRONG if each.kind is kind and each.shape.channel is part.channel]
+        assert len(shapes) >= (2 if clauses[kind.clause].group is Group.DELIVERY else 1), kind.name
+
+
+@pytest.mark.parametrize("wrong", WRONG, ids=lambda each: f"{each.shape.id}, {each.kind.name}")
+def test_the_changes_fit(wrong: WrongClient, tmp_path: Path) -> None:
+    """What a change takes away is in the right program, once; a program in Python compiles with it."""
+    program = wrong.write(tmp_path)
+    if program.suffix == ".py":
+        compile(program.read_text(encoding="utf-8"), program.name, "exec")
+
+
+def test_every_change_is_one_of_a_kind() -> None:
+    """No section of ``changes/`` has a name that no kind of the role and the channel has."""
+    known = {(each.shape.id, each.kind.name) for each in WRONG}
+    written = {(shape.id, kind) for shape in SHAPES for kind in read_changes(shape.id)}
+    assert written == known
+
+
+@pytest.mark.parametrize("role", Role)
+def test_there_are_enough_kinds(role: Role) -> None:
+    """At least 20 kinds of bugs in consumers, 12 in producers, and 8 right clients."""
+    assert sum(len(part.kinds) for part in PARTS if part.role is role) >= _LEAST[role]
+    assert len(SHAPES) >= 8
+
+
+def test_every_clause_has_a_kind() -> None:
+    """No clause is without a client that fails it; one of both channels may have it on either."""
+    failed = {(part.role, part.channel, kind.clause) for part in PARTS for kind in part.kinds}
+    without = [
+        (each.role, each.id)
+        for each in CLAUSES
+        if not any((each.role, channel, each.id) in failed for channel in each.channels)
+    ]
+    assert without == []
+
+
+def test_the_page_is_up_to_date() -> None:
+    """docs/certify.md has the population, and the rates that were measured last.
+
+    python -m tests.sandbox.certify.population.page docs/certify.md renews it.
+    """
+    page = (Path(__file__).parents[3] / "docs" / "certify.md").read_text(encoding="utf-8")
+    assert renew_population(page) == page
