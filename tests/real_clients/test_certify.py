@@ -1,8 +1,7 @@
-"""``sandbox certify`` passes right clients of others: the Java KCL, aiobotocore, the SDK for JavaScript."""
+"""``sandbox certify`` passes the Java KCL; test_power.py of tests/sandbox/certify has the other clients."""
 
 from __future__ import annotations
 
-import shutil
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -11,8 +10,6 @@ import pytest
 
 from sandbox.certify.clause import Group, Role
 from sandbox.certify.trial import certify
-from tests.real_clients import install
-from tests.real_clients.conftest import installed
 from tests.real_clients.test_kcl import java
 from tests.sandbox.certify.trials import build_trial
 
@@ -31,23 +28,6 @@ def _left(role: Role, *command: str, patience: float = 8.0) -> dict[str, object]
         for each in certificate.clauses
         if each.verdict != "pass" and each not in certificate.left_out
     }
-
-
-@pytest.mark.parametrize("role", Role)
-def test_the_sdk_for_javascript_passes(role: Role, javascript: Path) -> None:
-    """A consumer that reads its shards at once, and a producer, both with the SDK's own retries."""
-    node = shutil.which("node")
-    assert node is not None
-    assert _left(role, node, str(_FOLDER / f"certified_{role}.mjs"), str(javascript)) == {}
-
-
-def test_aiobotocore_passes() -> None:
-    """A consumer with a task for each shard."""
-    programs = installed(
-        "aiobotocore", lambda: install.python_environment("aiobotocore", install.AIOBOTOCORE)
-    )
-    command = (str(programs / "python"), str(_FOLDER / "certified_aiobotocore.py"))
-    assert _left(Role.CONSUMER, *command) == {}
 
 
 @pytest.mark.xdist_group("kcl")
