@@ -45,7 +45,7 @@ def _name_of(fields: _Fields) -> str:
 
 
 def _offered(fields: _Fields) -> str:
-    return f"the application wants {_name_of(fields)} sent, {figures.size(fields.get('size', 0))}"
+    return f"the application offers {_name_of(fields)} to be sent, {figures.size(fields.get('size', 0))}"
 
 
 def _acknowledged(fields: _Fields) -> str:
@@ -154,6 +154,7 @@ _SENTENCES: dict[str, str | Callable[[_Fields], str]] = {
     "aws.moto.started": "the AWS services beside Kinesis have started",
     "aws.request.failed": "the sandbox failed at a request for {service}: {error}",
     "broker.failed": "the AMQP broker failed: {why}",
+    "broker.waits": "the AMQP port answers as soon as there is space on the disk: {why}",
     "broker.started": "the AMQP broker has started",
     "client.finding": "{client}: {said}",
     "claim.lost": _claim_lost,
@@ -167,7 +168,9 @@ _SENTENCES: dict[str, str | Callable[[_Fields], str]] = {
     "fault.injected": _injected,
     "fault.removed": "the fault {fault} is removed; it struck {injected} times",
     "journal.cut": "{bytes} bytes of an unfinished write were cut from {file}",
-    "journal.put_aside": "{file} cannot be read and was put aside: {why}",
+    "journal.damaged": "{why}",
+    "journal.put_aside": "{file} was put aside: {why}",
+    "journal.taken_over": "the data directory {directory} said no format, and was taken over",
     "message.acknowledged": _acknowledged,
     "message.delivered": _delivered,
     "message.offered": _offered,

@@ -74,10 +74,5 @@ def tail(text: str, length: int) -> str:
     return text if len(text) <= length else "…" + text[1 - length :]
 
 
-def printable(text: str) -> str:
-    """Text that is safe on one line of a terminal: control characters become ``·``."""
-    return text if text.isprintable() else "".join(c if c.isprintable() else "·" for c in text)
-
-
 def _three(number: float) -> str:
     return f"{number:.2f}" if number < 10 else f"{number:.1f}" if number < 100 else f"{number:.0f}"

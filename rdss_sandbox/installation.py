@@ -15,11 +15,11 @@ import msgspec
 
 NAME = "rdss-sandbox"
 EXTRAS: Final[dict[str, tuple[str, ...]]] = {
-    "messages": ("jsonschema_rs", "jsonschema", "markdown_it", "rich"),
     "amqp": ("pamqp", "pika"),
+    "pages": ("jinja2",),
+    "messages": ("jsonschema_rs", "jsonschema", "markdown_it", "rich", "jinja2", "pamqp", "pika"),
     "topics": ("lark", "websockets"),
     "metrics": ("prometheus_client",),
-    "pages": ("jinja2",),
     "partiql": ("py_partiql_parser",),
     "fast": ("uvloop",),
     "compose": ("docker", "rich"),
@@ -38,19 +38,39 @@ EXTRAS: Final[dict[str, tuple[str, ...]]] = {
         "rich",
     ),
 }
-"""The extras of ``pyproject.toml``, each with the modules that it brings."""
+"""The extras of ``pyproject.toml``, each with the modules that it brings; ``all`` is all of them.
+
+A module that several extras bring is explained by the first of them.
+"""
 
 
-def find_missing(extra: str) -> str | None:
-    """The first module of an extra that is not installed; None when all are."""
-    return next((module for module in EXTRAS[extra] if not _is_installed(module)), None)
+def find_missing(*extras: str) -> tuple[str, ...]:
+    """The modules of these extras that are not installed."""
+    modules = dict.fromkeys(module for extra in extras for module in EXTRAS[extra])
+    return tuple(module for module in modules if not _is_installed(module))
+
+
+def explain_missing_extras(*extras: str) -> str | None:
+    """Name what is not installed of these extras, and the command that adds it; None if nothing is."""
+    if not (missing := find_missing(*extras)):
+        return None
+    short = [extra for extra in extras if find_missing(extra)]
+    return f"{list_absent(missing)}; get {'it' if len(missing) == 1 else 'them'} with: {how_to_add(*short)}"
 
 
 def explain_missing(error: ModuleNotFoundError) -> str | None:
     """What to install after a failed import; None when the module is of no extra."""
     top = (error.name or "").partition(".")[0]
     extra = next((extra for extra, modules in EXTRAS.items() if top in modules), None)
-    return extra and f"{top} is not installed; get it with: {how_to_add(extra)}"
+    if extra is None:
+        return None
+    return explain_missing_extras(extra) or f"{list_absent((top,))}; get it with: {how_to_add(extra)}"
+
+
+def list_absent(modules: tuple[str, ...]) -> str:
+    """The sentence that these modules, at least one, are not installed."""
+    *rest, last = modules
+    return f"{', '.join(rest)} and {last} are not installed" if rest else f"{last} is not installed"
 
 
 def _is_installed(module: str) -> bool:
@@ -60,8 +80,8 @@ def _is_installed(module: str) -> bool:
         return False
 
 
-def how_to_add(extra: str) -> str:
-    """The shell command that installs an extra into the running Python.
+def how_to_add(*extras: str) -> str:
+    """The shell command that installs extras into the running Python.
 
     It names the origin of this installation: a checkout, a file, a repository or an index. Where that origin
     no longer exists, it names the packages of the extra instead.
@@ -70,32 +90,32 @@ def how_to_add(extra: str) -> str:
         installer = ["uv", "pip", "install", "--python", sys.executable]
     else:
         installer = [sys.executable, "-m", "pip", "install"]
-    return shlex.join([*installer, *_targets(extra)])
+    return shlex.join([*installer, *_targets(",".join(extras))])
 
 
-def _targets(extra: str) -> list[str]:
+def _targets(extras: str) -> list[str]:
     """The installer's arguments; the forms are those of direct_url.json (PEP 610)."""
     try:
         installed = distribution(NAME)
     except PackageNotFoundError:  # It runs from its source folder without an installation.
-        return ["--editable", f"{Path(__file__).parents[1]}[{extra}]"]
+        return ["--editable", f"{Path(__file__).parents[1]}[{extras}]"]
     written = installed.read_text("direct_url.json")
     if written is None:
-        return [f"{NAME}[{extra}]"]
+        return [f"{NAME}[{extras}]"]
     origin: dict[str, Any] = msgspec.json.decode(written)
     url = origin["url"]
     if url.startswith("file:"):
         path = Path(unquote(urlsplit(url).path))
         if not path.exists():
-            return _packages(installed, extra)
+            return [package for extra in extras.split(",") for package in _packages(installed, extra)]
         if "dir_info" in origin:
-            folder = f"{path}[{extra}]"
+            folder = f"{path}[{extras}]"
             return ["--editable", folder] if origin["dir_info"].get("editable") else [folder]
     if "vcs_info" in origin:
         url = f"{origin['vcs_info']['vcs']}+{url}@{origin['vcs_info']['commit_id']}"
     if "subdirectory" in origin:
         url += f"#subdirectory={origin['subdirectory']}"
-    return [f"{NAME}[{extra}] @ {url}"]
+    return [f"{NAME}[{extras}] @ {url}"]
 
 
 def _packages(installed: Distribution, extra: str) -> list[str]:

@@ -37,9 +37,12 @@ class Flaw(NamedTuple):
     is_uuid: bool
 
 
-def flaws(name: str, instance: object) -> list[Flaw]:
-    """List the flaws of an instance in the definition's order; empty for a valid instance."""
-    return [_flaw(error) for error in _validator(name).iter_errors(instance)]
+def flaws(name: str, instance: object, *, formats: bool = True) -> list[Flaw]:
+    """List the flaws of an instance in the definition's order; empty for a valid instance.
+
+    Without ``formats``, any text is a time, an email address, a URI and a network address.
+    """
+    return [_flaw(error) for error in _validator(name, formats=formats).iter_errors(instance)]
 
 
 def _flaw(error: ValidationError) -> Flaw:
@@ -63,7 +66,7 @@ _EXPECTED: Final = {
     "Timestamp": "an RFC 3339 time with seconds and zone such as 2018-12-11T09:30:00Z",
     "EmailAddress": "an RFC 5322 email address",
     "URI": "an RFC 3986 URI with a scheme",
-    "NetworkAddress": "a host name, an IPv4 or an IPv6 address",
+    "NetworkAddress": "a host name, an IP address or another address of a network",
 }
 _TYPES: Final = {
     "string": "a string",
@@ -183,7 +186,7 @@ def _contains(validator: Any, wanted: Schema, instance: Any, schema: Schema) -> 
 
 
 @cache
-def _validator(name: str) -> Any:
+def _validator(name: str, *, formats: bool) -> Any:
     keywords = {
         "type": _type,
         "enum": _enum,
@@ -198,7 +201,7 @@ def _validator(name: str) -> Any:
     extend: Any = jsonschema.validators.extend
     kind = extend(jsonschema.Draft202012Validator, keywords)
     checker = jsonschema.FormatChecker(formats=())
-    for form, check in FORMATS.items():
+    for form, check in FORMATS.items() if formats else ():
         checker.checks(form)(lambda value, check=check: not isinstance(value, str) or check(value))
     ref = reference(name)
     return kind(_inline(definition(ref), ref.partition("#")[0]), format_checker=checker)

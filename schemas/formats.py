@@ -122,28 +122,7 @@ def is_uri(text: str) -> bool:
     return literal is None or is_ipv6(literal) or _IP_FUTURE.fullmatch(literal) is not None
 
 
-_HOSTNAME: Final = re.compile(
-    r"(?![0-9]+\.[0-9]+\.[0-9]+\.[0-9]+\Z)"
-    r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?(?:\.[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?)*"
-)
-_HOSTNAME_LENGTH: Final = 253
-
-
-def is_hostname(text: str) -> bool:
-    """RFC 1123 section 2.1: letters, digits and hyphens; four numbers with dots are not a host name."""
-    return len(text) <= _HOSTNAME_LENGTH and _HOSTNAME.fullmatch(text) is not None
-
-
 _LONGEST_ADDRESS: Final = len("ffff:ffff:ffff:ffff:ffff:ffff:255.255.255.255")
-
-
-_OCTET: Final = "(?:25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])"
-_IPV4: Final = re.compile(rf"{_OCTET}(?:\.{_OCTET}){{3}}")
-
-
-def is_ipv4(text: str) -> bool:
-    """RFC 2673 section 3.2: four decimal numbers without leading zeros."""
-    return _IPV4.fullmatch(text) is not None
 
 
 def is_ipv6(text: str) -> bool:
@@ -157,11 +136,18 @@ def is_ipv6(text: str) -> bool:
     return "%" not in text
 
 
+def is_network_address(text: str) -> bool:
+    """Any text but a blank one ("machineAddress").
+
+    The specification takes "the hostname, IP address, or other identifying network address", and the forms
+    of other networks' addresses have no end: a MAC address, an ARN, a name of a container.
+    """
+    return not text.isspace() and text != ""
+
+
 FORMATS: Final[Mapping[str, Callable[[str], bool]]] = {
     "date-time": is_date_time,
     "email": is_email,
     "uri": is_uri,
-    "hostname": is_hostname,
-    "ipv4": is_ipv4,
-    "ipv6": is_ipv6,
+    "network-address": is_network_address,
 }

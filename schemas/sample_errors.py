@@ -28,8 +28,8 @@ def _misspell_role(message: JSON) -> None:
     message["messageBody"]["objectPersonRole"][0]["role"] = "Author"
 
 
-def _date_without_zone(message: JSON) -> None:
-    message["messageBody"]["objectDate"][0]["dateValue"] = "2018-12-11T10:00:00"
+def _date_as_number(message: JSON) -> None:
+    message["messageBody"]["objectDate"][0]["dateValue"] = 20181211
 
 
 def _field_of_version_3(message: JSON) -> None:
@@ -72,7 +72,7 @@ def _line_feed_behind_person(message: JSON) -> None:
 
 
 SPOILS: Final[Mapping[ErrorCode, tuple[Callable[[JSON], None], ...]]] = {
-    ErrorCode.GENERR001: (_drop_title, _empty_title, _misspell_role, _date_without_zone, _field_of_version_3),
+    ErrorCode.GENERR001: (_drop_title, _empty_title, _misspell_role, _date_as_number, _field_of_version_3),
     ErrorCode.GENERR002: (_type_of_version_3,),
     ErrorCode.GENERR003: (_expire,),
     ErrorCode.GENERR004: (_drop_generator, _tenant_as_text, _half_a_version),

@@ -9,7 +9,8 @@ specification's text, which has four rules more than the published 4.0.0 schema 
 - the position lies within the total, the total within 32 bits, and a part of a sequence carries text,
 - the errorCode is one of the 14.
 
-``as_published`` leaves these four out; the verdict is then that of the files.
+``as_published`` leaves these four out, and the formats of times, addresses and URIs, which no draft-06
+validator has to check; the verdict on a message is then that of the files as they are.
 """
 
 from __future__ import annotations
@@ -114,12 +115,12 @@ def judge_message(
 def _accepts(message: JSON, *, joined: bool, as_published: bool) -> bool:
     part = not joined and bodies.is_part(message)
     if part:
-        accepted = is_valid("messages.Part", message)
+        accepted = is_valid("messages.Part", message, formats=not as_published)
     else:
         body = bodies.body_definition(message)
-        accepted = body is not None and _meets(_message_with(body), message)
+        accepted = body is not None and _meets(_message_with(body, formats=not as_published), message)
     if as_published:
-        return accepted or (not part and is_valid("messages.AnyMessage", message))
+        return accepted or (not part and is_valid("messages.AnyMessage", message, formats=False))
     if not accepted:
         return False
     header = message["messageHeader"]
@@ -132,29 +133,34 @@ def _accepts(message: JSON, *, joined: bool, as_published: bool) -> bool:
     )
 
 
-def is_valid(name: str, instance: object) -> bool:
+def is_valid(name: str, instance: object, *, formats: bool = True) -> bool:
     """Whether an instance meets a definition, named as in ``schemas.catalogue``."""
-    return _meets(validator_for(name), instance)
+    return _meets(validator_for(name, formats=formats), instance)
 
 
 @cache
-def validator_for(name: str) -> jsonschema_rs.Draft202012Validator:
+def validator_for(name: str, *, formats: bool = True) -> jsonschema_rs.Draft202012Validator:
     """Compile the fast validator of a definition, once. Raises ``KeyError`` for an unknown name."""
-    return _compile({"$ref": reference(name)})
+    return _compile({"$ref": reference(name)}, formats=formats)
 
 
 @cache
-def _message_with(body: str) -> jsonschema_rs.Draft202012Validator:
+def _message_with(body: str, *, formats: bool) -> jsonschema_rs.Draft202012Validator:
     message = definition(reference("messages.AnyMessage"))
     return _compile(
-        message | {"properties": message["properties"] | {"messageBody": {"$ref": reference(body)}}}
+        message | {"properties": message["properties"] | {"messageBody": {"$ref": reference(body)}}},
+        formats=formats,
     )
 
 
-def _compile(schema: JSON) -> jsonschema_rs.Draft202012Validator:
+def _compile(schema: JSON, *, formats: bool) -> jsonschema_rs.Draft202012Validator:
     registry = jsonschema_rs.Registry(list(documents().items()))
     return jsonschema_rs.Draft202012Validator(
-        schema, registry=registry, formats=dict(FORMATS), validate_formats=True, ignore_unknown_formats=False
+        schema,
+        registry=registry,
+        formats=dict(FORMATS),
+        validate_formats=formats,
+        ignore_unknown_formats=False,
     )
 
 

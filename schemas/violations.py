@@ -35,7 +35,7 @@ def violations(message: JSON, *, now: float | None, joined: bool, as_published: 
     yield from _of_message(message)
     header = message.get("messageHeader")
     if isinstance(header, dict):
-        yield from _of_header(header)
+        yield from _of_header(header, as_published=as_published)
         if expiry := expired(message, now):
             yield expiry
         if not as_published:
@@ -56,8 +56,8 @@ def _of_message(message: JSON) -> Iterator[Found]:
         yield ErrorCode.GENERR001, Violation(path, "additionalProperties", "is not a field of this object")
 
 
-def _of_header(header: JSON) -> Iterator[Found]:
-    for flaw in _flaws("header.Header", header):
+def _of_header(header: JSON, *, as_published: bool) -> Iterator[Found]:
+    for flaw in _flaws("header.Header", header, as_published=as_published):
         if flaw.is_uuid:
             code = ErrorCode.GENERR010
         elif flaw.path == ("messageType",) and flaw.rule == "enum":
@@ -119,10 +119,10 @@ def _of_body(message: JSON, *, joined: bool, as_published: bool) -> Iterator[Fou
 
 def _fewest_flaws(named: str, body: object, *, as_published: bool) -> list[Flaw]:
     """The flaws under the body's own definition; as published, under the definition with fewer flaws."""
-    own = _flaws(named, body)
+    own = _flaws(named, body, as_published=as_published)
     if not as_published or named not in bodies.KINDS.values():
         return own
-    return min(own, _flaws(bodies.ANY_OBJECT, body), key=len)
+    return min(own, _flaws(bodies.ANY_OBJECT, body, as_published=True), key=len)
 
 
 _UUID: Final = re.compile(definition(reference("primitives.UUID"))["pattern"].strip("^$"))
@@ -147,10 +147,10 @@ def _wrong_uuids(body: object) -> Iterator[tuple[Path, object]]:
                 waiting.append(((*path, name), child))
 
 
-def _flaws(name: str, instance: object) -> list[Flaw]:
+def _flaws(name: str, instance: object, *, as_published: bool) -> list[Flaw]:
     from schemas.explanation import flaws
 
-    return flaws(name, instance)
+    return flaws(name, instance, formats=not as_published)
 
 
 def _violation(part: str, flaw: Flaw) -> Violation:

@@ -58,6 +58,15 @@ Mode = TypeVar("Mode")
 """The transport: ``Blocking`` or ``Awaiting``. It decides whether a call returns a result or a coroutine."""
 
 JSON: Final = "application/json"
+
+
+class EmptyNameError(ValueError):
+    """What a path names was empty: the request would be one for something else."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"the {name.replace('_', ' ')} must not be empty")
+
+
 _VARIABLE = re.compile(r"\{(\w+)(:path)?\}")
 _MOST_BYTES: Final = 1 << 20
 _NONE: Final[Mapping[str, int]] = {}
@@ -174,14 +183,20 @@ class Endpoint(Generic[P, Wire, Result, Later]):
         return self._hints["return"] if self.answer is None else self.answer
 
     def build_request(self, of: Subject[Any], *args: Any, **given: Any) -> Request:
-        """Build the request of a call. Raises TypeError for arguments that do not fit the declaration."""
+        """Build the request of a call.
+
+        Raises TypeError for arguments that do not fit the declaration, and ``EmptyNameError``.
+        """
         values = self._signature.bind(of, *args, **self.fixed, **given).arguments
 
         names = {each.sent_as: each.name for each in self.variables}
 
         def fill(variable: re.Match[str]) -> str:
             name, rest = names[variable[1]], variable[2]
-            return _quote(str(values[name] if name in values else getattr(of, name)), "/" if rest else "")
+            value = str(values[name] if name in values else getattr(of, name))
+            if not value:
+                raise EmptyNameError(name)
+            return _quote(value, "/" if rest else "")
 
         query = {each.sent_as: values[each.name] for each in self.query if values.get(each.name) is not None}
         body = values.get(self.body.name) if self.body else None

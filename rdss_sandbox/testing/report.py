@@ -98,7 +98,7 @@ def _tell_faults(client: Client, events: list[Event]) -> Iterator[str]:
                 if str(event.fields.get("did")) == what and event.fields.get("message_id")
             ]
             told = f" {', '.join(dict.fromkeys(struck[:3]))}" if struck else ""
-            yield f"  {what} {count} times:{told}" if told else f"  {what} {count} times"
+            yield f"  {what}, {count} in all:{told}" if told else f"  {what}, {count} in all"
 
 
 def _describe_fault(fault: Fault) -> str:

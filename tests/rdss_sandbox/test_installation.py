@@ -130,8 +130,9 @@ def test_without_pip_the_advice_is_for_uv(monkeypatch: pytest.MonkeyPatch) -> No
 def test_the_extras_that_are_advised_exist() -> None:
     """Those of pyproject.toml, each with packages that have the modules, and all of them for developers."""
     declared = tomllib.loads((HERE / "pyproject.toml").read_text())["project"]["optional-dependencies"]
-    of_developers = declared.pop("dev")
+    of_developers, everything = declared.pop("dev"), declared.pop("all")
     assert of_developers
+    assert everything == [f"rdss-sandbox[{','.join(declared)}]"]
     assert installation.EXTRAS.keys() == declared.keys()
     providers = packages_distributions()
     for extra, modules in installation.EXTRAS.items():
@@ -140,11 +141,19 @@ def test_the_extras_that_are_advised_exist() -> None:
             assert {each.lower().replace("_", "-") for each in providers[module.partition(".")[0]]} & named, (
                 module
             )
-        assert installation.find_missing(extra) is None
+        assert installation.find_missing(extra) == ()
     page = (HERE / "docs" / "install.md").read_text()
-    assert re.findall(r"^\| `(\w+)` \|", page, re.MULTILINE) == list(declared)
+    assert re.findall(r"^\| `(\w+)` \|", page, re.MULTILINE) == ["all", *declared]
     makefile = (HERE / "Makefile").read_text()
-    assert f"EXTRAS := {','.join(declared)}\n" in makefile
+    assert "EXTRAS := all\n" in makefile
+
+
+def test_the_page_has_the_figures_of_the_benchmark() -> None:
+    """How many packages come, and how much they take: ``make bench ARGS="--area install"`` measures them."""
+    rows = json.loads((HERE / "tests" / "bench" / "results.json").read_text())
+    packages, size = (round(row["value"]) for row in rows if row["area"] == "install")
+    page = (HERE / "docs" / "install.md").read_text()
+    assert f"That is {packages} packages, {size} MB on the disk;" in page
 
 
 def test_a_failed_import_is_explained_by_its_extra() -> None:

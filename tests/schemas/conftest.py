@@ -9,17 +9,23 @@ from typing import Any
 import jsonschema_rs
 import pytest
 
-from schemas.formats import FORMATS
+from schemas.formats import FORMATS, is_network_address
 from schemas.samples import Samples
 
 PUBLISHED = Path(__file__).parents[3] / "shared" / "reference" / "rdss-4.0.0"
+_ADDRESSES = ("hostname", "ipv4", "ipv6")
 BASE = "https://www.jisc.ac.uk/rdss/schema/"
 
 
 class PublishedSchemas:
-    """The published definitions, compiled with the formats of ours; addressed as ``file.json`` and name."""
+    """The published definitions; addressed as ``file.json`` and name.
 
-    def __init__(self, folder: Path) -> None:
+    Their formats are those of ours, and an address is any that the text allows; without ``formats``, the
+    files are as they are.
+    """
+
+    def __init__(self, folder: Path, *, formats: bool) -> None:
+        self._formats = formats
         self.documents: dict[str, dict[str, Any]] = {
             str(file.relative_to(folder / "schemas")): json.loads(file.read_text())
             for file in sorted((folder / "schemas").rglob("*.json"))
@@ -47,8 +53,8 @@ class PublishedSchemas:
             self._compiled[file, name] = jsonschema_rs.Draft6Validator(
                 {"$ref": f"{BASE}{file}/#/definitions/{name}"},
                 registry=self._registry,
-                formats=dict(FORMATS),
-                validate_formats=True,
+                formats={**FORMATS, **dict.fromkeys(_ADDRESSES, is_network_address)},
+                validate_formats=self._formats,
                 ignore_unknown_formats=False,
             )
         return self._compiled[file, name].is_valid(instance)
@@ -63,7 +69,12 @@ def published_folder() -> Path:
 
 @pytest.fixture(scope="session")
 def published(published_folder: Path) -> PublishedSchemas:
-    return PublishedSchemas(published_folder)
+    return PublishedSchemas(published_folder, formats=True)
+
+
+@pytest.fixture(scope="session")
+def published_as_they_are(published_folder: Path) -> PublishedSchemas:
+    return PublishedSchemas(published_folder, formats=False)
 
 
 @pytest.fixture(scope="session")

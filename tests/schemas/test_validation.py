@@ -130,7 +130,7 @@ def test_a_top_level_field_given_twice_is_malformed(message: dict[str, Any]) -> 
             "/messageHeader/messageSequence/sequence",
         ),
         (
-            lambda m: m["messageHeader"]["messageHistory"][0].update(machineAddress="a_b"),
+            lambda m: m["messageHeader"]["messageHistory"][0].update(machineAddress=" "),
             "GENERR004",
             "/messageHeader/messageHistory/0/machineAddress",
         ),

@@ -77,3 +77,40 @@ def test_what_cannot_be_judged_is_no_pass(
     with pytest.raises(NotDiagnosedError, match=why):
         kit.assert_no_findings()
     assert "what clients did wrong" not in kit.report()
+
+
+def test_what_the_test_itself_sends_is_no_clients_mistake(kit: Sandbox) -> None:
+    """The example of docs/testing.md has no whole messages, and no client put them; a client's are found."""
+    client = boto3.client(
+        "kinesis",
+        endpoint_url=kit.aws,
+        region_name=kit.region,
+        aws_access_key_id="careless",
+        aws_secret_access_key="any",
+    )
+    kit.send([{"messageHeader": {"messageId": f"m-{number}"}} for number in range(10)])
+    assert "what clients did wrong" not in kit.report()
+    client.put_record(StreamName="input", Data=b'{"messageHeader": {"messageId": "c"}}', PartitionKey="c")
+    kit.send([{"messageHeader": {"messageId": "m-10"}}])
+    (found,) = findings.list_findings(kit.client)
+    assert "careless" in found
+    assert " 1 invalid message;" in found
+
+
+def test_an_iterator_that_is_opened_again_is_one_reader(kit: Sandbox) -> None:
+    """The same client at the same place is one line of the report."""
+    kit.send([{"messageHeader": {"messageId": "m-0"}}])
+    client = boto3.client(
+        "kinesis",
+        endpoint_url=kit.aws,
+        region_name=kit.region,
+        aws_access_key_id="again",
+        aws_secret_access_key="any",
+    )
+    shards = [shard["ShardId"] for shard in client.list_shards(StreamName="input")["Shards"]]
+    read(client, shards * 3)
+    readers = kit.client.readers("input").readers
+    assert sorted(str(reader.shard) for reader in readers) == shards
+    assert {reader.reads for reader in readers} == {3}
+    lines = [line for line in kit.report().splitlines() if line.startswith("  input shardId")]
+    assert len(lines) == len(shards)
