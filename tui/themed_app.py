@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, ClassVar
 
 from textual.app import App, SystemCommand
+from textual.filter import LineFilter
 from textual.screen import Screen
 
 from tui.dialogs.help import Help
 from tui.keys.actions import Group, bindings
 from tui.keys.palette import ActionCommands
 from tui.keys.preferences import Preferences
+from tui.text.visible_filter import VisibleFilter
 from tui.themes import DARK, LIGHT
 
 _WIDE_CELLS = 120
+_VISIBLE = VisibleFilter()
 
 
 class ThemedApp(App[None]):
@@ -39,6 +42,9 @@ class ThemedApp(App[None]):
         self.set_reactive(App.theme, self.preferences.theme if known else DARK.name)
         self.set_class(self.current_theme.dark, "-dark-mode", update=False)
         self.set_class(not self.current_theme.dark, "-light-mode", update=False)
+
+    def get_line_filters(self) -> Sequence[LineFilter]:
+        return [*super().get_line_filters(), _VISIBLE]
 
     def on_mount(self) -> None:
         self.set_keymap(self.preferences.keymap)

@@ -330,7 +330,7 @@ async def test_topics(sandbox: Client, running: Embedded) -> None:
             await pilot.press("9")
             await see(pilot, "objects: 1 record", "objectTitle fish")
             await asyncio.to_thread(port.execute, SowDelete(topic="objects", filter="1=1"))
-            await see(pilot, "deleted", "1 left the focus")
+            await see(pilot, "deleted", "1 no longer in it")
 
 
 async def test_processing(sandbox: Client, running: Embedded) -> None:

@@ -191,6 +191,26 @@ async def test_a_rejected_message_is_mended_until_it_is_accepted(
     assert "errorCode" not in accepted["messageHeader"]
 
 
+async def test_the_editor_judges_with_the_time(
+    sandbox: Client, running: Embedded, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What has expired would come back to the error queue: the editor says so before it is sent."""
+    monkeypatch.chdir(tmp_path)
+    message = Samples(3).message("MetadataDelete")
+    message["messageHeader"]["messageTimings"]["expirationTimestamp"] = "2020-01-01T00:00:00Z"
+    sandbox.send(NewMessage("input", serialise(message)))
+    assert await asyncio.to_thread(receive_some, running) == ""
+    async with opened(AsyncClient(running.control), size=(120, 40)) as pilot:
+        await pilot.press("4")
+        await until(pilot, lambda: pilot.app.screen.query(MessageList).first().current is not None)
+        await pilot.press("E")
+        await until(pilot, lambda: isinstance(pilot.app.screen, Edit))
+        await see(pilot, "✗ GENERR003")
+        area = pilot.app.screen.query_one(TextArea)
+        area.text = area.text.replace("2020-01-01", "2120-01-01")
+        await see(pilot, "✓ meets the contract")
+
+
 def receive_some(running: Embedded) -> str:
     """What a receiver of input accepts of all that is there, as JSON."""
     done = CliRunner().invoke(receive, ["--control", running.control, "--json"])

@@ -11,10 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rdss_sandbox.shapes.events import Event
+from rdss_sandbox.shapes.trace import Delivery, IteratorRequest, Put, PutEntry, Read, Settlement, Verdict
 from sandbox.certify.certificate import Certificate, count_verdicts, judge_clauses
 from sandbox.certify.clause import Role
 from sandbox.certify.clauses import clauses
-from sandbox.certify.exchange import Delivery, IteratorRequest, Put, PutEntry, Read, Settlement, Verdict
 from sandbox.certify.history import History, Injected, Level, Life, Reshard, Shard, Told
 from sandbox.certify.results_folder import write_results
 from sandbox.cli.tui import tui

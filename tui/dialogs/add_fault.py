@@ -122,7 +122,8 @@ class AddFault(ModalScreen[None]):
         except app.failures as error:
             self.post_message(self.Answered("", command, str(error)))
         else:
-            self.post_message(self.Answered(f"{added.name} is in force on {added.channel}", command, ""))
+            said = f"{added.name} is in force on {added.channel}"
+            self.post_message(self.Answered(f"{said}: {added.note}" if added.note else said, command, ""))
 
     def on_add_fault_answered(self, message: Answered) -> None:
         self._show_error(message.wrong)

@@ -35,7 +35,10 @@ def compact(text: str) -> bytes:
 
 
 class Edit(ModalScreen[bytes | None]):
-    """Edits a message; dismissed with the new bytes, or None when the user leaves."""
+    """Edits a message; dismissed with the new bytes, or None when the user leaves.
+
+    ``now`` is the sandbox's time, in seconds since the epoch: what has expired by then is refused again.
+    """
 
     BINDINGS: ClassVar[list[Any]] = [
         Binding("ctrl+s", "send", "Send"),
@@ -48,9 +51,10 @@ class Edit(ModalScreen[bytes | None]):
     Edit #verdict { width: 100%; padding: 0 1; background: $panel; }
     """
 
-    def __init__(self, data: bytes) -> None:
+    def __init__(self, data: bytes, now: float) -> None:
         super().__init__()
         self._data = data
+        self._now = now
 
     def compose(self) -> ComposeResult:
         with Vertical():
@@ -70,7 +74,7 @@ class Edit(ModalScreen[bytes | None]):
 
     def _validate(self) -> None:
         data = compact(self.query_one(TextArea).text)
-        verdict = judge(data)
+        verdict = judge(data, now=self._now)
         lines = [f"{each.path or 'the message'}: {each.message}" for each in verdict.violations[:_SHOWN]]
         if (more := len(verdict.violations) - _SHOWN) > 0:
             lines.append(f"and {more} more")

@@ -156,7 +156,7 @@ class MessageActions(Vertical):
                 self._ask_target(message, data)
 
         if message.edit:
-            self.app.push_screen(Edit(message.data), edited)
+            self.app.push_screen(Edit(message.data, self._session.now), edited)
         else:
             self._ask_target(message, message.data)
 

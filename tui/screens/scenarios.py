@@ -47,7 +47,7 @@ RUN_COLUMNS: tuple[Column[ScenarioRun], ...] = (
     Column("scenario", 28, lambda row: row.scenario, worth=9),
     Column("seed", 12, lambda row: str(row.seed), lambda _: "dim", right=True, worth=6),
     Column(
-        "came of it",
+        "verdict",
         14,
         lambda row: row.verdict or row.state,
         _tone,

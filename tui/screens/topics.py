@@ -82,7 +82,7 @@ class TopicsScreen(FollowingScreen):
             with Vertical(id="news"):
                 yield Static(id="left", markup=False)
                 yield RowList(
-                    CHANGE_COLUMNS, whole=_tell, empty="nothing changed since you look", id="changes"
+                    CHANGE_COLUMNS, whole=_tell, empty="no change since you opened the topic", id="changes"
                 )
                 yield TextLines()
 
@@ -165,7 +165,7 @@ class TopicsScreen(FollowingScreen):
         self.query_one("#filtered", Static).update(f"{self._topic}: {records}{which}{shown}")
         left = sum(change.cmd == "oof" for change in self._changes)
         self.query_one("#left", Static).update(
-            f"{figures.counted(len(self._changes), 'change')}, {figures.count(left)} left the focus"
+            f"{figures.counted(len(self._changes), 'change')}, {figures.count(left)} no longer in it"
         )
 
     def on_row_list_opened(self, message: RowList.Opened) -> None:

@@ -54,7 +54,7 @@ class Certificate(msgspec.Struct):
     level: str | None = None
     channel: str = ""
     subject: _Subject = msgspec.field(default_factory=_Subject)
-    smallest: _Smallest | None = None
+    smallest: tuple[_Smallest, ...] = ()
 
     @property
     def title(self) -> str:
@@ -64,7 +64,9 @@ class Certificate(msgspec.Struct):
     def verdict(self) -> str:
         """Fail where a clause fails, pass where each clause that was tried passes."""
         verdicts = {each.verdict for each in self._tried}
-        return "fail" if "fail" in verdicts else "pass" if verdicts == {"pass"} else "not exercised"
+        if "fail" in verdicts:
+            return "fail"
+        return "pass" if verdicts <= {"pass", "not applicable"} else "not exercised"
 
     @property
     def command(self) -> str:
@@ -75,7 +77,7 @@ class Certificate(msgspec.Struct):
     def teach(self) -> Teaching:
         """What the kit did, and what a failure was made small to."""
         what = f"The kit tried {shlex.join(self.subject.command)} as a {self.role} of {self.channel}."
-        return Teaching(happens=what, why=self.smallest.sentence if self.smallest else "")
+        return Teaching(happens=what, why=self.smallest[0].sentence if self.smallest else "")
 
     @property
     def lines(self) -> tuple[Line, ...]:

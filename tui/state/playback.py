@@ -28,7 +28,7 @@ class MessageState(StrEnum):
 
 
 MEANINGS = {
-    MessageState.OFFERED: "wanted sent",
+    MessageState.OFFERED: "offered",
     MessageState.TAKEN: "the broker has it",
     MessageState.DELIVERED: "given to the receiver",
     MessageState.PROCESSED: "processed",

@@ -8,7 +8,7 @@ from typing import Generic, TypeVar
 
 from rich.cells import cell_len, set_cell_size
 
-from rdss_sandbox.figures import printable
+from rdss_sandbox.visible_text import visible
 
 Row = TypeVar("Row")
 
@@ -41,13 +41,13 @@ class Column(Generic[Row]):
         text = self.cell(row)
         if text.isascii() and text.isprintable() and len(text) <= width:
             return text.rjust(width) if self.right else text.ljust(width)
-        return fit(printable(text), width, right=self.right)
+        return fit(visible(text), width, right=self.right)
 
 
 def split_cell(column: Column[Row], row: Row, width: int) -> tuple[str, str]:
     """The text of a cell and what follows it, together in exactly ``width`` cells."""
-    text = printable(column.cell(row))
-    more = printable(column.after(row)) if column.after else ""
+    text = visible(column.cell(row))
+    more = visible(column.after(row)) if column.after else ""
     used = cell_len(text) + _AFTER_GAP
     if not more or used >= width:
         return fit(text, width), ""

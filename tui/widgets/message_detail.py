@@ -11,6 +11,7 @@ from textual.widgets.tree import TreeNode
 
 from rdss_sandbox import figures
 from rdss_sandbox.shapes.messages import MessageDetail as Detail
+from rdss_sandbox.visible_text import visible
 from tui.text.pretty import pretty, wrap
 from tui.text.reasons import Reasons
 from tui.text.trace import Hop
@@ -98,17 +99,17 @@ class MessageDetail(Vertical):
 
 def _branch(node: TreeNode[None], name: str, value: Any) -> None:
     if isinstance(value, dict | list) and value:
-        below = node.add(name)
+        below = node.add(visible(name))
         for key, each in value.items() if isinstance(value, dict) else enumerate(value):
             _branch(below, str(key), each)
     else:
-        node.add_leaf(f"{name}  {figures.printable(str(value))}")
+        node.add_leaf(visible(f"{name}  {value}"))
 
 
 def _headline(detail: Detail) -> str:
     parts = [f"#{detail.id}", detail.stream, figures.shard(detail.shard), figures.size(detail.size)]
     parts += [detail.code] if detail.code else []
-    return " · ".join([*parts, *detail.marks, detail.message_id or "no message id"])
+    return visible(" · ".join([*parts, *detail.marks, detail.message_id or "no message id"]))
 
 
 def _why_empty(detail: Detail) -> str:

@@ -13,7 +13,7 @@ from textual.scroll_view import ScrollView
 from textual.selection import Selection
 from textual.strip import Strip
 
-from rdss_sandbox.figures import printable
+from rdss_sandbox.visible_text import visible
 
 _JSON_PARTS = re.compile(
     r'(?P<key>"(?:[^"\\]|\\.)*"(?=\s*:))|(?P<text>"(?:[^"\\]|\\.)*")|(?P<other>\b[\w.+-]+\b)'
@@ -67,7 +67,7 @@ class TextLines(ScrollView, can_focus=True):
         base = self.rich_style
         if top + y >= len(self._lines):
             return Strip.blank(self.size.width, base)
-        line = printable(self._lines[top + y][:_LONGEST_LINE])
+        line = visible(self._lines[top + y][:_LONGEST_LINE])
         if self._signs and line[:1] in {"-", "+"}:
             name = "removed" if line[0] == "-" else "added"
             base += self.get_component_rich_style(f"text-lines--{name}", partial=True)

@@ -25,7 +25,7 @@ class Waterfall(RowList[Hop]):
             Column[Hop]("where", 16, lambda hop: hop.place, lambda hop: hop.tone, worth=9),
             Column[Hop]("what", 34, lambda hop: hop.what, lambda hop: hop.tone, worth=8, stretch=True),
         )
-        super().__init__(columns, whole=self._tell, empty="nothing known of its way", id=id)
+        super().__init__(columns, whole=self._tell, empty="no event names this message", id=id)
 
     def show(self, hops: Sequence[Hop]) -> None:
         """Draw these hops, oldest first."""
