@@ -20,9 +20,18 @@ from sandbox.gateway.outbox import Outbox
 from sandbox.gateway.triggers import Trigger, trigger
 from sandbox.gateway.visibility import confidential
 from sandbox.template import NOTHING, TemplateError, resolve
+from schemas.error_codes import ErrorCode
 from schemas.validation import judge_message
 
 JSON = dict[str, Any]
+
+
+class _InvalidMessageError(TemplateError):
+    """The message of an item breaks the contract; ``code`` is the error code of its gravest violation."""
+
+    def __init__(self, code: ErrorCode, why: str) -> None:
+        super().__init__(why)
+        self.code = code
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +100,8 @@ class Adaptor:
         try:
             told = self._record_change(store, item_id, item)
         except TemplateError as error:
-            unmapped = Unmapped(item_id, item, str(error))
+            code = error.code if isinstance(error, _InvalidMessageError) else ErrorCode.GENERR001
+            unmapped = Unmapped(item_id, item, f"{code}: {error}")
             if self._state.keep_unmapped(store, unmapped):
                 polled.unmapped.append(unmapped)
             return
@@ -119,7 +129,8 @@ class Adaptor:
         message = self._outbox.message(wanted, body, tenant=self._mapping.tenant)
         verdict = judge_message(message)
         if not verdict.valid:
-            raise TemplateError("; ".join(f"{v.path}: {v.message}" for v in verdict.violations[:10]))
+            why = "; ".join(f"{v.path}: {v.message}" for v in verdict.violations[:10])
+            raise _InvalidMessageError(verdict.code or ErrorCode.GENERR001, why)
         self._outbox.keep_message(message)
         known = Known(body["objectUUID"], digest or "", published=wanted is not Trigger.DELETE)
         self._state.save_known(store, item_id, known)

@@ -25,7 +25,10 @@ _encode = msgspec.json.encode
 
 @dataclass(frozen=True, slots=True)
 class Unmapped:
-    """An item that could not be mapped to a message, and the reason; it is kept until it can."""
+    """An item that could not be mapped to a message, and the reason; it is kept until it can.
+
+    ``why`` begins with the error code that its message would have got.
+    """
 
     id: str
     item: JSON

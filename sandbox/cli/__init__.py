@@ -11,6 +11,7 @@ import click
 from rdss_sandbox.platforms import explain_unsupported
 from sandbox.cli.commands import sandbox
 from sandbox.cli.exit_codes import Exit, explain
+from sandbox.visible_output import visible_output
 
 __all__ = ["main"]
 
@@ -20,6 +21,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if unsupported := explain_unsupported():
         click.echo(f"sandbox: {unsupported}", err=True)
         return Exit.ENVIRONMENT
+    with visible_output():
+        return _run(arguments)
+
+
+def _run(arguments: Sequence[str] | None) -> int:
     try:
         result = sandbox.main(arguments, prog_name="sandbox", standalone_mode=False)
         sys.stdout.flush()
@@ -31,6 +37,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 0
     except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 -- no traceback, ever
         line, code = explain(error)
-        click.echo(line if "\n" in line else f"sandbox: {line}", err=True)
+        click.echo(line if "\n" in line else f"sandbox: {line}", err=True, color=True)
         return code
     return result if isinstance(result, int) else 0

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING
 
 import click
 
+from rdss_sandbox.visible_text import visible
 from sandbox.cli.connection import control_option, find_stream, follow_clock
 from sandbox.cli.exit_codes import Exit
 from sandbox.cli.extras import needs
-from sandbox.cli.printing import json_option, print_line
+from sandbox.cli.printing import json_option, print_json, print_line
 
 if TYPE_CHECKING:
     from emulator.clock import Clock
@@ -52,8 +53,9 @@ def run(
 ) -> int:
     """Poll an application, publish its new, changed and hidden items, and print each message.
 
-    It continues where it stopped the last time. An item that makes no valid message is named on
-    standard error and kept until it does; --once then ends with exit code 1.
+    It continues where it stopped the last time. An item that makes no valid message is named on standard
+    error, with the error code, and kept until it does; with --json it is also a row with "rejected". --once
+    then ends with exit code 1.
     """
     from emulator.channels import ChannelUnavailableError
     from sandbox.adaptor import SourceUnavailableError, read_mapping
@@ -61,6 +63,7 @@ def run(
 
     mapping = read_mapping(mapping_file or Path(str(files("sandbox.adaptor.example") / "mapping.yaml")))
     with (
+        _counting() as rejected,
         follow_clock(control) as clock,
         _open(mapping, source, channel, control, clock) as opened,
     ):
@@ -78,6 +81,7 @@ def run(
                 click.echo(f"sandbox: {error}; it is tried again in {interval:g} s", err=True)
             else:
                 _show(polled, as_json)
+                rejected.update(each.id for each in polled.unmapped)
                 if once:
                     return Exit.FAIL if polled.unmapped else Exit.PASS
             clock.wait(interval)
@@ -134,8 +138,23 @@ def _open(
         yield Adaptor(mapping, source, State(repository), outbox)
 
 
+@contextmanager
+def _counting() -> Iterator[set[str]]:
+    """Print how many items make no message when the context ends, by the ids that it added to the set."""
+    items: set[str] = set()
+    try:
+        yield items
+    finally:
+        if items:
+            count = "1 item makes" if len(items) == 1 else f"{len(items)} items make"
+            click.echo(f"sandbox: {count} no message", err=True)
+
+
 def _show(polled: Polled, as_json: bool) -> None:
     for told in polled.told:
         print_line(told, f"{told.message_type:<17}  {told.object_uuid}  {told.id}", as_json=as_json)
     for unmapped in polled.unmapped:
-        click.echo(f"sandbox: item {unmapped.id} makes no message: {unmapped.why}", err=True)
+        if as_json:
+            code, _, why = unmapped.why.partition(": ")
+            print_json({"rejected": {"item": unmapped.id, "code": code, "why": why}})
+        click.echo(visible(f"sandbox: item {unmapped.id} makes no message: {unmapped.why}"), err=True)

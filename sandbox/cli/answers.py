@@ -38,7 +38,7 @@ def print_answer(found: pa.Table, form: str) -> None:
         writer = csv.writer(text, lineterminator="\n")
         writer.writerow(found.column_names)
         writer.writerows([_joined(value) for value in row] for row in _rows(found))
-        click.echo(text.getvalue(), nl=False)
+        click.echo(text.getvalue().encode(), nl=False)
     else:
         print_table(found.column_names, [[_cut(value) for value in row] for row in _rows(found)])
 

@@ -9,19 +9,21 @@ from typing import TYPE_CHECKING
 
 import click
 
+from rdss_sandbox.visible_text import visible
 from sandbox.cli.connection import FoundStream, control_option, find_stream, follow_clock
 from sandbox.cli.contract import as_published_option
 from sandbox.cli.extras import needs
 from sandbox.cli.printing import json_option, print_json
+from sandbox.cli.rejections import Rejections
 
 if TYPE_CHECKING:
     from emulator.clock import Clock
     from sandbox.applications.activity_log import ActivityLogEntry
     from sandbox.applications.asynchronous import Asynchronous
+    from sandbox.download import Source
     from sandbox.gateway.outbox import Outbox
     from sandbox.receiver import Application, Refused
     from sandbox.repository import Repository
-    from schemas.error_codes import ErrorCode
 
 _KINDS = {"repository": "institutional repository", "preservation": "preservation system"}
 
@@ -90,8 +92,8 @@ def run(
 
     A repository creates, updates and hides works, and answers reads. A preservation system packages metadata
     with the files it refers to, sends a PreservationEvent for each, and flags what is deleted. What cannot be
-    processed is printed as refused, with its code, and goes to the error or invalid queue. Stopped, it
-    continues from there the next time.
+    processed goes to the error or invalid queue, and is told on standard error with its code, queue and id;
+    with --json it is also a row with "rejected". Stopped, it continues from there the next time.
 
     With --asynchronous what fails is tried three times more, a minute apart, before it goes there.
     """
@@ -107,10 +109,11 @@ def run(
         else:
             about = entry.object_uuid or entry.message_id or "-"
             row = f"{entry.message_type or '-':<17}  {about:<36}  {entry.did}"
-            # What was refused may hold anything, and none of it is for the terminal to obey.
-            click.echo("".join(letter if letter.isprintable() else "·" for letter in row))
+            click.echo(visible(row))
 
+    rejections = Rejections(found.queues, as_json=as_json)
     with (
+        rejections.counted(),
         follow_clock(control) as clock,
         _open(kind, found, answers, clock, folder=folder, trust=trust) as opened,
         _later(kind, found, opened, clock, wanted=asynchronous) as later,
@@ -123,7 +126,7 @@ def run(
             queues=found.queues,
             as_published=as_published,
             refused=opened.refused,
-            rejected=partial(_note_refusal, opened.repository, clock),
+            rejected=rejections.tell,
         ) as receiver,
     ):
         if later is None:
@@ -132,13 +135,6 @@ def run(
         later.reject = receiver.reject
         done = partial(_nothing_left, later, once=once)
         run_application(receiver, opened.outbox, opened.repository, show, done, work=later.work)
-
-
-def _note_refusal(repository: Repository, clock: Clock, data: bytes, code: ErrorCode, why: str) -> None:
-    from sandbox.applications.activity_log import write_refusal
-
-    with repository.transaction() as store:
-        write_refusal(store, data, code, why, clock.time())
 
 
 def _nothing_left(later: Asynchronous, *, once: bool) -> bool:
@@ -161,6 +157,10 @@ def _later(
         yield later
 
 
+def _warn(line: str) -> None:
+    click.echo(f"sandbox: {line}", err=True)
+
+
 @contextmanager
 def _open(
     kind: str, found: FoundStream, answers: str, clock: Clock, *, folder: Path, trust: Path | None
@@ -169,6 +169,7 @@ def _open(
     from emulator.channels.kinesis import KinesisChannel
     from sandbox.applications import InstitutionalRepository, PreservationSystem
     from sandbox.download import Downloads
+    from sandbox.download.http import HttpSource
     from sandbox.download.https import HttpsSource
     from sandbox.download.s3 import S3Source
     from sandbox.gateway import Gateway, Machine
@@ -201,7 +202,9 @@ def _open(
             return
         https = stack.enter_context(closing(HttpsSource(trust)))
         s3 = stack.enter_context(closing(found.endpoint.s3()))
-        downloads = Downloads(folder / "staging", {"https": https, "s3": S3Source(s3)}, clock)
+        http = stack.enter_context(closing(HttpSource(_warn, trust)))
+        sources: dict[str, Source] = {"https": https, "s3": S3Source(s3), "http": http}
+        downloads = Downloads(folder / "staging", sources, clock)
         packages = folder / "packages"
         preservation = PreservationSystem(repository, outbox, downloads, packages, clock)
         yield _Opened(repository, outbox, preservation, lambda _arrival, _code, _why: None)

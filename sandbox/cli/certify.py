@@ -1,25 +1,23 @@
 from __future__ import annotations
 
 from pathlib import Path
+from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from sandbox.cli.exit_codes import CommandFailedError, Exit, sigterm_as_interrupt
 from sandbox.cli.extras import needs
-from sandbox.cli.printing import json_option, print_json, print_rows
+from sandbox.cli.printing import json_option, print_json
 from sandbox.cli.waiting import duration
 
 if TYPE_CHECKING:
-    from sandbox.certify.certificate import Certificate
     from sandbox.certify.told_lines import ReadLine
     from sandbox.certify.trial import Trial
 
 _LEVELS = ("bronze", "silver", "gold")
 _GROUPS = ("delivery", "contract")
 _CHANNELS = ("kinesis", "rabbitmq")
-_COLOURS = {"pass": "green", "fail": "bold red", "not exercised": "yellow"}
-_MOST_SHOWN = 3
 _PATIENCE_SECONDS = 8.0
 
 
@@ -48,23 +46,14 @@ def list_(as_json: bool) -> None:
         }
         for each in CLAUSES
     ]
-    print_rows(
-        rows,
-        ("role", "clause", "channels", "level", "group", "demand", "how it is tried"),
-        [
-            (
-                each["role"],
-                each["id"],
-                ", ".join(each["channels"]),
-                each["level"],
-                each["group"],
-                each["demand"],
-                each["exercise"],
-            )
-            for each in rows
-        ],
-        as_json=as_json,
-    )
+    if as_json:
+        print_json(rows)
+        return
+    for each in rows:
+        about = ", ".join((each["role"], each["level"], each["group"], *each["channels"]))
+        click.echo(f"{click.style(each['id'], bold=True)}  ({about})")
+        text = f"{each['demand']} Tried: {each['exercise']}"
+        click.echo(click.wrap_text(text, min(get_terminal_size().columns, 100), "  ", "  "))
 
 
 def _command(role: str, tells: str) -> click.Command:
@@ -114,7 +103,20 @@ def _command(role: str, tells: str) -> click.Command:
         metavar="NAME[:N]",
         help="Play only this stage, with N messages; what a failure was made small to.",
     )
+    @click.option(
+        "--shrink",
+        default="60s",
+        metavar="TIME",
+        callback=duration,
+        help="How long failures are repeated and made small, after the verdict.",
+    )
     @click.option("--no-shrink", is_flag=True, help="Do not make a failure small.")
+    @click.option(
+        "--compare",
+        type=click.Path(exists=True, file_okay=False, path_type=Path),
+        metavar="DIR",
+        help="Say what changed since the certificate in this folder.",
+    )
     @json_option
     @needs("messages")
     def run(
@@ -129,7 +131,9 @@ def _command(role: str, tells: str) -> click.Command:
         pattern: str | None,
         patience: float,
         only: tuple[str, ...],
+        shrink: float,
         no_shrink: bool,
+        compare: Path | None,
         as_json: bool,
     ) -> int:
         from emulator.rng import new_seed
@@ -153,7 +157,6 @@ def _command(role: str, tells: str) -> click.Command:
             groups,
             subject,
             _further(tells, pattern, patience),
-            shrinking=not no_shrink,
             only=only,
             channel=Channel(channel),
         )
@@ -161,7 +164,7 @@ def _command(role: str, tells: str) -> click.Command:
             trial.planned  # noqa: B018 -- a stage that is not there is told before anything starts
         except ValueError as error:
             raise CommandFailedError(f"--stage: {error}", Exit.USAGE) from error
-        return _run(trial, to, as_json=as_json)
+        return _run(trial, to, compare, 0.0 if no_shrink else shrink, as_json=as_json)
 
     run.help = _HELP[role]
     return run
@@ -208,53 +211,30 @@ def _reading(field: str, pattern: str | None) -> ReadLine:
         ) from error
 
 
-def _run(trial: Trial, to: Path | None, *, as_json: bool) -> int:
-    from rich.console import Console
-
+def _run(trial: Trial, to: Path | None, compare: Path | None, seconds: float, *, as_json: bool) -> int:
+    from sandbox.certify.comparison import compare_certificates, read_certificate
     from sandbox.certify.results_folder import write_results
     from sandbox.certify.trial import certify as certify_client
+    from sandbox.certify.trial import make_small
+    from sandbox.cli.certify_output import following_progress, show_certificate, show_lines, show_smallest
 
-    with sigterm_as_interrupt(), Console(stderr=True).status(f"seed {trial.seed}") as status:
-        certificate, history = certify_client(
-            trial, lambda doing: status.update(f"{doing} (seed {trial.seed})")
-        )
-    if to is not None:
-        write_results(certificate, history, to)
+    before = None if compare is None else read_certificate(compare)
+    with sigterm_as_interrupt(), following_progress(trial.seed) as progress:
+        certificate, history = certify_client(trial, progress)
+        if to is not None:
+            write_results(certificate, history, to)
+        if not as_json:
+            show_certificate(certificate, to)
+            if before is not None:
+                show_lines(compare_certificates(before, certificate))
+        if certificate.failed and seconds:
+            certificate = make_small(trial, certificate, progress, seconds)
+            if to is not None:
+                write_results(certificate, history, to)
+            if not as_json:
+                show_smallest(certificate)
     if as_json:
         print_json(certificate)
-    else:
-        _show(certificate, to)
     if certificate.failed:
         return Exit.FAIL
     return Exit.INCONCLUSIVE if certificate.missed else Exit.PASS
-
-
-def _show(certificate: Certificate, to: Path | None) -> None:
-    from rich.console import Console
-
-    console = Console(highlight=False, soft_wrap=True)
-    left_out = certificate.left_out
-    for each in certificate.clauses:
-        if each in left_out:
-            continue
-        colour = _COLOURS[each.verdict]
-        console.print(f"[{colour}]{each.verdict:<14}[/]{each.id:<29}{each.exposure} of {each.needed}")
-        if each.reason:
-            console.print(f"    {each.reason}", markup=False)
-        for finding in each.evidence[:_MOST_SHOWN]:
-            console.print(f"    {finding.said}", markup=False)
-        if (left := len(each.evidence) - _MOST_SHOWN) > 0:
-            console.print(f"    and {left} more", markup=False)
-    if left_out:
-        reasons = sorted({f"{each.reason}" for each in left_out})
-        console.print(f"not tried ({', '.join(reasons)}): {', '.join(each.id for each in left_out)}")
-    if found := certificate.smallest:
-        console.print(f"\nmade small: {found.sentence}", markup=False)
-        console.print(f"repeat that with: {found.replay}", markup=False)
-    console.print(
-        f"\nlevel {certificate.level or 'none'}, {certificate.seconds:g} s; seed {certificate.seed}"
-    )
-    if certificate.clauses:
-        console.print(f"repeat with: {certificate.clauses[0].replay}", markup=False)
-    if to is not None:
-        console.print(f"written to {to}", markup=False)

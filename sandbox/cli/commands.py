@@ -43,7 +43,13 @@ class RegistryGroup(LazyGroup):
 @click.group(
     "sandbox",
     cls=RegistryGroup,
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110, "show_default": True},
+    # With colour, click takes no escape out of what is printed: they are all made visible.
+    context_settings={
+        "help_option_names": ["-h", "--help"],
+        "max_content_width": 110,
+        "show_default": True,
+        "color": True,
+    },
 )
 @click.version_option(package_name="rdss-sandbox", prog_name="sandbox")
 def sandbox() -> None:

@@ -112,9 +112,9 @@ class FoundStream:
 
     def repository(self, application: str) -> Path:
         """The path of an application's local data repository for this stream."""
-        from emulator.settings.settings import STATE_DIRECTORY
+        from sandbox.profiles.running import state_directory
 
-        return Path(STATE_DIRECTORY, f"{application}-{self.since}.sqlite3")
+        return state_directory() / f"{application}-{self.since}.sqlite3"
 
 
 def find_stream(control: str | None, name: str) -> FoundStream:

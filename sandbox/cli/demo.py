@@ -4,12 +4,12 @@ import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import click
 
 from sandbox.cli.exit_codes import CommandFailedError, Exit
-from sandbox.cli.extras import needs
+from sandbox.cli.extras import require
 from sandbox.cli.printing import json_option, print_json
 
 if TYPE_CHECKING:
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from sandbox.demo.plan import Plan
     from sandbox.demo.run import DemoTarget, Pipeline, Progress
     from sandbox.endpoint import Endpoint
+
+_WITHOUT_SPARK: Final = "sandbox demo --no-pipeline leaves Spark out"
 
 
 @click.command()
@@ -30,8 +32,6 @@ if TYPE_CHECKING:
 )
 @click.option("--no-pipeline", is_flag=True, help="Leave out Spark, and with it the need for Java.")
 @json_option
-@needs("messages")
-@needs("amqp")
 def demo(seed: int, source: Path | None, no_pipeline: bool, as_json: bool) -> int:
     """Send messages through faults and a reshard, and judge what arrived.
 
@@ -42,17 +42,17 @@ def demo(seed: int, source: Path | None, no_pipeline: bool, as_json: bool) -> in
     arrive once, and the rest be rejected with the code that it deserves. Exit code 0 only if every line of
     the table holds.
     """
+    _require_extras(pipeline=not no_pipeline)
     import json
-
-    from rich.console import Console
 
     from emulator.clock import stopwatch
     from sandbox.demo.show import progress_bar, show
     from sandbox.judging.run_index import write_index
     from sandbox.judging.runs import new_folder, point_latest
+    from sandbox.visible_output import make_console
 
     pipeline = None if no_pipeline else _pipeline()
-    talk = Console(stderr=True)
+    talk = make_console(stderr=True)
     folder, began = new_folder("demo"), stopwatch()
     with progress_bar(talk) as progress:
         result = _run(_plan(seed, source), folder, progress, pipeline)
@@ -63,8 +63,18 @@ def demo(seed: int, source: Path | None, no_pipeline: bool, as_json: bool) -> in
     write_index()
     if as_json:
         print_json(summary)
-    show(result, folder, talk if as_json else Console())
+    show(result, folder, talk if as_json else make_console())
     return {"pass": Exit.PASS, "fail": Exit.FAIL}.get(result.verdict, Exit.INCONCLUSIVE)
+
+
+def _require_extras(*, pipeline: bool) -> None:
+    """Raise CommandFailedError, in one line, for all that is missing."""
+    try:
+        require("messages", *(["pipeline"] if pipeline else []))
+    except CommandFailedError as error:
+        if not pipeline:
+            raise
+        raise CommandFailedError(f"{error} ; {_WITHOUT_SPARK}", Exit.ENVIRONMENT) from error
 
 
 def _plan(seed: int, source: Path | None) -> Plan:
@@ -113,20 +123,12 @@ def _sandbox(folder: Path, seed: int) -> Iterator[DemoTarget]:
 
 def _pipeline() -> Pipeline:
     """The pipeline, if it can run here. Raises CommandFailedError if it cannot."""
-    from importlib.util import find_spec
+    from sandbox.pipeline import java
 
-    from rdss_sandbox.installation import how_to_add
-    from sandbox.pipeline.java import JavaMissingError, require
-
-    instead = "sandbox demo --no-pipeline leaves it out"
-    if find_spec("pyspark") is None:
-        raise CommandFailedError(
-            f"pyspark is missing; get it with: {how_to_add('pipeline')} ; {instead}", Exit.ENVIRONMENT
-        )
     try:
-        require()
-    except JavaMissingError as error:
-        raise CommandFailedError(f"{error}; {instead}", Exit.ENVIRONMENT) from error
+        java.require()
+    except java.JavaMissingError as error:
+        raise CommandFailedError(f"{error}; {_WITHOUT_SPARK}", Exit.ENVIRONMENT) from error
     return _tables
 
 

@@ -1,13 +1,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from rdss_sandbox.figures import counted
 from sandbox.cli.connection import connect, control_option
 from sandbox.cli.exit_codes import CommandFailedError, Exit
-from sandbox.cli.printing import json_option, print_json, print_table
+from sandbox.cli.printing import json_option, print_json, print_styled, print_table
 
 if TYPE_CHECKING:
     from rdss_sandbox.client import Client
@@ -107,24 +108,39 @@ def _show(found: Diagnosis, findings: list[Finding], *, rules: bool, as_json: bo
             )
         looked = sum(each.looked > 0 for each in found.rules)
         click.echo(
-            f"{len(findings)} found, by {len(found.rules)} rules of {len(found.clients)} clients; "
-            f"{looked} rules had something to look at"
+            f"{counted(len(findings), 'finding')} about {counted(len(found.clients), 'client')}; "
+            f"{looked} of {len(found.rules)} rules had something to look at"
         )
     if findings:
         click.get_current_context().exit(Exit.FAIL)
 
 
+def _write(value: Any) -> str:
+    """A value of the evidence for people; times between two things are in seconds."""
+    match value:
+        case list() | tuple():
+            return ", ".join(map(_write, value)) or "none"
+        case dict():
+            return ", ".join(f"{name} {_write(each)}" for name, each in value.items()) or "none"
+        case float():
+            return f"{value:.3g} s"
+        case None:
+            return "none"
+    return str(value)
+
+
 def _print_finding(found: Finding) -> None:
     from rdss_sandbox.timestamps import timestamp
 
-    click.secho(f"{found.rule} ({found.harm})", fg="red", bold=True)
+    print_styled(f"{found.rule} ({found.harm})", fg="red", bold=True)
     click.echo(f"  {found.said}")
     for step in found.steps:
         click.echo(f"    {timestamp(step.at)}  {step.said}")
     if not found.steps:
         click.echo(f"    {timestamp(found.at)}")
-    evidence = ", ".join(f"{name} {value}" for name, value in found.evidence.items())
-    click.echo(f"  evidence: {evidence}")
+    click.echo(
+        f"  evidence: {'; '.join(f'{name}: {_write(value)}' for name, value in found.evidence.items())}"
+    )
     if found.faults:
         click.echo(f"  faults: {', '.join(found.faults)}")
     click.echo(f"  do: {found.advice}\n")

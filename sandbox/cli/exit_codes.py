@@ -7,6 +7,7 @@ into the same form here.
 
 from __future__ import annotations
 
+import re
 import signal
 import traceback
 from collections.abc import Iterator
@@ -35,12 +36,15 @@ class Exit(IntEnum):
 CODES: Final = {
     "emulator.channels.channel.ChannelUnavailableError": Exit.ENVIRONMENT,
     "emulator.journal.frames.DamagedLogError": Exit.ENVIRONMENT,
+    "emulator.journal.format_mark.OtherFormatError": Exit.ENVIRONMENT,
     "emulator.settings.setting_errors.SettingsError": Exit.USAGE,
+    "rdss_sandbox.api.endpoint.EmptyNameError": Exit.USAGE,
     "rdss_sandbox.conditions.UnknownConditionError": Exit.USAGE,
     "rdss_sandbox.transports.UnreachableError": Exit.ENVIRONMENT,
     "sandbox.adaptor.application_api.SourceUnavailableError": Exit.ENVIRONMENT,
     "sandbox.adaptor.mapping.MappingError": Exit.USAGE,
     "sandbox.certify.client_process.ClientNotStartedError": Exit.ENVIRONMENT,
+    "sandbox.certify.comparison.NoCertificateError": Exit.USAGE,
     "sandbox.demo.workload.UnusableFileError": Exit.USAGE,
     "sandbox.gateway.gateway.SendFailedError": Exit.ENVIRONMENT,
     "sandbox.gateway.gateway.SendRefusedError": Exit.ENVIRONMENT,
@@ -75,6 +79,15 @@ def sigterm_as_interrupt() -> Iterator[None]:
         signal.signal(signal.SIGTERM, usual)
 
 
+def _suggest_filter(error: click.UsageError) -> str:
+    """What to write where a filter was given as a word of its own."""
+    extra = re.search(r"unexpected extra arguments? \((\w+:.*)\)", error.format_message())
+    options = (
+        () if error.ctx is None else (option for each in error.ctx.command.params for option in each.opts)
+    )
+    return f"; a filter is given with --filter '{extra[1]}'" if extra and "--filter" in options else ""
+
+
 def explain(error: BaseException) -> tuple[str, int]:
     """Turn any error into its line and its exit code."""
     match error:
@@ -83,7 +96,7 @@ def explain(error: BaseException) -> tuple[str, int]:
         case click.exceptions.NoArgsIsHelpError():
             return error.format_message(), Exit.USAGE
         case click.UsageError():
-            line = error.format_message().rstrip(".")
+            line = error.format_message().rstrip(".") + _suggest_filter(error)
             path = error.ctx.command_path if error.ctx else "sandbox"
             return f"{line}{' See' if line.endswith('?') else '; see'} {path} --help", Exit.USAGE
         case click.ClickException():

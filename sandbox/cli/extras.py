@@ -12,13 +12,13 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
-def needs(extra: str) -> Callable[[Callable[P, T]], Callable[P, T]]:
-    """Have a command require an extra before it does anything; its help needs none."""
+def needs(*extras: str) -> Callable[[Callable[P, T]], Callable[P, T]]:
+    """Have a command require extras before it does anything; its help needs none."""
 
     def decorate(command: Callable[P, T]) -> Callable[P, T]:
         @wraps(command)
         def run(*args: P.args, **options: P.kwargs) -> T:
-            require(extra)
+            require(*extras)
             return command(*args, **options)
 
         return run
@@ -26,10 +26,9 @@ def needs(extra: str) -> Callable[[Callable[P, T]], Callable[P, T]]:
     return decorate
 
 
-def require(extra: str) -> None:
-    """Raise CommandFailedError, with the line to type, where a package of the extra is missing."""
-    from rdss_sandbox.installation import find_missing, how_to_add
+def require(*extras: str) -> None:
+    """Raise CommandFailedError, with the line to type, where packages of these extras are missing."""
+    from rdss_sandbox.installation import explain_missing_extras
 
-    if missing := find_missing(extra):
-        line = f"{missing} is not installed; get it with: {how_to_add(extra)}"
+    if line := explain_missing_extras(*extras):
         raise CommandFailedError(line, Exit.ENVIRONMENT)

@@ -159,6 +159,8 @@ def _adder(type_: FaultType) -> Callable[..., None]:
         }
         with connect(control) as client:
             added = client.add_fault(NewFault(type_.name, attributes=attributes, when=when, **stated))
+        if added.note:
+            click.echo(f"sandbox: note: {added.note}", err=True)
         print_line(added, f"added {added.name}: {added.type} on {added.channel}", as_json=as_json)
 
     return add_fault

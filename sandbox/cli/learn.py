@@ -8,7 +8,7 @@ import click
 from sandbox.cli.exit_codes import CommandFailedError, Exit, sigterm_as_interrupt
 from sandbox.cli.learn_course import HERE, open_course
 from sandbox.cli.learn_screen import check_on_screen, print_markdown, print_result
-from sandbox.cli.printing import json_option, print_json, print_line, print_rows
+from sandbox.cli.printing import json_option, print_json, print_line, print_rows, print_styled
 
 if TYPE_CHECKING:
     from sandbox.learn.lesson import Language, Lesson
@@ -196,7 +196,7 @@ def solution(lessons: Path | None, wanted: str | None, as_json: bool) -> None:
         print_json({"lesson": lesson.name, "file": str(file), "changes": lines})
         return
     for line in lines:
-        click.secho(line, fg={"+": "green", "-": "red", "@": "cyan"}.get(line[:1]))
+        print_styled(line, fg={"+": "green", "-": "red", "@": "cyan"}.get(line[:1]))
     click.echo(f"\nwhole: {file}; your own client is as you left it")
 
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from sandbox.learn.stage_counts import StageCount
 
 _MOST_SHOWN = 3
-_COLOURS = {"pass": "green", "fail": "bold red", "not exercised": "yellow"}
+_COLOURS = {"pass": "green", "fail": "bold red", "not exercised": "yellow", "not applicable": "dim"}
 _PIPE_WIDTH = 100
 
 
@@ -111,6 +111,6 @@ def print_markdown(text: str) -> None:
 
 def _console() -> Console:
     """Standard output; in a pipe it has a width of its own."""
-    from rich.console import Console
+    from sandbox.visible_output import make_console
 
-    return Console(highlight=False, soft_wrap=True, width=None if sys.stdout.isatty() else _PIPE_WIDTH)
+    return make_console(highlight=False, soft_wrap=True, width=None if sys.stdout.isatty() else _PIPE_WIDTH)

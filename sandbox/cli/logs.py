@@ -106,9 +106,10 @@ def _file(service: str) -> Path:
     """The log file of a process. Raises CommandFailedError for an unknown one."""
     from emulator.settings.settings import STATE_DIRECTORY
     from sandbox.profiles.in_process import LOG_NAME
+    from sandbox.profiles.running import state_directory
 
     known = {
-        "sandbox": Path(STATE_DIRECTORY, LOG_NAME),
+        "sandbox": state_directory() / LOG_NAME,
         "localstack": Path(STATE_DIRECTORY, "localstack", "localstack.log"),
         "compose": Path(STATE_DIRECTORY, "compose.log"),
     }

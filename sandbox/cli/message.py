@@ -55,7 +55,7 @@ def validate(
 
     if strict:
         raise click.UsageError(
-            "--strict is gone: what it demanded is the rule. --as-published judges by the schema files alone"
+            "--strict is gone: what it demanded is the rule. --as-published judges as the schema files do"
         )
     clock = None
     if expired:

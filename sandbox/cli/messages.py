@@ -81,7 +81,7 @@ def _print_raw(detail: MessageDetail) -> None:
     elif "\n" in detail.raw and detail.header is not None:
         click.echo(msgspec.json.encode(msgspec.json.decode(detail.raw)))
     else:
-        click.echo(detail.raw)
+        click.echo(detail.raw.encode())
 
 
 def _line(row: MessageRow) -> tuple[object, ...]:

@@ -17,8 +17,8 @@ from sandbox.cli.pipeline_options import (
     Session,
     answering,
     bar,
+    choose,
     failures,
-    names_of,
     place_option,
     service_options,
     spark_options,
@@ -90,7 +90,6 @@ def run(
         raise click.UsageError("--timeout is for --follow; a run of what is there ends by itself")
     with failures(), bar() as tell:
         job = _job(service, **chosen)
-        answering(job.endpoint_url)
         tell("starting Spark", 0.0)
         rows = _run(session(), job, once=once, deadline=Deadline(timeout), tell=tell).rows()
     if as_json:
@@ -116,11 +115,13 @@ def _job(
     from sandbox.pipeline.table_storage import TableStorage
 
     url, region = service()
+    answering(url)
+    read = () if source == "audit" else choose(streams, url, region)
     return Job(
         TableStorage.at(place, url, region),
         endpoint_url=url,
         source="audit" if source == "audit" else "streams",
-        streams=names_of(streams),
+        streams=read,
         bucket=bucket,
         region=region,
         starting_position=starting,
@@ -333,7 +334,8 @@ def reconcile(
 
         tables, (url, region) = tables_at(place, service), service()
         answering(url)
-        found = compare(session(), tables, Running(url, region, names_of(streams), bucket, repository))
+        read = choose(streams, url, region)
+        found = compare(session(), tables, Running(url, region, read, bucket, repository))
     if as_json:
         print_json(found)
     else:

@@ -44,16 +44,25 @@ class Service:
 
 streams_option = click.option(
     "--streams",
+    "--channel",
+    "streams",
     default="input,output,error,invalid",
     show_default=True,
     metavar="NAMES",
-    help="The streams to read.",
+    help="The streams to read, with commas between them; '*' is all, but for the audit log's copies.",
 )
 
 
-def names_of(streams: str) -> tuple[str, ...]:
-    """Split a list of names at its commas."""
-    return tuple(name for part in streams.split(",") if (name := part.strip()))
+def choose(streams: str, url: str | None, region: str) -> tuple[str, ...]:
+    """The streams to read of a list of names and patterns; the others are named on standard error."""
+    from sandbox.pipeline.stream_choice import choose_streams
+
+    asked = [name for part in streams.split(",") if (name := part.strip())]
+    read, left_out = choose_streams(asked, url, region)
+    if left_out:
+        count = "1 stream is" if len(left_out) == 1 else f"{len(left_out)} streams are"
+        click.echo(f"sandbox: {count} not read: {', '.join(left_out)}; --channel '*' reads all", err=True)
+    return read
 
 
 def place_option(flag: str) -> Callable[[Command], Command]:
@@ -171,11 +180,12 @@ def tables_at(place: str, service: Service) -> Tables:
 def bar() -> Iterator[Callable[[str, float], None]]:
     """Show a progress bar on standard error and yield the function that moves it."""
     from rich import progress
-    from rich.console import Console
+
+    from sandbox.visible_output import make_console
 
     text = progress.TextColumn("{task.description:<46}")
     columns = (progress.SpinnerColumn(), text, progress.BarColumn(), progress.TimeElapsedColumn())
-    talk = Console(stderr=True)
+    talk = make_console(stderr=True)
     with progress.Progress(*columns, console=talk, transient=True, disable=not talk.is_terminal) as shown:
         task = shown.add_task("starting", total=1.0)
         yield lambda what, share: shown.update(task, description=what, completed=share)

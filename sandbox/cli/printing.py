@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeVar
 from unicodedata import east_asian_width
 
 import click
+
+from rdss_sandbox.visible_text import visible
+from sandbox.visible_output import has_colour, styled_stream
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -29,7 +33,13 @@ def print_json(value: Any) -> None:
     """Print one line of JSON."""
     import msgspec
 
-    click.echo(msgspec.json.encode(value))
+    click.echo(visible(msgspec.json.encode(value).decode()).encode())
+
+
+def print_styled(line: str, **style: Any) -> None:
+    """Print a line in a style, where there are styles."""
+    stream, text = styled_stream(sys.stdout), visible(line)
+    click.echo(click.style(text, **style) if has_colour(stream) else text, file=stream)
 
 
 def print_table(titles: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
@@ -37,7 +47,7 @@ def print_table(titles: Sequence[str], rows: Iterable[Sequence[object]]) -> None
     cells = [list(row) for row in rows]
     columns = [[row[place] for row in cells] for place in range(len(titles))]
     numeric = [all(isinstance(cell, int | float) for cell in column) for column in columns]
-    texts = [["-" if cell is None else str(cell) for cell in row] for row in cells]
+    texts = [["-" if cell is None else visible(str(cell)) for cell in row] for row in cells]
     widths = [max(map(_width, column)) for column in zip(titles, *texts, strict=True)]
 
     def draw(row: Sequence[str]) -> str:
@@ -48,7 +58,7 @@ def print_table(titles: Sequence[str], rows: Iterable[Sequence[object]]) -> None
         ]
         return "  ".join(drawn).rstrip()
 
-    click.secho(draw(titles), bold=True)
+    print_styled(draw(titles), bold=True)
     for row in texts:
         click.echo(draw(row))
 

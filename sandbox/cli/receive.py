@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from sandbox.cli.connection import control_option, find_stream, follow_clock
+from sandbox.cli.connection import FoundStream, control_option, find_stream, follow_clock
 from sandbox.cli.contract import as_published_option
 from sandbox.cli.exit_codes import Exit
 from sandbox.cli.extras import needs
 from sandbox.cli.printing import json_option
+from sandbox.cli.rejections import Rejections
 from sandbox.cli.waiting import Deadline, timeout_option
 
 if TYPE_CHECKING:
@@ -20,12 +21,15 @@ if TYPE_CHECKING:
 
     from emulator.channels import Channel
     from sandbox.receiver import Arrival
+    from sandbox.receiver.rejects import Rejected
+    from schemas.error_codes import ErrorCode
 
 Step = Callable[[int], int]
 """Receives at most this many messages and returns their number."""
 
 _PRINTED_AS_THEY_ARE = ("audit", "error", "invalid")
 _AT_ONCE = 500
+_MOST_FAILURES = 5
 _WAIT_SECONDS = 0.6
 _COUNTED_SECONDS = 60.0
 """A script that waits for so many messages is not to wait for ever."""
@@ -61,8 +65,9 @@ def receive(
     """Receive messages and print each once: with --json the whole message, one a line.
 
     Duplicates are dropped, sequences joined, bad messages moved to the error or invalid queue; the next
-    receive goes on where this one ends. What is in audit, error and invalid is printed as it is. SIGINT and
-    SIGTERM end it behind the message in hand.
+    receive goes on where this one ends. What is rejected is told on standard error with its code, queue and
+    id; with --json it is also a row with "rejected". What is in audit, error and invalid is printed as it is.
+    SIGINT and SIGTERM end it behind the message in hand.
 
     Exit code 1: fewer than N messages were there. Exit code 4: fewer than N came before the timeout.
     """
@@ -83,15 +88,20 @@ def receive(
             raise _ReaderGone from error
         printed += 1
 
+    found = find_stream(control, channel)
+    rejections = Rejections(found.queues, as_json=as_json)
+    tell = _unless_stopped(signals, rejections.tell)
     try:
         with (
             _noting_signals(signals),
-            _stepping(control, channel, show, as_published=as_published) as step,
+            rejections.counted(),
+            _stepping(found, control, channel, show, tell, as_published=as_published) as step,
             suppress(_Stopped),
         ):
+            take = _persist(step) if waits else step
             while not signals and (count is None or printed < count):
                 limit = _AT_ONCE if count is None else min(_AT_ONCE, count - printed)
-                if (not step(limit) and not waits) or deadline.passed:
+                if (not take(limit) and not waits) or deadline.passed:
                     break
     except _ReaderGone as gone:
         raise BrokenPipeError from gone
@@ -102,6 +112,38 @@ def receive(
         click.echo(f"sandbox: {printed} of {count} messages came{within}", err=True)
         return Exit.FAIL if timeout is None else Exit.INCONCLUSIVE
     return Exit.PASS
+
+
+def _persist(step: Callable[[int], object]) -> Callable[[int], object]:
+    """As ``step``, but let five failures in a row pass: a refusal may outlast the tries of one read."""
+    from emulator.channels import ChannelUnavailableError
+
+    failures = 0
+
+    def take(limit: int) -> object:
+        nonlocal failures
+        try:
+            came = step(limit)
+        except ChannelUnavailableError:
+            failures += 1
+            if failures > _MOST_FAILURES:
+                raise
+            return None
+        failures = 0
+        return came
+
+    return take
+
+
+def _unless_stopped(signals: list[int], tell: Rejected) -> Rejected:
+    """As ``tell``, but raise ``_Stopped`` in its place when a signal has come."""
+
+    def tell_or_stop(data: bytes, code: ErrorCode, why: str) -> None:
+        if signals:
+            raise _Stopped
+        tell(data, code, why)
+
+    return tell_or_stop
 
 
 @contextmanager
@@ -131,7 +173,13 @@ def _noting_signals(signals: list[int]) -> Iterator[None]:
 
 @contextmanager
 def _stepping(
-    control: str | None, name: str, show: Callable[[bytes], None], *, as_published: bool
+    found: FoundStream,
+    control: str | None,
+    name: str,
+    show: Callable[[bytes], None],
+    tell: Rejected,
+    *,
+    as_published: bool,
 ) -> Iterator[Step]:
     """Open a receiver, or a channel, for this stream and yield the function that receives."""
     from emulator.channels.kinesis import KinesisChannel
@@ -139,8 +187,6 @@ def _stepping(
     from sandbox.receiver.over_kinesis import receiver_over_kinesis
     from sandbox.receiver.receiver import SHARED_MESSAGE_ID
     from sandbox.repository import Repository
-
-    found = find_stream(control, name)
 
     def process(arrival: Arrival, _store: sqlite3.Connection) -> None:
         show(arrival.data)
@@ -166,6 +212,7 @@ def _stepping(
                 clock,
                 queues=found.queues,
                 as_published=as_published,
+                rejected=tell,
             ) as receiver:
                 before = repository.counted(SHARED_MESSAGE_ID)
                 yield lambda limit: receiver.step(limit=limit, wait=_WAIT_SECONDS)

@@ -25,29 +25,43 @@ def repair(data_dir: str | None, dry_run: bool, as_json: bool) -> None:
     data directory. Nothing is deleted. The sandbox must not run.
     """
     from emulator.assembly.data_directory import DirectoryInUseError
-    from emulator.assembly.repair import repair as repaired
     from emulator.settings.settings import read_settings
 
     place = read_settings({"data_dir": data_dir}, os.environ).data_dir
     if place is None or not Path(place).is_dir():
         raise CommandFailedError(f"there is no data directory {place or data_dir}", Exit.ENVIRONMENT)
+    done: list[Repair] = []
     try:
-        found = repaired(place, dry_run=dry_run)
+        _repair(place, done, dry_run=dry_run, quiet=as_json)
     except DirectoryInUseError as error:
         raise CommandFailedError(f"{error}; sandbox down stops it", Exit.ENVIRONMENT) from error
+    except BaseException:
+        if as_json and done:
+            print_json({"directory": str(place), "dry_run": dry_run, "repairs": done})
+        raise
     if as_json:
-        print_json({"directory": str(place), "dry_run": dry_run, "repairs": found})
-        return
-    for each in found:
-        click.echo(_line(each))
-    if not found:
+        print_json({"directory": str(place), "dry_run": dry_run, "repairs": done})
+    elif not done:
         click.echo(f"{place}: every file can be read")
+    elif not dry_run:
+        click.echo(f"sandbox status tells of what is below {Path(place, 'put-aside')} until you remove it")
+
+
+def _repair(place: Path, done: list[Repair], *, dry_run: bool, quiet: bool) -> None:
+    """Repair, and say each repair as soon as it is done: a later one may fail."""
+    from emulator.assembly.repair import repair as repaired
+
+    for each in repaired(place, dry_run=dry_run):
+        done.append(each)
+        if not quiet:
+            click.echo(_line(each))
 
 
 def _line(found: Repair) -> str:
-    said = f"{found.file}: damaged at byte {found.position}, {found.reason}"
+    line = f"{found.file}: damaged at byte {found.position}, {found.reason}"
     if found.lost_bytes:
-        said += f"; {found.lost_bytes} bytes cannot be read"
+        line += f"; {found.lost_bytes} bytes cannot be read"
+    lost = f", {found.lost} lost" if found.lost else ""
     if found.put_aside is None:
-        return f"{said}; {found.kept} entries would be kept, and the file as it is put aside"
-    return f"{said}; {found.kept} entries kept, the file as it was is {found.put_aside}"
+        return f"{line}; {found.kept} entries would be kept{lost}, and the file as it is put aside"
+    return f"{line}; {found.kept} entries kept{lost}, the file as it was is {found.put_aside}"

@@ -13,7 +13,7 @@ import click
 from sandbox.cli.exit_codes import CommandFailedError, Exit
 from sandbox.cli.setting_options import arguments, setting_option
 
-_SETTINGS = ("topology", "region", "seed", "limits", "transition_seconds", "topics", "integration")
+_SETTINGS = ("topology", "region", "seed", "limits", "transition_seconds", "topics", "integration", "faults")
 _FILES = ("topology", "topics", "integration")
 _BY_A_SIGNAL = 128
 _FROM_KEYS = (signal.SIGINT, signal.SIGQUIT)
@@ -23,7 +23,8 @@ _PASSED_ON = (*_FROM_KEYS, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal
 def _setting_options(command: Any) -> Any:
     for name in reversed(_SETTINGS):
         command = setting_option(name)(command)
-    return command
+    # Alone it asks for our broker: without the extra for it, the command is not started.
+    return setting_option("amqp", is_flag=False, flag_value="embedded")(command)
 
 
 # What stands behind the first word of COMMAND is COMMAND's, with or without "--".
@@ -34,9 +35,9 @@ def run(command: tuple[str, ...], **options: Any) -> int:
     """Run COMMAND with a sandbox of its own: in memory, on free ports, gone afterwards.
 
     Its environment points AWS SDKs at the sandbox; SANDBOX_CONTROL is the control API, for the commands of
-    this program too. SANDBOX_QUEUES and SANDBOX_TOPICS are the URLs of queues and topics. Settings of
-    sandbox.toml and of the environment do not apply. The exit code is COMMAND's, 128 and the number of the
-    signal that ended it, or 3 where it cannot be started.
+    this program too. SANDBOX_QUEUES and SANDBOX_TOPICS are the URLs of queues and topics, SANDBOX_AMQP_URL
+    that of AMQP, where it answers. Settings of sandbox.toml and of the environment do not apply. The exit
+    code is COMMAND's, 128 and the number of the signal that ended it, or 3 where it cannot be started.
     """
     from rdss_sandbox.aws_environment import aws_environment, leading_elsewhere
     from rdss_sandbox.process import SandboxNotStartedError, sandbox_process
@@ -48,14 +49,13 @@ def run(command: tuple[str, ...], **options: Any) -> int:
             inherited = {
                 name: value for name, value in os.environ.items() if name not in leading_elsewhere(os.environ)
             }
-            environment = {
-                **inherited,
-                **aws_environment(running.aws, running.region),
+            addresses = {
                 "SANDBOX_CONTROL": running.control,
                 "SANDBOX_QUEUES": running.queues,
                 "SANDBOX_TOPICS": running.topics,
+                "SANDBOX_AMQP_URL": running.amqp or "",
             }
-            return _run(command, environment)
+            return _run(command, {**inherited, **aws_environment(running.aws, running.region), **addresses})
     except SandboxNotStartedError as error:
         said = str(error).splitlines()[-1].removeprefix("sandbox: ")
         raise CommandFailedError(
@@ -83,14 +83,14 @@ def _end(number: int, _frame: FrameType | None) -> None:
 
 def _run(command: tuple[str, ...], environment: dict[str, str]) -> int:
     """Run the command to its end, and end what it leaves running."""
+    from emulator.machine.marked_processes import add_mark, kill_marked
     from emulator.rng import new_uuid
     from rdss_sandbox.watchdog import start_mark_watchdog, stopping, watchdog
-    from sandbox.certify.client_process import kill_marked, marked
 
     mark = new_uuid()
     with stopping(start_mark_watchdog(mark)):
         try:
-            process = subprocess.Popen(command, env=marked(environment, mark))
+            process = subprocess.Popen(command, env=add_mark(environment, mark))
 
             def pass_on(number: int, _frame: FrameType | None) -> None:
                 if not _comes_from_keys(number):
@@ -101,7 +101,8 @@ def _run(command: tuple[str, ...], environment: dict[str, str]) -> int:
             with watchdog(process.pid):
                 code = process.wait()
         except (OSError, ValueError) as error:
-            raise CommandFailedError(f"{command[0]} cannot be started: {error}", Exit.ENVIRONMENT) from error
+            why = error.strerror if isinstance(error, OSError) else error
+            raise CommandFailedError(f"{command[0]} cannot be started: {why}", Exit.ENVIRONMENT) from error
         finally:
             kill_marked(mark)
     return code if code >= 0 else _BY_A_SIGNAL - code

@@ -273,16 +273,15 @@ def _play_all(
     pace: float | None,
     against: Against | None,
 ) -> list[Run]:
-    from rich.console import Console
-
     from sandbox.scenarios.outcome import Report
     from sandbox.scenarios.play import AT_ONCE, ViewerOptions
     from sandbox.scenarios.scenario_run import run_scenario
+    from sandbox.visible_output import make_console
 
     wanted = frozenset(Report(name) for name in reports)
     amqp = _read_amqp(kind)
     done: list[Run] = []
-    talk = Console(stderr=True)
+    talk = make_console(stderr=True)
     with sigterm_as_interrupt(), talk.status(f"seed {seed}") as status:
         for name, each in chosen:
             status.update(f"{name} (seed {seed})")
@@ -322,7 +321,7 @@ def _tell_what_to_watch(talk: Console, scenario: Scenario, kind: Kind, control: 
     lines = (
         f"to watch: {watch_address(control, None)} in a browser, or: sandbox tui --control {control}",
         f"what happens: {scenario.teach.happens}",
-        f"look at: {lanes}the figures from wanted sent to processed",
+        f"look at: {lanes}the figures from offered to processed",
         f"faults that strike: {faults}" if faults else "faults that strike: none",
     )
     for line in lines:
@@ -333,9 +332,9 @@ _COLOURS = {"pass": "green", "fail": "bold red", "inconclusive": "yellow"}
 
 
 def _show(done: list[Run], seed: int) -> None:
-    from rich.console import Console
+    from sandbox.visible_output import make_console
 
-    console = Console(highlight=False, soft_wrap=True)
+    console = make_console(highlight=False, soft_wrap=True)
     for each in done:
         verdict = each.judgement.verdict.value
         mark = f"[{_COLOURS[verdict]}]{verdict:<12}[/]"

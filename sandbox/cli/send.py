@@ -22,10 +22,13 @@ if TYPE_CHECKING:
 @click.argument("files", nargs=-1, required=True, metavar="FILE|-...")
 @click.option("--channel", default="input", metavar="NAME", help="The stream to send to.")
 @click.option("--as-is", is_flag=True, help="Send every text unchanged in one piece, message or not.")
+@click.option("--strict", is_flag=True, help="Send nothing that has expired, by the sandbox's clock.")
 @control_option
 @json_option
 @needs("messages")
-def send(files: tuple[str, ...], channel: str, as_is: bool, control: str | None, as_json: bool) -> int:
+def send(
+    *, files: tuple[str, ...], channel: str, as_is: bool, strict: bool, control: str | None, as_json: bool
+) -> int:
     """Send the messages in each FILE, or on standard input with -.
 
     A file holds one message, one a line, or a published header or body, which goes out with a counterpart.
@@ -33,8 +36,11 @@ def send(files: tuple[str, ...], channel: str, as_is: bool, control: str | None,
     now goes first the next time.
 
     A message is a JSON object with messageHeader or messageBody. However wrong the rest of it is, it is sent,
-    for receivers to reject. What is not JSON, or not such an object, is sent only with --as-is. Exit code 2:
-    something could not be read, or was not a message; the rest was sent.
+    for receivers to reject. What is not JSON, or not such an object, is sent only with --as-is. What has
+    expired is sent too, and named on standard error.
+
+    Exit code 1: --strict refused an expired message. Exit code 2: something could not be read, or was not a
+    message. The rest was sent.
     """
     from sandbox.gateway import SendFailedError, SendRefusedError
 
@@ -44,10 +50,14 @@ def send(files: tuple[str, ...], channel: str, as_is: bool, control: str | None,
             if left := gateway.flush():
                 click.echo(f"sandbox: {left} messages of an earlier send were sent first", err=True)
             for found in read_documents(files):
-                problem = found if isinstance(found, str) else _send(gateway, clock, found, as_is, as_json)
-                if problem:
-                    click.echo(f"sandbox: {problem}", err=True)
-                    code = Exit.USAGE
+                try:
+                    place, parts = _read_parts(found, clock, as_is=as_is)
+                    _look_for_expiry(place, parts[0], clock, strict=strict)
+                except _NotSentError as error:
+                    click.echo(f"sandbox: {error}", err=True)
+                    code = max(code, error.exit)
+                else:
+                    _send(gateway, parts, as_json)
         except SendFailedError as error:
             raise CommandFailedError(f"{error}; the next send begins with it", Exit.ENVIRONMENT) from error
         except SendRefusedError as error:
@@ -55,25 +65,59 @@ def send(files: tuple[str, ...], channel: str, as_is: bool, control: str | None,
     return code
 
 
-def _send(gateway: Gateway, clock: Clock, document: Document, as_is: bool, as_json: bool) -> str | None:
-    """Send one document and print its messages; returns the reason if it is not a message."""
+class _NotSentError(Exception):
+    """A document is not sent; the text says which and why."""
+
+    def __init__(self, why: str, exit_: Exit = Exit.USAGE) -> None:
+        super().__init__(why)
+        self.exit = exit_
+
+
+def _read_parts(found: Document | str, clock: Clock, *, as_is: bool) -> tuple[str, list[bytes]]:
+    """Complete and split a document, and return its place and parts. Raises ``_NotSentError``."""
     from emulator.rng import new_seed, new_uuid
     from schemas.completion import complete
     from schemas.documents import why_no_message
-    from schemas.peek import peek
     from schemas.samples import Samples
     from schemas.sequence import SequenceError, split_raw
 
+    if isinstance(found, str):
+        raise _NotSentError(found)
     if as_is:
-        parts = [document.raw]
-    elif why := why_no_message(document.raw):
-        return f"{document.place} {why}; it was not sent, and --as-is sends it all the same"
-    else:
-        try:
-            whole = complete(document.raw, Samples(new_seed(), now=clock.time()))
-            parts = split_raw(whole, new_id=new_uuid)
-        except SequenceError as error:
-            return f"{document.place} was not sent, it is too large for one message: {error}"
+        return found.place, [found.raw]
+    if why := why_no_message(found.raw):
+        raise _NotSentError(f"{found.place} {why}; it was not sent, and --as-is sends it all the same")
+    try:
+        whole = complete(found.raw, Samples(new_seed(), now=clock.time()))
+        return found.place, split_raw(whole, new_id=new_uuid)
+    except SequenceError as error:
+        too_large = f"{found.place} was not sent, it is too large for one message: {error}"
+        raise _NotSentError(too_large) from error
+
+
+def _look_for_expiry(place: str, message: bytes, clock: Clock, *, strict: bool) -> None:
+    """Tell of a message that has expired (GENERR003: the point is the attempt to deliver).
+
+    Raises ``_NotSentError`` for it where this is ``strict``.
+    """
+    from schemas.error_codes import ErrorCode
+    from schemas.formats import instant
+    from schemas.peek import peek
+
+    text = peek(message).expires
+    until = instant(text) if text else None
+    if until is None or until >= clock.time():
+        return
+    expired = f"{place} expired at {text} ({ErrorCode.GENERR003})"
+    if strict:
+        raise _NotSentError(f"{expired}; --strict did not send it", Exit.FAIL)
+    click.echo(f"sandbox: {expired}; it is sent all the same", err=True)
+
+
+def _send(gateway: Gateway, parts: list[bytes], as_json: bool) -> None:
+    """Send the parts of a message and print each."""
+    from schemas.peek import peek
+
     gateway.send_serialised(*parts)
     for part in parts:
         seen = peek(part)
@@ -82,7 +126,6 @@ def _send(gateway: Gateway, clock: Clock, document: Document, as_is: bool, as_js
             f"{seen.message_id or '-':<36}  {seen.message_type or '-':<17}  {len(part):>9,} bytes",
             as_json=as_json,
         )
-    return None
 
 
 @contextmanager

@@ -22,8 +22,11 @@ def setting_options(command: F) -> F:
     return reduce(lambda wrapped, option: option(wrapped), reversed(options), command)
 
 
-def setting_option(name: str) -> Callable[[F], F]:
-    """Make the option of one setting; a command gets None, or of several values (), where it is not given."""
+def setting_option(name: str, **form: Any) -> Callable[[F], F]:
+    """Make the option of one setting; a command gets None, or of several values (), where it is not given.
+
+    ``form`` is what one command has otherwise, in click's words.
+    """
     setting = SETTINGS[name]
     told = f"  [default: {setting.told}]" if setting.told else ""
     return click.option(
@@ -31,7 +34,7 @@ def setting_option(name: str) -> Callable[[F], F]:
         name,
         help=setting.setting.help + told,
         metavar=setting.setting.metavar,
-        **_kind(setting),
+        **_kind(setting) | form,
     )
 
 

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 import click
 
 from sandbox.cli.connection import connect, control_option
+from sandbox.cli.doors import describe_doors
 from sandbox.cli.printing import json_option, print_json, print_table, size
 
 if TYPE_CHECKING:
@@ -63,6 +64,7 @@ def _facts(found: Status) -> list[tuple[str, str]]:
         *([("", f"{found.amqp_management}/api/   (its management)")] if found.amqp_management else []),
         ("queues", found.queues or "-"),
         ("topics", found.topics or "-"),
+        *([("open to", describe_doors(found.doors))] if found.doors else []),
         ("data", found.data_dir),
         ("seed", str(found.seed)),
         ("clock", describe_clock(found.clock)),

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from sandbox.cli.doors import describe_doors
 from sandbox.cli.setting_options import arguments, setting_options
 from sandbox.cli.waiting import timeout_option
 from sandbox.profiles.profile_table import PROFILES, load
@@ -82,4 +83,6 @@ def _summary(running: Running) -> str:
         lines.insert(2, f"         {running.amqp_management}/api/   (its management, as RabbitMQ's)")
     if running.token:
         lines.insert(2, f"token    {running.token}   (export SANDBOX_TOKEN=... elsewhere)")
+    if running.doors:
+        lines.append(f"open to  {describe_doors(running.doors)}")
     return "\n".join(lines)

@@ -88,7 +88,7 @@ class Downloads:
     def _fetch_rest(self, file: RemoteFile, partial: Partial) -> None:
         """Fetch the missing rest of the file in one request."""
         self._require_room(file, file.size - partial.size)
-        with self._source(file.location).fetch(file.location, partial.size, partial.tag) as fetch:
+        with self._source(file).fetch(file.location, partial.size, partial.tag) as fetch:
             self._require_room(file, (fetch.total or 0) - fetch.start)
             with partial.writing(fetch.start, fetch.tag) as staged:
                 for chunk in fetch.chunks:
@@ -96,14 +96,16 @@ class Downloads:
             if fetch.total is not None and partial.size != fetch.total:
                 raise DownloadInterruptedError(f"{file.location}: {partial.size} of {fetch.total} bytes came")
 
-    def _source(self, location: str) -> Source:
-        scheme = urlsplit(location).scheme.lower()
-        if scheme not in self._sources:
-            accepted = " or ".join(self._sources)
-            raise DownloadError(
-                ErrorCode.GENERR006, f"{location} is not fetched: files are taken from {accepted} only"
-            )
-        return self._sources[scheme]
+    def _source(self, file: RemoteFile) -> Source:
+        """The source of a file. Plain HTTP is one where the metadata names it as the platform."""
+        scheme = urlsplit(file.location).scheme.lower()
+        if scheme in self._sources and (scheme != "http" or file.platform == "HTTP"):
+            return self._sources[scheme]
+        accepted = " or ".join(self._sources)
+        why = f"{file.location} is not fetched: files are taken from {accepted} only"
+        if scheme in self._sources:
+            why = f"{file.location} is not fetched: its storagePlatformType is {file.platform}, not HTTP"
+        raise DownloadError(ErrorCode.GENERR006, why)
 
     def _require_room(self, file: RemoteFile, wanted: int) -> None:
         free = self._free(self._staging)

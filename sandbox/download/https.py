@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import ssl
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Final
 
@@ -28,12 +28,8 @@ class HttpsSource:
     """
 
     def __init__(self, trusted: Path | None = None, *, timeout: float = 30.0) -> None:
-        context = ssl.create_default_context()
-        if trusted is not None:
-            context.load_verify_locations(trusted)
-            context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
         self._client = httpx.Client(
-            verify=context,
+            verify=trusting(trusted),
             timeout=timeout,
             follow_redirects=True,
             headers={"Accept-Encoding": "identity"},
@@ -43,19 +39,33 @@ class HttpsSource:
     def close(self) -> None:
         self._client.close()
 
-    @contextmanager
-    def fetch(self, location: str, start: int, tag: str | None) -> Iterator[Fetch]:
-        headers = {"Range": f"bytes={start}-"} if start else {}
-        headers |= {"If-Range": tag} if start and tag else {}
-        try:
-            with self._client.stream("GET", location, headers=headers) as response:
-                yield _read(response, start)
-        except httpx.TransportError as error:
-            if (untrusted := _untrusted(error)) is not None:
-                raise DownloadError(ErrorCode.GENERR006, f"{location}: {untrusted}") from error
-            raise DownloadInterruptedError(f"{location}: {error or type(error).__name__}") from error
-        except (httpx.InvalidURL, httpx.TooManyRedirects) as error:
-            raise DownloadError(ErrorCode.GENERR006, f"{location}: {error}") from error
+    def fetch(self, location: str, start: int, tag: str | None) -> AbstractContextManager[Fetch]:
+        return fetch_over(self._client, location, start, tag)
+
+
+def trusting(trusted: Path | None) -> ssl.SSLContext:
+    """A context that trusts the common authorities and the certificates in the PEM file ``trusted``."""
+    context = ssl.create_default_context()
+    if trusted is not None:
+        context.load_verify_locations(trusted)
+        context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
+    return context
+
+
+@contextmanager
+def fetch_over(client: httpx.Client, location: str, start: int, tag: str | None) -> Iterator[Fetch]:
+    """Open a location with a client, as ``Source.fetch`` does."""
+    headers = {"Range": f"bytes={start}-"} if start else {}
+    headers |= {"If-Range": tag} if start and tag else {}
+    try:
+        with client.stream("GET", location, headers=headers) as response:
+            yield _read(response, start)
+    except httpx.TransportError as error:
+        if (untrusted := _untrusted(error)) is not None:
+            raise DownloadError(ErrorCode.GENERR006, f"{location}: {untrusted}") from error
+        raise DownloadInterruptedError(f"{location}: {error or type(error).__name__}") from error
+    except (httpx.InvalidURL, httpx.TooManyRedirects) as error:
+        raise DownloadError(ErrorCode.GENERR006, f"{location}: {error}") from error
 
 
 def _read(response: httpx.Response, asked: int) -> Fetch:

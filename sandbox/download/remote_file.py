@@ -19,13 +19,17 @@ class Checksum:
 
 @dataclass(frozen=True, slots=True)
 class RemoteFile:
-    """A file to fetch: its https or s3 URI, its stated size in bytes and its checksums."""
+    """A file to fetch: its URI, its stated size in bytes and its checksums.
+
+    ``platform`` is the storagePlatformType: S3 or HTTP.
+    """
 
     uuid: str
     location: str
     name: str
     size: int
     checksums: tuple[Checksum, ...]
+    platform: str = "HTTP"
 
     @property
     def place(self) -> str:
@@ -42,6 +46,7 @@ def files_of(body: Mapping[str, Any]) -> list[RemoteFile]:
             each["fileName"],
             int(each["fileSize"]),
             tuple(Checksum(c["checksumType"], c["checksumValue"]) for c in each["fileChecksum"]),
+            each["fileStoragePlatform"]["storagePlatformType"],
         )
         for each in body.get("objectFile", ())
     ]

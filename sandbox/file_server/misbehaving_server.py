@@ -47,13 +47,14 @@ class Served:
 class FileServer:
     """Serves the files below a folder within the context ``serving``; ``url`` ends without a slash.
 
-    ``certificate`` is a PEM file with the host's key and certificate. ``answers`` are the answers so far.
+    ``certificate`` is a PEM file with the host's key and certificate; without one it is plain HTTP.
+    ``answers`` are the answers so far.
     """
 
     def __init__(
         self,
         folder: Path,
-        certificate: Path,
+        certificate: Path | None,
         clock: Clock,
         *,
         host: str = "127.0.0.1",
@@ -67,15 +68,17 @@ class FileServer:
         self._host = host
         self._server = ThreadingHTTPServer((host, port), _make_handler(self))
         self._server.daemon_threads = True
-        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        context.load_cert_chain(certificate)
-        self._server.socket = context.wrap_socket(
-            self._server.socket, server_side=True, do_handshake_on_connect=False
-        )
+        self._scheme = "http" if certificate is None else "https"
+        if certificate is not None:
+            context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            context.load_cert_chain(certificate)
+            self._server.socket = context.wrap_socket(
+                self._server.socket, server_side=True, do_handshake_on_connect=False
+            )
 
     @property
     def url(self) -> str:
-        return f"https://{self._host}:{self._server.server_address[1]}"
+        return f"{self._scheme}://{self._host}:{self._server.server_address[1]}"
 
     @contextmanager
     def serving(self) -> Iterator[FileServer]:

@@ -9,6 +9,7 @@ from emulator.channels import Channel
 from emulator.clock import Clock
 from sandbox.gateway import Gateway
 from sandbox.repository import Repository
+from schemas.error_codes import ErrorCode
 
 _LOG = logging.getLogger(__name__)
 GONE = "GONE"
@@ -67,7 +68,7 @@ class Addresses:
             try:
                 gateway = self.gateway(address)
             except UnknownAddressError as error:
-                _LOG.warning("not sent: %s", error)
+                _LOG.warning("%s: not sent: %s", ErrorCode.GENERR004, error)
                 self._repository.record_gone(address, GONE)
             else:
                 sent += gateway.flush()

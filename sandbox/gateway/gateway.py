@@ -127,7 +127,8 @@ class Gateway:
         for seconds in RETRY_SECONDS:
             if not failed:
                 return refused
-            _LOG.info("trying to send to %s again in %g s: %s", self.channel.name, seconds, failed[-1][1])
+            name, why = self.channel.name, failed[-1][1]
+            _LOG.info("%s: trying to send to %s again in %g s: %s", ErrorCode.GENERR006, name, seconds, why)
             self._clock.wait(seconds)
             failed = self._try([message for message, _ in failed], refused)
         if not failed:

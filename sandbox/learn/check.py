@@ -66,7 +66,6 @@ def check_client(
         front.seed,
         Level.GOLD,
         frozenset(Group),
-        shrinking=False,
         only=front.stages,
     )
     planned = lesson.planned

@@ -95,7 +95,7 @@ def _last_check(check: CheckResult, role: Role) -> str:
     numbers = ["sent", "processed"] if consumer else ["in the file", "in the stream"]
     numbers += ["lost", "twice", *(["bad, rejected"] if bad else [])]
     titles = "".join(f"<th scope=col class=n>{each}" for each in numbers)
-    rows = "".join(_stage(each, bad=bad) for each in check.stages)
+    rows = "".join(_stage(each, bad=bad, passed=check.passed) for each in check.stages)
     verdict = "passed" if check.passed else "not yet"
     clauses = "".join(_clause(each) for each in check.clauses)
     return (
@@ -107,17 +107,18 @@ def _last_check(check: CheckResult, role: Role) -> str:
     )
 
 
-def _stage(count: StageCount, *, bad: bool) -> str:
+def _stage(count: StageCount, *, bad: bool, passed: bool) -> str:
     happened = ", ".join(f"{what} {times}x" for what, times in count.happened.items()) or "-"
     rejected = f"<td class=n>{count.rejected} of {count.bad}" if bad else ""
     return (
         f"<tr><th scope=row>{escape(count.stage)}<td class=n>{count.sent}<td class=n>{count.processed}"
-        f"{_loss(count.lost or 0)}{_loss(count.twice)}{rejected}<td>{escape(happened)}"
+        f"{_loss(count.lost or 0)}{_loss(count.twice, allowed=passed)}{rejected}<td>{escape(happened)}"
     )
 
 
-def _loss(count: int) -> str:
-    return f'<td class="n fail">{count}' if count else "<td class=n>0"
+def _loss(count: int, *, allowed: bool = False) -> str:
+    """A cell that stands out; what a check that passed allows, such as a repeat after a kill, does not."""
+    return f'<td class="n fail">{count}' if count and not allowed else f"<td class=n>{count}"
 
 
 def _clause(result: ClauseResult) -> str:

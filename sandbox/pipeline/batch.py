@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+from emulator.settings.topologies import message_stream
 from sandbox.pipeline.deduplication import Identities, mark_batch
 from sandbox.pipeline.figures import count_figures
 from sandbox.pipeline.files import Attempt, write_here
@@ -13,16 +14,18 @@ from sandbox.pipeline.routing import choose_tables, write_outcomes
 from sandbox.pipeline.sequences import write_finished
 from sandbox.pipeline.storing import Incoming, store
 from sandbox.pipeline.tables import Commit
+from schemas.error_codes import Queue
 
 
 @dataclass(frozen=True)
 class Rules:
-    """The settings of the stages. ``dedupe_window`` and ``sequence_limit`` are seconds of arrival time.
+    """The settings of the stages. ``queues`` are the streams of the error and the invalid queue.
 
+    ``dedupe_window`` and ``sequence_limit`` are seconds of arrival time.
     ``as_published`` judges messages as the published schema files do.
     """
 
-    queues: tuple[str, ...] = ("error", "invalid")
+    queues: tuple[str, ...] = (*Queue, *map(message_stream, Queue))
     dedupe_window: float = 86_400.0
     sequence_limit: float = 900.0
     as_published: bool = False

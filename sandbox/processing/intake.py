@@ -9,8 +9,10 @@ import msgspec
 
 from sandbox.processing.errors import Code
 from sandbox.processing.message_store import AlreadyThereError, Store
+from sandbox.processing.object_ids import find_object_id
 from sandbox.processing.ordering import Ordering
 from sandbox.processing.parameters import Parameters
+from sandbox.processing.python_routes import Routes
 from sandbox.processing.stored_messages import Message, NewMessage
 from sandbox.processing.throttling import Throttling
 from sandbox.processing.transitions import Cause
@@ -38,7 +40,10 @@ class Intake:
         ordering: Ordering,
         throttling: Throttling,
         validators: Sequence[TraceValidator],
+        *,
+        routes: Routes,
     ) -> None:
+        self._routes = routes
         self._store = store
         self._parameters = parameters
         self._ordering = ordering
@@ -48,10 +53,17 @@ class Intake:
     def receive(self, new: NewMessage) -> tuple[Receipt, Message | None]:
         """Persist a message; return the receipt, and the message if it must be queued now.
 
+        Its object id is set by its route, where the source did not (Check obsolete messages in the queue).
         Raises ThrottledError, and OSError or sqlite3.Error of the store; then nothing is persisted.
         """
+        pointer = self._routes.object_id_pointer(new.service, new.operation)
+        if pointer is not None and not new.object_id:
+            new = msgspec.structs.replace(new, object_id=find_object_id(new.body, pointer))
         if refusal := self._find_refusal(new):
             return refusal, None
+        if pointer is not None and new.object_id is None:
+            why = f"the body has no object id at {pointer}: a text or a whole number"
+            return Receipt("FAIL", None, Code.VALIDATION, why), None
         assert new.source is not None
         new = msgspec.structs.replace(new, source=new.source.upper())
         self._throttling.take(str(new.source), new.operation)

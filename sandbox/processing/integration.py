@@ -27,10 +27,12 @@ class DeclaredRoute(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The route of the messages of one service and operation.
 
     ``calls`` names systems that are called one after another; it is short for steps of the kind ``call``.
+    ``object_id`` is a JSON Pointer to the object id in the body. A message without one is refused.
     """
 
     service: str
     operation: str
+    object_id: str | None = None
     calls: tuple[str, ...] = ()
     steps: tuple[Step, ...] = ()
 
@@ -57,9 +59,9 @@ _SYSTEMS: Final = ("repository", "preservation", "catalogue")
 DEFAULT: Final = Integration(
     systems={name: System() for name in _SYSTEMS},
     routes=(
-        DeclaredRoute("metadata", "create", _SYSTEMS),
-        DeclaredRoute("metadata", "update", _SYSTEMS),
-        DeclaredRoute("metadata", "delete", ("catalogue", "repository")),
+        DeclaredRoute("metadata", "create", calls=_SYSTEMS),
+        DeclaredRoute("metadata", "update", calls=_SYSTEMS),
+        DeclaredRoute("metadata", "delete", calls=("catalogue", "repository")),
     ),
 )
 """The integration that is used where no file is given: it follows an RDSS message."""
@@ -77,5 +79,5 @@ def build_routes(integration: Integration) -> Routes:
     """Build the routes. Raises ValueError when two have the same service and operation."""
     routes = Routes()
     for each in integration.routes:
-        routes.add(each.service, each.operation, build_route(each.all_steps))
+        routes.add(each.service, each.operation, build_route(each.all_steps), object_id=each.object_id)
     return routes

@@ -15,6 +15,7 @@ from sandbox.processing.calls import KeyKind
 from sandbox.processing.confirmation_policies import ByHttp, ByRdss, ByTopic, ConfirmBy
 from sandbox.processing.expressions import BadExpressionError, Roots, check_condition, check_template
 from sandbox.processing.integration import DeclaredRoute, Integration
+from sandbox.processing.object_ids import is_pointer
 from sandbox.processing.parameters import Parameters
 from sandbox.processing.simulated_systems import read_answer
 from sandbox.processing.steps import LAST, Call, Fail, Funnel, Keep, Remember, Split, Step, Wait
@@ -60,6 +61,9 @@ def _check_routes(integration: Integration) -> Iterator[Mistake]:
             yield Mistake(
                 here, f"{name} has a route already, the {first + 1}. here; put their steps into one"
             )
+        if route.object_id is not None and not is_pointer(route.object_id):
+            why = f"{route.object_id!r} is no JSON Pointer (RFC 6901), such as /customer/id"
+            yield Mistake((*here, "object_id"), why)
         if bool(route.calls) == bool(route.steps):
             why = (
                 "both calls and steps; write the calls as steps" if route.calls else "neither calls nor steps"

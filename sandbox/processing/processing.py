@@ -80,7 +80,7 @@ class Processing:
         self._routes = routes
         ordering = Ordering(self.store, self.parameters)
         throttling = Throttling(self.parameters, clock)
-        self._intake = Intake(self.store, self.parameters, ordering, throttling, validators)
+        self._intake = Intake(self.store, self.parameters, ordering, throttling, validators, routes=routes)
         self._maintenance = Maintenance(self.store, self.parameters, self.calls, ordering, self.progress)
         context = ProcessingContext(self.store, self.calls, ordering, self.progress, self.parameters, caller)
         self._attempts = Attempts(context, routes, lambda: self._stopping)

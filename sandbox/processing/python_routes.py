@@ -23,13 +23,23 @@ class Routes:
 
     def __init__(self) -> None:
         self._routes: dict[str, Route] = {}
+        self._object_ids: dict[str, str] = {}
 
-    def add(self, service: str, operation: str, route: Route) -> None:
-        """Register a route. Raises ValueError when the service and operation have one already."""
+    def add(self, service: str, operation: str, route: Route, *, object_id: str | None = None) -> None:
+        """Register a route. Raises ValueError when the service and operation have one already.
+
+        ``object_id`` is a JSON Pointer to the object id in the body of each message that is received.
+        """
         uri = start_endpoint(service, operation)
         if uri in self._routes:
             raise ValueError(f"there is a route {uri} already")
         self._routes[uri] = route
+        if object_id is not None:
+            self._object_ids[uri] = object_id
+
+    def object_id_pointer(self, service: str, operation: str) -> str | None:
+        """Where the object id is in the body of this operation's messages; None when no route says."""
+        return self._object_ids.get(start_endpoint(service, operation))
 
     @property
     def endpoints(self) -> list[str]:

@@ -189,11 +189,12 @@ def _variables(settings: Settings, name: str, state: Path) -> dict[str, str]:
 def _wait(process: subprocess.Popen[bytes], name: str) -> None:
     """Wait for docker compose and show the state of each service meanwhile."""
     from docker.errors import DockerException
-    from rich.console import Console
+
+    from sandbox.visible_output import make_console
 
     clock = Clock()
     began = clock.elapsed()
-    with Console(stderr=True).status("building and starting") as shown:
+    with make_console(stderr=True).status("building and starting") as shown:
         while process.poll() is None:
             clock.wait(_LOOK_SECONDS)
             try:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from rdss_sandbox.docker_connection import connect
-from rdss_sandbox.installation import find_missing, how_to_add
+from rdss_sandbox.installation import find_missing, how_to_add, list_absent
 
 FREE_IMAGE: Final = "localstack/localstack:4.14.0"
 RABBITMQ_IMAGE: Final = "rabbitmq:4-management"
@@ -33,7 +33,7 @@ class Finding:
 def findings(environment: Mapping[str, str]) -> Iterator[Finding]:
     """Check everything that the stack needs but its ports; the checks end at a missing command."""
     if missing := find_missing("compose"):
-        yield Finding("package", f"{missing} is not installed", f"get it with: {how_to_add('compose')}", True)
+        yield Finding("package", list_absent(missing), f"get it with: {how_to_add('compose')}", True)
         return
     command = _command()
     yield command

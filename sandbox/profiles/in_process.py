@@ -19,7 +19,7 @@ import msgspec
 from emulator.clock import Clock
 from emulator.machine import private_files, process_ids
 from emulator.machine.resident_memory import returning_freed_memory
-from emulator.settings.settings import RDSS_TOPOLOGY, STATE_DIRECTORY, Settings
+from emulator.settings.settings import RDSS_TOPOLOGY, Settings
 from rdss_sandbox.watchdog import watchdog
 from sandbox.profiles import running
 from sandbox.profiles.running import Running
@@ -83,6 +83,7 @@ async def _serve(settings: Settings, ready: Callable[[Running], None]) -> None:
     from emulator.assembly.embedded import Embedded
     from emulator.assembly.own_infrastructure import UpstreamFailedError
     from emulator.journal import DamagedLogError
+    from emulator.journal.format_mark import OtherFormatError
     from emulator.services.keyed_log import OtherVersionError
     from emulator.snapshots.snapshot_errors import SnapshotError
     from sandbox.control.processing import ProcessingResources
@@ -111,6 +112,7 @@ async def _serve(settings: Settings, ready: Callable[[Running], None]) -> None:
     except (
         DirectoryInUseError,
         DamagedLogError,
+        OtherFormatError,
         OtherVersionError,
         UpstreamFailedError,
         IntegrationError,
@@ -118,7 +120,17 @@ async def _serve(settings: Settings, ready: Callable[[Running], None]) -> None:
     ) as error:
         raise CannotStartError(str(error)) from error
     except OSError as error:
-        raise CannotStartError(error.strerror or str(error)) from error
+        raise CannotStartError(_explain(error, settings)) from error
+
+
+def _explain(error: OSError, settings: Settings) -> str:
+    """Name the file, and what to do where it is one of the data."""
+    why = error.strerror or str(error)
+    if error.filename is None:
+        return why
+    of_data = settings.data_dir and Path(error.filename).is_relative_to(settings.data_dir)
+    instead = "; --data-dir names another folder, and --data-dir :memory: needs none" if of_data else ""
+    return f"{error.filename}: {why}{instead}"
 
 
 @asynccontextmanager
@@ -171,9 +183,7 @@ def started(options: Sequence[str], directory: Path | None = None) -> Iterator[R
 def _launch(options: Sequence[str], directory: Path | None) -> tuple[subprocess.Popen[bytes], Path]:
     """Start the process; returns it and the file with its standard error."""
     refuse_second(directory)
-    state = (directory or Path()) / STATE_DIRECTORY
-    private_files.make_directory(state)
-    log = state / LOG_NAME
+    log = running.make_state_directory(directory) / LOG_NAME
     with private_files.touch(log).open("wb") as errors:
         process = subprocess.Popen(
             [sys.executable, "-m", "sandbox", "up", *options, "--json"],
@@ -243,6 +253,7 @@ def _describe(settings: Settings, emulator: Embedded) -> Running:
         amqp_management=emulator.amqp_management,
         notes=emulator.notes,
         damage=emulator.components.damage,
+        doors=emulator.doors,
     )
 
 

@@ -89,14 +89,14 @@ def check_data(place: Path | None) -> Iterator[Finding]:
 def check_amqp(settings: Settings) -> Finding:  # noqa: PLR0911 -- one for each that may answer
     """Say what answers on the AMQP port of a sandbox with these settings."""
     from emulator.rabbitmq.broker_process import HOW_TO_GET_ONE, explain_missing_server, find_server
-    from rdss_sandbox.installation import find_missing, how_to_add
+    from rdss_sandbox.installation import find_missing, how_to_add, list_absent
 
     if settings.profile == "compose":
         return Finding("rabbitmq", "the RabbitMQ of its container answers on the AMQP port")
     if settings.upstream_amqp is None and settings.amqp == "none":
         return Finding("rabbitmq", "nothing answers on the AMQP port: the setting amqp is none")
     if missing := find_missing("amqp"):
-        found = f"{missing} is not installed: nothing answers on the AMQP port"
+        found = f"{list_absent(missing)}: nothing answers on the AMQP port"
         return Finding("rabbitmq", found, how_to_add("amqp"), stops=True)
     if settings.upstream_amqp is not None:
         upstream = urlsplit(settings.upstream_amqp)
@@ -106,8 +106,8 @@ def check_amqp(settings: Settings) -> Finding:  # noqa: PLR0911 -- one for each 
     if settings.amqp == "server":
         if server is not None:
             return Finding("rabbitmq", f"{server} answers on the AMQP port")
-        missing, remedy = explain_missing_server(os.environ), "\n".join(HOW_TO_GET_ONE)
-        return Finding("rabbitmq", f"{missing}: nothing would answer on the AMQP port", remedy, stops=True)
+        reason, remedy = explain_missing_server(os.environ), "\n".join(HOW_TO_GET_ONE)
+        return Finding("rabbitmq", f"{reason}: nothing would answer on the AMQP port", remedy, stops=True)
     instead = f"; --amqp server has {server} instead" if server is not None else ""
     return Finding("rabbitmq", f"the sandbox's own broker answers on the AMQP port{instead}")
 

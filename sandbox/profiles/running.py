@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import shlex
 import socket
+import tempfile
+from hashlib import sha256
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -13,6 +15,7 @@ import msgspec
 from emulator.machine import private_files, process_ids
 from emulator.settings.settings import STATE_DIRECTORY
 from rdss_sandbox.rewriting import rewriting
+from rdss_sandbox.shapes.status import Doors
 
 _CONNECT_SECONDS = 2.0
 
@@ -23,7 +26,8 @@ class Running(msgspec.Struct, frozen=True):
     ``amqp`` is the URL of RabbitMQ, which may still be starting, or None. ``born`` is the process's start
     time as the machine counts it; it distinguishes the process from a later one with the same pid.
     ``stack`` is the name of a stack of containers, which has no ``pid``. ``notes`` are for the user.
-    ``damage`` names the data of an earlier sandbox that was not found.
+    ``damage`` names the data of an earlier sandbox that was not found, ``doors`` what listens and who may
+    come in.
     """
 
     aws: str
@@ -42,6 +46,7 @@ class Running(msgspec.Struct, frozen=True):
     notes: tuple[str, ...] = ()
     damage: tuple[str, ...] = ()
     amqp_management: str | None = None
+    doors: Doors | None = None
 
     @property
     def exports(self) -> str:
@@ -79,9 +84,37 @@ class Running(msgspec.Struct, frozen=True):
         return process_ids.state(self.pid) != "Z" and process_ids.start_time(self.pid) == self.born
 
 
+def state_directory(directory: Path | None = None) -> Path:
+    """Where a directory's sandbox has its record and its log.
+
+    That is in the directory, or in the folder for temporary files where nobody may write to the directory.
+    """
+    own, elsewhere = (directory or Path()) / STATE_DIRECTORY, _elsewhere(directory or Path())
+    return elsewhere if not own.exists() and elsewhere.exists() else own
+
+
+def make_state_directory(directory: Path | None = None) -> Path:
+    """Make it where it can be made, and return it. Raises OSError."""
+    own, elsewhere = (directory or Path()) / STATE_DIRECTORY, _elsewhere(directory or Path())
+    try:
+        private_files.make_directory(own)
+    except OSError:
+        private_files.make_directory(elsewhere.parent)
+        if elsewhere.parent.stat().st_uid != os.getuid():
+            raise
+        private_files.make_directory(elsewhere)
+        return elsewhere
+    return own
+
+
+def _elsewhere(directory: Path) -> Path:
+    name = sha256(bytes(directory.resolve())).hexdigest()[:16]
+    return Path(tempfile.gettempdir(), f"rdss-sandbox-{os.getuid()}", name)
+
+
 def place(directory: Path | None = None) -> Path:
     """The file with the record of a directory's sandbox."""
-    return (directory or Path()) / STATE_DIRECTORY / "running.json"
+    return state_directory(directory) / "running.json"
 
 
 def read(directory: Path | None = None) -> Running | None:
@@ -100,9 +133,7 @@ def find(directory: Path | None = None) -> Running | None:
 
 def write(running: Running, directory: Path | None = None) -> None:
     """Write the record, readable only by this user because it has the token."""
-    path = place(directory)
-    private_files.make_directory(path.parent)
-    with rewriting(path, fsync=False) as draft:
+    with rewriting(make_state_directory(directory) / "running.json", fsync=False) as draft:
         draft.write_bytes(msgspec.json.encode(running) + b"\n")
 
 

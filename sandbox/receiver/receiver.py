@@ -50,7 +50,7 @@ class Receiver:
 
     A message goes to the application, joined if it came in parts, or to the error or invalid queue. A message
     that is already known, or that this application sent itself, is dropped. The repository counts the
-    outcomes. ``as_published`` validates by the published schema files alone (see ``schemas.validation``).
+    outcomes. ``as_published`` validates as the published schema files do (see ``schemas.validation``).
     ``refused`` is called for each message that the application refused, so that it can answer the sender.
     ``patience`` is the time in seconds that a sequence waits for its parts.
     """
@@ -109,7 +109,7 @@ class Receiver:
             except ChannelUnavailableError as error:
                 if self._clock.elapsed() >= until:
                     raise
-                _LOG.warning("trying again in %g s: %s", pause, error)
+                _LOG.warning("%s: trying again in %g s: %s", ErrorCode.GENERR006, pause, error)
             self._clock.wait(pause)
         raise AssertionError("the pauses do not end")
 

@@ -53,7 +53,8 @@ class Rejects:
 
     def keep(self, data: bytes, code: ErrorCode, description: str) -> None:
         """Record the decorated message in the open transaction; ``flush`` dispatches it."""
-        _LOG.warning("%s: %s", code, description)
+        name = peek(data).message_id or "a message without an id"
+        _LOG.warning("%s: %s goes to the %s queue: %s", code, name, code.queue, description)
         self._kept = True
         self._gateways[code.queue].keep([self._decorate_within_limit(data, code, description)])
         self._rejected(data, code, description)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 
 from emulator.clock import Clock
-from sandbox.certify.exchange import Exchange, Put, Read
+from rdss_sandbox.shapes.trace import Put, Read, TraceItem
 from sandbox.certify.history import Level, Sent
 from sandbox.certify.lab import ERROR, INPUT, INVALID, Lab
 from sandbox.scenarios.workload import identity
@@ -84,16 +84,16 @@ class CommandLab(Lab):
             self._sequences[seen.sequence][seen.position] = message_id
             self._totals[seen.sequence] = seen.total or 1
 
-    def _note(self, exchange: Exchange) -> None:
-        if isinstance(exchange, Read) and exchange.stream == INPUT:
-            for each in exchange.records:
+    def note_item(self, item: TraceItem, data: bytes = b"") -> None:
+        if isinstance(item, Read) and item.stream == INPUT:
+            for each in item.records:
                 if each.message_id is not None and each.message_id not in self.known:
                     # A command tells of what it was given. The clauses on repeats ask for what was sent.
                     self.known.add(each.message_id)
-                    self.history.sent.append(Sent(each.message_id, "", Level.BRONZE, exchange.at))
-                    self._came[each.message_id] = exchange.at
-        elif isinstance(exchange, Put) and exchange.stream in {ERROR, INVALID}:
-            for entry in exchange.entries:
+                    self.history.sent.append(Sent(each.message_id, "", Level.BRONZE, item.at))
+                    self._came[each.message_id] = item.at
+        elif isinstance(item, Put) and item.stream in {ERROR, INVALID}:
+            for entry in item.entries:
                 if entry.message_id is not None:
-                    self._rejected.setdefault(entry.message_id, exchange.at)
-        super()._note(exchange)
+                    self._rejected.setdefault(entry.message_id, item.at)
+        super().note_item(item, data)

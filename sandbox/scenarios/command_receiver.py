@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from emulator.clock import Clock
+from rdss_sandbox.shapes.trace import Read
 from sandbox.certify.attempt import Attempt, ClientGivesUpError
 from sandbox.certify.consumer_clauses.repeats import definite_repeats
-from sandbox.certify.exchange import Read
 from sandbox.certify.history import Life, Told
 from sandbox.scenarios.client_environment import ClientEnvironment, KillableProcess
 from sandbox.scenarios.command_lab import CommandLab

@@ -19,7 +19,7 @@ Culprits = dict[str, frozenset[str]]
 """The messageIds behind each fact of the contract."""
 
 MEANINGS: Final = {
-    "offered": "messages that the application wanted sent",
+    "offered": "messages that the application offered to be sent",
     "acknowledged": "different messages that the broker took, the parts of a sequence one by one",
     "refused": "times that the broker did not take a message, or did not say so",
     "delivered": "times that the broker gave a message to the receiver",

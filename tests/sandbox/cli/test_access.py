@@ -22,6 +22,16 @@ def test_a_key_is_held_listed_and_let_go(ask: Ask) -> None:
     assert (again.code, "no permission is for the access key 'my-reader'" in again.err) == (2, True)
 
 
+def test_keys_that_are_not_listed_are_held_too(ask: Ask) -> None:
+    """To nothing at all, until the entry for them is forgotten."""
+    held = ask("access", "permit", "*", "--nothing")
+    assert held.out == "a key that is not listed may do nothing\n"
+    assert ask("access", "list").out.splitlines()[1].split() == ["*", "*", "nothing"]
+    assert ask("access", "forget", "*").out == "a key that is not listed may do everything again\n"
+    both = ask("access", "permit", "*", "--nothing", "--operation", "Get*")
+    assert (both.code, "--nothing permits no operation" in both.err) == (2, True)
+
+
 def test_an_operation_that_there_is_not_is_one_line(ask: Ask) -> None:
     """Exit code 2, with the operations that there are."""
     refused = ask("access", "permit", "my-reader", "--operation", "Read")

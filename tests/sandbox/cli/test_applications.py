@@ -13,6 +13,8 @@ from typing import Any
 
 import pytest
 
+from emulator.clock import Clock
+from sandbox.adaptor.example.small_repository import SmallRepository, sample_deposits
 from schemas.envelope import serialise
 from schemas.samples import Samples
 
@@ -49,6 +51,20 @@ def test_the_adaptor_publishes_the_example_and_the_repository_takes_it(ask: Ask)
     assert ask("application", "run", "repository", "--once").out == ""
 
 
+def test_an_item_that_makes_no_message_is_told(ask: Ask) -> None:
+    """With the error code on standard error, as a row of its own kind with --json, and counted."""
+    untitled = sample_deposits()[0] | {"title": ""}
+    with SmallRepository(Clock()).serving() as application:
+        application.deposit(untitled)
+        ran = ask("adaptor", "run", "--source", application.url, "--once", "--json")
+    assert ran.code == 1
+    (row,) = _lines(ran.out)
+    assert row["rejected"]["code"] == "GENERR001"
+    line, count = ran.err.splitlines()
+    assert line.startswith(f"sandbox: item {row['rejected']['item']} makes no message: GENERR001: ")
+    assert count == "sandbox: 1 item makes no message"
+
+
 def test_a_repository_that_works_later_does_the_same(ask: Ask) -> None:
     """With --asynchronous every message is written down first; the deeds are the same, and once each."""
     with _running("adaptor", "example", "--port", "0") as url:
@@ -81,6 +97,30 @@ def test_the_preservation_system_fetches_over_https(ask: Ask, tmp_path: Path) ->
     (event,) = _lines(ask("receive", "--channel", "output", "--json").out)
     package = Path(".sandbox", "preservation", "packages", f"{event['messageBody']['packageUUID']}.zip")
     assert package.is_file()
+
+
+def test_the_preservation_system_fetches_over_plain_http(ask: Ask, tmp_path: Path) -> None:
+    """Where the metadata names HTTP as the platform; a line says what that risks."""
+    (tmp_path / "served").mkdir()
+    (tmp_path / "served" / "reef.csv").write_bytes(b"reef")
+    message = Samples(3).message("MetadataCreate", "dataset")
+    while not message["messageBody"]["objectFile"]:
+        message = Samples(message["messageHeader"]["tenantJiscID"]).message("MetadataCreate", "dataset")
+    (file, *_) = message["messageBody"]["objectFile"]
+    checksum = file["fileChecksum"][0] | {"checksumType": "md5", "checksumValue": md5(b"reef").hexdigest()}
+    platform = file["fileStoragePlatform"] | {"storagePlatformType": "HTTP"}
+    with _running("files", "served", "--plain") as url:
+        location = f"{url}/reef.csv"
+        file |= {"fileSize": 4, "fileStorageLocation": location, "fileStoragePlatform": platform}
+        message["messageBody"]["objectFile"] = [file | {"fileChecksum": [checksum]}]
+        Path("one.json").write_bytes(serialise(message))
+        ask("send", "one.json")
+        ran = ask("application", "run", "preservation", "--once", "--json")
+    assert url.startswith("http://")
+    assert _lines(ran.out)[0]["did"].endswith("with 1 files")
+    assert ran.err.startswith(
+        f"sandbox: {location} comes over plain HTTP: whoever is on the way can read and "
+    )
 
 
 @pytest.mark.parametrize(
@@ -118,8 +158,8 @@ def test_the_rdss_topology_routes_between_processes(process: Ask, tmp_path: Path
 
 
 @pytest.mark.parametrize("how", [(), ("--asynchronous",)], ids=["at once", "later"])
-def test_what_a_repository_refuses_is_a_row_as_well(ask: Ask, how: tuple[str, ...]) -> None:
-    """A read of what is not there, a body that is none, and bytes: type, id, the code and the reason."""
+def test_what_a_repository_refuses_is_told(ask: Ask, how: tuple[str, ...]) -> None:
+    """A read of what is not there, a body that is none, and bytes: the code, queue and id, and the reason."""
     read = Samples(5).message("MetadataDelete")
     uuid = read["messageBody"]["objectUUID"]
     read["messageHeader"]["messageType"] = "MetadataRead"
@@ -130,22 +170,30 @@ def test_what_a_repository_refuses_is_a_row_as_well(ask: Ask, how: tuple[str, ..
     assert ask("send", "refused.ndjson").code == 0
     assert ask("send", "bytes.json", "--as-is").code == 0
     ran = ask("application", "run", "repository", "--once", *how)
-    said = {line.split()[0]: line.split(maxsplit=2)[1:] for line in ran.out.splitlines()}
-    assert said["MetadataRead"] == [uuid, f"refused: APPERRMET003 there is no object {uuid} to read"]
-    message_id, why = said["MetadataCreate"]
-    assert message_id == create["messageHeader"]["messageId"]
-    assert why.startswith("refused: GENERR001 ")
-    assert said["-"][1].startswith("refused: GENERR")
-    assert "\x1b" not in ran.out
+    assert ran.out == ""
+    *lines, last = sorted(ran.err.splitlines(), key=lambda line: "rejected" in line)
+    said = {line.split()[1]: line for line in lines}
+    read_id, create_id = (each["messageHeader"]["messageId"] for each in (read, create))
+    assert said["APPERRMET003"] == (
+        f"sandbox: APPERRMET003 moved {read_id} to the queue invalid: there is no object {uuid} to read"
+    )
+    assert said["GENERR001"].startswith(f"sandbox: GENERR001 moved {create_id} to the queue invalid: ")
+    assert said["GENERR007"].startswith(
+        "sandbox: GENERR007 moved a message without an id to the queue invalid"
+    )
+    assert last == "sandbox: 3 rejected: 3 in invalid"
+    assert "\x1b" not in ran.err
 
 
 def test_a_refusal_is_printed_for_programs(ask: Ask) -> None:
-    """With --json the same: what the message says, and why nothing came of it; by either application."""
+    """With --json a row of its own kind: which message, and why nothing came of it; by either application."""
     message = Samples(5).message("MetadataDelete")
     message["messageBody"]["objectUUID"] = "none"
     Path("one.json").write_bytes(serialise(message))
     assert ask("send", "one.json").code == 0
     for kind in ("repository", "preservation"):
-        (deed,) = _lines(ask("application", "run", kind, "--once", "--json").out)
-        assert (deed["message_type"], deed["object_uuid"]) == ("MetadataDelete", "none")
-        assert deed["did"].startswith("refused: GENERR010 /messageBody/objectUUID")
+        (row,) = _lines(ask("application", "run", kind, "--once", "--json").out)
+        rejected = row["rejected"]
+        assert (rejected["messageType"], rejected["code"]) == ("MetadataDelete", "GENERR010")
+        assert rejected["messageId"] == message["messageHeader"]["messageId"]
+        assert rejected["why"].startswith("/messageBody/objectUUID")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -97,7 +98,8 @@ def test_the_certificate_as_json(sandbox: Callable[..., Ran], tmp_path: Path) ->
     assert [*found] == [each.id for each in clauses(Role.CONSUMER)]
     assert certificate["kit"]["clauses"] == len(found) == sum(certificate["counts"].values())
     assert found["nothing-lost"].keys() == {
-        *("id", "group", "verdict", "exposure", "needed", "reason", "demand", "source", "evidence", "replay")
+        *("id", "group", "verdict", "exposure", "needed", "reason", "demand", "source", "evidence", "replay"),
+        "level",
     }
     assert found["every-shard-read"]["verdict"] == "not exercised"
     assert found["every-shard-read"]["reason"] == "not-in-level"
@@ -143,10 +145,54 @@ def test_a_failure_is_shown_with_its_evidence(sandbox: Callable[..., Ran], tmp_p
     )
     assert ran.code == 1
     assert "was told 2 times" in ran.out
-    assert (
-        f"repeat with: sandbox certify consumer --seed 3 --level bronze -- {sys.executable} {wrong}"
-        in ran.out
+    assert "in the stage duplicates: Some messages are sent twice" in ran.out
+    assert all(
+        len(line) <= 80 or str(wrong) in line or sys.executable in line for line in ran.out.splitlines()
     )
+    repeat = ran.out[ran.out.index("repeat with: ") :].removeprefix("repeat with: ").replace("\\\n", "")
+    assert shlex.split(repeat.splitlines()[0]) == [
+        *("sandbox", "certify", "consumer", "--seed", "3", "--level", "bronze", "--"),
+        *(sys.executable, str(wrong)),
+    ]
+
+
+@pytest.mark.usefixtures("short")
+def test_a_dying_clients_last_lines_are_shown_once(sandbox: Callable[..., Ran], tmp_path: Path) -> None:
+    """The traceback is in the terminal, the page and JUnit, with how often the client died of it."""
+    right = Path(RIGHT[1]).read_text(encoding="utf-8")
+    wrong = tmp_path / "wrong.py"
+    wrong.write_text(
+        right.replace(
+            "def process(record: dict) -> None:\n",
+            "def process(record: dict) -> None:\n    raise KeyError('missing')\n",
+        ),
+        encoding="utf-8",
+    )
+    ran = sandbox(
+        *("certify", "consumer", "--level", "bronze", "--seed", "3", "--no-shrink", "--to", "out"),
+        *("--", sys.executable, str(wrong)),
+    )
+    assert ran.code == 1
+    assert ran.out.count("KeyError: 'missing'") == 1
+    assert "(9 times)" in ran.out
+    for name in ("certificate.html", "junit.xml"):
+        assert "KeyError" in (tmp_path / "out" / name).read_text(encoding="utf-8")
+
+
+@pytest.mark.usefixtures("short")
+def test_what_changed_since_another_certificate(sandbox: Callable[..., Ran], tmp_path: Path) -> None:
+    """The verdicts that changed are named; a folder without a certificate is refused first."""
+    command = ("certify", "consumer", "--level", "bronze", "--seed", "3", "--no-shrink")
+    assert sandbox(*command, "--to", "before", "--", *RIGHT).code == 4
+    right = Path(RIGHT[1]).read_text(encoding="utf-8")
+    wrong = tmp_path / "wrong.py"
+    wrong.write_text(right.replace('if message_id not in state["ids"]', "if True"), encoding="utf-8")
+    ran = sandbox(*command, "--compare", "before", "--", sys.executable, str(wrong))
+    assert "nothing-twice: pass became fail" in ran.out
+    (tmp_path / "empty").mkdir()
+    refused = sandbox(*command, "--compare", "empty", "--", *RIGHT)
+    assert (refused.code, refused.out) == (2, "")
+    assert "is no certificate of this version" in refused.err
 
 
 @pytest.mark.usefixtures("short")

@@ -92,6 +92,15 @@ def test_faults_are_added_listed_and_removed(ask: Ask, emulator: Embedded) -> No
     )
 
 
+def test_a_fault_on_a_channel_that_is_not_there_says_so(ask: Ask) -> None:
+    """It may come yet, so the fault is added; one line names the channels that there are."""
+    ran = ask("fault", "add", "duplicate", "--channel", "inptu")
+    assert ran.out == "added duplicate: duplicate on inptu\n"
+    assert ran.err.startswith("sandbox: note: there is no channel 'inptu' yet; there are: audit, error, ")
+    for channel in ("in*", "input", "kinesis:input", "*"):
+        assert ask("fault", "add", "latency", "--channel", channel, "--name", channel).err == ""
+
+
 def test_every_fault_can_be_removed_at_once(ask: Ask, emulator: Embedded) -> None:
     """--all, also when there is none."""
     ask("fault", "add", "duplicate")
@@ -179,7 +188,7 @@ def test_without_its_extra_the_browser_is_announced_to_nobody(
     ask: Ask, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What is missing and what adds it, instead of an address; exit code 3."""
-    monkeypatch.setattr(installation, "find_spec", lambda name: name == "textual" or None)
+    monkeypatch.setattr(installation, "find_spec", lambda name: None if name == "textual_serve" else name)
     ran = ask("tui", "--serve")
 
     assert (ran.code, ran.out) == (3, "")
@@ -192,7 +201,7 @@ def test_without_its_extra_the_browser_is_announced_to_nobody(
     ("command", "missing", "found_by"),
     [
         (("tui",), "textual", "tui.__main__.find_spec"),
-        (("demo",), "pyspark", "importlib.util.find_spec"),
+        (("demo",), "pyspark", "rdss_sandbox.installation.find_spec"),
     ],
 )
 def test_a_missing_extra_is_said_with_what_adds_it_here(

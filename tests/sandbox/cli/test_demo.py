@@ -51,5 +51,5 @@ def test_without_java_it_says_what_to_do(sandbox: Command, monkeypatch: pytest.M
     monkeypatch.setattr(java, "require", missing)
     ran = sandbox("demo")
     assert ran.code == 3
-    assert ran.err == "sandbox: no Java 17 here; sandbox demo --no-pipeline leaves it out\n"
+    assert ran.err == "sandbox: no Java 17 here; sandbox demo --no-pipeline leaves Spark out\n"
     assert not Path("runs").exists()

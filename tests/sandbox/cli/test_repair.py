@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable
+from os import urandom
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +14,7 @@ import pytest
 from emulator.assembly.components import build_components
 from emulator.journal import Log
 from emulator.settings.settings import Settings
+from rdss_sandbox.shapes.topology import Topology
 
 Run = Callable[..., Any]
 QUIET = (
@@ -74,6 +77,57 @@ def test_one_bad_byte_does_not_stop_the_start_for_good(data: Path, process: Run)
     assert happened(data) == [number for number in range(20) if number != 7]
     up = process("up", *QUIET, "--detach", "--json")
     assert (up.code, up.err) == (0, "")
+
+
+@pytest.mark.parametrize("options", [(), ("--data-dir", ".sandbox/data")])
+def test_the_default_directory_is_repaired_where_streams_share_a_damaged_file(
+    options: tuple[str, ...], tmp_path: Path, process: Run
+) -> None:
+    """Each repair is said with what is kept and what is lost; the status reminds of what was put aside."""
+    folder = tmp_path / ".sandbox" / "data"
+    topology = Topology(streams={"input": 1}, buckets=())
+    with build_components(Settings(data_dir=folder, topology=topology)) as parts:
+        records = [{"Data": b"%04d" % number + urandom(2000), "PartitionKey": "k"} for number in range(300)]
+        parts.streams.call("PutRecords", {"StreamName": "input", "Records": records}, parts.home)
+        parts.streams.pack()  # type: ignore[attr-defined]
+    (shared,) = folder.glob("payloads/*.payloads")
+    flip(shared, 20_000)
+    done = process("repair", *options)
+    assert (done.code, done.err) == (0, "")
+    segment, payloads, reminder = done.out.splitlines()
+    assert ".packed: damaged" in segment
+    kept, lost = (int(segment.split(word)[0].split()[-1]) for word in (" entries kept", " lost"))
+    assert kept + lost == 300
+    assert f"{shared.name}: damaged at byte" in payloads
+    assert "sandbox status tells" in reminder
+    assert process("up", *QUIET, "--detach").code == 0
+    assert any("2 files" in note and "put-aside" in note for note in notes(process))
+    shutil.rmtree(folder / "put-aside")
+    assert not any("put-aside" in note for note in notes(process))
+
+
+def notes(process: Run) -> list[str]:
+    found: list[str] = json.loads(process("status", "--json").out)["notes"]
+    return found
+
+
+def test_a_directory_of_another_format_is_refused(data: Path, process: Run) -> None:
+    """With exit code 3 and a line that names both, by a start and by a repair."""
+    (data / "format").write_text('{"format": 9, "version": "3.4.5"}')
+    for command in (("up", *QUIET), ("up", *QUIET, "--detach"), ("repair",)):
+        refused = process(*command)
+        assert refused.code == 3
+        (line,) = refused.err.splitlines()
+        assert "format 9 of rdss-sandbox 3.4.5" in line
+        assert "knows the format 1" in line
+
+
+def test_a_directory_that_cannot_be_written_is_named(tmp_path: Path, process: Run) -> None:
+    """With what the system said, and exit code 3."""
+    (tmp_path / "file").write_text("no directory")
+    refused = process("up", *QUIET, "--data-dir", "file/data")
+    assert refused.code == 3
+    assert refused.err.startswith("sandbox: file/data: Not a directory")
 
 
 def test_what_is_missing_is_said_at_the_start(data: Path, process: Run) -> None:

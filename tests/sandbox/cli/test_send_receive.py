@@ -19,6 +19,7 @@ from rdss_sandbox.client import Client
 from rdss_sandbox.shapes.messages import NewMessage
 from schemas.envelope import serialise
 from schemas.error_codes import ErrorCode
+from schemas.peek import peek
 from schemas.samples import Samples
 
 Ask = Callable[..., Any]
@@ -102,6 +103,52 @@ def test_a_bad_message_is_found_in_the_invalid_queue(ask: Ask) -> None:
     assert ask("receive").out == ""
     (rejected,) = _lines(ask("receive", "--channel", "invalid", "--json").out)
     assert rejected["messageHeader"]["errorCode"] == "GENERR004"
+
+
+def test_what_is_rejected_is_told(ask: Ask, emulator: Embedded) -> None:
+    """A line with code, queue and id for each, a count at the end, rows of their own kind, and events."""
+    good = serialise(Samples(1).message())
+    bad = [Samples(2).bad(code) for code in (ErrorCode.GENERR004, ErrorCode.GENERR003, ErrorCode.GENERR010)]
+    ids = [peek(each).message_id for each in bad]
+    Path("four.ndjson").write_bytes(b"\n".join((bad[0], good, *bad[1:])))
+    ask("send", "four.ndjson")
+    ran = ask("receive", "--json")
+    rows = _lines(ran.out)
+    rejected = [row["rejected"] for row in rows if "rejected" in row]
+    assert len(rows) == 4
+    assert [row["code"] for row in rejected] == ["GENERR004", "GENERR003", "GENERR010"]
+    assert [row["queue"] for row in rejected] == ["invalid", "error", "invalid"]
+    assert [row["messageId"] for row in rejected] == ids
+    *lines, last = ran.err.splitlines()
+    for line, row in zip(lines, rejected, strict=True):
+        start = f"sandbox: {row['code']} moved {row['messageId']} to the queue {row['queue']}: "
+        assert line.startswith(start), line
+        assert row["why"][:40] in line
+    assert last == "sandbox: 3 rejected: 1 in error, 2 in invalid"
+    assert ask("receive").err == ""
+
+    with Client(emulator.control) as client:
+        client.drain_audit()
+        events = [each.fields for each in client.events() if each.kind == "message.rejected"]
+    assert sorted((each["message_id"], each["code"], each["queue"]) for each in events) == sorted(
+        (row["messageId"], row["code"], row["queue"]) for row in rejected
+    )
+
+
+def test_what_has_expired_is_told_when_it_is_sent_and_refused_on_demand(ask: Ask, emulator: Embedded) -> None:
+    """By the sandbox's clock (GENERR003: expired when delivery was attempted); the others go out."""
+    message, other = Samples(1).stream(2)
+    message["messageHeader"]["messageTimings"]["expirationTimestamp"] = "2035-01-01T00:00:00Z"
+    Path("two.ndjson").write_bytes(serialise(message) + b"\n" + serialise(other))
+    assert ask("send", "two.ndjson", "--strict").err == ""
+    emulator.components.clock.set_time(2_100_000_000.0)
+    sent = ask("send", "two.ndjson")
+    assert (sent.code, len(sent.out.splitlines())) == (0, 2)
+    said = "sandbox: two.ndjson:1 expired at 2035-01-01T00:00:00Z (GENERR003); "
+    assert sent.err == f"{said}it is sent all the same\n"
+    strict = ask("send", "two.ndjson", "--strict", "--json")
+    assert (strict.code, strict.err) == (1, f"{said}--strict did not send it\n")
+    assert [row["messageId"] for row in _lines(strict.out)] == [other["messageHeader"]["messageId"]]
 
 
 def test_what_is_no_json_is_sent_only_on_demand(ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,6 +6,8 @@ import json
 from collections.abc import Callable
 from typing import Any
 
+import pytest
+
 from rdss_sandbox.client import Client
 from rdss_sandbox.shapes.faults import NewFault
 
@@ -38,3 +40,11 @@ def test_what_cannot_be_is_one_line(ask: Ask) -> None:
         refused = ask("snapshot", *arguments)
         assert (refused.code, len(refused.err.splitlines()), refused.out) == (2, 1, "")
         assert why in refused.err
+
+
+@pytest.mark.parametrize("command", [("snapshot", "save"), ("snapshot", "load"), ("snapshot", "remove")])
+def test_an_empty_name_is_refused_in_a_line(command: tuple[str, str], ask: Ask) -> None:
+    """It is not sent: the path would be that of all of them."""
+    ran = ask(*command, "")
+    assert ran.code == 2
+    assert ran.err.startswith("sandbox: the name must not be empty")

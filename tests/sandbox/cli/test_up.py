@@ -172,6 +172,43 @@ def test_one_that_is_not_ready_in_time_is_ended(process: Process) -> None:
     assert process("status").code == 3
 
 
+@pytest.fixture
+def closed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder in which nobody can make a file; temporary files have one of their own."""
+    folder = tmp_path / "closed"
+    folder.mkdir(mode=0o555)
+    try:  # root may write to any folder, except for that of the kernel
+        (folder / "made").touch()
+    except OSError:
+        pass
+    else:
+        folder = Path("/proc")
+    (tmp_path / "temporary").mkdir()
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "temporary"))
+    monkeypatch.chdir(folder)
+    return folder
+
+
+@pytest.mark.usefixtures("closed")
+def test_a_sandbox_in_memory_starts_in_any_folder(process: Process) -> None:
+    """It starts detached, every command finds it, and down ends it."""
+    up = process("up", *QUIET, "--data-dir", ":memory:", "--detach", "--json")
+    assert (up.code, up.err) == (0, "")
+    status = json.loads(process("status", "--json").out)
+    assert status["pid"] == json.loads(up.out)["pid"]
+    assert process("logs", "sandbox").code == 0
+    assert process("down").code == 0
+    assert process("status").code == 3
+
+
+def test_data_that_cannot_be_written_is_named_with_what_to_do(process: Process, closed: Path) -> None:
+    """Where messages are to be kept, and cannot be."""
+    up = process("up", *QUIET, "--data-dir", str(closed / "data"))
+    assert (up.code, up.err.count("\n")) == (3, 1)
+    assert up.err.startswith(f"sandbox: {closed}/data: ")
+    assert up.err.endswith("; --data-dir names another folder, and --data-dir :memory: needs none\n")
+
+
 @pytest.mark.parametrize("detach", [[], ["--detach"]])
 def test_a_port_in_use_is_named(process: Process, detach: list[str]) -> None:
     """The port, and what to do; exit code 3; nothing is left that looks like a sandbox."""

@@ -13,6 +13,7 @@ import pytest
 
 from emulator.clock import Clock
 from sandbox.download import Checksum, Downloads, RemoteFile
+from sandbox.download.http import HttpSource
 from sandbox.download.https import HttpsSource
 from sandbox.file_server.certificates import Authority, new_authority
 from sandbox.file_server.misbehaving_server import FileServer, Trouble
@@ -21,13 +22,15 @@ UUID = "0f6b1d0e-3e0c-4b0e-9c2d-3a8a3f0a4a11"
 CONTENT = bytes(range(256)) * 1000
 
 
-def described(location: str, content: bytes = CONTENT, name: str = "reef.csv") -> RemoteFile:
+def described(
+    location: str, content: bytes = CONTENT, name: str = "reef.csv", platform: str = "HTTP"
+) -> RemoteFile:
     """A file as metadata that is right describes it."""
     checksums = (
         Checksum("md5", md5(content).hexdigest()),
         Checksum("sha256", sha256(content).hexdigest().upper()),
     )
-    return RemoteFile(UUID, location, name, len(content), checksums)
+    return RemoteFile(UUID, location, name, len(content), checksums, platform)
 
 
 @dataclass
@@ -41,6 +44,7 @@ class Place:
     clock: Clock
     serve: Callable[..., FileServer]
     downloads: Callable[..., Downloads]
+    warnings: list[str]
 
 
 @pytest.fixture(scope="session")
@@ -55,17 +59,23 @@ def place(tmp_path: Path, authority: Authority) -> Iterator[Place]:
     (folder / "reef.csv").write_bytes(CONTENT)
     trusted = authority.write_certificate(tmp_path / "authority.pem")
     clock = Clock(autojump=True)
+    warnings: list[str] = []
     with ExitStack() as stack:
 
-        def serve(*, life: timedelta = timedelta(days=1), **trouble: object) -> FileServer:
-            certificate = tmp_path / "host.pem"
-            certificate.write_bytes(authority.issue("127.0.0.1", Clock(), life=life))
+        def serve(
+            *, life: timedelta = timedelta(days=1), plain: bool = False, **trouble: object
+        ) -> FileServer:
+            certificate = None if plain else tmp_path / "host.pem"
+            if certificate is not None:
+                certificate.write_bytes(authority.issue("127.0.0.1", Clock(), life=life))
             server = FileServer(folder, certificate, clock, trouble=Trouble(**trouble))  # type: ignore[arg-type]
             return stack.enter_context(server.serving())
 
         def downloads(*, trust: Path | None = trusted, **options: object) -> Downloads:
             source = HttpsSource(trust)
             stack.callback(source.close)
-            return Downloads(tmp_path / "staging", {"https": source}, clock, **options)  # type: ignore[arg-type]
+            http = HttpSource(warnings.append, trust)
+            stack.callback(http.close)
+            return Downloads(tmp_path / "staging", {"https": source, "http": http}, clock, **options)  # type: ignore[arg-type]
 
-        yield Place(folder, tmp_path / "staging", authority, trusted, clock, serve, downloads)
+        yield Place(folder, tmp_path / "staging", authority, trusted, clock, serve, downloads, warnings)

@@ -119,10 +119,13 @@ def test_after_ten_retries_the_error_is_generr005_and_the_message_is_kept(
 ) -> None:
     """The sender is told GENERR005, and so is the log; the next flush, by a new process too, sends it."""
     broker = Broker(*[PublishUnknownError("timeout", "no answer")] * 11)
-    with pytest.raises(SendFailedError, match="GENERR005"):
+    with caplog.at_level("INFO"), pytest.raises(SendFailedError, match="GENERR005"):
         Gateway(broker, repository, clock).send_serialised(b"{}")
     assert broker.calls == 11
     assert [record.levelname for record in caplog.records if "GENERR005" in record.message] == ["ERROR"]
+    tries = [record.message for record in caplog.records if record.levelname == "INFO"]
+    assert len(tries) == 10
+    assert all(line.startswith("GENERR006: trying to send") for line in tries)
     repository.close()
     reopened = Repository(repository.path, clock)
     assert Gateway(broker, reopened, clock).flush() == 1

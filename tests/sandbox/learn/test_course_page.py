@@ -7,6 +7,7 @@ import shutil
 from html.parser import HTMLParser
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from sandbox.certify.certificate import ClauseResult, ClauseVerdict
@@ -67,6 +68,18 @@ def test_a_started_lesson_shows_its_text_and_its_last_check() -> None:
     assert "m-1 was never read" in shown
     assert f"sandbox learn start {SECOND.number}" in shown
     assert SECOND.text.splitlines()[0] not in shown
+
+
+def test_what_a_passed_check_allows_does_not_stand_out() -> None:
+    """Two of 12 came twice after a kill, as they may: nothing of it is red."""
+    found = check()
+    stage = msgspec.structs.replace(found.stages[0], processed=14, lost=0, twice=2)
+    passed = msgspec.structs.replace(found, passed=True, stages=(stage,), clauses=())
+
+    shown = page(LessonProgress(checks=1, passed=1), passed)
+
+    assert "<td class=n>14<td class=n>0<td class=n>2" in shown
+    assert 'class="n fail"' not in shown
 
 
 def test_hints_and_reasons_are_shown_when_they_were_earned() -> None:

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
+from rdss_sandbox.shapes.trace import Put, PutEntry
 from sandbox.certify.clause import Role
-from sandbox.certify.exchange import Put, PutEntry
 from sandbox.certify.history import (
     History,
     Injected,

@@ -9,9 +9,10 @@ from typing import Any, TypeAlias
 
 import pytest
 
-from sandbox.processing import Administration, Processing, State
+from sandbox.processing import Administration, NewMessage, Processing, State
 from sandbox.processing.integration import build_routes
 from sandbox.processing.integration_file import read_integration
+from sandbox.processing.search import Search
 from tests.sandbox.processing.conftest import Site, causes_of, message_of, state_of
 
 SYSTEMS = "[systems.billing]\n[systems.mno]\n[systems.crm]\n"
@@ -48,6 +49,65 @@ def _send(site: Site, process: Processing, body: object = None, operation: str =
     number = site.send(process, operation, body=data, **given)
     process.drain()
     return number
+
+
+OBJECT_ROUTE = """
+[systems.crm]
+[[routes]]
+service = "customer"
+operation = "set"
+object_id = "/customer/a~1b/0"
+steps = [{do = "call", system = "crm", request = "$.message.object_id"}]
+"""
+
+
+@pytest.fixture
+def of_objects(site: Site, tmp_path: Path) -> Processing:
+    """A process with a route that takes the object id from the body."""
+    path = tmp_path / "integration.toml"
+    path.write_text(OBJECT_ROUTE)
+    site.routes = build_routes(read_integration(path))
+    return site.open()
+
+
+@pytest.mark.parametrize(
+    ("value", "given", "expected"), [("5", {}, "5"), (7, {}, "7"), (7, {"object_id": "8"}, "8")]
+)
+def test_the_object_id_is_set_from_the_body_when_a_message_is_received(
+    site: Site, of_objects: Processing, value: object, given: dict[str, str], expected: str
+) -> None:
+    """By a JSON Pointer; what the source says counts more. Before anything is processed, it is stored."""
+    body = json.dumps({"customer": {"a/b": [value]}}).encode()
+    number = site.send(of_objects, "set", body=body, **given)
+    assert message_of(of_objects, number).object_id == expected
+    of_objects.drain()
+    assert site.calls_of("crm") == [expected.encode()]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"{}",
+        b"no JSON",
+        b'{"customer": {"a/b": []}}',
+        b'{"customer": {"a/b": [null]}}',
+        b'{"customer": {"a/b": [{}]}}',
+    ],
+)
+def test_a_message_without_its_object_id_is_refused_when_it_is_received(
+    site: Site, of_objects: Processing, body: bytes
+) -> None:
+    """The receipt says FAIL with the code and the place, and nothing is stored."""
+    trace: dict[str, Any] = {"source": "CRM", "correlation": "c-1", "timestamp": site.clock.time()}
+    receipt = of_objects.receive(NewMessage(service="customer", operation="set", body=body, **trace))
+    why = "the body has no object id at /customer/a~1b/0: a text or a whole number"
+    assert (receipt.status, receipt.number, receipt.code, receipt.additional_info) == (
+        "FAIL",
+        None,
+        "E102",
+        why,
+    )
+    assert Administration(of_objects).search(Search()) == []
 
 
 def test_calls_are_made_once_and_their_answers_can_be_used(site: Site, declare: Declare) -> None:

@@ -55,6 +55,60 @@ def test_a_channel_that_cannot_be_read_is_asked_again(
     assert site.clock.elapsed() - began >= (0 if survives else OUTAGE_SECONDS)
 
 
+def test_every_message_that_is_received_is_in_the_repository(site: Site, messages: Messages) -> None:
+    """Processed, rejected or waiting for its other parts; the next process finds it there."""
+    good, bad = messages.small(), messages.small(version="4.0")
+    part = messages.parts(2)[0]
+    for each in (serialise(good), serialise(bad), part, b"no JSON"):
+        site.input.put(each)
+    site.receive()
+    repository = site.open()
+    query = (
+        "SELECT messageId, outcome, errorCode FROM messages WHERE status = 'RECEIVED' AND channel = 'input'"
+    )
+    with repository.transaction() as store:
+        found = store.execute(f"{query} ORDER BY row").fetchall()
+    repository.close()
+    assert found == [
+        (good["messageHeader"]["messageId"], "processed", None),
+        (bad["messageHeader"]["messageId"], "rejected", "GENERR004"),
+        (json.loads(part)["messageHeader"]["messageId"], "waiting", None),
+        (None, "rejected", "GENERR007"),
+    ]
+
+
+def test_a_version_to_come_counts_where_it_is_valid_in_this_one(site: Site, messages: Messages) -> None:
+    """5.0.0 is not known: a message of it is judged as one of 4.0.0, and named by what is wrong in it."""
+    site.input.put(serialise(messages.small(version="5.0.0")))
+    site.input.put(serialise(messages.small(version="5.0.0", newHeader="x")))
+    site.receive()
+    assert len(site.arrivals()) == 1
+    (rejected,) = site.rejected(Queue.INVALID)
+    assert rejected["messageHeader"]["errorCode"] == "GENERR004"
+    assert "newHeader" in rejected["messageHeader"]["errorDescription"]
+
+
+def test_every_log_entry_of_an_error_has_a_code(
+    site: Site, messages: Messages, caplog: pytest.LogCaptureFixture
+) -> None:
+    """What is rejected, with its id and queue, and a channel that cannot be read (Error Codes: the log)."""
+    bad = messages.small(version="4.0")
+    site.input.put(serialise(bad))
+    outage = iter([ChannelUnavailableError("input: no broker answers")])
+
+    def step() -> None:
+        if (error := next(outage, None)) is not None:
+            raise error
+
+    site.step = step
+    with caplog.at_level("INFO"):
+        site.receive()
+    unreadable, rejected = (record.message for record in caplog.records)
+    assert unreadable.startswith("GENERR006: trying again in ")
+    message_id = bad["messageHeader"]["messageId"]
+    assert rejected.startswith(f"GENERR004: {message_id} goes to the invalid queue: /messageHeader/version")
+
+
 def test_nothing_is_read_again_after_a_restart(site: Site, messages: Messages) -> None:
     """A new receiver on the same repository goes on behind the last processed message."""
     site.input.put(serialise(messages.small()))

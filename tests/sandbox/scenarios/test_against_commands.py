@@ -15,7 +15,7 @@ import pytest
 
 from emulator.clock import Clock, stopwatch
 from rdss_sandbox.shapes.events import Event
-from sandbox.certify.exchange import Delivery, Read
+from rdss_sandbox.shapes.trace import Delivery, Read
 from sandbox.certify.history import History, Life, Told
 from sandbox.cli import main
 from sandbox.judging.verdict import Verdict

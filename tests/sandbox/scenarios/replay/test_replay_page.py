@@ -206,7 +206,7 @@ def test_a_message_that_is_clicked_tells_its_life(tab: Tab, crash: Run) -> None:
     # The first messages are where the application sends them.
     tab.click(*tab.eval(_FIRST_POINT))
     life = tab.eval(_LIFE)
-    assert "The application wants" in life
+    assert "The application offers" in life
     assert "The broker has" in life
     assert "The receiver is given" in life
     assert (

@@ -1,0 +1,61 @@
+"""What a command tells of the messages that its receiver rejects."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import click
+
+from rdss_sandbox.visible_text import visible
+from sandbox.cli.printing import print_json
+
+if TYPE_CHECKING:
+    from schemas.error_codes import ErrorCode, Queue
+
+_LONGEST_REASON = 300
+
+
+class Rejections:
+    """Prints a line on standard error for each rejected message, and counts them.
+
+    With ``as_json`` standard output has a row of its own kind for each: an object with ``rejected`` alone.
+    ``queues`` are the names of the error and the invalid queue.
+    """
+
+    def __init__(self, queues: Mapping[Queue, str], *, as_json: bool) -> None:
+        self._queues = queues
+        self._as_json = as_json
+        self._count: Counter[str] = Counter()
+
+    def tell(self, data: bytes, code: ErrorCode, why: str) -> None:
+        """Tell of a message that goes to the queue of ``code``."""
+        from schemas.peek import peek
+
+        seen, queue = peek(data), self._queues[code.queue]
+        self._count[queue] += 1
+        if self._as_json:
+            row = {
+                "messageId": seen.message_id,
+                "messageType": seen.message_type,
+                "code": str(code),
+                "queue": queue,
+                "why": why,
+            }
+            print_json({"rejected": row})
+        about = seen.message_id or "a message without an id"
+        reason = visible(" ".join(why.split()))
+        short = reason if len(reason) <= _LONGEST_REASON else f"{reason[:_LONGEST_REASON]}..."
+        click.echo(f"sandbox: {code} moved {visible(about)} to the queue {queue}: {short}", err=True)
+
+    @contextmanager
+    def counted(self) -> Iterator[None]:
+        """Print how many messages were rejected when the context ends, if any were."""
+        try:
+            yield
+        finally:
+            if self._count:
+                each = ", ".join(f"{count} in {queue}" for queue, count in sorted(self._count.items()))
+                click.echo(f"sandbox: {self._count.total()} rejected: {each}", err=True)

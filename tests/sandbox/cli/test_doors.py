@@ -1,0 +1,37 @@
+"""The status, and what a start prints, say what listens and who may come in."""
+
+from __future__ import annotations
+
+import json
+import socket
+from collections.abc import Callable
+from typing import Any
+
+from rdss_sandbox.shapes.status import Doors, Port
+from sandbox.cli.doors import describe_doors
+
+Run = Callable[..., Any]
+PORTS = [f"--{port}-port=0" for port in ("aws", "control", "queues", "topics", "amqp", "amqp-management")]
+
+
+def test_what_listens_is_published(process: Run) -> None:
+    """By up and by status: every port answers a connection; the hosts, the pages and the token are there."""
+    options = ("--detach", "--json", "--amqp", "embedded", "--allow-host", "box.test")
+    up = process("up", *PORTS, *options, "--allow-origin", "http://localhost:3000")
+    assert up.code == 0, up.err
+    doors = json.loads(up.out)["doors"]
+    assert json.loads(process("status", "--json").out)["doors"] == doors
+    names = {"aws", "control", "queues", "topics", "amqp", "amqp_management"}
+    assert {port["name"] for port in doors["ports"]} == names
+    for port in doors["ports"]:
+        socket.create_connection((port["address"], port["port"]), timeout=10).close()
+    assert {"box.test", "127.0.0.1"} <= set(doors["hosts"])
+    assert doors["origins"] == ["http://localhost:3000"]
+    assert doors["token"] is False
+    assert "every program of this machine (127.0.0.1, without a token)" in process("status").out
+
+
+def test_other_machines_are_said_to_come_in() -> None:
+    """Beyond loopback there always is a token."""
+    doors = Doors((Port("aws", "0.0.0.0", 4566),), ("0.0.0.0",), (), token=True)
+    assert describe_doors(doors) == "every machine that reaches it (0.0.0.0, with the token)"
