@@ -52,7 +52,7 @@ def _project(path: Path) -> None:
 def _package(path: Path) -> None:
     """The dependencies of a project in JavaScript are those that the tests install."""
     wanted = json.loads(path.read_text(encoding="utf-8"))["dependencies"]
-    assert {f"{name}@{version.removeprefix('^')}" for name, version in wanted.items()} == {*JAVASCRIPT}
+    assert {f"{name}@{version.removeprefix('^')}" for name, version in wanted.items()} <= {*JAVASCRIPT}
 
 
 def _ci(schema: str) -> Callable[[Path], object]:

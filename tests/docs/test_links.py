@@ -9,9 +9,15 @@ import pytest
 
 from tests.docs.pages import ROOT
 
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+PAGES = [
+    ROOT / "README.md",
+    ROOT / "CONTRIBUTING.md",
+    ROOT / "examples/README.md",
+    *sorted((ROOT / "docs").rglob("*.md")),
+]
 _LINK = re.compile(r"\]\((?!https?:)([^)#\s]*)(?:#([^)\s]+))?\)")
-_FILE = re.compile(r"`((?:\.ci|compose|docs|emulator|rdss_sandbox|sandbox|schemas|tests|tui)/[\w./-]*)`")
+_FOLDERS = r"\.ci|compose|docs|emulator|examples|rdss_sandbox|sandbox|schemas|tests|tui"
+_FILE = re.compile(rf"`((?:{_FOLDERS})/[\w./-]*)`")
 
 
 def _anchors(page: Path) -> set[str]:

@@ -78,9 +78,12 @@ def test_what_leads_nowhere_fails_the_build(tmp_path: Path) -> None:
     assert broken.returncode != 0
     for said in ("nowhere.md", "no-such-heading", "pictures/none.svg"):
         assert f"'{said}" in broken.stderr or f"#{said}" in broken.stderr
-    (docs / "added.md").write_text("# Added\n")
+    (docs / "added.md").write_text("<!-- slow: it waits -->\n# Added by RabbitMQ\n")
     assert build(tmp_path, tmp_path / "site").returncode == 0
-    assert "added.html" in (tmp_path / "site/faults.html").read_text(), "it is in no navigation"
+    shown = (tmp_path / "site/faults.html").read_text()
+    assert re.search(r'href="added.html"[^<]*(<[^<]*)*?Added by RabbitMQ', shown), (
+        "it is not in the navigation"
+    )
 
 
 @pytest.mark.browser
@@ -101,6 +104,10 @@ def test_every_page_can_be_read_by_everybody_without_a_network(tmp_path: Path) -
                 said[page.name] = found["said"]
         assert said == {}
         assert len(titles) == len(pages), "two pages have one title"
+        for preferred, scheme in (("dark", "slate"), ("light", "default"), ("dark", "slate")):
+            tab.prefer(prefers_color_scheme=preferred)
+            tab.open(pages[0].as_uri())
+            assert tab.eval("document.body.getAttribute('data-md-color-scheme')") == scheme
         tab.call("Emulation.setFocusEmulationEnabled", enabled=True)
         tab.eval(_FOCUS)
         tab.call("Input.insertText", text="conflation")

@@ -68,9 +68,20 @@ def _populate(client: Client, clock: Clock) -> None:
     for number in range(20):
         clock.advance(1)
         if number == 10:
+            _reject(client, clock, samples)
             client.reshard("input", Reshard("split", "shardId-000000000000"))
         client.send(NewMessage("input", serialise(samples.message())))
+
+
+def _reject(client: Client, clock: Clock, samples: Samples) -> None:
+    """Put messages on the error and the invalid queue, and wait until the events tell it."""
     for code in (ErrorCode.GENERR003, ErrorCode.GENERR006, ErrorCode.GENERR010):
         clock.advance(1)
         rejected = decorate(serialise(samples.message()), code, code.description, now=clock.time())
         client.send(NewMessage(code.queue.value, rejected))
+    waiting, told = Clock(), 0
+    while told < 6:
+        waiting.wait(0.05)
+        events = client.events(after=0, limit=1000)
+        told = sum(each.kind == "message.rejected" for each in events)
+        told += sum(len(each.fields["messages"]) for each in events if each.kind == "queue.messages_arrived")

@@ -1,0 +1,39 @@
+"""The generated part of docs/certify.md: ``python -m tests.docs.certify_page docs/certify.md``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from emulator.page_parts import renew_file, renew_part
+from sandbox.certify.clause import Channel, Clause, Role
+from sandbox.certify.clauses import clauses
+
+
+def renewed(page: str) -> str:
+    """Generate the tables of the clauses again. Raises ValueError when a mark is missing."""
+    tables = ((role, channel) for channel in Channel for role in Role)
+    lines = (line for each in tables for line in _table(*each))
+    return renew_part(page, "clauses", "\n".join(["", *lines, ""]))
+
+
+def _table(role: Role, channel: Channel) -> Iterator[str]:
+    """The clauses of a role, for RabbitMQ without those that every channel has."""
+    queued = channel is Channel.RABBITMQ
+    wanted = [each for each in clauses(role, channel=channel) if not queued or len(each.channels) == 1]
+    yield from ("", f"### For a {role} with RabbitMQ" if queued else f"### For a {role}", "")
+    if queued:
+        shared = [f"`{each.id}`" for each in clauses(role, channel=channel) if each not in wanted]
+        yield from (f"These are the same as above: {', '.join(shared)}.", "")
+    yield "| clause | group | level | what it demands | how it is tried | needed |"
+    yield "|---|---|---|---|---|---|"
+    yield from map(_row, wanted)
+
+
+def _row(clause: Clause) -> str:
+    level = clause.level.name.lower()
+    demand = f"{clause.demand} *{clause.source}*"
+    return f"| `{clause.id}` | {clause.group} | {level} | {demand} | {clause.exercise} | {clause.needed} |"
+
+
+if __name__ == "__main__":
+    renew_file(renewed)
