@@ -5,11 +5,11 @@ BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 DOCS   := $(VENV)/.docs-ready
 TESTS  ?= tests
-EXTRAS := messages,amqp,topics,metrics,pages,partiql,fast,compose,tui,serve,pipeline
-APART  := rabbitmq or spark or browser or terminal or real_client or compose or slow
+EXTRAS := all
+APART  := rabbitmq or spark or browser or terminal or real_client or compose or slow or long
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-slow test-attack check docs pictures dist bench up down tui clean
+.PHONY: help setup demo test test-slow test-long test-attack certificates check docs pictures dist bench up down tui clean
 
 help: ## this list
 	@printf 'The RDSS sandbox\n\n'
@@ -33,16 +33,23 @@ demo: $(READY) ## the main job end to end: messages, faults, a live reshard, Spa
 	@$(BIN)/sandbox demo $(ARGS)
 
 # The tests start Python hundreds of times: its modules are compiled once, whatever the environment says.
-test test-slow test-attack: export PYTHONDONTWRITEBYTECODE :=
+test test-slow test-long test-attack: export PYTHONDONTWRITEBYTECODE :=
 
 test: $(READY) ## what needs nothing but Python, in minutes: TESTS=tests/schemas for a part
 	@$(BIN)/pytest -n auto --dist loadgroup -m "not ($(APART))" $(TESTS)
 
 test-slow: $(READY) $(DOCS) ## the rest: RabbitMQ, Spark, browsers, other people's clients, the compose stack
-	@$(BIN)/pytest -n auto --dist loadgroup -m "$(APART)" --ignore tests/attack $(TESTS)
+	@$(BIN)/pytest -n auto --dist loadgroup -m "($(APART)) and not long" --ignore tests/attack $(TESTS)
+
+test-long: $(READY) ## what takes an hour: every certificate, each extra alone, every attack
+	@$(BIN)/pytest -n 2 -m long --ignore tests/attack $(TESTS)
+	@$(BIN)/pytest -m long tests/attack
+
+certificates: $(READY) ## certify other people's clients, and renew docs/certificates.md
+	@$(BIN)/python -m tests.certificates $(ARGS)
 
 test-attack: $(READY) ## a sandbox under attack, and how long its good clients wait: nothing beside it
-	@$(BIN)/pytest -m slow tests/attack
+	@$(BIN)/pytest -m "slow and not long" tests/attack
 
 check: $(READY) ## ruff, mypy strict, the import contracts, the size bound
 	@$(BIN)/ruff check .

@@ -55,11 +55,18 @@ class Destinations:
         This asks the name service, which may take long. An unknown name passes, because
         ``resolve`` checks it again when something is sent.
         """
+        if "\\" in url or not url.isprintable() or " " in url:
+            # Clients differ in what the host of such a URL is.
+            raise ForbiddenError(
+                f"{url!r} is no URL that can be called: it has a character that none may have"
+            )
         try:
             parts = urlsplit(url)
             host, port = parts.hostname, parts.port or _SCHEME_PORTS.get(parts.scheme)
         except ValueError as error:
             raise ForbiddenError(f"{url!r} is no URL that can be called: {error}") from error
+        if host and "%" in host and ":" not in host:
+            raise ForbiddenError(f"{url!r} is no URL that can be called: its host is in escapes")
         if host and port:
             try:
                 self.resolve(host, port)
@@ -74,7 +81,7 @@ class Destinations:
         Raises ``ForbiddenError`` when one of them must not be called, and OSError when there is none.
         """
         try:
-            found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+            found = socket.getaddrinfo(_plain_name(host), port, type=socket.SOCK_STREAM)
         except UnicodeError as error:
             raise OSError(f"{host!r} is no host name") from error
         addresses = list(dict.fromkeys(SocketAddress(str(each[4][0]), port) for each in found))
@@ -91,6 +98,15 @@ class Destinations:
         if any(port == upstream and address in _look_up(host) for host, upstream in self._upstreams):
             return "it is what the sandbox stands in front of"
         return None
+
+
+def _plain_name(host: str) -> str:
+    """The host without a final dot; ``localhost`` for every name that means it (RFC 6761 section 6.3).
+
+    Many name services know neither, and a client may resolve them all the same.
+    """
+    plain = host.rstrip(".\u3002\uff0e\uff61").lower()
+    return "localhost" if plain.endswith(".localhost") else plain
 
 
 def _parse_address(text: str) -> Address:

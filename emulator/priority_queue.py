@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Generic, TypeVar
 
 Item = TypeVar("Item")
@@ -23,6 +23,10 @@ class PriorityQueue(Generic[Item]):
 
     def __len__(self) -> int:
         return len(self._heap)
+
+    def __iter__(self) -> Iterator[Item]:
+        """The items in no order."""
+        return (item for _, _, item in self._heap)
 
     @property
     def first(self) -> Item | None:

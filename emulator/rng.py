@@ -49,12 +49,15 @@ def new_bytes(count: int) -> bytes:
 
 def new_uuid() -> str:
     """A random version 4 UUID that no seed reproduces."""
-    return uuid_of(os.urandom(16))
+    return str(uuid.uuid4())
 
 
 def uuid_of(drawn: bytes) -> str:
-    """The version 4 UUID of 16 random bytes."""
-    # Every answer of the AWS port has one, and this takes half the time of uuid.uuid4.
+    """The version 4 UUID of 16 random bytes, for the id of an answer.
+
+    Every answer of the AWS port has one, and this takes half the time of the library, which messages get
+    theirs from.
+    """
     digits = drawn.hex()
     variant = "89ab"[int(digits[16], 16) & 3]
     return f"{digits[:8]}-{digits[8:12]}-4{digits[13:16]}-{variant}{digits[17:20]}-{digits[20:]}"

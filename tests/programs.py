@@ -30,7 +30,7 @@ SKIPPED_WITHOUT = ("rabbitmq", "browser", "terminal")
 """The other marks' fixtures look further than PATH, and say themselves what is not there."""
 FIXTURES = {"broker_url": "rabbitmq", "spark": "spark", "stack": "compose"}
 """The fixtures that start something, and the mark that every test with one gets."""
-MARKS = (*NEEDS, "slow")
+MARKS = (*NEEDS, "slow", "long")
 
 
 def hidden() -> set[str]:

@@ -10,7 +10,7 @@ import math
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from emulator.channels.channel import Delivery
+from emulator.channels.channel import ChannelUnavailableError, Delivery
 from emulator.channels.checkpoints import SHARD_END, Checkpoints
 from emulator.clock import Clock
 
@@ -99,7 +99,13 @@ class ShardReader:
         for offset in range(len(shards)):
             if len(found) >= limit:
                 break
-            found += self._fetch(shards[(self._turn + offset) % len(shards)], limit - len(found))
+            try:
+                found += self._fetch(shards[(self._turn + offset) % len(shards)], limit - len(found))
+            except ChannelUnavailableError:
+                # What other shards gave is handed over: it would not come again, their places are behind it.
+                if not found:
+                    raise
+                break
         return found
 
     def commit(self, delivery: Delivery) -> None:

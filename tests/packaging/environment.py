@@ -17,12 +17,13 @@ from importlib.metadata import distributions
 
 files = {each.name: [place for file in each.files or () if (place := each.locate_file(file)).exists()]
          for each in distributions() if each.name not in {"pip", "setuptools"}}
-print(json.dumps({name: sum(place.stat().st_size for place in found) for name, found in files.items()}))
+sizes = {name: sum(place.stat().st_blocks * 512 for place in found) for name, found in files.items()}
+print(json.dumps(sizes))
 """
 
 
 class Size(NamedTuple):
-    """What is installed beside pip: the number of packages, and the bytes of their files and bytecode."""
+    """What is installed beside pip: how many packages, and the bytes that they take on the disk."""
 
     packages: int
     bytes: int

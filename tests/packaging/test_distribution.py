@@ -91,9 +91,9 @@ def test_both_would_be_taken_by_an_index(distributions: Path) -> None:
 
 
 def test_a_plain_installation_is_light(plain_size: Size) -> None:
-    """Under 40 packages, this one counted, and under 120 MB of files, bytecode counted."""
+    """Under 40 packages, this one counted, and under 150 MB on the disk, bytecode counted."""
     assert plain_size.packages < 40
-    assert plain_size.bytes < 120e6
+    assert plain_size.bytes < 150e6
 
 
 def test_every_command_has_its_help_there(plain: Environment, tmp_path: Path) -> None:
