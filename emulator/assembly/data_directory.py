@@ -33,6 +33,8 @@ _OURS = (
         "topics",
         "rabbitmq",
         "lock",
+        "format",
+        "reserve",
         "messages.db",
         "messages.db-wal",
         "messages.db-shm",

@@ -44,7 +44,8 @@ class OwnServices:
 
     def keep(self, service: str, environ: Mapping[str, Any]) -> AbstractContextManager[None]:
         """Store what a request changes before the context ends; see ``ServiceStore.request``."""
-        return self.store.request(service, environ, own=OWN_AGENT in environ.get("HTTP_USER_AGENT", ""))
+        own = OWN_AGENT in environ.get("HTTP_USER_AGENT", "")
+        return self.store.request(service, environ, archives=self.buckets.bodies if own else None)
 
     def set_endpoint(self, url: str, token: str | None) -> None:
         """Give the URL and token of the AWS port, for the buckets' client."""

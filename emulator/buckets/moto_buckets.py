@@ -27,9 +27,9 @@ OWN_AGENT: Final = "rdss-sandbox-archives"
 class Buckets:
     """The wanted buckets. They are made at S3's first request, for which moto is imported.
 
-    The bodies of the archives' objects are on disk in ``directory``, by default where temporary files are.
-    Objects are dated by ``clock``. ``forget`` removes what is stored of all of moto's services, which answer
-    no request while they are ``held``.
+    ``bodies`` has the bodies of the archives' objects, on disk in ``directory``, by default where temporary
+    files are. Objects are dated by ``clock``. ``forget`` removes what is stored of all of moto's services,
+    which answer no request while they are ``held``.
     """
 
     def __init__(
@@ -37,7 +37,7 @@ class Buckets:
     ) -> None:
         self._home = home
         self._clock = clock
-        self._bodies = Bodies(
+        self.bodies = Bodies(
             directory, payloads=payloads_of(directory) if directory else None, find=payload_spans
         )
         self._wanted = list(dict.fromkeys(wanted))
@@ -63,7 +63,7 @@ class Buckets:
         """Let moto keep bodies on disk. Called when moto is imported, before its first answer."""
         with self._lock:
             self.started = True
-            keep_bodies(self._bodies, self._clock, self._home.account)
+            keep_bodies(self.bodies, self._clock, self._home.account)
 
     def make(self) -> None:
         """Make the buckets that are missing. Called before S3's first answer."""
@@ -98,7 +98,7 @@ class Buckets:
                 self._client.close()
             if self.started:
                 _forget_all()
-            self._bodies.close()
+            self.bodies.close()
 
     def client(self) -> S3Client:
         """A boto3 client of the AWS ``endpoint``; boto3 is imported at the first call."""

@@ -8,7 +8,6 @@ from __future__ import annotations
 import threading
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from types import SimpleNamespace
 from typing import Any, Final
 
 import msgspec
@@ -21,7 +20,7 @@ from emulator.services.packing import make, pack, unpack
 from emulator.services.places import Places
 from emulator.services.s3_touching import touch_containers, touch_operations
 from emulator.services.swept_values import SweptValues
-from emulator.services.touched import Touched, current
+from emulator.services.touched import Touched
 
 _NAME: Final = "s3"
 _FIRST_REGION: Final = "us-east-1"
@@ -45,20 +44,9 @@ class S3State:
     def install(self) -> None:
         from moto.s3 import models
 
-        changed: Any = models
-        before = changed.tempfile.SpooledTemporaryFile
-        temporary = getattr(before, "of_the_archives", before)
-
-        def body(*_: object, **__: object) -> Body:
-            made: Body = temporary() if current().own else Body(self._bodies)
-            return made
-
-        choosing: Any = body
-        choosing.of_the_archives = temporary
-        changed.tempfile = SimpleNamespace(SpooledTemporaryFile=choosing)
         if not getattr(models.FakeBucket.__init__, "touches", False):
-            touch_containers(changed)
-            touch_operations(changed)
+            touch_containers(models)
+            touch_operations(models)
 
     def restore(self, values: Mapping[bytes, bytes]) -> None:
         from moto.s3 import models

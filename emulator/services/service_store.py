@@ -16,6 +16,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from emulator.buckets.objects.in_moto import keeping_in
 from emulator.clock import stopwatch
 from emulator.events import Events
 from emulator.journal import DamagedLogError, no_space, unlist_below
@@ -31,6 +32,7 @@ from emulator.services.touched import Touched
 if TYPE_CHECKING:
     from emulator.buckets.objects.kept_bodies import KeptBodies
     from emulator.buckets.objects.numbered_bodies import NumberedBodies
+    from emulator.buckets.objects.object_bodies import Bodies
 
 NAMES: Final = ("dynamodb", "s3", "sqs", "sns", "ssm", "cloudwatch")
 _ALIASES: Final = {"monitoring": "cloudwatch"}
@@ -78,14 +80,19 @@ class ServiceStore:
             check_version(self._path(name))
 
     @contextmanager
-    def request(self, service: str, environ: Mapping[str, Any], *, own: bool) -> Iterator[None]:
+    def request(
+        self, service: str, environ: Mapping[str, Any], *, archives: Bodies | None = None
+    ) -> Iterator[None]:
         """Fill the services that a request needs, and store what it changes before the context ends.
+
+        ``archives`` are the bodies of the sandbox's own archives when they send it.
 
         Raises ``DamagedLogError``, and OSError when the changes cannot be stored. They are then stored with
         the next request.
         """
         name = _ALIASES.get(service, service)
         action = environ.get("HTTP_X_AMZ_TARGET", "").rpartition(".")[2]
+        own = archives is not None
         touched = Touched(name, environ["REQUEST_METHOD"], environ["PATH_INFO"], action, own=own)
         with nullcontext() if (name, action) in _WAITING else self._gate.entered():
             touching.begin(touched)
@@ -96,7 +103,8 @@ class ServiceStore:
                         self._open_one(other)
                 if name in NAMES:
                     self._open_one(name)
-                yield
+                with keeping_in(archives or self._bodies):
+                    yield
             finally:
                 touching.end()
                 touched.outdated = loads != self._loads

@@ -169,7 +169,7 @@ async def test_a_rejected_message_is_mended_until_it_is_accepted(
     message["messageHeader"]["tenantJiscID"] = "twelve"
     message_id = message["messageHeader"]["messageId"]
     sandbox.send(NewMessage("input", serialise(message)))
-    assert await asyncio.to_thread(receive_some, running) == ""
+    assert rejects(await asyncio.to_thread(receive_some, running)) == [message_id]
     async with opened(AsyncClient(running.control), size=(120, 40)) as pilot:
         await pilot.press("4")
         await until(pilot, lambda: pilot.app.screen.query(MessageList).first().current is not None)
@@ -177,13 +177,13 @@ async def test_a_rejected_message_is_mended_until_it_is_accepted(
         assert rejected.total == 1
         await redrive(pilot, "not-a-uuid", "3f2a8c1e-7b4d-4e6f-9a0b-1c2d3e4f5a6b", "✗ ")
         await until(pilot, lambda: sandbox.messages(matching="stream:input").total == 2)
-        assert await asyncio.to_thread(receive_some, running) == ""
+        assert rejects(await asyncio.to_thread(receive_some, running)) == [message_id]
         await until(
             pilot, lambda: rejected.total == 2 and rejected.cursor == 1 and rejected.current is not None
         )
         await redrive(pilot, '"twelve"', "12", "✓ meets the contract")
         await until(pilot, lambda: sandbox.messages(matching="stream:input").total == 3)
-        accepted = json.loads(await asyncio.to_thread(receive_some, running))
+        (accepted,) = await asyncio.to_thread(receive_some, running)
         assert rejected.total == 2
     assert accepted["messageHeader"]["messageId"] == message_id
     stamps = [each["machineId"] for each in accepted["messageHeader"]["messageHistory"]]
@@ -199,7 +199,7 @@ async def test_the_editor_judges_with_the_time(
     message = Samples(3).message("MetadataDelete")
     message["messageHeader"]["messageTimings"]["expirationTimestamp"] = "2020-01-01T00:00:00Z"
     sandbox.send(NewMessage("input", serialise(message)))
-    assert await asyncio.to_thread(receive_some, running) == ""
+    assert rejects(await asyncio.to_thread(receive_some, running)) == [message["messageHeader"]["messageId"]]
     async with opened(AsyncClient(running.control), size=(120, 40)) as pilot:
         await pilot.press("4")
         await until(pilot, lambda: pilot.app.screen.query(MessageList).first().current is not None)
@@ -211,11 +211,16 @@ async def test_the_editor_judges_with_the_time(
         await see(pilot, "✓ meets the contract")
 
 
-def receive_some(running: Embedded) -> str:
-    """What a receiver of input accepts of all that is there, as JSON."""
+def receive_some(running: Embedded) -> list[dict[str, Any]]:
+    """What a receiver of input says of all that is there: messages, and what it rejects."""
     done = CliRunner().invoke(receive, ["--control", running.control, "--json"])
     assert done.exit_code == 0, done.output
-    return done.stdout
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def rejects(said: list[dict[str, Any]]) -> list[str]:
+    """The ids of what was rejected, when nothing was accepted."""
+    return [each["rejected"]["messageId"] for each in said]
 
 
 async def redrive(pilot: Pilot[Any], wrong: str, right: str, verdict: str) -> None:

@@ -7,22 +7,32 @@ all that was ever in its services. Here it gets a ``Body`` in place of that file
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache
 from types import SimpleNamespace
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from emulator.buckets.objects.object_bodies import Bodies, Body
 from emulator.clock import Clock
 
+if TYPE_CHECKING:
+    from emulator.buckets.objects.kept_bodies import KeptBodies
+    from emulator.buckets.objects.numbered_bodies import NumberedBodies
+
+    AnyBodies: TypeAlias = Bodies | KeptBodies | NumberedBodies
+
 _answering: ContextVar[bool] = ContextVar("answering", default=False)
 """Whether an object is read to be sent, so that its contents can be read piece by piece meanwhile."""
+_keeping_in: ContextVar[AnyBodies | None] = ContextVar("keeping_in", default=None)
+"""Where the request on this thread keeps the bodies of its objects: a process may have several sandboxes."""
 
 
 def keep_bodies(bodies: Bodies, clock: Clock, account: str) -> None:
-    """Make moto, in this whole process, keep bodies of objects in ``bodies`` and date them by ``clock``.
+    """Make moto, in this whole process, keep bodies of objects and date them by ``clock``.
 
-    Most objects are expected in ``account``.
+    They are kept in ``bodies`` unless ``keeping_in`` says where. Most objects are expected in ``account``.
     """
     from moto.core.common_models import BaseModel
     from moto.s3 import models
@@ -31,7 +41,7 @@ def keep_bodies(bodies: Bodies, clock: Clock, account: str) -> None:
     from moto.utilities.tagging_service import TaggingService
 
     def body(*_: object, **__: object) -> Body:
-        return Body(bodies)
+        return Body(_keeping_in.get() or bodies)
 
     changed: Any = models
     setter = vars(FakeKey)["value"].fset
@@ -53,6 +63,16 @@ def keep_bodies(bodies: Bodies, clock: Clock, account: str) -> None:
         _replace(S3Response, "get_object", _get_object)
         _replace(S3Backend, "put_object_tagging", _put_object_tagging)
         _replace(FakeKey, "__init__", _init)
+
+
+@contextmanager
+def keeping_in(bodies: AnyBodies | None) -> Iterator[None]:
+    """Keep the bodies of this thread's objects in ``bodies`` while the context lasts."""
+    token = _keeping_in.set(bodies)
+    try:
+        yield
+    finally:
+        _keeping_in.reset(token)
 
 
 _originals: dict[str, Any] = {}

@@ -126,7 +126,7 @@ def test_when_an_object_was_put_is_told_by_the_sandboxs_clock(s3: S3Client, emul
 
 def test_room_and_memory_come_back_when_objects_are_deleted(s3: S3Client, emulator: Embedded) -> None:
     """Overwritten, deleted, and after a reset; parts of an upload that was given up, too."""
-    bodies = emulator.components.buckets._bodies
+    bodies = emulator.components.buckets.bodies
     for _ in range(3):
         s3.put_object(Bucket="mine", Key="k", Body=_random(4 * MB))
     assert bodies.stored_bytes < 9 * MB * 2

@@ -21,7 +21,7 @@ def test_no_request_is_answered_before_what_is_made_on_opening() -> None:
     others: list[Future[bool]] = []
 
     def ask() -> bool:
-        with store.request("s3", LIST, own=False):
+        with store.request("s3", LIST):
             return made.is_set()
 
     with ThreadPoolExecutor() as threads:

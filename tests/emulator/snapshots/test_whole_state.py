@@ -7,8 +7,11 @@ from typing import Any
 
 import pytest
 
+from emulator.assembly.embedded import embedded
+from emulator.settings.settings import Settings
 from rdss_sandbox.client import RefusedError
 from rdss_sandbox.shapes.clock import ClockChange
+from tests.emulator.services.conftest import client_of
 from tests.emulator.snapshots.conftest import STREAM, Lesson, Teach, change, fill, read, records
 
 UNCHANGED = {"parts", "tags"}
@@ -27,6 +30,19 @@ def test_everything_is_again_as_it_was_saved(anywhere: Teach) -> None:
             assert lesson.control.snapshots.load("lesson-1").left_out == ()
             assert read(lesson) == before
             lesson.control.reset()
+
+
+def test_objects_are_their_own_sandbox_s_beside_another(anywhere: Teach) -> None:
+    """Another sandbox of the process that begins to use S3 meanwhile does not get them."""
+    with anywhere() as lesson, embedded(Settings(aws_port=0, control_port=0, amqp="none")) as other:
+        lesson.client("s3").list_buckets()
+        client_of(other.aws, "s3").list_buckets()
+        fill(lesson)
+        before = read(lesson)
+        lesson.control.snapshots.save("lesson-1")
+        change(lesson)
+        lesson.control.snapshots.load("lesson-1")
+        assert read(lesson) == before
 
 
 def test_a_load_in_another_process_is_as_good_and_survives_it(on_disk: Teach) -> None:
