@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
@@ -74,10 +74,11 @@ class Channel(Protocol):
     def publish_many(self, entries: Sequence[tuple[bytes, str]]) -> list[Outcome]:
         """Put (data, key) pairs in order, and return their outcomes in the same order. Raises nothing."""
 
-    def read(self, *, limit: int = 100, wait: float = 0.0) -> list[Delivery]:
+    def read(self, *, limit: int = 100, wait: float = 0.0, in_hand: Collection[str] = ()) -> list[Delivery]:
         """Read up to ``limit`` messages, and wait up to ``wait`` seconds for the first.
 
-        Raises ChannelUnavailableError.
+        Shards that are ``in_hand`` are passed over, and so are their descendants. Raises
+        ChannelUnavailableError.
         """
 
     def commit(self, delivery: Delivery) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, TypeVar
@@ -93,8 +93,8 @@ class KinesisChannel:
             outcomes += self._put(batch)
         return outcomes
 
-    def read(self, *, limit: int = 100, wait: float = 0.0) -> list[Delivery]:
-        return self._reader.read_within(wait, limit, self._polling, POLL_SECONDS)
+    def read(self, *, limit: int = 100, wait: float = 0.0, in_hand: Collection[str] = ()) -> list[Delivery]:
+        return self._reader.read_within(wait, limit, self._polling, POLL_SECONDS, in_hand)
 
     def commit(self, delivery: Delivery) -> None:
         self._reader.commit(delivery)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any, Final
 
 from emulator.channels.aws_answers import entry_outcome, parse_shard
@@ -60,8 +60,8 @@ class MemoryChannel:
     def publish_many(self, entries: Sequence[Entry]) -> list[Outcome]:
         return self._faults.publish(entries, self._put)
 
-    def read(self, *, limit: int = 100, wait: float = 0.0) -> list[Delivery]:
-        return self._reader.read_within(wait, limit, self._clock, POLL_SECONDS)
+    def read(self, *, limit: int = 100, wait: float = 0.0, in_hand: Collection[str] = ()) -> list[Delivery]:
+        return self._reader.read_within(wait, limit, self._clock, POLL_SECONDS, in_hand)
 
     def commit(self, delivery: Delivery) -> None:
         self._reader.commit(delivery)

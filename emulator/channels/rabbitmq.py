@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from emulator.channels.channel import (
@@ -74,10 +74,11 @@ class RabbitMQChannel:
     def publish_many(self, entries: Sequence[tuple[bytes, str]]) -> list[Outcome]:
         return self._faults.publish(entries, self._put)
 
-    def read(self, *, limit: int = 100, wait: float = 0.0) -> list[Delivery]:
+    def read(self, *, limit: int = 100, wait: float = 0.0, in_hand: Collection[str] = ()) -> list[Delivery]:
         """Read as ``Channel.read``, with ``wait`` in real seconds, because a broker takes real time."""
         deadline = stopwatch() + wait
-        while not (found := self._faulted.take(self.name, None, limit).deliveries):
+        wanted = 0 if self.name in in_hand else limit
+        while not (found := self._faulted.take(self.name, None, wanted).deliveries):
             left = deadline - stopwatch()
             if left <= 0:
                 break

@@ -7,6 +7,7 @@ every stream. Only the ``ShardSource`` knows how records are fetched.
 from __future__ import annotations
 
 import math
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -64,18 +65,23 @@ class ShardReader:
     _turn: int = 0
     _polled: float = -math.inf
 
-    def read(self, limit: int) -> list[Delivery]:
-        """Read up to ``limit`` records, from the shards in turn. The list is empty when there are none."""
+    def read(self, limit: int, in_hand: Collection[str] = ()) -> list[Delivery]:
+        """Read up to ``limit`` records, from the shards in turn. The list is empty when there are none.
+
+        Shards ``in_hand`` are passed over, and so are their descendants.
+        """
         if not self._shards:
             self.discover()
-        readable = self._find_readable()
+        readable = self._find_readable(in_hand)
         while not (found := self._read_each(readable, limit)):
-            before, readable = readable, self._find_readable()
+            before, readable = readable, self._find_readable(in_hand)
             if readable == before:
                 break
         return found
 
-    def read_within(self, wait: float, limit: int, clock: Clock, poll: float) -> list[Delivery]:
+    def read_within(
+        self, wait: float, limit: int, clock: Clock, poll: float, in_hand: Collection[str] = ()
+    ) -> list[Delivery]:
         """Read as ``read``, and while there is nothing again every ``poll`` seconds, for ``wait`` in all.
 
         A call that waits also keeps ``poll`` seconds from the last read of one that got less than it may
@@ -84,7 +90,7 @@ class ShardReader:
         deadline = clock.elapsed() + wait
         if wait > 0 and (early := self._polled + poll - clock.elapsed()) > 0:
             clock.wait(min(early, wait))
-        while not (found := self.read(limit)):
+        while not (found := self.read(limit, in_hand)):
             left = deadline - clock.elapsed()
             if left <= 0:
                 break
@@ -95,17 +101,18 @@ class ShardReader:
 
     def _read_each(self, shards: list[str], limit: int) -> list[Delivery]:
         found: list[Delivery] = []
+        failures: list[ChannelUnavailableError] = []
         self._turn += 1
         for offset in range(len(shards)):
             if len(found) >= limit:
                 break
             try:
                 found += self._fetch(shards[(self._turn + offset) % len(shards)], limit - len(found))
-            except ChannelUnavailableError:
-                # What other shards gave is handed over: it would not come again, their places are behind it.
-                if not found:
-                    raise
-                break
+            except ChannelUnavailableError as error:
+                failures.append(error)
+        # What other shards gave is handed over: it would not come again, their places are behind it.
+        if failures and not found:
+            raise failures[0]
         return found
 
     def commit(self, delivery: Delivery) -> None:
@@ -132,8 +139,8 @@ class ShardReader:
             return _Progress(listing.parents, after=None, committed=None, drained=True)
         return _Progress(listing.parents, after=position, committed=position, last=position)
 
-    def _find_readable(self) -> list[str]:
-        """The shards that may have records, and whose ancestors are all drained.
+    def _find_readable(self, in_hand: Collection[str]) -> list[str]:
+        """The shards that may have records, and whose ancestors are all drained and not in hand.
 
         Looking at parents alone is not enough: a shard without records is drained at once, so its children
         would be read before its own parents. A parent that is no longer listed is beyond its retention.
@@ -141,7 +148,7 @@ class ShardReader:
         found: list[str] = []
         ahead: set[str] = set()
         for name, shard in self._shards.items():
-            waits = not ahead.isdisjoint(shard.parents)
+            waits = name in in_hand or not ahead.isdisjoint(shard.parents)
             if waits or not shard.drained:
                 ahead.add(name)
             if not waits and not shard.drained:

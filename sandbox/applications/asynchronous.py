@@ -25,7 +25,7 @@ from sandbox.processing.confirmation import Confirmation
 from sandbox.processing.errors import Code
 from sandbox.processing.search import Search
 from sandbox.processing.states import FINAL
-from sandbox.receiver import Application, ApplicationError, Arrival
+from sandbox.receiver import Application, ApplicationError, Arrival, PreparingApplication
 from sandbox.repository import Repository
 from schemas.catalogue import terms
 from schemas.error_codes import ErrorCode
@@ -121,15 +121,16 @@ class Asynchronous:
         """Call the application once for a message: its writes and the mark in ``worked`` are one commit."""
         arrival = Arrival(request, peek(request), 1)
         message_id = arrival.header.message_id
-        with self._repository.transaction() as store:
-            if store.execute("SELECT 1 FROM worked WHERE messageId = ?", (message_id,)).fetchone():
-                return b""
-            try:
-                self._application(arrival, store)
-            except ApplicationError as error:
-                kind = ValidationError if error.code in _FINAL else TechnicalError
-                raise kind(f"{error.code}: {error}") from error
-            store.execute("INSERT INTO worked VALUES (?)", (message_id,))
+        try:
+            if isinstance(self._application, PreparingApplication):
+                self._application.prepare(arrival)
+            with self._repository.transaction() as store:
+                if not store.execute("SELECT 1 FROM worked WHERE messageId = ?", (message_id,)).fetchone():
+                    self._application(arrival, store)
+                    store.execute("INSERT INTO worked VALUES (?)", (message_id,))
+        except ApplicationError as error:
+            kind = ValidationError if error.code in _FINAL else TechnicalError
+            raise kind(f"{error.code}: {error}") from error
         return b""
 
     def _on_confirmation(self, confirmation: Confirmation, /) -> None:

@@ -24,6 +24,7 @@ from schemas.sequence import body_of
 JSON = dict[str, Any]
 
 _NAMESPACE: Final = UUID("c3a1f9c4-2f3e-5b7b-9d6b-6a0f6c1f2d37")
+_PACKAGED: Final = frozenset({"MetadataCreate", "MetadataUpdate"})
 _TABLE: Final = """
 CREATE TABLE IF NOT EXISTS packages (
   packageUUID TEXT PRIMARY KEY, objectUUID TEXT NOT NULL, files INTEGER NOT NULL, deleteRequested TEXT
@@ -34,9 +35,9 @@ CREATE TABLE IF NOT EXISTS packages (
 class PreservationSystem:
     """Writes packages to a folder, with a row for each in the receiver's repository.
 
-    A message is processed when its files are fetched and packaged. After a crash, the message is processed
-    again and its downloads are resumed. A file that cannot be fetched rejects the message with the code of
-    the download. A delete flags the packages of the object and removes nothing.
+    A message is processed when its files are fetched and packaged, which ``prepare`` does. After a crash, it
+    is prepared again and its downloads are resumed. A file that cannot be fetched rejects the message with
+    the code of the download. A delete flags the packages of the object and removes nothing.
     """
 
     def __init__(
@@ -55,11 +56,28 @@ class PreservationSystem:
             store.execute(_TABLE)
             make_table(store)
 
+    def prepare(self, arrival: Arrival, /) -> None:
+        """Make the package of a message, unless it is there."""
+        if arrival.header.message_type not in _PACKAGED:
+            return
+        body = body_in(arrival)
+        package_uuid = _package_uuid(arrival, uuid_in(body, "objectUUID"))
+        target = self.package_path(package_uuid)
+        if target.exists():
+            return
+        try:
+            fetched = [(file.place, self._downloads.fetch(file, package_uuid)) for file in files_in(body)]
+        except DownloadError as error:
+            raise ApplicationError(error.code, str(error)) from error
+        write_package(target, body_of(arrival.data), fetched, self._clock.now())
+        if fetched:
+            shutil.rmtree(fetched[0][1].parents[1])
+
     def __call__(self, arrival: Arrival, store: sqlite3.Connection, /) -> None:
         body = body_in(arrival)
         uuid = uuid_in(body, "objectUUID")
         match arrival.header.message_type:
-            case "MetadataCreate" | "MetadataUpdate":
+            case kind if kind in _PACKAGED:
                 did = self._preserve(store, arrival, uuid, body)
             case "MetadataDelete":
                 did = self._flag(store, arrival, uuid)
@@ -71,18 +89,7 @@ class PreservationSystem:
         return self._packages / f"{package_uuid}.zip"
 
     def _preserve(self, store: sqlite3.Connection, arrival: Arrival, object_uuid: str, body: JSON) -> str:
-        files = files_in(body)
-        # The UUID is derived from the message, so a repeated attempt makes the same package.
-        package_uuid = str(uuid5(_NAMESPACE, f"{arrival.header.message_id} {object_uuid}"))
-        target = self.package_path(package_uuid)
-        if not target.exists():
-            try:
-                fetched = [(file.place, self._downloads.fetch(file)) for file in files]
-            except DownloadError as error:
-                raise ApplicationError(error.code, str(error)) from error
-            write_package(target, body_of(arrival.data), fetched, self._clock.now())
-            for _, path in fetched:
-                shutil.rmtree(path.parent)
+        files, package_uuid = files_in(body), _package_uuid(arrival, object_uuid)
         store.execute("REPLACE INTO packages VALUES (?, ?, ?, NULL)", (package_uuid, object_uuid, len(files)))
         self._publish_event(arrival, object_uuid, package_uuid, len(files))
         return f"made package {package_uuid} with {len(files) or 'no'} files"
@@ -108,3 +115,8 @@ class PreservationSystem:
         flag = "UPDATE packages SET deleteRequested = ? WHERE objectUUID = ?"
         flagged = store.execute(flag, (arrival.header.message_id, object_uuid)).rowcount
         return f"flagged {flagged} packages: their delete was requested" if flagged else "ignored a delete"
+
+
+def _package_uuid(arrival: Arrival, object_uuid: str) -> str:
+    """Derived from the message, so that a repeated attempt makes the same package."""
+    return str(uuid5(_NAMESPACE, f"{arrival.header.message_id} {object_uuid}"))

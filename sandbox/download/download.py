@@ -47,13 +47,15 @@ class Downloads:
         self._clock = clock
         self._free = free
 
-    def fetch(self, file: RemoteFile) -> Path:
+    def fetch(self, file: RemoteFile, within: str = "") -> Path:
         """Fetch a file, verify its checksums and return its path; a file fetched before is returned at once.
+
+        ``within`` names a part of the staging area: files in different ones can be fetched at the same time.
 
         An interrupted download is resumed, with up to ten retries in a row without progress and delays of
         2^n x 100 ms. Raises ``DownloadError``; then nothing exists under the file's name.
         """
-        target = self._staging / file.place
+        target = self._staging / within / file.place
         try:
             if target.exists():
                 if not _wrong(file.checksums, digests(target)):

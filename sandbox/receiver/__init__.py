@@ -2,7 +2,13 @@
 
 from sandbox.receiver.originals import MemoryOriginals, OriginalNotKeptError, Originals, S3Originals
 from sandbox.receiver.receiver import Receiver
-from sandbox.receiver.receiving_application import Application, ApplicationError, Arrival, Refused
+from sandbox.receiver.receiving_application import (
+    Application,
+    ApplicationError,
+    Arrival,
+    PreparingApplication,
+    Refused,
+)
 from sandbox.receiver.rejects import Rejects
 
 __all__ = [
@@ -12,6 +18,7 @@ __all__ = [
     "MemoryOriginals",
     "OriginalNotKeptError",
     "Originals",
+    "PreparingApplication",
     "Receiver",
     "Refused",
     "Rejects",

@@ -54,7 +54,7 @@ def assembled_receiver(
 
         gateways = {queue: Gateway(open_by_name(queues[queue]), repository, clock) for queue in Queue}
         rejects = Rejects(gateways, BUCKETS, originals, clock, _MACHINE, rejected=rejected)
-        yield Receiver(
+        receiver = Receiver(
             open_by_name(stream),
             repository,
             application,
@@ -63,3 +63,5 @@ def assembled_receiver(
             as_published=as_published,
             refused=refused,
         )
+        stack.callback(receiver.close)
+        yield receiver

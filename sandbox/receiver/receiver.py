@@ -11,6 +11,9 @@
 
 The message's status, the application's writes, the outgoing rejects and the shard's checkpoint are committed
 together. Only then is the delivery committed to the channel.
+
+What a ``PreparingApplication`` prepares comes before that transaction, on the thread of its shard: the
+transaction asks for it, is rolled back, and begins anew when it is there.
 """
 
 from __future__ import annotations
@@ -18,14 +21,22 @@ from __future__ import annotations
 import logging
 import sqlite3
 from collections.abc import Callable
+from functools import partial
 from hashlib import sha256
 from typing import Final, TypeAlias
 
 from emulator.back_off import back_off
 from emulator.channels import Channel, ChannelUnavailableError, Delivery
 from emulator.clock import Clock
-from sandbox.receiver.receiving_application import Application, ApplicationError, Arrival, Refused
+from sandbox.receiver.receiving_application import (
+    Application,
+    ApplicationError,
+    Arrival,
+    PreparingApplication,
+    Refused,
+)
 from sandbox.receiver.rejects import Rejects
+from sandbox.receiver.shard_threads import ShardThreads
 from sandbox.repository import ArrivalStatus, Outcome, Part, Repository, RollbackFailedError, SequenceProgress
 from schemas.envelope import MAX_MESSAGE_BYTES, oversize
 from schemas.error_codes import ErrorCode
@@ -40,9 +51,19 @@ SHARED_MESSAGE_ID: Final = "shared messageId"
 """The repository's counter for parts of a sequence that share the messageId of another part."""
 _FIRST_PAUSE: Final = 0.1
 _LONGEST_PAUSE: Final = 5.0
+_BUSY_WAIT: Final = 0.2
+"""The most seconds to wait for records while threads are at work: what they have done is given back then."""
 
 _LOG = logging.getLogger(__name__)
 _Refusal: TypeAlias = tuple[ErrorCode, str]
+
+
+class _NotPreparedError(Exception):
+    """The message needs preparation, outside of the transaction that raises this."""
+
+    def __init__(self, arrival: Arrival) -> None:
+        super().__init__("the message is not prepared")
+        self.arrival = arrival
 
 
 class Receiver:
@@ -75,6 +96,13 @@ class Receiver:
         self._patience = patience
         self._as_published = as_published
         self._refused = refused
+        self._prepare = application.prepare if isinstance(application, PreparingApplication) else None
+        self._prepared: dict[bytes, _Refusal | None] = {}
+        self._threads = ShardThreads(self._take)
+
+    def close(self) -> None:
+        """Give up what the threads of the shards have in hand; it is received again."""
+        self._threads.close()
 
     def run(
         self,
@@ -93,13 +121,37 @@ class Receiver:
             pass
 
     def step(self, *, limit: int = 500, wait: float = 0.0) -> int:
-        """Receive at most ``limit`` messages, waiting at most ``wait`` seconds, and return their number."""
+        """Receive at most ``limit`` messages, waiting at most ``wait`` seconds, and return their number.
+
+        Messages of a ``PreparingApplication`` are shared out among the threads of their shards. A step that
+        waits leaves them there and returns how many are done, or how many shards are still in hand.
+        """
         self._rejects.flush()
-        deliveries = self._channel.read(limit=limit, wait=wait)
-        for delivery in deliveries:
-            self.receive(delivery)
+        if self._prepare is not None:
+            came = self._share_out(limit, wait)
+        else:
+            deliveries = self._channel.read(limit=limit, wait=wait)
+            for delivery in deliveries:
+                self.receive(delivery)
+            came = len(deliveries)
         self.give_up_late_sequences()
-        return len(deliveries)
+        return came
+
+    def _share_out(self, limit: int, wait: float) -> int:
+        in_hand = self._threads.in_hand
+        wait = min(wait, _BUSY_WAIT) if in_hand else wait
+        patience = 0.0 if wait else None
+        try:
+            self._threads.start(self._channel.read(limit=limit, wait=wait, in_hand=in_hand))
+        except ChannelUnavailableError:
+            if not in_hand:
+                raise
+            patience = _BUSY_WAIT  # a shard that is refused does not stop the others
+        done, busy = self._threads.give_back(patience)
+        for delivery in done:
+            self._channel.commit(delivery)
+        self._rejects.flush()
+        return len(done) or busy
 
     def _step_with_retries(self, outage: float, limit: int, wait: float) -> int:
         until = self._clock.elapsed() + outage
@@ -115,13 +167,35 @@ class Receiver:
 
     def receive(self, delivery: Delivery) -> None:
         """Process one delivery completely, its commit and the dispatch of rejects included."""
+        self._take(delivery)
+        self._channel.commit(delivery)
+        self._rejects.flush()
+
+    def _take(self, delivery: Delivery) -> None:
+        """Prepare and settle one delivery; of a message, or a sequence, only one at a time."""
+        if self._prepare is None:
+            self._settle_or_undo(delivery)
+            return
+        seen = peek(delivery.data)
+        with self._threads.alone(seen.sequence if (seen.total or 1) > 1 else seen.message_id):
+            try:
+                self._settle_or_undo(delivery)
+            except _NotPreparedError as asked:
+                arrival = asked.arrival
+                self._prepared[arrival.data] = self._attempt(partial(self._prepare, arrival))
+                try:
+                    # What is closed by now may be the reason of a refusal.
+                    if not self._threads.closed:
+                        self._settle_or_undo(delivery)
+                finally:
+                    del self._prepared[arrival.data]
+
+    def _settle_or_undo(self, delivery: Delivery) -> None:
         try:
             self._settle(delivery, self._decide)
         except RollbackFailedError as error:
             why = str(error)
             self._settle(delivery, lambda data: self._reject_undone(data, why))
-        self._channel.commit(delivery)
-        self._rejects.flush()
 
     def _settle(self, delivery: Delivery, decide: Callable[[bytes], None]) -> None:
         with self._repository.transaction():
@@ -255,9 +329,21 @@ class Receiver:
 
     def _process(self, arrival: Arrival) -> _Refusal | None:
         """Run the application in a savepoint. Returns None, or the refusal after its writes are undone."""
+        if self._prepare is not None:
+            if arrival.data not in self._prepared:
+                raise _NotPreparedError(arrival)
+            if (refusal := self._prepared[arrival.data]) is not None:
+                return refusal
+        return self._attempt(partial(self._apply, arrival))
+
+    def _apply(self, arrival: Arrival) -> None:
+        with self._repository.transaction() as store:
+            self._application(arrival, store)
+
+    def _attempt(self, work: Callable[[], None]) -> _Refusal | None:
+        """Do work of the application and return None, or the refusal that its exception stands for."""
         try:
-            with self._repository.transaction() as store:
-                self._application(arrival, store)
+            work()
         except ApplicationError as error:
             return error.code, str(error)
         except RollbackFailedError:

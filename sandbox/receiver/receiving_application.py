@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol, TypeAlias
+from typing import Protocol, TypeAlias, runtime_checkable
 
 from schemas.envelope import Peek
 from schemas.error_codes import ErrorCode
@@ -42,3 +42,15 @@ class Application(Protocol):
     """
 
     def __call__(self, arrival: Arrival, store: sqlite3.Connection, /) -> None: ...
+
+
+@runtime_checkable
+class PreparingApplication(Application, Protocol):
+    """An application whose slow work comes before the transaction, on a thread for each shard.
+
+    The messages of a shard are prepared and processed in order, those of other shards at the same time; one
+    message never twice at the same time. ``prepare`` comes again after a crash, so what it leaves must be the
+    same however often it is called. Its exceptions reject the message as those of the call do.
+    """
+
+    def prepare(self, arrival: Arrival, /) -> None: ...

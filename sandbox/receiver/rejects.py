@@ -63,9 +63,13 @@ class Rejects:
         """Dispatch the recorded messages, those of earlier processes included. Raises ``SendFailedError``."""
         if not self._kept:
             return
-        for gateway in self._gateways.values():
-            gateway.flush()
-        self._kept = False
+        self._kept = False  # before the queues are asked: another thread may keep one meanwhile
+        try:
+            for gateway in self._gateways.values():
+                gateway.flush()
+        except BaseException:
+            self._kept = True
+            raise
 
     def _decorate_within_limit(self, data: bytes, code: ErrorCode, description: str) -> bytes:
         description = description[:LONGEST_DESCRIPTION]

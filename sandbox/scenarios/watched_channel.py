@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 from emulator.channels import Channel, Delivery, Outcome, Receipt
@@ -43,8 +43,8 @@ class WatchedChannel:
                 self._events.emit("message.refused", **self._event_fields(data), code=outcome.code)
         return outcomes
 
-    def read(self, *, limit: int = 100, wait: float = 0.0) -> list[Delivery]:
-        deliveries = self._channel.read(limit=limit, wait=wait)
+    def read(self, *, limit: int = 100, wait: float = 0.0, in_hand: Collection[str] = ()) -> list[Delivery]:
+        deliveries = self._channel.read(limit=limit, wait=wait, in_hand=in_hand)
         if not deliveries:
             self._events.emit("receiver.read_empty", channel=self.name)
         for each in deliveries:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from contextlib import ExitStack
 from typing import Final
 
@@ -32,9 +32,9 @@ class ClaimedChannel:
         self._worker = worker
         self._messages: dict[str, tuple[str, str]] = {}
 
-    def read(self, *, limit: int = 100, wait: float = 0.0) -> list[Delivery]:
-        """Claim up to ``limit`` messages. A queue answers at once, so ``wait`` is ignored."""
-        del wait
+    def read(self, *, limit: int = 100, wait: float = 0.0, in_hand: Collection[str] = ()) -> list[Delivery]:
+        """Claim up to ``limit`` messages. A queue answers at once and has no shards."""
+        del wait, in_hand
         _, ttl, grace, most = self._rules
         held = self._queues.claims.create(
             QUEUE, ttl=ttl, grace=grace, limit=min(limit, most), client=self._worker

@@ -184,3 +184,22 @@ def test_what_one_shard_gave_is_not_lost_when_another_fails() -> None:
     assert refusals
     failing = False
     assert [each.data for each in reader.read(10)] == [b"1"]
+
+
+def test_what_is_in_hand_is_passed_over_and_so_are_its_descendants() -> None:
+    """A parent whose last records are still being worked on holds its children back, and no other shard."""
+    listed = [ShardListing("shardId-000000000000"), ShardListing("shardId-000000000001")]
+
+    class Source:
+        def shards(self) -> list[ShardListing]:
+            return [*listed, ShardListing("shardId-000000000002", ("shardId-000000000000",))]
+
+        def fetch(self, shard: str, after: str | None, _limit: int) -> Fetched:
+            deliveries = [] if after else [Delivery(shard.encode(), "key", shard, "1", NOON)]
+            return Fetched(deliveries, drained=True)
+
+    reader = ShardReader(Source(), MemoryCheckpoints())
+    (parent, other) = (each.id for each in listed)
+    assert {each.shard for each in reader.read(10)} == {parent, other}
+    assert reader.read(10, in_hand=[parent]) == []
+    assert [each.shard for each in reader.read(10, in_hand=[other])] == ["shardId-000000000002"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
@@ -66,7 +66,8 @@ class TapeChannel:
     def publish(self, data: bytes, key: str) -> Receipt:
         raise NotImplementedError
 
-    def read(self, *, limit: int = 100, wait: float = 0.0) -> list[Delivery]:
+    def read(self, *, limit: int = 100, wait: float = 0.0, in_hand: Collection[str] = ()) -> list[Delivery]:
+        assert not in_hand, "a step that does not wait leaves nothing in hand"
         self._step()
         found: list[Delivery] = []
         while self._at < len(self._tape.deliveries) and len(found) < limit:
@@ -122,11 +123,11 @@ class Site:
         buckets = {queue: f"rdss-{queue}" for queue in Queue}
         rejects = Rejects(gateways, buckets, self.originals, self.clock, Machine("test", "localhost"))
         return Receiver(
-            channel(self.input), repository, self.application or self._remember, rejects, self.clock,
+            channel(self.input), repository, self.application or self.remember, rejects, self.clock,
             patience=self.patience, as_published=self.as_published,
         )  # fmt: skip
 
-    def _remember(self, arrival: Arrival, store: sqlite3.Connection) -> None:
+    def remember(self, arrival: Arrival, store: sqlite3.Connection) -> None:
         self.step()
         row = (arrival.header.message_id, arrival.data, arrival.parts)
         store.execute("INSERT INTO arrivals VALUES (?, ?, ?)", row)
@@ -149,6 +150,19 @@ class Site:
         count = repository.counted(name)
         repository.close()
         return count
+
+
+class Preparing:
+    """The site's application, behind a step of preparation."""
+
+    def __init__(self, site: Site) -> None:
+        self._site = site
+
+    def prepare(self, _arrival: Arrival) -> None:
+        self._site.step()
+
+    def __call__(self, arrival: Arrival, store: sqlite3.Connection) -> None:
+        self._site.remember(arrival, store)
 
 
 @dataclass

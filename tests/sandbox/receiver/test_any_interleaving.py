@@ -8,6 +8,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -16,7 +17,7 @@ from schemas.decoration import decorate
 from schemas.envelope import serialise
 from schemas.error_codes import ErrorCode, Queue
 from schemas.sequence import join
-from tests.sandbox.receiver.conftest import Messages, Site
+from tests.sandbox.receiver.conftest import Messages, Preparing, Site
 
 BAD = ({"version": 4}, {"messageType": "Other"}, {"messageId": "5680E8E0"})
 
@@ -43,16 +44,22 @@ def traffic(
     return deliveries, again, whole, bad
 
 
+@pytest.mark.parametrize("prepares", [False, True])
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data(), deaths=st.lists(st.integers(0, 40), max_size=5), seed=st.integers(0, 2**32))
 def test_exactly_once_whatever_happens(
-    site: Site, messages: Messages, data: st.DataObject, deaths: list[int], seed: int
+    site: Site, messages: Messages, data: st.DataObject, deaths: list[int], seed: int, *, prepares: bool
 ) -> None:
-    """Every whole message is processed once, byte for byte, and every bad one is in a queue."""
+    """Every whole message is processed once, byte for byte, and every bad one is in a queue.
+
+    An application that prepares does so on threads, one for each shard, of which any may be the one to die.
+    """
     messages.draws = Chance(seed).draws("messages")
     deliveries, again, whole, bad = data.draw(traffic(messages))
     with tempfile.TemporaryDirectory() as folder:
         here = type(site)(Path(folder), site.clock)
+        if prepares:
+            here.application = Preparing(here)
         for payload, shard in deliveries:
             here.input.put(payload, shard)
         for at in again:
@@ -65,8 +72,9 @@ def test_exactly_once_whatever_happens(
         assert {serialise(message["messageBody"]) for message in rejected} == {
             _kept(payload) for payload in bad
         }
-        # Only a death between the broker's answer and writing it down may repeat a reject.
-        assert len(rejected) <= len(bad) + len(deaths)
+        # Only a death between the broker's answer and writing it down may repeat a reject, or what the
+        # threads have rejected since the last batch.
+        assert len(rejected) <= len(bad) + len(deaths) * (len(bad) if prepares else 1)
 
 
 def _kept(payload: bytes) -> bytes:

@@ -90,19 +90,33 @@ repository = Repository(Path(sys.argv[2]), clock)
 with repository.transaction() as store:
     store.execute(ARRIVALS)
 
-def process(arrival, store):
-    record_arrival(arrival, store, clock.time())
+def work(arrival):
     print("has one", flush=True)
     sys.stdin.readline()
 
+def process(arrival, store):
+    record_arrival(arrival, store, clock.time())
+    work(arrival)
+
+class Preparing:
+    prepare = staticmethod(work)
+
+    def __call__(self, arrival, store):
+        record_arrival(arrival, store, clock.time())
+
+application = Preparing() if sys.argv[3] == "prepares" else process
 endpoint = Endpoint(sys.argv[1], "us-east-1")
-with receiver_over_kinesis(endpoint, "input", repository, process, clock) as receiver:
+with receiver_over_kinesis(endpoint, "input", repository, application, clock) as receiver:
     receiver.run(lambda: True)
 """
 
 
-def test_a_receiver_ended_by_kill_9_loses_and_repeats_nothing(tmp_path: Path) -> None:
-    """A process with a real stream: killed with a message half processed, twice, and started again."""
+@pytest.mark.parametrize("kind", ["processes", "prepares"])
+def test_a_receiver_ended_by_kill_9_loses_and_repeats_nothing(tmp_path: Path, kind: str) -> None:
+    """A process with a real stream: killed with a message half processed, twice, and started again.
+
+    One that prepares is killed in its preparation, on the thread of a shard.
+    """
     topology = Topology({"input": 2, "error": 1, "invalid": 1}, ("rdss-error", "rdss-invalid"))
     settings = Settings(aws_port=0, control_port=0, data_dir=None, seed=1, topology=topology)
     store = tmp_path / "receiver.sqlite3"
@@ -113,15 +127,17 @@ def test_a_receiver_ended_by_kill_9_loses_and_repeats_nothing(tmp_path: Path) ->
         for number, data in enumerate([*sent, samples.bad(ErrorCode.GENERR002), sent[0]]):
             kinesis.put_record(StreamName="input", Data=data, PartitionKey=str(number))
         kinesis.close()
-        assert [_receive(running.aws, store, killed_at) for killed_at in (2, 3, None)] == [2, 3, 2]
+        begun = [_receive(running.aws, store, kind, killed_at) for killed_at in (2, 3, None)]
+    assert begun[:2] == [2, 3]
+    assert begun[2] >= 2, "what was half done is not done"
     with closing(ArrivalsReader(store)) as reader:
         arrived = Counter(each.message_id for each in reader.more())
     assert arrived == Counter(json.loads(data)["messageHeader"]["messageId"] for data in sent)
 
 
-def _receive(aws: str, store: Path, killed_at: int | None) -> int:
+def _receive(aws: str, store: Path, kind: str, killed_at: int | None) -> int:
     """Run a receiver until nothing is left, or kill it amid its n-th message; how many it began with."""
-    command = [sys.executable, "-W", "ignore", "-c", RECEIVER, aws, str(store)]
+    command = [sys.executable, "-W", "ignore", "-c", RECEIVER, aws, str(store), kind]
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
     begun = 0
     with subprocess.Popen(

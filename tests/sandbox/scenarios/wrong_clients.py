@@ -49,8 +49,8 @@ class _Seen:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._channel, name)
 
-    def read(self, *, limit: int = 100, wait: float = 0.0) -> list[Delivery]:
-        return [each for each in self._channel.read(limit=limit, wait=wait) if self._noted(each)]
+    def read(self, **how: Any) -> list[Delivery]:
+        return [each for each in self._channel.read(**how) if self._noted(each)]
 
 
 def _noting(noted: Callable[[ClientEnvironment, Delivery], bool]) -> Client:
