@@ -22,6 +22,8 @@ from sandbox.certify.stages import Stage
 from sandbox.certify.told_lines import ReadLine
 
 _LOOK_SECONDS: Final = 0.05
+_QUIET_SECONDS: Final = 0.5
+_MOST_QUIET_SECONDS: Final = 2.0
 _MOST_EARLY_ENDS: Final = 8
 _HUNG: Final = 3
 _SHORTEST_LIFE: Final = 0.5
@@ -219,6 +221,14 @@ class Attempt:
         One that keeps something is not waited for longer than its patience.
         """
         self.lab.wait(self._client.patience, self._silence.rests)
+
+    def wait_for_quiet(self) -> None:
+        """Wait until the client has asked for nothing for half a second; one that polls, for two seconds."""
+        began = stopwatch()
+        while stopwatch() - max(began, self.lab.requested_at) < _QUIET_SECONDS:
+            if stopwatch() - began > _MOST_QUIET_SECONDS:
+                return
+            Clock().wait(_LOOK_SECONDS)
 
     def revive(self) -> None:
         """Start the client again when it ended by itself. Raises ``ClientGivesUpError``."""

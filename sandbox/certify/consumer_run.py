@@ -92,7 +92,7 @@ class ConsumerRun:
                 # Of a client that reads or tells nothing the first stage tells as much as all of them.
                 if not reads or attempt.worn_out or self._lab.history.tells_nothing() or stage is stages[-1]:
                     return
-                if not settled and not attempt.impatient:
+                if self._lab.keeps_poison() or not (settled or attempt.impatient):
                     attempt.replace()
                     self._wait_for_a_read()
         except ClientGivesUpError:
@@ -175,9 +175,14 @@ class ConsumerRun:
         return attempt.wait(lambda: shards <= self._read_shards()) or bool(self._read_shards())
 
     def _wait_for_a_read(self) -> None:
-        """Wait until the client that was started last reads."""
-        life = self._lab.life
-        self._attempt.wait(lambda: any(each.life >= life for each in self._lab.history.reads()))
+        """Wait until the client that was started last reads, or has subscribed."""
+        life, history = self._lab.life, self._lab.history
+        self._attempt.wait(
+            lambda: (
+                any(each.life >= life for each in history.reads())
+                or any(each.life >= life for each in history.subscriptions())
+            )
+        )
 
     def _read_shards(self) -> set[str]:
         return {each.shard for each in self._lab.history.reads() if not each.error}

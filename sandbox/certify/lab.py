@@ -202,6 +202,10 @@ class Lab:
         """Whether the client has a table in DynamoDB, as those have that share shards out by leases."""
         return has_tables()
 
+    def keeps_poison(self) -> bool:
+        """Whether the client has left something that no client can process, which would come again."""
+        return False
+
     def remove_poison(self) -> None:
         """Take away what no client can process, where that can be done: not out of a stream."""
 

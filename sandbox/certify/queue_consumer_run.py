@@ -27,11 +27,16 @@ class QueueConsumerRun(ConsumerRun):
     # Stages
 
     def cut_connections(self, stage: Stage) -> None:
-        """Cut the connection at some messages, and close the channel at others."""
+        """Cut the connection at some messages, and close the channel at others.
+
+        Each time the client is let to have started up first, so that it does not depend on the machine what
+        is struck.
+        """
         half = stage.messages // 2
-        self.send(half, fault="disconnect")
-        self._settle()
-        self.send(half, fault="error")
+        for fault in ("disconnect", "error"):
+            self._attempt.wait_for_quiet()
+            self.send(half, fault=fault)
+            self._settle()
 
     def poison(self, stage: Stage) -> None:
         """Put what is no message between messages."""

@@ -15,7 +15,7 @@ from emulator.assembly.embedded_broker import EmbeddedBroker
 from emulator.diagnosis.trace import OWN_CONNECTION, WatchedClient
 from emulator.settings.settings import Settings
 from rdss_sandbox.shapes.topology import Topology
-from rdss_sandbox.shapes.trace import Put, TraceItem
+from rdss_sandbox.shapes.trace import Put, TraceItem, Verdict
 from sandbox.certify.gate import PUTS
 from sandbox.certify.history import Shard, Stored
 from sandbox.certify.lab import ERROR, INPUT, INVALID, OUTPUT, Lab
@@ -102,6 +102,15 @@ class QueueLab(Lab):
 
     def keeps_leases(self) -> bool:
         return False
+
+    def keeps_poison(self) -> bool:
+        settled = {
+            each.sequence_number
+            for settlement in self.history.settlements()
+            if settlement.verdict is not Verdict.REQUEUE
+            for each in settlement.records
+        }
+        return not settled.union(self.history.taken_away).issuperset(self.history.poison)
 
     def remove_poison(self) -> None:
         # What a client had in hand goes back to its queue when its connection is gone.

@@ -92,8 +92,12 @@ NOTHING_TWICE = _clause(
 
 
 def judge_kills(history: History) -> Judgement:
-    """After a SIGKILL nothing is lost that was there, and no more than the message in hand is told again."""
+    """After a SIGKILL nothing is lost that was there, and no more than the message in hand is told again.
+
+    What the kit sent twice is told again for want of a memory, not of a checkpoint: ``nothing-twice`` has it.
+    """
     findings, exposure = [], 0
+    records = Counter(message_id for shard in history.shards for _, message_id in shard.records)
     repeats = definite_repeats(history)
     for life in history.kills():
         end = life.ended or 0.0
@@ -104,7 +108,7 @@ def judge_kills(history: History) -> Judgement:
         again = {
             told.message_id
             for told, _, last, _ in repeats
-            if last.life == life.number and told.life != last.life
+            if last.life == life.number != told.life and records[told.message_id] <= 1
         }
         lost = _skipped(history, life, following[0].began)
         if again:

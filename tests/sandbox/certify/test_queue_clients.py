@@ -72,6 +72,21 @@ def test_what_a_consumer_does_is_recorded(lab: QueueLab, channel: BlockingChanne
     assert (history.poison, history.dead_letters, history.left) == (["2"], ["2"], ["3"])
 
 
+def test_poison_that_was_left_is_taken_away(lab: QueueLab, channel: BlockingChannel) -> None:
+    """What a client has not settled would come again in later stages; what it has rejected does not."""
+    assert not lab.keeps_poison()
+    lab.put_poison(b"no message")
+    lab.put_poison(b"nor this")
+    method, _, _ = channel.basic_get("input")
+    channel.basic_reject(method.delivery_tag, requeue=False)
+    channel.connection.close()
+    assert lab.wait(10, lambda: bool(lab.history.settlements()))
+    assert lab.keeps_poison()
+    lab.remove_poison()
+    assert lab.history.taken_away == ["2"]
+    assert not lab.keeps_poison()
+
+
 def test_the_recorder_serves_rules_and_trace_at_once(lab: QueueLab, channel: BlockingChannel) -> None:
     """What the client does is judged by rules too; the kit, on its own connection, is no client."""
     lab.put([_message(), _message(2)])

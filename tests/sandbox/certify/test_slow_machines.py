@@ -163,9 +163,10 @@ def test_the_gate_holds_a_read_until_it_opens() -> None:
     assert not gate.holds([_SHARD])
 
 
-def _told_twice(lives: list[Life], tellings: list[tuple[str, int]]) -> dict[str, int]:
-    """The number of findings of the clauses on repeats, by clause."""
+def _told_twice(lives: list[Life], tellings: list[tuple[str, int]], twice: str = "") -> dict[str, int]:
+    """The number of findings of the clauses on repeats, by clause; the messages ``twice`` were sent twice."""
     history = _history()
+    history.shards = [Shard(_SHARD, (), tuple((str(at), name) for at, name in enumerate(twice * 2)))]
     history.lives = lives
     history.stages = [(0.0, "killed after telling", Level.GOLD)]
     history.sent = [Sent(each, "", Level.GOLD, 0.0) for each in sorted({name for name, _ in tellings})]
@@ -189,6 +190,13 @@ def test_one_message_is_excused_for_each_kill() -> None:
     lives = [Life(0, 0.0, 1.0, "SIGKILL"), Life(1, 1.0, 9.0, "SIGTERM")]
     found = _told_twice(lives, [("a", 0), ("b", 0), ("a", 1), ("b", 1), ("a", 1)])
     assert found == {"nothing-twice": 2, "resumes-after-a-kill": 1}
+
+
+def test_what_the_kit_sent_twice_is_not_told_again_for_the_kill() -> None:
+    """A client without a memory that goes on from its checkpoint fails the clause on duplicates alone."""
+    lives = [Life(0, 0.0, 1.0, "SIGKILL"), Life(1, 1.0, 9.0, "SIGTERM")]
+    found = _told_twice(lives, [("a", 0), ("b", 0), ("a", 1), ("b", 1)], twice="ab")
+    assert found == {"nothing-twice": 1, "resumes-after-a-kill": 0}
 
 
 @pytest.mark.parametrize(("records", "exposure", "failed"), [(("m-1",), 1, True), ((), 0, False)])
