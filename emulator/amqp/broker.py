@@ -140,6 +140,8 @@ class Broker:
         except OSError as error:
             # What is not written down is delivered again after a crash, and not lost.
             self.report("amqp.unwritten", why=str(error))
+        if self.vhost.store.is_busy:
+            self._host.wake()
         while self._unsent:
             unsent, self._unsent = self._unsent, {}
             for connection in unsent:

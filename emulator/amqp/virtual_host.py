@@ -377,10 +377,10 @@ class VirtualHost:
     @property
     def is_busy(self) -> bool:
         """Whether ``proceed`` has something to do."""
-        return bool(self._busy or self._left)
+        return bool(self._busy or self._left) or self.store.is_busy
 
     def proceed(self) -> None:
-        """Do what is left for one turn, and let queues that have more to do hand out messages for another."""
+        """Do what is left for a turn, let queues hand out messages for another, and files shrink for one."""
         self.turn.begin()
         self._do_what_is_left()
         self.turn.begin()
@@ -392,6 +392,8 @@ class VirtualHost:
             queue.proceed()
             if self.turn.is_over:
                 break
+        self.turn.begin()
+        self.store.proceed(self.turn)
 
     def run_due(self) -> Iterator[Queue]:
         """Drop what has expired by now, for one turn; yield the queues that were unused for too long."""

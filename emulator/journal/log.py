@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Iterable, Iterator
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 from isal.isal_zlib import crc32
@@ -18,6 +18,7 @@ from emulator.machine.private_files import FILE_MODE
 from rdss_sandbox.rewriting import put_in_place, rewriting, sync_folders
 
 _COPIED_BYTES = 1 << 20
+_READ_BYTES = 1 << 16
 
 
 class Log:
@@ -50,20 +51,18 @@ class Log:
         self._update_inventory()
 
     @classmethod
-    def rewrite(
-        cls, path: Path, payloads: Iterable[bytes], *, fsync: bool = False, synced: bool = True
-    ) -> Log:
-        """Replace the log at ``path`` by one of only these payloads, and open it.
+    @contextmanager
+    def rewriting(cls, path: Path, *, fsync: bool = False, synced: bool = True) -> Iterator[Log]:
+        """Give an empty log, and put it in the place of the one at ``path`` when the block ends.
 
-        OSError leaves the old log as it was. Unless ``synced``, loss of power may take both: that is for
+        An error leaves the old log as it was. Unless ``synced``, loss of power may take both: that is for
         payloads that are elsewhere too.
         """
         with ExitStack() as undo:
             with rewriting(path, fsync=False) as draft:
                 log = cls(draft)
                 undo.callback(log.close)
-                for payload in payloads:
-                    log.append(payload)
+                yield log
                 if synced or fsync:
                     os.fsync(log._descriptor)
             undo.pop_all()
@@ -73,6 +72,15 @@ class Log:
         with suppress(OSError):
             if synced or fsync:
                 sync_folders(path, levels=1)
+
+    @classmethod
+    def rewrite(
+        cls, path: Path, payloads: Iterable[bytes], *, fsync: bool = False, synced: bool = True
+    ) -> Log:
+        """Replace the log at ``path`` by one of only these payloads, as ``rewriting`` does, and open it."""
+        with cls.rewriting(path, fsync=fsync, synced=synced) as log:
+            for payload in payloads:
+                log.append(payload)
         return log
 
     @property
@@ -97,9 +105,22 @@ class Log:
         """Every (position, payload) from the position ``start`` to the log's present end."""
         end = self._end
         while max(start, self._begin) < end:
-            frame, payload = self._frame(start)
-            yield frame.position, payload
-            start = frame.end
+            with self._lock:
+                start = max(start, self._begin)
+                piece = os.pread(self._descriptor, min(_READ_BYTES, end - start), start - self._begin)
+            at = 0
+            while (frame := frames.parse(piece, start + at, at)) and frame.end <= start + len(piece):
+                payload = piece[frame.start - start : frame.end - start]
+                if crc32(payload) != frame.check:
+                    break
+                yield frame.position, payload
+                at = frame.end - start
+            start += at
+            if not at:
+                # It is longer than what is read at once, or damaged.
+                frame, payload = self._frame(start)
+                yield frame.position, payload
+                start = frame.end
 
     def read(self, position: int) -> bytes:
         """The payload at ``position``.
@@ -135,6 +156,10 @@ class Log:
             raise
         if self._fsync:
             sync_folders(self.path, levels=1)
+
+    def sync(self) -> None:
+        """Return when all payloads survive loss of power. Raises OSError."""
+        sync_data(self._descriptor)
 
     def close(self) -> None:
         """Close the file. The log cannot be used afterwards."""

@@ -1,10 +1,7 @@
 """Messages on disk, and in memory as far as there is room.
 
-    00000007.messages.log   messages, each with the queues that it is in
-    00000007.settled.log    what was delivered and what is gone of the messages of that file
-
-A file goes with the last of its messages, whatever is in the others. A queue's message is known by the id of
-the queue and its number there.
+A file goes with the last of its messages, whatever is in the others. One of which little is held shrinks. A
+queue's message is known by the id of the queue and its number there.
 """
 
 from __future__ import annotations
@@ -12,81 +9,22 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Final, TypeAlias
-
-import msgspec
+from typing import Final
 
 from emulator.amqp.message import Entry, Message
-from emulator.journal import Log
+from emulator.amqp.store.message_file import MESSAGES, SETTLED, Marks, MessageFile, Places, Stored
+from emulator.amqp.turn import StepsTo, Turn
+from emulator.journal import DamagedLogError
 from emulator.journal.inventory import unlist
+from rdss_sandbox.rewriting import remove_drafts
 
-MESSAGES: Final = ".messages.log"
-SETTLED: Final = ".settled.log"
 FILE_BYTES: Final = 16 << 20
 MEMORY_BYTES: Final = 32 << 20
 """Of messages that are in memory beside the disk. Beyond, a message is read again when it is delivered."""
-_PLACE_BITS: Final = 32
-
-Places: TypeAlias = list[tuple[int, int, float | None]]
-"""The queues of a message: the queue's id, the number there, and when it expires by ``Clock.time``."""
-
-
-class Stored(msgspec.Struct, array_like=True, frozen=True):
-    """A message on disk. Without ``places`` it is there only because memory has no room."""
-
-    places: Places
-    message: Message
-
-
-class Marks(msgspec.Struct, array_like=True):
-    """What happened to the messages of one file: queue id and number of each, and its attempts."""
-
-    settled: list[tuple[int, int]] = []
-    delivered: list[tuple[int, int, int]] = []
-
-
-_ENCODER: Final = msgspec.msgpack.Encoder()
-_STORED: Final = msgspec.msgpack.Decoder(Stored)
-_MARKS: Final = msgspec.msgpack.Decoder(Marks)
-
-
-class _File:
-    """One file of messages. ``live`` counts the places in queues that refer to it."""
-
-    def __init__(self, directory: Path, number: int, *, fsync: bool) -> None:
-        self.path = directory / f"{number:08d}{MESSAGES}"
-        self.number = number
-        self.live = 0
-        self._fsync = fsync
-        self.messages = Log(self.path, fsync=fsync)
-        self._settled: Log | None = None
-
-    @property
-    def settled_path(self) -> Path:
-        return self.path.with_name(f"{self.number:08d}{SETTLED}")
-
-    def mark(self, marks: Marks) -> None:
-        """Write down what happened to messages. Raises OSError."""
-        if self._settled is None:
-            self._settled = Log(self.settled_path, fsync=self._fsync)
-        self._settled.append(_ENCODER.encode(marks))
-
-    def read_marks(self) -> Iterator[Marks]:
-        if self.settled_path.exists():
-            self._settled = Log(self.settled_path, fsync=self._fsync)
-            for _, payload in self._settled.entries():
-                yield _MARKS.decode(payload)
-
-    def close(self) -> None:
-        self.messages.close()
-        if self._settled is not None:
-            self._settled.close()
-
-    def delete(self) -> None:
-        self.close()
-        for path in (self.path, self.settled_path):
-            unlist(path)
-            path.unlink(missing_ok=True)
+_LEAST_ROLLED: Final = 1 << 20
+"""Bytes of the last file from which on another is begun, so that it can shrink."""
+_INDEX_BITS: Final = 32
+_INDEX: Final = (1 << _INDEX_BITS) - 1
 
 
 class MessageStore:
@@ -107,14 +45,22 @@ class MessageStore:
         self._fsync = fsync
         self._file_bytes = file_bytes
         self._memory_left = memory_bytes
-        self._files: dict[int, _File] = {}
+        self._files: dict[int, MessageFile] = {}
         self._marks: dict[int, Marks] = defaultdict(Marks)
         self._last = 0
+        self._sparse: dict[int, None] = {}
+        self._shrinking: tuple[int, StepsTo[None]] | None = None
         if directory is not None and directory.is_dir():
-            numbers = sorted(int(path.name.split(".")[0]) for path in directory.glob(f"*{MESSAGES}"))
-            for number in numbers:
-                self._files[number] = _File(directory, number, fsync=fsync)
+            remove_drafts(directory)
+            for number in _list_numbers(directory, MESSAGES):
+                self._files[number] = MessageFile(directory, number, fsync=fsync)
                 self._last = number
+            for number in _list_numbers(directory, SETTLED):
+                if number not in self._files:
+                    # Its messages went when the process died. Those of another file may get its number.
+                    path = directory / f"{number:08d}{SETTLED}"
+                    unlist(path)
+                    path.unlink()
 
     @property
     def is_durable(self) -> bool:
@@ -136,9 +82,7 @@ class MessageStore:
         file = self._files.get(self._last)
         if file is None or file.messages.end >= self._file_bytes:
             file = self._roll()
-        position = file.messages.append(_ENCODER.encode(Stored(places, message)))
-        file.live += holders
-        return file.number << _PLACE_BITS | position
+        return file.number << _INDEX_BITS | file.append(Stored(places, message), holders)
 
     def keep(self, entry: Entry, message: Message) -> None:
         """Keep a message in memory if there is room, or if it is nowhere else."""
@@ -155,40 +99,57 @@ class MessageStore:
         """Return an entry's message, from memory or from disk. Raises ``DamagedLogError``."""
         if entry.message is not None:
             return entry.message
-        file = self._files[entry.reference >> _PLACE_BITS]
-        place = entry.reference & ((1 << _PLACE_BITS) - 1)
-        return _STORED.decode(file.messages.read(place)).message
+        return self._files[entry.reference >> _INDEX_BITS].read(entry.reference & _INDEX)
 
     def settle(self, queue: int, entry: Entry, *, durable: bool) -> None:
         """Forget an entry for good. For a ``durable`` queue, ``commit`` writes that down."""
         self._drop(entry)
         if not entry.reference:
             return
-        number = entry.reference >> _PLACE_BITS
+        number = entry.reference >> _INDEX_BITS
         file = self._files.get(number)
         if file is None:
             # Everything was cleared meanwhile.
             return
-        file.live -= 1
         if durable:
             self._marks[number].settled.append((queue, entry.number))
-        if not file.live and number != self._last:
-            self._marks.pop(number, None)
-            del self._files[number]
-            file.delete()
+        file.release(entry.reference & _INDEX)
+        if not file.live_bytes and number != self._last:
+            self._delete(file)
+        elif not durable:
+            self._note_if_sparse(file)
 
     def note_delivered(self, queue: int, entry: Entry) -> None:
         """Note that an entry is out with a consumer: if it comes back, that is a redelivery."""
         if entry.reference:
-            marks = self._marks[entry.reference >> _PLACE_BITS]
+            marks = self._marks[entry.reference >> _INDEX_BITS]
             marks.delivered.append((queue, entry.number, entry.attempts))
 
     def commit(self) -> None:
         """Write down what was noted. Raises OSError, and tries again with the next call."""
         while self._marks:
             number, marks = next(iter(self._marks.items()))
-            self._files[number].mark(marks)
+            file = self._files[number]
+            file.mark(marks)
             del self._marks[number]
+            self._note_if_sparse(file)
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether ``proceed`` has something to do."""
+        return bool(self._sparse) or self._shrinking is not None
+
+    def proceed(self, turn: Turn) -> None:
+        """Shrink files of which little is held, as far as the turn goes."""
+        while self.is_busy and not turn.is_over:
+            try:
+                if self._shrinking is None:
+                    self._begin_to_shrink(next(iter(self._sparse)))
+                elif turn.run(self._shrinking[1]):
+                    self._shrinking = None
+            except (DamagedLogError, OSError):
+                # The file stays as it was, until more of it is settled.
+                self._stop_shrinking()
 
     def recover(self) -> Iterator[tuple[int, Entry, int, float | None]]:
         """Yield (queue id, entry, priority, expiry by ``Clock.time``) of what is not settled, by file.
@@ -201,8 +162,7 @@ class MessageStore:
             for marks in file.read_marks():
                 gone.update(marks.settled)
                 attempts.update(((queue, place), times) for queue, place, times in marks.delivered)
-            for position, payload in file.messages.entries():
-                stored = _STORED.decode(payload)
+            for index, stored in file.recover():
                 for queue, place, expires in stored.places:
                     if (queue, place) in gone:
                         continue
@@ -211,7 +171,7 @@ class MessageStore:
                         place,
                         None,
                         size=len(stored.message.body),
-                        reference=number << _PLACE_BITS | position,
+                        reference=number << _INDEX_BITS | index,
                         redelivered=tried is not None,
                         attempts=0 if tried is None else tried + 1,
                     )
@@ -219,24 +179,25 @@ class MessageStore:
 
     def count(self, entry: Entry) -> None:
         """Count a recovered entry that a queue took."""
-        self._files[entry.reference >> _PLACE_BITS].live += 1
+        self._files[entry.reference >> _INDEX_BITS].hold(entry.reference & _INDEX)
 
     def sweep(self) -> None:
-        """Remove the files that nothing refers to."""
-        for number, file in tuple(self._files.items()):
-            if not file.live:
-                del self._files[number]
-                file.delete()
+        """Remove the files that nothing refers to, and note those to which little does."""
         self._last += 1
+        for file in tuple(self._files.values()):
+            if not file.live_bytes:
+                self._delete(file)
+            else:
+                self._note_if_sparse(file)
 
     def clear(self) -> None:
         """Remove everything."""
         self._marks.clear()
-        for file in self._files.values():
-            file.delete()
-        self._files.clear()
+        for file in tuple(self._files.values()):
+            self._delete(file)
 
     def close(self) -> None:
+        self._stop_shrinking()
         for file in self._files.values():
             file.close()
 
@@ -245,14 +206,45 @@ class MessageStore:
             self._memory_left += entry.message.cost
             entry.message = None
 
-    def _roll(self) -> _File:
+    def _roll(self) -> MessageFile:
         assert self._directory is not None
         full = self._files.get(self._last)
-        if full is not None and not full.live:
-            del self._files[self._last]
-            self._marks.pop(self._last, None)
-            full.delete()
-        file = _File(self._directory, self._last + 1, fsync=self._fsync)
+        file = MessageFile(self._directory, self._last + 1, fsync=self._fsync)
         self._last += 1
         self._files[self._last] = file
+        if full is not None and not full.live_bytes:
+            self._delete(full)
         return file
+
+    def _delete(self, file: MessageFile) -> None:
+        self._marks.pop(file.number, None)
+        self._sparse.pop(file.number, None)
+        if self._shrinking is not None and self._shrinking[0] == file.number:
+            self._stop_shrinking()
+        del self._files[file.number]
+        file.delete()
+
+    def _note_if_sparse(self, file: MessageFile) -> None:
+        if file.is_sparse and (file.number != self._last or file.messages.end >= _LEAST_ROLLED):
+            self._sparse[file.number] = None
+
+    def _begin_to_shrink(self, number: int) -> None:
+        del self._sparse[number]
+        file = self._files[number]
+        if not file.is_sparse:
+            # It was noted while it shrank.
+            return
+        if number == self._last:
+            # What takes new messages is never written anew.
+            self._roll()
+        if file.live_bytes:
+            self._shrinking = number, file.shrink()
+
+    def _stop_shrinking(self) -> None:
+        if self._shrinking is not None:
+            self._shrinking[1].close()
+            self._shrinking = None
+
+
+def _list_numbers(directory: Path, suffix: str) -> list[int]:
+    return sorted(int(path.name.split(".")[0]) for path in directory.glob(f"*{suffix}"))
