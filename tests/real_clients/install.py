@@ -35,6 +35,7 @@ PY_AMQP = "amqp==5.4.2"
 KOMBU = "kombu==5.7.0"
 RABBITPY = "rabbitpy==3.0.2"
 AMQP_SUITES = (PY_AMQP, KOMBU, RABBITPY, "pytest==9.0.1", "python-dotenv==1.2.4")
+MOTO_SUITES = ("pytest==9.0.1", "freezegun==1.5.5")
 AXE = ("axe-core@4.14.1",)
 JAVASCRIPT = ("@aws-sdk/client-kinesis@3.1143.0", "ajv@8.20.0")
 
