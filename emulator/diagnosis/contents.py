@@ -6,12 +6,12 @@ sequences.
 
 from __future__ import annotations
 
-from collections import Counter, OrderedDict
+from collections import Counter, OrderedDict, defaultdict
 from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass, field
 from functools import cache
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
@@ -79,24 +79,17 @@ class KnownTexts:
 
 @dataclass(slots=True)
 class _StreamContents:
-    """What was found in one stream so far. ``read`` is, by shard, the last sequence number and the count."""
+    """What was found in one stream so far. ``read`` is, by shard, the last sequence number and the count.
+
+    ``counts`` and ``bad`` are fields of ``Contents``.
+    """
 
     label: str
     number: int
     read: dict[str, tuple[str | None, int]] = field(default_factory=dict)
-    records: int = 0
-    messages: int = 0
-    unvalidated: int = 0
-    complete_sequences: int = 0
+    counts: Counter[str] = field(default_factory=Counter)
+    bad: defaultdict[str, list[BadMessage]] = field(default_factory=lambda: defaultdict(list))
     trimmed: bool = False
-    invalid: list[BadMessage] = field(default_factory=list)
-    oversize: list[BadMessage] = field(default_factory=list)
-    altered: list[BadMessage] = field(default_factory=list)
-    rejected: int = 0
-    foreign_records: int = 0
-    foreign: list[BadMessage] = field(default_factory=list)
-    expiring: int = 0
-    expired: list[BadMessage] = field(default_factory=list)
     objects: PublishedObjects = field(default_factory=PublishedObjects)
     texts: KnownTexts = field(default_factory=KnownTexts)
     sequences: OrderedDict[str, _Sequence] = field(default_factory=OrderedDict)
@@ -142,29 +135,25 @@ class ContentReader:
             OpenSequence(name, each.total, each.missing(), each.first, each.last, each.writers, fault)
             for name, each in some
         )
+        objects = found.objects
+        versions = {"reused": objects.reused, "changed": objects.changed, "unlinked": objects.unlinked}
+        fields: dict[str, Any] = {
+            **found.counts,
+            **{name: tuple(bad) for name, bad in found.bad.items()},
+            **{
+                name: tuple(filter(_is_a_clients, (self._describe(found, each, what) for each, what in bad)))
+                for name, bad in versions.items()
+            },
+        }
+        fields["sequences"] = found.counts["sequences"] + len(found.sequences)
         return Contents(
-            found.records,
-            found.messages,
-            found.complete_sequences + len(found.sequences),
-            tuple(found.invalid),
-            tuple(found.oversize),
-            tuple(found.altered),
-            incomplete,
-            len(found.keys),
-            dict(found.by_shard),
-            writers,
-            found.unvalidated,
-            found.rejected,
-            found.foreign_records,
-            tuple(found.foreign),
-            found.expiring,
-            tuple(found.expired),
-            found.objects.noted,
-            found.objects.updates,
-            *(
-                tuple(filter(_is_a_clients, (self._describe(found, each, what) for each, what in bad)))
-                for bad in (found.objects.reused, found.objects.changed, found.objects.unlinked)
-            ),
+            **fields,
+            incomplete=incomplete,
+            keys=len(found.keys),
+            by_shard=dict(found.by_shard),
+            writers=writers,
+            objects=objects.noted,
+            updates=objects.updates,
         )
 
     def _catch_up_stream(self, listed: ListedStream, deadline: float) -> bool:
@@ -202,44 +191,44 @@ class ContentReader:
 
     def _judge(self, found: _StreamContents, shard: str, record: Record) -> None:
         """Judge one record. What a receiver rejected is left alone."""
-        found.records += 1
+        found.counts["records"] += 1
         seen = peek(record.data)
         if seen.error_code is not None:
-            found.rejected += 1
+            found.counts["rejected"] += 1
             return
         fault = self._strikes.find_message(found.label, seen.message_id)
         place = Publication(shard, record.sequence_number, seen.message_id, record.arrived, fault)
 
         if seen.message_id is not None:
-            found.messages += 1
+            found.counts["messages"] += 1
             self._judge_message(found, seen, record, place)
             self._note_part(found, seen, record)
         elif not record.data.startswith(_AGGREGATED):
-            found.foreign_records += 1
-            self._report(found, found.foreign, place, _describe_foreign(record.data))
+            found.counts["foreign_records"] += 1
+            self._report(found, "foreign", place, _describe_foreign(record.data))
 
     def _judge_message(self, found: _StreamContents, seen: Peek, record: Record, place: Publication) -> None:
         if oversize(record.data):
-            self._report(found, found.oversize, place, f"{len(record.data):,} bytes")
+            self._report(found, "oversize", place, f"{len(record.data):,} bytes")
         why = find_invalid(record.data)
         if why is None:
-            found.unvalidated += 1
+            found.counts["unvalidated"] += 1
         elif why:
-            self._report(found, found.invalid, place, why)
+            self._report(found, "invalid", place, why)
         else:
             found.objects.note(record.data, seen, place)
         known, digest = identity(seen), blake2b(record.data, digest_size=8).digest()
         if known is not None and found.texts.note(known, digest) is False:
-            self._report(found, found.altered, place, "other bytes than before under this messageId")
+            self._report(found, "altered", place, "other bytes than before under this messageId")
         if (expires := instant(seen.expires) if seen.expires else None) is not None:
-            found.expiring += 1
+            found.counts["expiring"] += 1
             if expires + _ON_THE_WAY_SECONDS < self._sent_at(record):
-                self._report(found, found.expired, place, f"it expired at {seen.expires}")
+                self._report(found, "expired", place, f"it expired at {seen.expires}")
 
-    def _report(self, found: _StreamContents, bad: list[BadMessage], place: Publication, what: str) -> None:
+    def _report(self, found: _StreamContents, kind: str, place: Publication, what: str) -> None:
         described = self._describe(found, place, what)
-        if len(bad) < _MOST_SHOWN and _is_a_clients(described):
-            bad.append(described)
+        if len(found.bad[kind]) < _MOST_SHOWN and _is_a_clients(described):
+            found.bad[kind].append(described)
 
     def _sent_at(self, record: Record) -> float:
         """The earliest time of its sender's clock at which a record can have been put.
@@ -270,7 +259,7 @@ class ContentReader:
         part_of.positions.add(seen.position)
         if len(part_of.positions) >= part_of.total:
             del found.sequences[seen.sequence]
-            found.complete_sequences += 1
+            found.counts["sequences"] += 1
         elif len(found.sequences) > _MOST_SEQUENCES:
             found.sequences.popitem(last=False)
 

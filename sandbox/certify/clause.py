@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import Any, Final
+from typing import Any, Final, Protocol, TypeVar
 
 import msgspec
 
@@ -98,6 +98,25 @@ class Clause:
 def judged(exposure: int, findings: Iterable[Finding], reason: str = NEVER_LANDED) -> Judgement:
     """Build a judgement that keeps the first findings only."""
     return Judgement(exposure, tuple(findings)[:_MOST_FINDINGS], reason)
+
+
+class _Named(Protocol):
+    @property
+    def message_id(self) -> str | None: ...
+
+
+_T = TypeVar("_T", bound=_Named)
+
+
+def judge_each(items: Iterable[_T], find_wrong: Callable[[_T], str | None]) -> Judgement:
+    """Judge messages one by one, at gold: ``find_wrong`` says what is wrong with one, or nothing."""
+    every = tuple(items)
+    findings = (
+        Finding(said, Level.GOLD, {"messageId": each.message_id})
+        for each in every
+        if (said := find_wrong(each))
+    )
+    return judged(len(every), findings)
 
 
 def judge_clause(clause: Clause, history: History) -> Judgement:

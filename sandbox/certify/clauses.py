@@ -4,15 +4,52 @@ from __future__ import annotations
 
 from typing import Final
 
-from sandbox.certify import consumer_clauses, producer_clauses, queue_consumer_clauses, queue_producer_clauses
 from sandbox.certify.clause import Channel, Clause, Group, Role
+from sandbox.certify.consumer_clauses import bad_messages, contents, processing, reading, resharding
 from sandbox.certify.history import Level
+from sandbox.certify.producer_clauses import backing_off, delivering, failing, messages
+from sandbox.certify.queue_consumer_clauses import settling
+from sandbox.certify.queue_producer_clauses import publishing
 
 CLAUSES: Final[tuple[Clause, ...]] = (
-    *consumer_clauses.CLAUSES,
-    *producer_clauses.CLAUSES,
-    *queue_consumer_clauses.CLAUSES,
-    *queue_producer_clauses.CLAUSES,
+    processing.NOTHING_LOST,
+    processing.NOTHING_TWICE,
+    contents.UNALTERED,
+    resharding.EVERY_SHARD,
+    resharding.PARENTS_FIRST,
+    processing.RESUMES,
+    reading.THROTTLING,
+    reading.EXPIRY,
+    reading.ERRORS,
+    reading.WITHIN_LIMITS,
+    contents.JOINED,
+    bad_messages.REJECTED,
+    bad_messages.EXPIRED,
+    bad_messages.STOPS_NOTHING,
+    contents.DROPPED,
+    contents.UPGRADED,
+    delivering.NOTHING_LOST,
+    failing.ENTRIES,
+    failing.THROTTLING,
+    failing.ERRORS,
+    delivering.RESUMES,
+    backing_off.BACKS_OFF,
+    messages.VALID,
+    messages.SMALL,
+    messages.SPLIT,
+    messages.KEPT,
+    messages.IN_TIME,
+    backing_off.AS_SPECIFIED,
+    settling.AFTER_EFFECT,
+    settling.ACKS_ALL,
+    settling.LIMITED,
+    settling.SURVIVES,
+    settling.GIVES_UP,
+    publishing.AFTER_CONFIRM,
+    publishing.PERSISTENT,
+    publishing.NACKED,
+    publishing.RETURNED,
+    publishing.ERRORS,
 )
 
 

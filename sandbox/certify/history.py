@@ -42,6 +42,10 @@ class SentSequence(msgspec.Struct, frozen=True):
     digest: str
     at: float
 
+    @property
+    def message_id(self) -> str:
+        return self.message_ids[0]
+
 
 class SentBad(msgspec.Struct, frozen=True):
     """A message to reject with a code; ``queue`` is the stream where it must end."""
@@ -194,11 +198,8 @@ class History:
 
     def iterator_requests(self) -> list[IteratorRequest]:
         """The GetShardIterator calls for the stream, in order."""
-        return [
-            each
-            for each in self.exchanges
-            if isinstance(each, IteratorRequest) and each.stream == self.stream
-        ]
+        items = (each for each in self.exchanges if isinstance(each, IteratorRequest))
+        return [each for each in items if each.stream == self.stream]
 
     def puts(self) -> list[Put]:
         """The calls that put records into the stream, in order."""
@@ -210,9 +211,8 @@ class History:
 
     def subscriptions(self) -> list[Subscription]:
         """The consumers that the client started on the queue, in order."""
-        return [
-            each for each in self.exchanges if isinstance(each, Subscription) and each.queue == self.stream
-        ]
+        items = (each for each in self.exchanges if isinstance(each, Subscription))
+        return [each for each in items if each.queue == self.stream]
 
     def settlements(self) -> list[Settlement]:
         """The acks, nacks and rejects of what the queue delivered, in order."""

@@ -85,20 +85,13 @@ PRODUCER: Final = (
     Stage("expired messages", Level.GOLD, Group.CONTRACT, "sends-nothing-expired", 2),
 )
 QUEUE_CONSUMER: Final = (
-    Stage("duplicates", Level.BRONZE, Group.DELIVERY, "nothing-lost", 20),
-    Stage("delays", Level.BRONZE, Group.DELIVERY, "nothing-lost", 10),
-    Stage("restart", Level.BRONZE, Group.DELIVERY, "nothing-lost", 12),
-    Stage("distant duplicates", Level.BRONZE, Group.DELIVERY, "nothing-lost", 1100),
+    *(stage for stage in CONSUMER if stage.level is Level.BRONZE),
     Stage("cut connections", Level.SILVER, Group.DELIVERY, "survives-errors", 12),
     Stage("poison", Level.SILVER, Group.DELIVERY, "dead-letters-poison", 3),
-    Stage("killed with records in hand", Level.GOLD, Group.DELIVERY, "resumes-after-a-kill", 60),
-    Stage("killed after telling", Level.GOLD, Group.DELIVERY, "resumes-after-a-kill", 40),
-    Stage("killed while idle", Level.GOLD, Group.DELIVERY, "resumes-after-a-kill", 10),
-    *(stage for stage in CONSUMER if stage.group is Group.CONTRACT),
+    *(stage for stage in CONSUMER if stage.level is Level.GOLD),
 )
 QUEUE_PRODUCER: Final = (
-    Stage("delays", Level.BRONZE, Group.DELIVERY, "nothing-lost", 20),
-    Stage("restart", Level.BRONZE, Group.DELIVERY, "nothing-lost", 20),
+    *(stage for stage in PRODUCER if stage.level is Level.BRONZE),
     Stage("nacked messages", Level.SILVER, Group.DELIVERY, "publishes-again-what-was-nacked", 20),
     Stage("returned messages", Level.SILVER, Group.DELIVERY, "notices-returned-messages", 20),
     Stage("errors", Level.SILVER, Group.DELIVERY, "survives-errors", 20),

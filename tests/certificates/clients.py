@@ -133,6 +133,24 @@ CLIENTS: Final = (
         "It reads the first shard alone, as fast as it can, and a refusal that outlasts boto3's own tries ends it.",
     ),
     Certified(
+        "lifion-kinesis",
+        "lifion-kinesis 1.3.3",
+        "JavaScript",
+        "consumer of kinesis",
+        partial(_node, "lifion-kinesis", "lifion_kinesis.cjs", "lifion-kinesis@1.3.3"),
+        "It reads every shard, and keeps its checkpoint before it delivers: a SIGKILL loses what was in hand.",
+        _PATIENT,
+    ),
+    Certified(
+        "kcl-fan-out",
+        "KCL 3.1.3, fan-out",
+        "Java",
+        "consumer of kinesis",
+        partial(_kcl, "FANOUT"),
+        "It loses nothing; the sample checkpoints once a minute, and a kill has what came since told again.",
+        _PATIENT,
+    ),
+    Certified(
         "async-kinesis-producer",
         "async-kinesis 3.0.1",
         "Python",
@@ -242,7 +260,7 @@ CLIENTS: Final = (
         "Java",
         "consumer of rabbitmq",
         _java_amqp,
-        "It recovers a cut connection by itself, but not a channel that the broker closed; poison is left unacknowledged.",
+        "It recovers a cut connection by itself, but not a channel that the broker closed: it consumes no more.",
     ),
     Certified(
         "pika-producer",

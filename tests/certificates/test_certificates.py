@@ -28,7 +28,7 @@ def test_some_clients_get_the_verdict_of_the_page(name: str) -> None:
 
 
 @pytest.mark.long
-@pytest.mark.timeout(3600)
+@pytest.mark.timeout(5400)
 @pytest.mark.parametrize(
     "client", [each for each in CLIENTS if each.name not in _SOME], ids=lambda each: each.name
 )

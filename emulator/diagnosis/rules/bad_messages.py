@@ -1,9 +1,11 @@
-"""Messages in a stream that should not be there as they are."""
+"""Messages in a stream that should not be there as they are, and versions of objects that fit no other."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable
+from functools import partial
+from operator import attrgetter as field
 
 from emulator.diagnosis.rule import Harm, Judgement, Rule, Seen, count
 from rdss_sandbox.shapes.recorded_exchange import BadMessage, Contents, Exchange, StreamState
@@ -39,11 +41,15 @@ def describe(
 
 
 def judge_contents(
-    pick: Callable[[Contents], Iterable[BadMessage]],
-    chances: Callable[[Contents], int],
-    say: Callable[[list[BadMessage]], str],
+    pick: Callable[[Contents], Iterable[BadMessage]], chances: Callable[[Contents], int], noun: str, then: str
 ) -> Callable[[Exchange], Judgement]:
-    """Make the judge of a kind of bad message: ``pick`` finds those of a stream."""
+    """Make the judge of a kind of bad message: ``pick`` finds those of a stream, ``noun`` is what they are.
+
+    What a client put is said with ``then`` behind it, in which ``{}`` is what is wrong with the first.
+    """
+
+    def say(bad: list[BadMessage]) -> str:
+        return count(len(bad), noun) + then.format(bad[0].what)
 
     def judge(exchange: Exchange) -> Judgement:
         seen = [
@@ -54,49 +60,43 @@ def judge_contents(
     return judge
 
 
-INVALID = Rule(
+_rule = partial(Rule, harm=Harm.BREAKS)
+
+INVALID = _rule(
     id="invalid-message",
     title="An invalid message published",
-    harm=Harm.BREAKS,
     sign="A record has a message's header and does not validate; what a receiver rejects is left out.",
     sentence="Every message is valid against the message schema before it is published.",
     source="RDSS Message API 4.0.0, Message Format",
     advice="Validate before you put: sandbox message validate FILE says what is wrong.",
     judge=judge_contents(
-        lambda contents: contents.invalid,
+        field("invalid"),
         lambda contents: contents.messages - contents.unvalidated,
-        lambda bad: f"{count(len(bad), 'invalid message')}; the first: {bad[0].what}",
+        "invalid message",
+        "; the first: {}",
     ),
 )
 
-ALTERED = Rule(
+ALTERED = _rule(
     id="altered-message",
     title="The same messageId put with different bytes",
-    harm=Harm.BREAKS,
     sign="Two records of a stream have one messageId and different bytes.",
     sentence="A messageId is unique to a message; a retry sends the same message.",
     source="RDSS Message API 4.0.0, Message Header: messageId",
     advice="Serialise a message once and put those bytes again; a changed message gets its own messageId.",
     judge=judge_contents(
-        lambda contents: contents.altered,
-        lambda contents: contents.messages,
-        lambda bad: f"{count(len(bad), 'message')} again with other bytes under the same messageId",
+        field("altered"), field("messages"), "message", " again with other bytes under the same messageId"
     ),
 )
 
-EXPIRED = Rule(
+EXPIRED = _rule(
     id="expired-message",
     title="A message that had expired when it was sent",
-    harm=Harm.BREAKS,
     sign="A record comes more than five seconds after its expirationTimestamp, by the real clock too.",
     sentence="A message is not delivered when its expiration date has passed: GENERR003.",
     source="RDSS Message API 4.0.0, Error Codes",
     advice="Look at expirationTimestamp at each try; what has expired goes to the error queue, GENERR003.",
-    judge=judge_contents(
-        lambda contents: contents.expired,
-        lambda contents: contents.expiring,
-        lambda bad: f"{count(len(bad), 'message')} too late; the first: {bad[0].what}",
-    ),
+    judge=judge_contents(field("expired"), field("expiring"), "message", " too late; the first: {}"),
 )
 
 LEAST_MESSAGES = 10
@@ -114,10 +114,9 @@ def _list_foreign(contents: Contents) -> Iterable[BadMessage]:
     return contents.foreign if enough and not contents.rejected else ()
 
 
-FOREIGN = Rule(
+FOREIGN = _rule(
     id="no-message",
     title="Bytes that are no message on a stream of messages",
-    harm=Harm.BREAKS,
     sign=(
         f"A stream holds {LEAST_MESSAGES} messages or more, which are three quarters of its records, and one "
         "whose messageId cannot be read. Queues of rejected messages and aggregates of the KPL are left out."
@@ -128,7 +127,8 @@ FOREIGN = Rule(
     judge=judge_contents(
         _list_foreign,
         lambda contents: contents.messages if contents.messages >= LEAST_MESSAGES else 0,
-        lambda bad: f"{count(len(bad), 'record')} that no receiver can read; the first: {bad[0].what}",
+        "record",
+        " that no receiver can read; the first: {}",
     ),
 )
 
@@ -165,10 +165,9 @@ def _say(bad: list[BadMessage]) -> str:
     return f"a message of {bad[0].what} on it; one has {MAX_MESSAGE_BYTES:,} bytes at most"
 
 
-OVERSIZE = Rule(
+OVERSIZE = _rule(
     id="over-the-limit",
     title="A message over the limit put anyway",
-    harm=Harm.BREAKS,
     sign=f"A message has more than {MAX_MESSAGE_BYTES:,} bytes, whether the stream took it or refused it.",
     sentence="A message that is too large for one record is sent as a sequence of messages.",
     source="RDSS Message API 4.0.0, Multi-Message Sequence",
@@ -212,4 +211,50 @@ INCOMPLETE = Rule(
     source="RDSS Message API 4.0.0, Multi-Message Sequence",
     advice="Put every part, and put a part again that the broker did not take.",
     judge=judge_sequences,
+)
+
+
+_SOURCE = "RDSS Message API 4.0.0, Digital Object Versioning"
+_LEFT_OUT = "Retries, answers, parts of sequences, and what is published again as it was are left out."
+
+REUSED = _rule(
+    id="reused-object-uuid",
+    title="A new version under an objectUUID that was published before",
+    sign=(
+        "A MetadataUpdate and another message have one objectUUID, other bodies, and another type or "
+        f"predecessor; or an update is isNewVersionOf itself. {_LEFT_OUT}"
+    ),
+    sentence="An objectUUID must not be duplicated when subsequent versions of the object are published.",
+    source="RDSS Message API 4.0.0, Digital Object Identification",
+    advice="Give each version an objectUUID of its own, isNewVersionOf the one before.",
+    judge=judge_contents(
+        field("reused"), field("updates"), "new version", " under a used objectUUID; the first: {}"
+    ),
+)
+
+CHANGED = _rule(
+    id="changed-object",
+    title="An object that changed under its objectUUID",
+    sign=(
+        "Two messages of one type have one objectUUID and other bodies, whatever isPreviousVersionOf says. "
+        f"{_LEFT_OUT}"
+    ),
+    sentence="An object must get a new version when any file or property of it is altered.",
+    source=_SOURCE,
+    advice="Publish a change as MetadataUpdate with a new objectUUID, isNewVersionOf the one before.",
+    judge=judge_contents(
+        field("changed"), field("objects"), "changed object", " with no new version; the first: {}"
+    ),
+)
+
+UNLINKED = _rule(
+    id="update-without-predecessor",
+    title="An update that names no version before",
+    sign=(f"A MetadataUpdate has no related UUID with isNewVersionOf or isPreviousVersionOf. {_LEFT_OUT}"),
+    sentence="A new version must name the previous version's objectUUID, with the relation isNewVersionOf.",
+    source=_SOURCE,
+    advice="Add objectRelatedIdentifier: isNewVersionOf, with the objectUUID of the version before.",
+    judge=judge_contents(
+        field("unlinked"), field("updates"), "update", " of no version before; the first: {}"
+    ),
 )

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from emulator.diagnosis.rule import Harm, Judgement, Rule, Seen, count
 from emulator.diagnosis.rules import read_again, skipped_records
+from emulator.diagnosis.rules.unread_shards import count_left
 from rdss_sandbox.shapes.diagnosis import Step
 from rdss_sandbox.shapes.recorded_exchange import Exchange, Expiry, ShardReads
 
 LIFETIME_SECONDS = 300.0
 _PATIENCE_SECONDS = 30.0
 _TIMES_AGAIN = 2
+_ANEW = {
+    "LATEST": "the shard was read from LATEST, past what had not been read",
+    "TRIM_HORIZON": "the shard was read from TRIM_HORIZON, all over again",
+}
 
 
 def judge(exchange: Exchange) -> Judgement:
@@ -47,16 +52,28 @@ def judge(exchange: Exchange) -> Judgement:
     return Judgement(looked, tuple(seen))
 
 
+def find_reaction(again: int, waiting: int = 0, start: str = "") -> str | None:
+    """What is wrong about how a client takes an expiry, in words; None for nothing.
+
+    It used the iterator ``again`` so often; or asks for no other, while so many records are ``waiting``; or
+    goes on at ``start``, though it had records. What it skips then, or reads again, other rules judge.
+    """
+    if again:
+        return f"it was used {count(again, 'time')} more"
+    if waiting > 0:
+        return f"the client asked for no other, and {count(waiting, 'record')} wait{'s' * (waiting == 1)}"
+    return _ANEW.get(start)
+
+
 def _find_wrong(exchange: Exchange, reads: ShardReads, expiry: Expiry) -> str | None:
-    """What is wrong about an expiry, in words; other rules judge what was skipped or read again then."""
-    if expiry.again >= _TIMES_AGAIN:
-        return f"it was used {expiry.again} times more"
     stream = exchange.stream(reads.stream)
     shard = stream.shard(reads.shard) if stream is not None else None
-    waiting = shard.next - max(expiry.ordinal, shard.first) if shard is not None else 0
+    waiting = count_left(shard.first, shard.next, [expiry.ordinal]) if shard is not None else 0
     later = expiry.renewed is not None or any(each.began >= expiry.at for each in reads.readings)
-    if waiting > 0 and not later and exchange.taken - expiry.at >= _PATIENCE_SECONDS:
-        return f"the client asked for no other, and {count(waiting, 'record')} wait{'s' * (waiting == 1)}"
+    patient = later or exchange.taken - expiry.at < _PATIENCE_SECONDS
+    again = expiry.again if expiry.again >= _TIMES_AGAIN else 0
+    if wrong := find_reaction(again, 0 if patient else waiting):
+        return wrong
     if not expiry.fault and expiry.idle >= LIFETIME_SECONDS:
         return f"it was held for {expiry.idle:.0f} s, and one lives {LIFETIME_SECONDS:.0f} s"
     return None

@@ -15,14 +15,22 @@ PATIENCE_SECONDS = 60.0
 _SHOWN = 5
 
 
+def find_dropped(refusals: Iterable[RefusedAttempt], now: float = inf) -> list[RefusedAttempt]:
+    """The failed entries of PutRecords that nobody has put again by ``now``, or not till they were taken."""
+    return [
+        each
+        for each in refusals
+        if each.batch and not each.settled and now - each.at - sum(each.pauses) >= PATIENCE_SECONDS
+    ]
+
+
 def judge_dropped(exchange: Exchange) -> Judgement:
-    failed = [each for each in exchange.refusals if each.batch]
     dropped: dict[tuple[str, str], list[RefusedAttempt]] = defaultdict(list)
-    for each in failed:
-        if not each.settled and not each.pauses and exchange.taken - each.at >= PATIENCE_SECONDS:
-            dropped[each.client, each.stream].append(each)
+    for each in find_dropped(exchange.refusals, exchange.taken):
+        dropped[each.client, each.stream].append(each)
     return Judgement(
-        len(failed), tuple(_describe(client, stream, lost) for (client, stream), lost in dropped.items())
+        sum(each.batch for each in exchange.refusals),
+        tuple(_describe(client, stream, lost) for (client, stream), lost in dropped.items()),
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from emulator.diagnosis.rule import Harm, Judgement, Rule, Seen, count
@@ -74,13 +74,18 @@ def judge_order(exchange: Exchange) -> Judgement:
     return Judgement(looked, tuple(seen))
 
 
+def find_late(began: float, came: Iterable[float]) -> list[float]:
+    """Find which records of a parent came after ``began``, when the first record of its child did.
+
+    ``came`` are the times at which the parent's records were delivered; infinity for never.
+    """
+    return [at for at in came if at > began]
+
+
 def _list_breaches(child: ShardReads, parent: ShardReads, began: float) -> Iterator[Seen]:
     drained = parent.ended_at is not None and parent.ended_at <= began
-    late = [
-        each.delivered[1]
-        for each in parent.readings
-        if each.delivered and each.began <= began < each.delivered[1]
-    ]
+    runs = [each.delivered[1] for each in parent.readings if each.delivered and each.began <= began]
+    late = find_late(began, runs)
     if drained or not late:
         return
     said = (

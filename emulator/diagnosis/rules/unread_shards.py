@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from emulator.diagnosis.rule import Harm, Judgement, Rule, Seen, count
 from rdss_sandbox.shapes.diagnosis import Step
@@ -14,6 +14,14 @@ SHARD_SECONDS = 60.0
 """How long a client may take from its first read of a stream, or from a shard's creation."""
 FEWEST_READS = 5
 """Who reads less often looks at a stream, and does not follow it."""
+
+
+def count_left(first: int, end: int, reached: Iterable[int]) -> int:
+    """Count the records at a shard's end, from ``first`` to before ``end``, that nobody was given.
+
+    ``reached`` are the numbers behind records that were. What was skipped before them is another mistake.
+    """
+    return end - max([first, *reached])
 
 
 def judge_children(exchange: Exchange) -> Judgement:
@@ -41,7 +49,7 @@ def _judge_child(
 ) -> Seen | None:
     ends = [_ended_at(exchange, stream, parent) for parent in child.parents if stream.shard(parent)]
     ended = max((end for end in ends if end is not None), default=exchange.taken)
-    waiting = child.next - child.first
+    waiting = count_left(child.first, child.next, ())
     late = exchange.taken - ended >= CHILD_SECONDS
     if not waiting or not late or None in ends or _taken_over(exchange, stream, reads, child):
         return None
@@ -149,7 +157,7 @@ def _list_ready(stream: StreamState, reads: dict[str, ShardReads]) -> Iterator[S
 def _judge_shard(
     exchange: Exchange, stream: StreamState, client: str, reads: dict[str, ShardReads], shard: ShardState
 ) -> Seen | None:
-    waiting = shard.next - shard.first
+    waiting = count_left(shard.first, shard.next, ())
     since = max(min(each.first_read for each in reads.values()), shard.opened)
     late = exchange.taken - since >= SHARD_SECONDS
     if shard.id in reads or not waiting or not late or _is_anothers(exchange, stream, reads, shard):

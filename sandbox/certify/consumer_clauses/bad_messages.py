@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from sandbox.certify.clause import ALL_CHANNELS, Clause, Finding, Group, Judgement, Role, judged
+from sandbox.certify.clause import ALL_CHANNELS, Clause, Finding, Group, Judgement, Role, judge_each, judged
 from sandbox.certify.history import History, Level, SentBad
 from schemas.error_codes import ErrorCode
 
@@ -14,33 +14,33 @@ _STAGES = {"bad messages", "expired messages"}
 
 
 def judge_rejected(history: History) -> Judgement:
-    wanted = [each for each in history.bad if each.code != ErrorCode.GENERR003]
-    return judged(len(wanted), _misjudged(history, wanted))
+    return _judge_bad(history, expired=False)
 
 
 def judge_expired(history: History) -> Judgement:
-    expired = [each for each in history.bad if each.code == ErrorCode.GENERR003]
-    return judged(len(expired), _misjudged(history, expired))
+    return _judge_bad(history, expired=True)
 
 
-def _misjudged(history: History, wanted: list[SentBad]) -> list[Finding]:
+def _judge_bad(history: History, *, expired: bool) -> Judgement:
     """A finding for each of these messages that is not in its queue with its code, or was processed."""
     rejected, told = history.rejected(), history.times_told()
-    findings = []
-    for bad in wanted:
+
+    def find_wrong(bad: SentBad) -> str | None:
         places = rejected.get(bad.message_id, [])
         if bad.message_id in told:
-            said = f"a message that deserves {bad.code} was processed"
-        elif not places:
-            said = f"a message that deserves {bad.code} is in no queue"
-        elif (bad.queue, bad.code) not in places:
-            queue, code = places[0]
-            found = code or "no errorCode"
-            said = f"a message that deserves {bad.code} in {bad.queue} is in {queue} with {found}"
-        else:
-            continue
-        findings.append(Finding(said, Level.GOLD, {"messageId": bad.message_id, "code": bad.code}))
-    return findings
+            return f"a message that deserves {bad.code} was processed"
+        if not places:
+            return f"a message that deserves {bad.code} is in no queue"
+        if (bad.queue, bad.code) in places:
+            return None
+        queue, code = places[0]
+        return (
+            f"a message that deserves {bad.code} in {bad.queue} is in {queue} with {code or 'no errorCode'}"
+        )
+
+    return judge_each(
+        (each for each in history.bad if (each.code == ErrorCode.GENERR003) is expired), find_wrong
+    )
 
 
 REJECTED = _clause(

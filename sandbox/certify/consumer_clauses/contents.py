@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 
 from sandbox.certify.clause import (
@@ -13,9 +14,10 @@ from sandbox.certify.clause import (
     Group,
     Judgement,
     Role,
+    judge_each,
     judged,
 )
-from sandbox.certify.history import History, Level
+from sandbox.certify.history import History, Level, Returned, SentOlder, SentSequence
 
 _clause = partial(Clause, role=Role.CONSUMER, channels=ALL_CHANNELS)
 
@@ -50,18 +52,16 @@ UNALTERED = _clause(
 
 def judge_sequences(history: History) -> Judgement:
     """A sequence is told once, by the messageId of any of its parts."""
-    findings = []
-    for sequence in history.sequences:
+
+    def find_wrong(sequence: SentSequence) -> str | None:
         told = [each for each in history.told if each.message_id in sequence.message_ids]
-        digests = {each.digest for each in told if each.digest is not None}
         if len(told) != 1:
-            said = f"a sequence of {len(sequence.message_ids)} parts was told {len(told)} times"
-        elif digests - {sequence.digest}:
-            said = f"the body of a sequence of {len(sequence.message_ids)} parts was not joined as it was cut"
-        else:
-            continue
-        findings.append(Finding(said, Level.GOLD, {"messageIds": sequence.message_ids[:5]}))
-    return judged(len(history.sequences), findings)
+            return f"a sequence of {len(sequence.message_ids)} parts was told {len(told)} times"
+        if told[0].digest in {None, sequence.digest}:
+            return None
+        return f"the body of a sequence of {len(sequence.message_ids)} parts was not joined as it was cut"
+
+    return judge_each(history.sequences, find_wrong)
 
 
 JOINED = _clause(
@@ -78,20 +78,15 @@ JOINED = _clause(
 
 def judge_versions(history: History) -> Judgement:
     told, rejected = history.times_told(), history.rejected()
-    findings = []
-    for sent in history.older:
+
+    def find_wrong(sent: SentOlder) -> str | None:
         if sent.message_id in told:
-            continue
+            return None
         places = rejected.get(sent.message_id, [])
         became = f"is in {places[0][0]} with {places[0][1] or 'no errorCode'}" if places else "is in no queue"
-        findings.append(
-            Finding(
-                f"a message of version {sent.version} was not processed, and {became}",
-                Level.GOLD,
-                {"messageId": sent.message_id, "version": sent.version},
-            )
-        )
-    return judged(len(history.older), findings)
+        return f"a message of version {sent.version} was not processed, and {became}"
+
+    return judge_each(history.older, find_wrong)
 
 
 UPGRADED = _clause(
@@ -109,31 +104,23 @@ UPGRADED = _clause(
 def judge_echo(history: History) -> Judgement:
     """A message that came back is a breach when it is told of, or put on a queue, after that."""
     read = {each.message_id: each_read.at for each_read in history.reads() for each in each_read.records}
-    findings, exposure = [], 0
     played = any(name == "its own messages" for _, name, _ in history.stages)
-    for echo in history.returned:
-        if read.get(echo.message_id, 0.0) < echo.at:
-            continue
-        exposure += 1
+
+    def find_wrong(echo: Returned) -> str | None:
+        queues = [
+            put.stream
+            for put in history.puts_elsewhere()
+            if put.at > echo.at and any(each.message_id == echo.message_id for each in put.entries)
+        ]
         told = any(each.message_id == echo.message_id and each.at > echo.at for each in history.told)
-        queue = next(
-            (
-                put.stream
-                for put in history.puts_elsewhere()
-                if put.at > echo.at and any(each.message_id == echo.message_id for each in put.entries)
-            ),
-            None,
-        )
-        if told or queue:
-            done = "processed" if told else f"put on {queue}"
-            findings.append(
-                Finding(
-                    f"{echo.message_id}, which the consumer put on {echo.stream}, came back and was {done}",
-                    Level.GOLD,
-                    {"messageId": echo.message_id, "stream": echo.stream},
-                )
-            )
-    return judged(exposure, findings, NEVER_USED if played and not history.returned else NEVER_LANDED)
+        if not (told or queues):
+            return None
+        done = "processed" if told else f"put on {queues[0]}"
+        return f"{echo.message_id}, which the consumer put on {echo.stream}, came back and was {done}"
+
+    came = (each for each in history.returned if read.get(each.message_id, 0.0) >= each.at)
+    reason = NEVER_USED if played and not history.returned else NEVER_LANDED
+    return replace(judge_each(came, find_wrong), reason=reason)
 
 
 DROPPED = _clause(

@@ -99,15 +99,12 @@ def judge_expired(history: History) -> Judgement:
             None,
         )
         progress = any(each.records and each.shard == read.shard for each in reads[:at])
-        if again:
-            said = f"the expired iterator of {read.shard} was used {again} times more"
-        elif asked and asked.start == "LATEST" and progress:
-            said = f"after an expired iterator {read.shard} was read from LATEST, past what had not been read"
-        elif asked and asked.start == "TRIM_HORIZON" and progress:
-            said = f"after an expired iterator {read.shard} was read from TRIM_HORIZON, all over again"
-        else:
-            continue
-        findings.append(Finding(said, history.level_at(read.at), {"shard": read.shard, "at": read.at}))
+        if wrong := expired_iterator.find_reaction(again, start=asked.start if asked and progress else ""):
+            said, facts = (
+                f"an iterator of {read.shard} expired; {wrong}",
+                {"shard": read.shard, "at": read.at},
+            )
+            findings.append(Finding(said, history.level_at(read.at), facts))
     pushed = all(read.pushed for read in reads)
     return judged(lived.exposure, findings, NEVER_USED if reads and pushed else NEVER_LANDED)
 

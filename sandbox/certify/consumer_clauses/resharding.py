@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from math import inf
 
 from emulator.diagnosis.rules import shards, unread_shards
 from sandbox.certify.clause import UNTIL, Clause, Finding, Group, Judgement, Role, judged
@@ -18,12 +19,11 @@ def judge_unread(history: History) -> Judgement:
     findings = []
     for shard in history.shards:
         unread = {number for number, _ in history.unread(shard)}
-        # What is behind the last delivered record: what was skipped before it is another clause's.
-        left: list[str | None] = []
-        for number, message_id in shard.records:
-            left = [*left, message_id] if number in unread else []
-        if not left:
+        held = len(shard.records)
+        read = (at for at, (number, _) in enumerate(shard.records, 1) if number not in unread)
+        if not (waiting := unread_shards.count_left(0, held, read)):
             continue
+        left = [message_id for _, message_id in shard.records[-waiting:]]
         reshard = made.get(shard.id)
         last = max(history.end_of(history.put_at.get((shard.id, number), 0.0)).life for number in unread)
         reads = [read.life for read in history.reads() if read.shard == shard.id]
@@ -32,21 +32,15 @@ def judge_unread(history: History) -> Judgement:
         how = "was never read" if never else "was not read to its end"
         findings.append(
             Finding(
-                f"{shard.id}{origin} {how}: {len(left)} of its {len(shard.records)} records "
-                f"were not delivered{UNTIL if later else ''}",
+                f"{shard.id}{origin} {how}: {waiting} of its {held} records were not delivered"
+                f"{UNTIL if later else ''}",
                 min(levels.get(each or "", Level.GOLD) for each in left),
-                {
-                    "shard": shard.id,
-                    "unread": len(left),
-                    "records": len(shard.records),
-                    "messageIds": left[:5],
-                },
+                {"shard": shard.id, "unread": waiting, "records": held, "messageIds": left[:5]},
             )
         )
-    held = {shard.id for shard in history.shards if shard.records}
     # What was never read at all says most.
     findings.sort(key=lambda finding: "never" not in finding.said)
-    return judged(len(held & made.keys()), findings)
+    return judged(sum(shard.id in made and bool(shard.records) for shard in history.shards), findings)
 
 
 EVERY_SHARD = _clause(
@@ -74,11 +68,6 @@ def judge_order(history: History) -> Judgement:
             if not begun or not reshard.unread:
                 continue
             exposure += 1
-            late = [
-                parent
-                for parent in reshard.parents
-                if any(first.get((parent, number), float("inf")) > min(begun) for number in records[parent])
-            ]
             findings += [
                 Finding(
                     f"{child} was read at {min(begun):.2f} s, when its parent {parent} still had "
@@ -86,7 +75,8 @@ def judge_order(history: History) -> Judgement:
                     reshard.level,
                     {"child": child, "parent": parent, "at": min(begun)},
                 )
-                for parent in late
+                for parent in reshard.parents
+                if shards.find_late(min(begun), (first.get((parent, each), inf) for each in records[parent]))
             ]
     return judged(exposure, findings)
 

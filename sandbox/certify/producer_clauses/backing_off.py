@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from itertools import pairwise
+from itertools import groupby, pairwise
+from operator import attrgetter
 from statistics import median
 
-from emulator.diagnosis.refused_records import RefusedRecords
 from emulator.diagnosis.rules import refusals
-from rdss_sandbox.shapes.recorded_exchange import RefusedAttempt
 from sandbox.certify.clause import Clause, Finding, Group, Judgement, Role, judged
 from sandbox.certify.history import History, Level
-from sandbox.certify.producer_clauses.failing import THROTTLED
+from sandbox.certify.producer_clauses.failing import THROTTLED, list_refusals
 
 _SHORTEST_SECONDS = 0.02
 _MOST_PAUSE_SECONDS = 30.0
@@ -42,19 +41,9 @@ def judge_growth(history: History) -> Judgement:
 
 
 def pauses_after_throttling(history: History) -> list[list[float]]:
-    """For each throttled message the seconds from each refusal to its next try, in one start.
-
-    They are measured as the diagnosis measures them.
-    """
-    lives: dict[int, RefusedRecords] = defaultdict(RefusedRecords)
-    for put in history.puts():
-        for entry in put.entries:
-            if (put.error or entry.error) == THROTTLED:
-                refused = RefusedAttempt("", put.stream, "", THROTTLED, put.at)
-                lives[put.life].refuse(entry.message_id, refused, put.asked, put.at)
-            else:
-                lives[put.life].accept(entry.message_id, put.asked)
-    rows = [each.pauses for life in lives.values() for each in life.snapshot()]
+    """For each throttled message the seconds from each refusal to its next try, in one start."""
+    lives = groupby(sorted(history.puts(), key=attrgetter("life")), attrgetter("life"))
+    rows = [each.pauses for _, life in lives for each in list_refusals(life, THROTTLED.__eq__)]
     return [[pause for pause in row if pause < _MOST_PAUSE_SECONDS] for row in rows if row]
 
 

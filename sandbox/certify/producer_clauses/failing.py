@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
+from itertools import groupby
 
+from emulator.diagnosis.refused_records import RefusedRecords
 from emulator.diagnosis.rules import refusals
+from rdss_sandbox.shapes.recorded_exchange import RefusedAttempt
 from rdss_sandbox.shapes.trace import Put
 from sandbox.certify.clause import NEVER_LANDED, NEVER_USED, Clause, Finding, Group, Judgement, Role, judged
 from sandbox.certify.history import History, Level
@@ -58,39 +61,48 @@ THROTTLING = _clause(
 )
 
 
+def list_refusals(puts: Iterable[Put], refused: Callable[[str], bool]) -> list[RefusedAttempt]:
+    """What was put and refused with a code for which ``refused`` holds, measured as the diagnosis does."""
+    known = RefusedRecords()
+    for put in puts:
+        for entry in put.entries:
+            name, code = entry.message_id, put.error or entry.error
+            if refused(code):
+                attempt = RefusedAttempt("", "", "", code, put.at, batch=put.batch, message_id=name)
+                known.refuse(name, attempt, put.asked, put.at)
+            else:
+                known.accept(name, put.asked)
+    return known.snapshot()
+
+
 def judge_entries(history: History) -> Judgement:
     """After a call that failed in part, the accepted entries are not put again by the same start."""
     puts = history.puts()
-    findings, exposure = [], 0
+    parts = groupby((put for put in puts if not put.error), lambda put: history.end_of(put.at))
+    failed = [each for _, part in parts for each in list_refusals(part, bool) if each.batch]
+    findings = [
+        Finding(
+            f"{each.message_id} failed in a PutRecords call at {each.at:.2f} s and was not put again before "
+            "the producer's end",
+            history.level_at(each.at),
+            {"messageId": each.message_id, "at": each.at},
+        )
+        for each in refusals.find_dropped(failed)
+    ]
     singles = bool(puts) and not any(put.batch for put in puts)
     for at, put in enumerate(puts):
-        failed = {each.message_id for each in put.entries if each.error}
-        if put.error or not failed or not put.batch:
-            continue
-        exposure += len(failed)
-        accepted = {each.message_id for each in put.entries if not each.error}
-        last = history.end_of(put.at).life
-        later = [each for each in puts[at + 1 :] if not each.error and each.life <= last]
-        delivered = {entry.message_id for each in later for entry in each.entries if not entry.error}
-        findings += [
-            Finding(
-                f"{message_id} failed in a PutRecords call at {put.at:.2f} s and was not put again before "
-                "the producer's end",
-                history.level_at(put.at),
-                {"messageId": message_id, "at": put.at},
-            )
-            for message_id in sorted(failed - delivered, key=str)
-        ]
+        lost = sum(bool(each.error) for each in put.entries)
+        accepted = {each.message_id for each in put.entries if not (each.error or put.error or not lost)}
         again = accepted & _next_of(puts[at + 1 :], put)
         if len(accepted) >= _LEAST and len(again) >= _MANY * len(accepted):
             findings.append(
                 Finding(
                     f"{len(again)} entries accepted at {put.at:.2f} s were put again with the failed",
                     history.level_at(put.at),
-                    {"again": len(again), "failed": len(failed)},
+                    {"again": len(again), "failed": lost},
                 )
             )
-    return judged(exposure, findings, NEVER_USED if singles else NEVER_LANDED)
+    return judged(len(failed), findings, NEVER_USED if singles else NEVER_LANDED)
 
 
 def _next_of(puts: list[Put], before: Put) -> set[str | None]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable
+from dataclasses import replace
 from functools import partial
 from hashlib import sha256
 
@@ -11,8 +12,8 @@ import msgspec
 
 from emulator.diagnosis.contents import KnownTexts, find_invalid
 from emulator.diagnosis.rules import bad_messages
-from sandbox.certify.clause import ALL_CHANNELS, Clause, Finding, Group, Judgement, Role, judged
-from sandbox.certify.history import History, Level
+from sandbox.certify.clause import ALL_CHANNELS, Clause, Finding, Group, Judgement, Role, judge_each, judged
+from sandbox.certify.history import History, Level, Stored
 from schemas.envelope import MAX_MESSAGE_BYTES
 from schemas.peek import peek
 from schemas.sequence import SequenceError, body_of, join
@@ -21,16 +22,11 @@ _clause = partial(Clause, role=Role.PRODUCER, group=Group.CONTRACT, level=Level.
 
 
 def judge_form(history: History) -> Judgement:
-    findings = [
-        Finding(
-            f"{each.message_id or 'a record without messageId'} is invalid, {why}",
-            Level.GOLD,
-            {"messageId": each.message_id, "code": why.partition(":")[0]},
-        )
-        for each in history.stored
-        if (why := find_invalid(each.data))
-    ]
-    return judged(len(history.stored), findings)
+    def find_wrong(each: Stored) -> str | None:
+        why = find_invalid(each.data)
+        return f"{each.message_id or 'a record without messageId'} is invalid, {why}" if why else None
+
+    return judge_each(history.stored, find_wrong)
 
 
 VALID = _clause(
@@ -46,17 +42,16 @@ VALID = _clause(
 
 
 def judge_size(history: History) -> Judgement:
-    findings = [
-        Finding(
-            f"a record of {entry.size:,} bytes was put; a message has {MAX_MESSAGE_BYTES:,} at most",
-            Level.GOLD,
-            {"messageId": entry.message_id, "bytes": entry.size},
-        )
-        for put in history.puts()
-        for entry in put.entries
-        if bad_messages.is_too_large(entry.size)
-    ]
-    return judged(len(history.sequences), findings)
+    large = (
+        entry for put in history.puts() for entry in put.entries if bad_messages.is_too_large(entry.size)
+    )
+    found = judge_each(
+        large,
+        lambda entry: (
+            f"a record of {entry.size:,} bytes was put; a message has {MAX_MESSAGE_BYTES:,} at most"
+        ),
+    )
+    return replace(found, exposure=len(history.sequences))
 
 
 SMALL = _clause(
@@ -78,16 +73,14 @@ def judge_sequences(history: History) -> Judgement:
         if seen.sequence is not None and seen.position is not None and (seen.total or 1) > 1:
             parts[seen.sequence][seen.position] = each.data
     joined = {digest for found in parts.values() if (digest := _digest(found.values()))}
-    findings = [
-        Finding(
-            f"no complete sequence in the stream joins to the body of {sequence.message_ids[0]}",
-            Level.GOLD,
-            {"messageId": sequence.message_ids[0]},
-        )
-        for sequence in history.sequences
-        if sequence.digest not in joined
-    ]
-    return judged(len(history.sequences), findings)
+    return judge_each(
+        history.sequences,
+        lambda each: (
+            None
+            if each.digest in joined
+            else f"no complete sequence in the stream joins to the body of {each.message_id}"
+        ),
+    )
 
 
 def _digest(parts: Iterable[bytes]) -> str | None:
@@ -145,16 +138,14 @@ KEPT = _clause(
 
 def judge_expiry(history: History) -> Judgement:
     put = {entry.message_id: each.at for each in history.puts() for entry in each.entries}
-    findings = [
-        Finding(
-            f"{late.message_id} had expired, and was put at {put[late.message_id]:.2f} s",
-            Level.GOLD,
-            {"messageId": late.message_id, "code": late.code},
-        )
-        for late in history.bad
-        if late.message_id in put
-    ]
-    return judged(len(history.bad), findings)
+    return judge_each(
+        history.bad,
+        lambda late: (
+            f"{late.message_id} had expired, and was put at {put[late.message_id]:.2f} s"
+            if late.message_id in put
+            else None
+        ),
+    )
 
 
 IN_TIME = _clause(

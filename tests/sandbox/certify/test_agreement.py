@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import accumulate
+from types import CodeType, FunctionType, ModuleType
+from typing import Final
 
 import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from emulator.diagnosis.rules import RULES
+from emulator.diagnosis.rules import RULES, bad_messages, expired_iterator, refusals, shards, unread_shards
 from emulator.diagnosis.rules.shards import find_burst
 from emulator.diagnosis.shard_record import Run
 from rdss_sandbox.shapes.recorded_exchange import (
@@ -130,6 +133,58 @@ def test_a_producers_clause_fails_where_its_rule_finds_a_bad_message(clause: str
     wanted = [each for each in clauses(Role.PRODUCER) if each.id == clause]
     (result,), _ = judge_clauses(wanted, history, "again")
     assert result.verdict is ClauseVerdict.FAIL
+
+
+_SHARED: Final = {
+    "every-shard-read": unread_shards.count_left,
+    "parents-before-children": shards.find_late,
+    "survives-expired-iterators": expired_iterator.find_reaction,
+    "retries-failed-entries": refusals.find_dropped,
+    "backs-off": refusals.find_haste,
+    "never-oversize": bad_messages.is_too_large,
+}
+_MEASURED_WHERE_RECORDED: Final = {"reads-within-limits", "valid-messages", "keeps-the-message-id"}
+"""Their rules judge by what the recorder has measured with the clause's function already."""
+_BY_WHAT_IS_TOLD_OR_SENT: Final = {"nothing-lost", "sends-nothing-expired"}
+"""They judge by what no rule can know."""
+
+
+def test_a_clause_and_its_rules_share_one_judgement() -> None:
+    """The clause's judge calls the function by which each rule judges that finds the same mistake."""
+    with_rules = {clause.id for clause in CLAUSES if clause.rules}
+    assert with_rules == _SHARED.keys() | _MEASURED_WHERE_RECORDED | _BY_WHAT_IS_TOLD_OR_SENT
+    for clause in CLAUSES:
+        if clause.rules and (shared := _SHARED.get(clause.id)) is not None:
+            judges: list[Callable[..., object]] = [clause.judge, *(rule.judge for rule in clause.rules)]
+            for judge in judges:
+                assert shared in _list_called(judge), (clause.id, judge)
+
+
+def _list_called(judge: Callable[..., object]) -> set[object]:
+    """The project's functions that a function names, and those that these name."""
+    found: set[object] = set()
+    left: list[object] = [judge]
+    while left:
+        function = left.pop()
+        if isinstance(function, FunctionType) and function not in found:
+            found.add(function)
+            modules = [each for each in function.__globals__.values() if isinstance(each, ModuleType)]
+            for name in _list_names(function.__code__):
+                left += [vars(each).get(name) for each in modules if each.__name__.startswith("emulator.")]
+                left.append(function.__globals__.get(name))
+    return found
+
+
+def _list_names(code: CodeType) -> set[str]:
+    inner = (each for each in code.co_consts if isinstance(each, CodeType))
+    return set(code.co_names).union(*map(_list_names, inner))
+
+
+@pytest.mark.parametrize(("settled", "now", "dropped"), [(False, 62.0, 1), (False, 60.5, 0), (True, 62.0, 0)])
+def test_an_entry_that_was_tried_again_in_vain_is_dropped(*, settled: bool, now: float, dropped: int) -> None:
+    """A minute is given from the last try on, and an entry that was taken in the end is not dropped."""
+    entry = RefusedAttempt("w", "s", "PutRecords", "InternalFailure", 0.0, (1.0,), settled, batch=True)
+    assert len(refusals.find_dropped([entry], now)) == dropped
 
 
 def test_without_a_finding_no_verdict_changes() -> None:
