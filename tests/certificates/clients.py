@@ -142,6 +142,15 @@ CLIENTS: Final = (
         _PATIENT,
     ),
     Certified(
+        "kcl-polling",
+        "KCL 3.1.3, polling",
+        "Java",
+        "consumer of kinesis",
+        partial(_kcl, "POLLING"),
+        "It loses nothing; the sample checkpoints once a minute, and a kill has what came since told again.",
+        _PATIENT,
+    ),
+    Certified(
         "kcl-fan-out",
         "KCL 3.1.3, fan-out",
         "Java",
