@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 from emulator.archive.archives import Archives
 from emulator.archive.audit_log import AuditLog
 from emulator.archive.pruning import Pruning
-from emulator.assembly.damage import describe_damage, describe_takeover, report_losses
+from emulator.assembly.damage import describe_takeover, keep_damage, report_losses
 from emulator.assembly.data_directory import DataDirectory
 from emulator.assembly.own_infrastructure import Infrastructure, own_infrastructure
 from emulator.back_off import back_off
@@ -41,7 +41,6 @@ from emulator.streams.amqp_log import AmqpLog
 from emulator.streams.catalogue import Catalogue
 from emulator.streams.service import StreamService
 from emulator.topics.service import ObjectSources, TopicService
-from rdss_sandbox.shapes.events import Event
 from rdss_sandbox.shapes.resetting import Reset
 from rdss_sandbox.shapes.topology import Populated, Topology
 
@@ -233,7 +232,7 @@ def build_components(
         events = Events(clock, log)
         damage: list[str] = []
         startup = stack.enter_context(ExitStack())
-        startup.enter_context(events.subscribed(partial(_keep_damage, damage)))
+        startup.enter_context(events.subscribed(partial(keep_damage, damage)))
         if directory and log:
             report_losses(directory, events, log)
         destinations = _build_destinations(settings)
@@ -329,11 +328,6 @@ def _build_access(settings: Settings, events: Events, infrastructure: Infrastruc
         return StreamAccess(events, infrastructure.stream_of_iterator, settings.access)
     except BadPermissionError as error:
         raise SettingsError(f"an access of the settings: {error}") from error
-
-
-def _keep_damage(lines: list[str], event: Event) -> None:
-    if (found := describe_damage(event)) is not None:
-        lines.append(found)
 
 
 def _read_topics(settings: Settings) -> TopicConfiguration | None:

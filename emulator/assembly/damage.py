@@ -108,6 +108,12 @@ def describe_damage(event: Event) -> str | None:
     return None
 
 
+def keep_damage(lines: list[str], event: Event) -> None:
+    """Add the line of an event of damage, once; a subscriber of the event stream."""
+    if (found := describe_damage(event)) is not None and found not in lines:
+        lines.append(found)
+
+
 def _describe_content(loss: Loss) -> str:
     path = Path(loss.path)
     if (held := _HELD.get(loss.path)) is not None:

@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 
 from emulator.assembly.broker import Broker, SidecarBroker
 from emulator.assembly.components import Components, build_components
-from emulator.assembly.damage import describe_put_aside
+from emulator.assembly.damage import describe_put_aside, keep_damage
 from emulator.assembly.embedded_broker import EmbeddedBroker
 from emulator.assembly.missing_extras import NoBroker, note_missing
 from emulator.assembly.snapshots import Snapshots
@@ -113,6 +113,7 @@ class Embedded:
             self.components = self._stack.enter_context(
                 build_components(self.settings, self._clock, served=True)
             )
+            self._stack.enter_context(self.components.events.subscribed(partial(keep_damage, self._damaged)))
             if self._trace is not None:
                 self.components.diagnosis.trace_into(self._trace)
             data_dir = self.settings.data_dir
@@ -140,8 +141,12 @@ class Embedded:
             self.broker = self._build_broker()
             self._stack.push_async_callback(self.broker.stop)
             self.broker.start(os.environ)
-            if isinstance(self.broker, EmbeddedBroker) and self.broker.answers:
-                await self._listen_for_management(self.broker)
+            if isinstance(self.broker, EmbeddedBroker):
+                if data_dir is not None and any(data_dir.glob("broker/*.log")):
+                    # What is wrong with them is said by the start.
+                    await self.broker.wait_for_files()
+                if self.broker.answers:
+                    await self._listen_for_management(self.broker)
             if self.broker.url is not None:
                 self.components.destinations.add_port(urlsplit(self.broker.url).port or 0)
         except BaseException:
@@ -170,10 +175,15 @@ class Embedded:
             *note_missing(),
         )
 
+    @property
+    def damage(self) -> tuple[str, ...]:
+        """A line for each thing that was stored and that the start or later work could not find whole."""
+        return (*self.components.damage, *self._damaged)
+
     def status(self) -> Status:
         """The status that the control API shows. Messages that are not indexed are counted, and left so."""
         components, settings = self.components, self.settings
-        notes = [*components.damage, *self._damaged, *self.notes]
+        notes = [*self.damage, *self.notes]
         indexed, read_up_to = components.index.progress()
         if components.events.trouble:
             notes.append(components.events.trouble)
@@ -234,7 +244,6 @@ class Embedded:
             return
 
         def tell(error: DamagedLogError) -> None:
-            self._damaged.append(str(error))
             self.components.events.emit(
                 "journal.damaged", file=str(error.path), position=error.position, why=str(error)
             )

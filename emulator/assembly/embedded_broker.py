@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from emulator.assembly.broker import Broker
 from emulator.back_off import back_off
-from emulator.journal import no_space
+from emulator.journal import DamagedLogError, no_space
 
 if TYPE_CHECKING:
     from emulator.amqp.broker import Broker as Engine
@@ -66,10 +66,15 @@ class EmbeddedBroker(Broker):
             return
         self._listening = listening
         self._loop = asyncio.get_running_loop()
-        self._stopping = asyncio.Event()
+        self._stopping, self._tried = asyncio.Event(), asyncio.Event()
         self.url = client_url(_CREDENTIALS, listening, self._settings.token)
         self.notes = (_NOTE,)
         self._starting = self._loop.create_task(self._start())
+
+    async def wait_for_files(self) -> None:
+        """Return when the broker has read its files, or could not."""
+        if self._starting is not None:
+            await self._tried.wait()
 
     def reset(self) -> None:
         """Remove all queues, declared exchanges and messages. Callable from any thread."""
@@ -112,8 +117,14 @@ class EmbeddedBroker(Broker):
         except Exception as error:  # noqa: BLE001 -- the other ports go on, and the status says why this does not
             self._listening.close()
             self.url = None
-            self.notes = (f"nothing answers on the AMQP port: {error}",)
+            why = str(error)
+            if isinstance(error, DamagedLogError):
+                self._events.emit("journal.damaged", file=str(error.path), position=error.position, why=why)
+                why = "its files are damaged"
+            self.notes = (f"nothing answers on the AMQP port: {why}",)
             self._events.emit("broker.failed", why=str(error))
+        finally:
+            self._tried.set()
 
     async def _open_with_space(self) -> None:
         """Open the broker, on a full disk as soon as there is space; clients that connect wait for it."""
@@ -129,6 +140,7 @@ class EmbeddedBroker(Broker):
             else:
                 self.notes = (_NOTE,)
                 return
+            self._tried.set()
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._stopping.wait(), pause)
             if self._stopping.is_set():

@@ -35,7 +35,7 @@ class Repair(msgspec.Struct, frozen=True, omit_defaults=True):
 
     ``kept`` counts entries of a log, rows of a database; ``lost_bytes`` is what could not be read, ``lost``
     how many records that are known to have been there. The whole file as it was is at ``put_aside``, None
-    when nothing was done yet.
+    when nothing was done yet. ``warning`` says what the next start cannot do without what was lost.
     """
 
     file: str
@@ -45,6 +45,7 @@ class Repair(msgspec.Struct, frozen=True, omit_defaults=True):
     lost_bytes: int = 0
     lost: int = 0
     put_aside: str | None = None
+    warning: str = ""
 
 
 def repair(directory: Path, *, dry_run: bool = False) -> Iterator[Repair]:
@@ -137,7 +138,9 @@ class _Repairs:
         found = salvage(path)
         if found is None:
             return None
-        first, aside = found.damage[0], None
+        first, aside, warning = found.damage[0], None, ""
+        if path == self._directory / "broker" / "definitions.log":
+            warning = self._keep_messages(path.parent, kept=bool(found.kept))
         if not self._dry_run:
             with rewriting(path) as draft:
                 write_kept(path, found.kept, draft)
@@ -152,7 +155,20 @@ class _Repairs:
             lost_bytes=sum(each.end - each.start for each in found.damage),
             lost=_count_lost(path, found, found.next),
             put_aside=aside,
+            warning=warning,
         )
+
+    def _keep_messages(self, broker: Path, *, kept: bool) -> str:
+        """Keep the broker's messages, since a start removes those of queues that it does not know."""
+        messages = sorted(broker.glob("0*.log"))
+        if not messages:
+            return ""
+        if not kept:
+            return "no queue of the AMQP port is known any more: the next start puts their messages aside"
+        if not self._dry_run:
+            for path in messages:
+                self._put_copy_aside(path)
+        return "messages of queues that were declared there are gone with it; a copy of all is put aside"
 
     def _repair_packed(self, path: Path) -> Repair | None:
         """Replace a compressed segment by an uncompressed one of what can be read.

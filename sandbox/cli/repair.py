@@ -61,6 +61,8 @@ def _line(found: Repair) -> str:
     line = f"{found.file}: damaged at byte {found.position}, {found.reason}"
     if found.lost_bytes:
         line += f"; {found.lost_bytes} bytes cannot be read"
+    if found.warning:
+        line += f"; {found.warning}"
     lost = f", {found.lost} lost" if found.lost else ""
     if found.put_aside is None:
         return f"{line}; {found.kept} entries would be kept{lost}, and the file as it is put aside"

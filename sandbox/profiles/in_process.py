@@ -252,7 +252,7 @@ def _describe(settings: Settings, emulator: Embedded) -> Running:
         topics=emulator.topics,
         amqp_management=emulator.amqp_management,
         notes=emulator.notes,
-        damage=emulator.components.damage,
+        damage=emulator.damage,
         doors=emulator.doors,
     )
 

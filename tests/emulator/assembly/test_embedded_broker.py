@@ -10,13 +10,15 @@ from pathlib import Path
 import httpx
 import pika
 import pytest
+from click.testing import CliRunner
 
 from emulator.assembly.broker import SidecarBroker
 from emulator.assembly.embedded import choose_broker, embedded
 from emulator.assembly.embedded_broker import EmbeddedBroker
 from emulator.assembly.relayed_broker import RelayedBroker
-from emulator.clock import Clock
+from emulator.assembly.repair import repair
 from emulator.settings.settings import Settings
+from sandbox.cli.repair import repair as repair_command
 from sandbox.profiles.in_process import started
 
 MEMORY = {"aws_port": 0, "control_port": 0, "amqp_port": 0, "data_dir": None}
@@ -89,17 +91,95 @@ def test_a_port_in_use_is_no_failure() -> None:
             assert f"port {port} on 127.0.0.1 is in use" in emulator.broker.notes[0]
 
 
-def test_damage_is_told_and_the_other_ports_go_on(tmp_path: Path) -> None:
-    """What it would take to read the broker's files is in the note."""
-    folder = tmp_path / "broker"
-    folder.mkdir()
-    (folder / "definitions.log").write_bytes(b"x" * 100)
-    settings = Settings(amqp="embedded", **MEMORY | {"data_dir": tmp_path})
+def keep_messages(settings: Settings, *queues: str) -> None:
+    """Have one message in each durable queue, as a sandbox leaves it that was stopped."""
     with embedded(settings) as emulator:
-        while emulator.broker.answers:
-            Clock().wait(0.01)
-        assert "definitions.log is damaged" in emulator.broker.notes[0]
+        assert emulator.broker.url is not None
+        with closing(open_channel(emulator.broker.url).connection) as connection:
+            channel = connection.channel()
+            channel.confirm_delivery()
+            for name in queues:
+                channel.queue_declare(name, durable=True)
+                channel.basic_publish(
+                    "", name, b"in " + name.encode(), pika.BasicProperties(delivery_mode=2), mandatory=True
+                )
+
+
+@pytest.mark.parametrize("damaged", ["definitions.log", "00000002.messages.log"])
+def test_damage_is_told_by_the_start_and_the_other_ports_go_on(damaged: str, tmp_path: Path) -> None:
+    """In a line, an event and a note of the status, which say what to do, as of every other file."""
+    settings = Settings(amqp="embedded", **MEMORY | {"data_dir": tmp_path})
+    keep_messages(settings, "q", "r")
+    path = tmp_path / "broker" / damaged
+    content = bytearray(path.read_bytes())
+    content[40] ^= 1
+    path.write_bytes(content)
+    with embedded(settings) as emulator:
+        (line,) = emulator.damage
+        assert f"{damaged} is damaged at byte 0" in line
+        assert "sandbox repair" in line
+        assert line in emulator.status().notes
+        assert "its files are damaged" in emulator.broker.notes[0]
+        assert not emulator.broker.answers
+        events = [each for each in emulator.components.events.since() if each.kind == "journal.damaged"]
+        assert [(each.fields["file"], each.fields["position"]) for each in events] == [(str(path), 0)]
         assert httpx.get(f"{emulator.control}/health").is_success
+
+
+def test_a_start_that_is_over_has_told_of_the_damage(tmp_path: Path) -> None:
+    """In a process of its own, where the broker takes a while to load: it is in what the start prints."""
+    keep_messages(Settings(amqp="embedded", **MEMORY | {"data_dir": tmp_path / "data"}), "q")
+    (tmp_path / "data" / "broker" / "definitions.log").write_bytes(b"x" * 100)
+    options = ["--amqp", "embedded", "--topology", "none", "--data-dir", "data"]
+    options += [word for port in ("aws", "control", "amqp") for word in (f"--{port}-port", "0")]
+    with started(options, tmp_path) as running:
+        (line,) = running.damage
+        assert "definitions.log is damaged at byte 0" in line
+
+
+def test_what_the_broker_did_not_write_whole_is_told_by_the_start(tmp_path: Path) -> None:
+    """Once; the next start has nothing to say."""
+    settings = Settings(amqp="embedded", **MEMORY | {"data_dir": tmp_path})
+    keep_messages(settings, "q")
+    (path,) = (tmp_path / "broker").glob("*.messages.log")
+    path.write_bytes(path.read_bytes() + b"torn")
+    with embedded(settings) as emulator:
+        assert emulator.damage == (f"{path}: 4 bytes at its end were not written whole: cut",)
+    with embedded(settings) as emulator:
+        assert not emulator.damage
+
+
+def test_a_repair_of_definitions_says_what_becomes_of_messages_and_keeps_them(tmp_path: Path) -> None:
+    """A queue whose declaration cannot be read is gone, and a start removes what is for no queue."""
+    settings = Settings(amqp="embedded", **MEMORY | {"data_dir": tmp_path})
+    keep_messages(settings, "q", "r")
+    path = tmp_path / "broker" / "definitions.log"
+    written = next((tmp_path / "broker").glob("*.messages.log")).read_bytes()
+    content = bytearray(path.read_bytes())
+    content[content.index(b"\xa1q")] ^= 1
+    path.write_bytes(content)
+    (done,) = repair(tmp_path)
+    assert (done.file, done.kept) == (str(path), 2)
+    assert "messages of queues that were declared there are gone with it" in done.warning
+    with embedded(settings) as emulator:
+        assert emulator.broker.url is not None
+        with closing(open_channel(emulator.broker.url).connection) as connection:
+            assert connection.channel().basic_get("r")[2] == b"in r"
+    (aside,) = (tmp_path / "put-aside").rglob("*.messages.log")
+    assert aside.read_bytes() == written
+
+
+def test_a_repair_that_keeps_no_definition_warns(tmp_path: Path) -> None:
+    """The next start puts the messages aside, and nothing is removed."""
+    settings = Settings(amqp="embedded", **MEMORY | {"data_dir": tmp_path})
+    keep_messages(settings, "q")
+    path = tmp_path / "broker" / "definitions.log"
+    path.write_bytes(bytes([1]) * path.stat().st_size)
+    ran = CliRunner().invoke(repair_command, ["--data-dir", str(tmp_path)])
+    assert "no queue of the AMQP port is known any more" in ran.stdout
+    with embedded(settings) as emulator:
+        assert any("the queues of these messages are lost" in line for line in emulator.damage)
+    assert list((tmp_path / "put-aside").rglob("*.messages.log"))
 
 
 def test_messages_whose_queues_are_lost_are_put_aside(tmp_path: Path) -> None:
