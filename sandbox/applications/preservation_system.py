@@ -35,9 +35,10 @@ CREATE TABLE IF NOT EXISTS packages (
 class PreservationSystem:
     """Writes packages to a folder, with a row for each in the receiver's repository.
 
-    A message is processed when its files are fetched and packaged, which ``prepare`` does. After a crash, it
-    is prepared again and its downloads are resumed. A file that cannot be fetched rejects the message with
-    the code of the download. A delete flags the packages of the object and removes nothing.
+    A message is processed when its files are fetched and packaged. ``prepare`` does that ahead of the
+    transaction; a caller that does not ask for it has it done within. After a crash, the message is prepared
+    again and its downloads are resumed. A file that cannot be fetched rejects the message with the code of
+    the download. A delete flags the packages of the object and removes nothing.
     """
 
     def __init__(
@@ -78,6 +79,7 @@ class PreservationSystem:
         uuid = uuid_in(body, "objectUUID")
         match arrival.header.message_type:
             case kind if kind in _PACKAGED:
+                self.prepare(arrival)
                 did = self._preserve(store, arrival, uuid, body)
             case "MetadataDelete":
                 did = self._flag(store, arrival, uuid)

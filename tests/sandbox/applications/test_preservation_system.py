@@ -110,6 +110,20 @@ def test_a_new_version_is_a_package_of_its_own(town: Town, running: Running) -> 
     assert len(list((town.folder / "packages").iterdir())) == 2
 
 
+def test_called_by_itself_it_makes_the_package(town: Town, shelf: Shelf) -> None:
+    """An application of a function that calls it, as the demonstration's, packages and refuses the same."""
+
+    def make(repository: Any, outbox: Any) -> Any:
+        downloads = Downloads(town.folder / "staging", {"https": shelf}, town.clock)
+        inner = PreservationSystem(repository, outbox, downloads, town.folder / "packages", town.clock)
+        return inner.__call__  # a method, as a function, has no ``prepare``
+
+    town.put(town.create([_file(town)]), town.create([_file(town, "0" * 64)]))
+    town.open(make).run()
+    assert len(list((town.folder / "packages").iterdir())) == 1
+    assert town.errors() == ["APPERRMET004"]
+
+
 def test_a_delete_only_flags_the_package(town: Town, running: Running) -> None:
     """The package stays; a delete of what was never preserved is ignored, without an error."""
     message = town.create()
