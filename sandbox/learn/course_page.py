@@ -9,6 +9,7 @@ from typing import Final
 
 from markdown_it import MarkdownIt
 
+from emulator.settings.settings import LOAD_AGAIN
 from sandbox.certify.certificate import ClauseResult, ClauseVerdict
 from sandbox.certify.clause import Role
 from sandbox.learn.check import CheckResult
@@ -16,7 +17,8 @@ from sandbox.learn.lesson import Lesson
 from sandbox.learn.progress import LessonProgress, Progress
 from sandbox.learn.stage_counts import StageCount
 
-_POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'"
+_POLICY: Final = "default-src 'none'; script-src 'self'; connect-src 'self'; style-src 'unsafe-inline'"
+"""The control port's own script follows the course there; a page of a file has no script."""
 _CLASSES: Final = {
     ClauseVerdict.PASS: "pass",
     ClauseVerdict.FAIL: "fail",
@@ -46,7 +48,7 @@ def course_page(lessons: Sequence[Lesson], progress: Progress, checks: Mapping[s
         f"<title>Learn to write a client: {passed} of {len(lessons)}</title>\n<style>\n{style}</style>\n"
         "</head>\n<body>\n<header><h1>Learn to write a client</h1>"
         f"<p>{passed} of {len(lessons)} lessons passed. "
-        "Load this page again after each command.</p></header>\n"
+        f"{LOAD_AGAIN}</p></header>\n"
         f"<div class=course>\n{_navigation(lessons, progress)}\n<main>\n{articles}\n</main>\n</div>\n"
         "</body>\n</html>\n"
     )

@@ -20,7 +20,9 @@ from emulator.http.asgi import HttpScope
 from emulator.http.guard import AccessPolicy, Response
 from rdss_sandbox.admission import HeaderMap
 
-PAGES: Final = frozenset({"/", "/watch.js", "/watch.css", "/picture", "/learn", "/docs", "/openapi.json"})
+PAGES: Final = frozenset(
+    {"/", "/watch.js", "/watch.css", "/picture", "/learn", "/learn.js", "/docs", "/openapi.json"}
+)
 """What the cookie opens."""
 _WANTS: Final = b"This sandbox asks for its token. Open the address that this command prints: sandbox watch\n"
 

@@ -9,6 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from sandbox.cli.commands import sandbox as command
+from tests.chromium import chromium
 
 
 @pytest.fixture(autouse=True)
@@ -18,18 +19,41 @@ def directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+def learn(*arguments: str) -> None:
+    done = CliRunner().invoke(command, ["learn", *arguments])
+    assert done.exit_code == 0, done.output
+
+
 def test_what_the_learner_has_begun_is_shown(http: httpx.Client) -> None:
-    """At once, without a restart of the sandbox; the page of the lesson runs no script and loads nothing."""
+    """At once, without a restart of the sandbox; a browser is told to run and load nothing of elsewhere."""
     before = http.get("/learn")
     assert before.status_code == 200
     assert "sandbox learn start 1" in before.text
-    begun = CliRunner().invoke(command, ["learn", "start", "1"])
-    assert begun.exit_code == 0, begun.output
+    learn("start", "1")
     page = http.get("/learn")
-    assert page.text == Path("learn/index.html").read_text(encoding="utf-8")
     assert "The at-least-once world" in page.text
-    assert page.headers["content-security-policy"].startswith("default-src 'none'; style-src")
-    assert "script-src" not in page.headers["content-security-policy"]
+    assert "Load this page again" in Path("learn/index.html").read_text(encoding="utf-8")
+    assert "Load this page again" not in page.text
+    policy = page.headers["content-security-policy"]
+    assert policy.startswith("default-src 'none'; script-src 'self'; connect-src 'self'; style-src")
+
+
+@pytest.mark.slow
+def test_the_page_follows_the_learner_s_commands(http: httpx.Client, tmp_path: Path) -> None:
+    """It is never loaded again by hand, and a hint that is being read stays open when the next one comes."""
+    with chromium(tmp_path / "profile") as tab:
+        tab.open(f"{http.base_url}/learn")
+        learn("start", "1")
+        tab.wait("document.body.textContent.includes('The at-least-once world')")
+        learn("hint")
+        tab.wait("document.querySelectorAll('details').length === 1")
+        tab.click_on("details summary")
+        assert tab.eval("document.querySelector('details').open")
+        learn("hint")
+        tab.wait("document.querySelectorAll('details').length === 2")
+        assert tab.eval("[...document.querySelectorAll('details')].map((each) => each.open)") == [True, False]
+        assert tab.eval("document.querySelectorAll('main').length") == 1
+        assert tab.problems == []
 
 
 @pytest.mark.parametrize("content", [b"<h1>My shop</h1>", b"", b"\xff\xfe"])

@@ -89,7 +89,16 @@ def test_it_is_guarded_as_the_rest_of_the_port() -> None:
     """A sandbox with a token asks for it, and a page of another site is refused."""
     settings = Settings(aws_port=0, control_port=0, data_dir=None, token="secret")
     with embedded(settings) as emulator, httpx.Client(base_url=emulator.control, trust_env=False) as asking:
-        for path in ("/", "/watch.js", "/watch.css", "/picture", "/learn", "/docs", "/openapi.json"):
+        for path in (
+            "/",
+            "/watch.js",
+            "/watch.css",
+            "/picture",
+            "/learn",
+            "/learn.js",
+            "/docs",
+            "/openapi.json",
+        ):
             assert asking.get(path).status_code == 401
             headers = {"authorization": "Bearer secret"}
             assert asking.get(path, headers=headers).status_code == 200
