@@ -108,11 +108,12 @@ def read(clients: dict[str, Any], queue: str) -> None:
     assert s3.get_object(Bucket="things", Key="one")["Body"].read() == LARGE
     assert s3.head_object(Bucket="things", Key="two")["ContentLength"] == len(LARGE)
     assert {each["Key"] for each in s3.list_objects_v2(Bucket="things")["Contents"]} >= {"one", "two"}
-    assert [each["Name"] for each in s3.list_buckets()["Buckets"]] == ["things"]
+    # moto is one for the process: the sandbox that other tests share has its own among them.
+    assert "things" in [each["Name"] for each in s3.list_buckets()["Buckets"]]
     assert dynamodb.get_item(TableName="t", Key={"id": {"S": "one"}})["Item"]["x"]["S"] == TEXT
     assert {each["id"]["S"] for each in dynamodb.scan(TableName="t")["Items"]} >= {"one", "two"}
     assert sqs.get_queue_attributes(QueueUrl=queue, AttributeNames=["All"])["Attributes"]
-    assert [url.rpartition("/")[2] for url in sqs.list_queues()["QueueUrls"]] == ["q"]
+    assert "q" in [url.rpartition("/")[2] for url in sqs.list_queues()["QueueUrls"]]
 
 
 def test_after_refused_puts_everything_is_still_read(disk: Disk) -> None:
