@@ -131,6 +131,12 @@ class Processing:
         self._process(number, step)
         return True
 
+    def queued(self) -> list[Message]:
+        """The messages of the queue, by number."""
+        with self._queue_changed:
+            numbers = sorted({number for number, _ in self._queue})
+        return [self.store.message(number) for number in numbers]
+
     def drain(self) -> int:
         """Process the queue until it is empty, and return the number of messages."""
         return sum(1 for _ in iter(self.process_next, False))

@@ -85,7 +85,7 @@ def test_the_suite_ends_as_against_motos_server(
     with sandbox_process("--topology", "none") as sandbox, running(server) as moto:
         assert moto is not None
         urls = (sandbox.aws, f"http://127.0.0.1:{moto.port}")
-        # One after the other: tests of S3 start servers at ports that they name, and wait for ever for a taken one.
+        # One after the other: tests of S3 start servers at fixed ports, and wait for ever for a taken one.
         ours, motos = (_run(environment, source, suite, url, tmp_path / "report.xml") for url in urls)
     assert ours.keys() == motos.keys()
     assert len(ours) > 80
