@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 from emulator.assembly.broker import Broker
 from emulator.back_off import back_off
 from emulator.journal import DamagedLogError, no_space
+from emulator.journal.checking import find_damage
 
 if TYPE_CHECKING:
     from emulator.amqp.broker import Broker as Engine
@@ -119,7 +120,10 @@ class EmbeddedBroker(Broker):
             self.url = None
             why = str(error)
             if isinstance(error, DamagedLogError):
-                self._events.emit("journal.damaged", file=str(error.path), position=error.position, why=why)
+                for found in await asyncio.to_thread(_find_damage, error):
+                    self._events.emit(
+                        "journal.damaged", file=str(found.path), position=found.position, why=str(found)
+                    )
                 why = "its files are damaged"
             self.notes = (f"nothing answers on the AMQP port: {why}",)
             self._events.emit("broker.failed", why=str(error))
@@ -164,6 +168,12 @@ class EmbeddedBroker(Broker):
     async def _clear(self) -> None:
         assert self._upstream is not None
         self._upstream.clear()
+
+
+def _find_damage(first: DamagedLogError) -> list[DamagedLogError]:
+    """Find the damage of each of the broker's files, of which opening them has met the ``first``."""
+    found = {each.path: each for each in find_damage(sorted(first.path.parent.glob("*.log")))}
+    return [first, *(each for path, each in found.items() if path != first.path)]
 
 
 def _load() -> None:

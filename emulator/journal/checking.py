@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
@@ -55,6 +55,16 @@ class Checking:
                             return
                 except DamagedLogError as error:
                     self._found(error)
+
+
+def find_damage(paths: Iterable[Path]) -> Iterator[DamagedLogError]:
+    """Yield the damage of each of these files, of which there is one at most. Raises OSError."""
+    for path in paths:
+        try:
+            for _ in _check(path):
+                pass
+        except DamagedLogError as error:
+            yield error
 
 
 def _list_files(root: Path) -> list[Path]:

@@ -28,6 +28,7 @@ _SPARSE: Final = 4
 """A file is sparse when less than one part in this many of its bytes is held."""
 _LEAST_BYTES: Final = 4096
 _STEP_BYTES: Final = 1 << 18
+_MARKS_OF_A_STEP: Final = 1024
 _LONGEST_WAIT: Final = 0.001
 _SYNCING: Final = ThreadPoolExecutor(1, "amqp-sync")
 
@@ -200,8 +201,12 @@ class MessageFile:
                         if (queue, place) in kept
                     )
                 read = end
+            settled = [*gone]
             delivered = [(*place, times) for place, times in attempts.items() if place not in gone]
-            fresh.append(_ENCODER.encode(Marks([*gone], delivered)))
+            for at in range(0, max(len(settled), len(delivered)), _MARKS_OF_A_STEP):
+                some = slice(at, at + _MARKS_OF_A_STEP)
+                fresh.append(_ENCODER.encode(Marks(settled[some], delivered[some])))
+                yield
             yield from _sync(fresh)
             for _, payload in old.entries(read):
                 fresh.append(payload)

@@ -9,9 +9,11 @@ import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import msgspec
 import pytest
 
 from emulator.amqp.message import Entry, Message
+from emulator.amqp.store.message_file import Marks
 from emulator.amqp.store.message_store import MessageStore
 from emulator.amqp.wire import methods as m
 from emulator.journal import Log
@@ -135,6 +137,56 @@ def test_what_is_acknowledged_while_a_file_shrinks_does_not_come_back(tmp_path: 
     store.close()
     found = [entry.number for _, entry, _, _ in MessageStore(tmp_path).recover()]
     assert found == [entry.number for entry in entries]
+
+
+def test_no_step_of_shrinking_is_long(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many messages, small and large: the event loop waits for little of it at a time.
+
+    What a step does is counted, since its time is longer where others use the machine: a MiB, some hundred
+    entries and a thousand marks take a few milliseconds, and 50 are allowed.
+    """
+    store = MessageStore(tmp_path, memory_bytes=0)
+    entries = []
+    for number in range(20_000):
+        message = Message("", ("q1",), b"", b"x" * (30_000 if number % 6000 == 0 else 8), persistent=True)
+        reference = store.append(message, [(1, number, None)], 1)
+        entries.append(Entry(number, None, size=8, reference=reference))
+    for entry in entries:
+        store.note_delivered(1, entry)
+        if entry.number % 6:
+            store.settle(1, entry, durable=True)
+        if not entry.number % 500:
+            store.commit()
+    store.commit()
+    sizes: list[int] = []
+    marks: list[int] = []
+
+    def count_append(log: Log, payload: bytes) -> int:
+        sizes.append(len(payload))
+        if log.path.name.startswith("00000001.settled"):
+            marks.append(len(msgspec.msgpack.decode(payload, type=Marks).delivered))
+        return append(log, payload)
+
+    def count_read(log: Log, position: int) -> bytes:
+        sizes.append(len(found := read(log, position)))
+        return found
+
+    append, read = Log.append, Log.read
+    monkeypatch.setattr(Log, "append", count_append)
+    monkeypatch.setattr(Log, "read", count_read)
+    largest = most = steps = 0
+    while store.is_busy:
+        store.proceed(ShortTurn())
+        largest, most, steps = max(largest, sum(sizes)), max(most, len(sizes)), steps + 1
+        sizes.clear()
+    assert steps > 100
+    assert largest < 1 << 20
+    assert most <= 256
+    assert sum(marks) == 20_000 // 6 + 1
+    assert max(marks) <= 1024
+    store.close()
+    found = [entry.number for _, entry, _, _ in MessageStore(tmp_path).recover()]
+    assert found == [entry.number for entry in entries if not entry.number % 6]
 
 
 def test_what_was_settled_of_an_earlier_file_is_not_of_a_later_one(tmp_path: Path) -> None:

@@ -37,7 +37,9 @@ class StoreModel(RuleBasedStateMachine):
         self.folder = TemporaryDirectory(prefix="store-model-")
         self.patches = [
             patch.multiple(message_store, _LEAST_ROLLED=2_000),
-            patch.multiple(message_file, _LEAST_BYTES=500, _STEP_BYTES=100, ITEMS_OF_A_STEP=1),
+            patch.multiple(
+                message_file, _LEAST_BYTES=500, _STEP_BYTES=100, ITEMS_OF_A_STEP=1, _MARKS_OF_A_STEP=1
+            ),
         ]
         for each in self.patches:
             each.start()

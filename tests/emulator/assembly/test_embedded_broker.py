@@ -17,6 +17,7 @@ from emulator.assembly.embedded import choose_broker, embedded
 from emulator.assembly.embedded_broker import EmbeddedBroker
 from emulator.assembly.relayed_broker import RelayedBroker
 from emulator.assembly.repair import repair
+from emulator.journal import frames
 from emulator.settings.settings import Settings
 from sandbox.cli.repair import repair as repair_command
 from sandbox.profiles.in_process import started
@@ -105,24 +106,35 @@ def keep_messages(settings: Settings, *queues: str) -> None:
                 )
 
 
-@pytest.mark.parametrize("damaged", ["definitions.log", "00000002.messages.log"])
-def test_damage_is_told_by_the_start_and_the_other_ports_go_on(damaged: str, tmp_path: Path) -> None:
-    """In a line, an event and a note of the status, which say what to do, as of every other file."""
+@pytest.mark.parametrize(
+    "damaged",
+    [
+        ["definitions.log"],
+        ["00000002.messages.log"],
+        ["00000002.messages.log", "definitions.log", "00000001.messages.log"],
+    ],
+)
+def test_damage_is_told_by_the_start_and_the_other_ports_go_on(damaged: list[str], tmp_path: Path) -> None:
+    """In a line, an event and a note for each file, which say what to do, as of every other file."""
     settings = Settings(amqp="embedded", **MEMORY | {"data_dir": tmp_path})
     keep_messages(settings, "q", "r")
-    path = tmp_path / "broker" / damaged
-    content = bytearray(path.read_bytes())
-    content[40] ^= 1
-    path.write_bytes(content)
+    paths = {tmp_path / "broker" / name for name in damaged}
+    for path in paths:
+        if not path.exists():
+            path.write_bytes(frames.header(b"old") + b"old")
+        content = bytearray(path.read_bytes())
+        content[-1] ^= 1
+        path.write_bytes(content)
     with embedded(settings) as emulator:
-        (line,) = emulator.damage
-        assert f"{damaged} is damaged at byte 0" in line
-        assert "sandbox repair" in line
-        assert line in emulator.status().notes
+        assert len(emulator.damage) == len(damaged)
+        for name in damaged:
+            (line,) = (each for each in emulator.damage if f"{name} is damaged at byte" in each)
+            assert "sandbox repair" in line
+            assert line in emulator.status().notes
         assert "its files are damaged" in emulator.broker.notes[0]
         assert not emulator.broker.answers
         events = [each for each in emulator.components.events.since() if each.kind == "journal.damaged"]
-        assert [(each.fields["file"], each.fields["position"]) for each in events] == [(str(path), 0)]
+        assert sorted(each.fields["file"] for each in events) == sorted(map(str, paths))
         assert httpx.get(f"{emulator.control}/health").is_success
 
 
