@@ -11,7 +11,6 @@ _KNOWN_ERROR = re.compile(
 _UNREACHABLE = re.compile(
     r"ConnectionError|EndpointConnection|MaxRetryError|ResourceNotFound|NoSuchBucket|credentials"
 )
-_WORKER_LATE = "Python worker failed to connect back"
 
 
 class PipelineFailedError(RuntimeError):
@@ -22,19 +21,24 @@ class UnavailableError(PipelineFailedError):
     """An endpoint, a stream, a bucket or a package that the run needs is missing."""
 
 
-class WorkerLateError(UnavailableError):
-    """A Python worker of Spark did not start within Spark's time limit."""
+class WorkerLostError(UnavailableError):
+    """A Python process of Spark died, or did not start within Spark's time limit."""
 
 
 class UsageError(PipelineFailedError):
     """The user's input is not valid: a statement, an option or a place."""
 
 
-def describe_failure(error: BaseException) -> PipelineFailedError:
+def describe_failure(error: Exception) -> PipelineFailedError:
     """Find the pipeline's error in an exception of Spark, which holds it as text."""
+    from sandbox.pipeline.kinesis_source import has_lost_python
+
     text = str(error)
-    if _WORKER_LATE in text:
-        return WorkerLateError("a Python process of Spark's did not start in time: the machine is too busy")
+    if has_lost_python(error):
+        return WorkerLostError(
+            "a Python process of Spark's died or did not start in time: "
+            "the machine is too busy, or has too little memory"
+        )
     found = _KNOWN_ERROR.search(text)
     said = found["said"].strip() if found else (text.strip() or type(error).__name__).splitlines()[0]
     kind = found["kind"] if found else ""

@@ -12,7 +12,7 @@ from emulator.rng import new_uuid
 from sandbox.pipeline.audited import read_audit_batches
 from sandbox.pipeline.batch import Rules, process
 from sandbox.pipeline.deduplication import Identities
-from sandbox.pipeline.failures import PipelineFailedError, UsageError, WorkerLateError, describe_failure
+from sandbox.pipeline.failures import PipelineFailedError, UsageError, WorkerLostError, describe_failure
 from sandbox.pipeline.files import Attempt
 from sandbox.pipeline.publication import publish
 from sandbox.pipeline.spark_session import open_session
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
 Progress = Callable[[str, float], None]
 Source = Literal["streams", "audit"]
-_STARTS = 6
 
 
 @dataclass(frozen=True)
@@ -134,19 +133,20 @@ def _run_query(
     """Run the query until ``wait_for`` returns; return the tables.
 
     Spark allows its Python worker ten seconds to start, which may not be enough on a busy machine. The query
-    is then restarted at its current batch, up to five times.
+    is then begun again at its current batch, up to five times, and so it is where a worker died.
     """
-    for _ in range(_STARTS - 1):
-        try:
-            with _open_query(spark, job, trigger, tell) as (query, tables):
-                wait_for(query, tables)
-        except WorkerLateError:
-            tell("Spark's Python was late: starting again", 0.0)
-        else:
-            return tables
-    with _open_query(spark, job, trigger, tell) as (query, tables):
-        wait_for(query, tables)
-    return tables
+    from sandbox.pipeline.kinesis_source import begin_again
+
+    def run() -> Tables:
+        with _open_query(spark, job, trigger, tell) as (query, tables):
+            wait_for(query, tables)
+        return tables
+
+    return begin_again(
+        run,
+        lost=lambda error: isinstance(error, WorkerLostError),
+        tell=lambda: tell("Spark lost a Python process: starting again", 0.0),
+    )
 
 
 @contextmanager

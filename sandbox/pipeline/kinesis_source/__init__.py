@@ -17,6 +17,7 @@ a crash therefore holds the same records, with nothing kept beside Spark's own c
 from .errors import DataLossError, KinesisSourceError, ServiceError
 from .options import OPTION_NAMES
 from .ranges import RANGES, KinesisRangeSource, reading
+from .restarts import begin_again, has_lost_python
 from .source import COLUMNS, KinesisSource
 
 __all__ = [
@@ -28,5 +29,7 @@ __all__ = [
     "KinesisSource",
     "KinesisSourceError",
     "ServiceError",
+    "begin_again",
+    "has_lost_python",
     "reading",
 ]

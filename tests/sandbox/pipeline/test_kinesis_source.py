@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import os
+import signal
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from sandbox.pipeline.kinesis_source import KinesisSource, begin_again
+from sandbox.pipeline.kinesis_source.options import Settings
+from sandbox.pipeline.kinesis_source.planner import Offset
+from sandbox.pipeline.kinesis_source.source import KinesisStreamReader
 from tests.sandbox.pipeline.workload import Endpoint
 
 if TYPE_CHECKING:
@@ -87,6 +94,57 @@ def test_a_stream_lives_through_splits_merges_and_restarts(
     offsets = sorted((tmp_path / "checkpoint" / "offsets").glob("[0-9]*"), key=lambda path: int(path.name))
     assert '"shardId-000000000003":' in offsets[-1].read_text()
     assert "shardId-000000000001" not in offsets[-1].read_text(), "ended shards are forgotten"
+
+
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("dying", ["worker", "planner"])
+def test_a_job_whose_python_is_killed_begins_again(
+    spark: SparkSession, endpoint: Endpoint, tmp_path: Path, dying: str
+) -> None:
+    """A process that reads, or the one that plans, is killed; every record is there, and there once."""
+    stream = endpoint.stream(shards=2)
+    endpoint.put(stream, _numbered(0, 50))
+    mark = tmp_path / "killed"
+
+    def die_once() -> None:
+        if not mark.exists():
+            mark.touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    # Classes of a function are pickled with their code: Spark's processes need not find this module.
+    class Reader(KinesisStreamReader):
+        def latestOffset(self, start: Offset, limit: Any) -> Offset:  # noqa: N802 - Spark's name
+            if dying == "planner":
+                die_once()
+            return super().latestOffset(start, limit)
+
+        def read(self, partition: Any) -> Iterator[Any]:
+            if dying == "worker":
+                die_once()
+            yield from super().read(partition)
+
+    class Mortal(KinesisSource):
+        @classmethod
+        def name(cls) -> str:
+            return f"mortal-{dying}"
+
+        def streamReader(self, schema: Any) -> Reader:  # noqa: N802 - Spark's
+            return Reader(Settings.of(self.options))
+
+    spark.dataSource.register(Mortal)
+    records = spark.readStream.format(f"mortal-{dying}").options(**_options(endpoint, stream)).load()
+    place, offsets = str(tmp_path / "records"), str(tmp_path / "offsets")
+    sink = records.writeStream.format("parquet").options(path=place, checkpointLocation=offsets)
+    begun: list[None] = []
+
+    def job() -> None:
+        begun.append(None)
+        sink.trigger(availableNow=True).start().awaitTermination()
+
+    begin_again(job)
+    assert mark.exists()
+    assert len(begun) > 1
+    assert sorted(bytes(row.data) for row in spark.read.parquet(place).collect()) == _numbered(0, 50)
 
 
 def test_what_the_service_refuses_is_said_in_its_words(spark: SparkSession, endpoint: Endpoint) -> None:

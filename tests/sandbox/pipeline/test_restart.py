@@ -1,4 +1,4 @@
-"""A run on a machine so busy that Spark's Python starts too late."""
+"""A run of which Spark loses a Python process: one that dies, or starts too late on a busy machine."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, cast
 import pytest
 
 from sandbox.pipeline import pipeline_run as running
-from sandbox.pipeline.failures import PipelineFailedError, WorkerLateError, describe_failure
+from sandbox.pipeline.failures import PipelineFailedError, WorkerLostError, describe_failure
 from sandbox.pipeline.pipeline_run import Job
 from sandbox.pipeline.table_storage import TableStorage
 from sandbox.pipeline.tables import Tables
@@ -23,7 +23,7 @@ def _late(monkeypatch: pytest.MonkeyPatch, times: int, place: Path) -> None:
     @contextmanager
     def query(*_: Any) -> Iterator[tuple[Any, Tables]]:
         if next(left, None) is not None:
-            raise WorkerLateError("late")
+            raise WorkerLostError("late")
         tables = Tables(TableStorage.at(place))
         tables.prepare()
         yield object(), tables
@@ -48,15 +48,29 @@ def test_a_query_that_starts_too_late_begins_anew_but_not_for_ever(
     if ends:
         assert ran().rows()["arrivals"] == 0
     else:
-        with pytest.raises(WorkerLateError):
+        with pytest.raises(WorkerLostError):
             ran()
     assert len(attended) == ends
-    assert said == ["Spark's Python was late: starting again"] * min(late, 5)
+    assert said == ["Spark lost a Python process: starting again"] * min(late, 5)
 
 
-def test_what_spark_says_of_a_late_python_is_known_as_such() -> None:
-    """The line that Spark fails with becomes that error, and no other does."""
-    late = describe_failure(RuntimeError("Job aborted ...: Python worker failed to connect back.\n\tat ..."))
-    assert isinstance(late, WorkerLateError)
-    assert "too busy" in str(late)
-    assert type(describe_failure(RuntimeError("no space left"))) is PipelineFailedError
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Job aborted ...: Python worker failed to connect back.\n\tat ...",
+        "Job aborted ...: Python worker exited unexpectedly (crashed)\n\tat ...",
+        "[STREAM_FAILED] Query [id = 1] terminated with exception:  SQLSTATE: XXKST\n=== Streaming Query ===",
+    ],
+)
+def test_what_spark_says_of_a_lost_python_is_known_as_such(said: str) -> None:
+    """A worker that was late, one that died, and a planner that died: of that one Spark gives no reason."""
+    lost = describe_failure(RuntimeError(said))
+    assert isinstance(lost, WorkerLostError)
+    assert "too busy" in str(lost)
+
+
+def test_no_other_error_of_spark_is_taken_for_a_lost_python() -> None:
+    """What has a reason would fail again, and is told at once."""
+    failed = "[STREAM_FAILED] Query [id = 1] terminated with exception: no space left SQLSTATE: XXKST"
+    for said in ("no space left", failed):
+        assert type(describe_failure(RuntimeError(said))) is PipelineFailedError
