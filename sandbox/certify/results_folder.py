@@ -22,12 +22,17 @@ def write_results(certificate: Certificate, history: History, folder: Path) -> N
     """Write all files into the folder, which is made if it is not there. Raises OSError."""
     folder.mkdir(parents=True, exist_ok=True)
     whole = msgspec.json.format(msgspec.json.encode(certificate), indent=2)
-    (folder / "certificate.json").write_bytes(whole + b"\n")
-    (folder / "certificate.html").write_text(page(certificate, history), encoding="utf-8")
-    (folder / "junit.xml").write_bytes(junit(certificate))
-    (folder / "badge.svg").write_text(badge(certificate), encoding="utf-8")
-    with (folder / "events.ndjson").open("wb") as file:
-        file.writelines(encode_history(history))
+    for name, content in (
+        ("certificate.json", (whole, b"\n")),
+        ("certificate.html", (page(certificate, history).encode(),)),
+        ("junit.xml", (junit(certificate),)),
+        ("badge.svg", (badge(certificate).encode(),)),
+        ("events.ndjson", encode_history(history)),
+    ):
+        # A link of that name is replaced, and what it leads to stays as it is.
+        (folder / name).unlink(missing_ok=True)
+        with (folder / name).open("xb") as file:
+            file.writelines(content)
 
 
 def junit(certificate: Certificate) -> bytes:

@@ -33,8 +33,8 @@ class RemoteFile:
 
     @property
     def place(self) -> str:
-        """The path of the file in the staging area, unique by its UUID and safe whatever its name is."""
-        return f"{self.uuid}/{_harmless(self.name)}"
+        """The path of the file in the staging area, unique by its UUID and safe whatever the two are."""
+        return f"{_harmless(self.uuid)}/{_harmless(self.name)}"
 
 
 def files_of(body: Mapping[str, Any]) -> list[RemoteFile]:

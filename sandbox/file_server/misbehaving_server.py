@@ -94,8 +94,11 @@ class FileServer:
 
     def find(self, path: str) -> Path | None:
         """The file for a URL's path, None where there is no such file below the folder."""
-        found = (self.folder / unquote(path).lstrip("/")).resolve()
-        return found if found.is_relative_to(self.folder) and found.is_file() else None
+        try:
+            found = (self.folder / unquote(path).lstrip("/")).resolve()
+            return found if found.is_relative_to(self.folder) and found.is_file() else None
+        except (OSError, ValueError, RuntimeError):  # no file can have such a name, or links go in a circle
+            return None
 
 
 def _make_handler(server: FileServer) -> type[BaseHTTPRequestHandler]:

@@ -128,6 +128,7 @@ def read_lesson(folder: Path) -> Lesson:
     """Read a lesson and check it. Raises ``LessonError`` with the file and what is wrong in it."""
     file = folder / TEXT
     try:
+        _require_inside(file)
         # What stands between the first two fences is TOML, and what comes after them the text.
         _, front, body = file.read_text(encoding="utf-8").split(_FENCE, 2)
         lesson = Lesson(folder, msgspec.toml.decode(front, type=Front), *_parts(body))
@@ -165,3 +166,10 @@ def _check_files(lesson: Lesson) -> None:
         for file in (lesson.client(language), lesson.solution(language)):
             if not file.exists():
                 raise ValueError(f"{file.name} is not there")
+            _require_inside(file)
+
+
+def _require_inside(file: Path) -> None:
+    """Refuse a file that a link leads out of its lesson's folder: somebody else may have written it."""
+    if not file.resolve().is_relative_to(file.parent.resolve()):
+        raise ValueError(f"{file.name} is a link out of the folder, to {file.resolve()}")

@@ -73,8 +73,14 @@ class CoursePage:
         return Response(script, media_type="text/javascript", headers=_HEADERS)
 
     def _read(self) -> bytes:
-        with suppress(OSError), (self._directory / COURSE_PAGE).open("rb") as file:
-            page = file.read(_LONGEST)
+        # Links that go in a circle are a RuntimeError.
+        with suppress(OSError, RuntimeError):
+            file = (self._directory / COURSE_PAGE).resolve()
+            inside = file.is_relative_to(self._directory.resolve()) and file.is_file()
+            page = b""
+            if inside:
+                with file.open("rb") as opened:
+                    page = opened.read(_LONGEST)
             if _MADE_BY_THE_COURSE in page:
                 for kept, served in _FOLLOWING:
                     page = page.replace(kept, served, 1)

@@ -293,7 +293,7 @@ def test_a_wrong_pattern_is_refused() -> None:
 
 
 def test_the_files_of_a_certificate(tmp_path: Path) -> None:
-    """JSON, page, JUnit, badge and events are written, and hold what was judged, escaped."""
+    """JSON, page, JUnit, badge and events are written, through no link, and hold what was judged, escaped."""
     history = _history()
     history.told.pop()
     results, reached = judge_clauses(clauses(Role.CONSUMER), history, "sandbox certify <again>")
@@ -308,7 +308,14 @@ def test_the_files_of_a_certificate(tmp_path: Path) -> None:
         count_verdicts(results),
         1.5,
     )
+    names = ("certificate.json", "certificate.html", "junit.xml", "badge.svg", "events.ndjson")
+    (tmp_path / "out").mkdir()
+    for name in names:
+        (tmp_path / name).write_text("elsewhere")
+        (tmp_path / "out" / name).symlink_to(tmp_path / name)
     write_results(certificate, history, tmp_path / "out")
+    assert all((tmp_path / name).read_text() == "elsewhere" for name in names)
+    assert {each.name for each in (tmp_path / "out").iterdir()} == {*names}
     written = msgspec.json.decode((tmp_path / "out" / "certificate.json").read_bytes())
     assert {each["id"] for each in written["clauses"] if each["verdict"] == "fail"} == set(certificate.failed)
     page = (tmp_path / "out" / "certificate.html").read_text(encoding="utf-8")

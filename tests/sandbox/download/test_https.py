@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from contextlib import closing
 from dataclasses import replace
 from datetime import timedelta
+from http.client import HTTPConnection
 from pathlib import Path
 
 import pytest
@@ -157,6 +159,48 @@ def test_no_name_reaches_out_of_the_staging_area(place: Place, name: str) -> Non
     path = place.downloads().fetch(described(f"{server.url}/reef.csv", name=name))
     assert path.resolve().parent == (place.staging / path.parent.name).resolve()
     assert path.parent.parent == place.staging
+
+
+@pytest.mark.parametrize("uuid", ["..", "../../out", "/etc", "a/b", "a\0b", "", "x" * 5000, "\x1b[2J"])
+def test_no_uuid_reaches_out_of_the_staging_area(place: Place, uuid: str) -> None:
+    """Not even one that no valid message has: the file lies in a folder, which lies in the area."""
+    server = place.serve()
+    file = replace(described(f"{server.url}/reef.csv"), uuid=uuid)
+    path = place.downloads().fetch(file, "package")
+    assert path.resolve().parents[2] == place.staging.resolve()
+    assert path.parents[1] == place.staging / "package"
+    assert str(path).isprintable()
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        *(
+            "/../secret",
+            "/%2e%2e/secret",
+            "/..%2fsecret",
+            "//etc/passwd",
+            "/%2fetc%2fpasswd",
+            "/link",
+            "/loop",
+        ),
+        *("/folder-link/secret", "/a%00b", "/%1b%5b2J", "/" + "x" * 5000, "/" + "a/" * 3000, "/", "/fifo"),
+    ],
+)
+def test_the_file_server_serves_no_file_of_elsewhere(place: Place, path: str) -> None:
+    """404, whatever the name; and the next request of the same client is answered."""
+    (place.folder.parent / "secret").write_text("secret")
+    (place.folder / "link").symlink_to(place.folder.parent / "secret")
+    (place.folder / "folder-link").symlink_to(place.folder.parent)
+    (place.folder / "loop").symlink_to(place.folder / "loop")
+    os.mkfifo(place.folder / "fifo")
+    server = place.serve(plain=True)
+    with closing(HTTPConnection(server.url.removeprefix("http://"), timeout=10)) as client:
+        client.request("GET", path)
+        answer = client.getresponse()
+        assert (answer.status, answer.read()) == (404, b"")
+        client.request("GET", "/reef.csv")
+        assert client.getresponse().read() == CONTENT
 
 
 def test_not_even_a_redirect_leads_to_plain_http() -> None:

@@ -90,6 +90,17 @@ def test_a_wrong_lesson_is_refused_with_its_file_and_the_reason(
     assert said in str(refused.value)
 
 
+@pytest.mark.parametrize("name", ["lesson.md", "client.py", "solution.py"])
+def test_a_link_out_of_a_lesson_is_refused(tmp_path: Path, name: str) -> None:
+    """Nothing of this machine is shown or copied because somebody else's lessons name it."""
+    folder = tmp_path / LESSONS[0].name
+    shutil.copytree(LESSONS[0].folder, folder)
+    (folder / name).rename(tmp_path / "outside")
+    (folder / name).symlink_to(tmp_path / "outside")
+    with pytest.raises(LessonError, match=f"{name} is a link out of the folder, to .*outside"):
+        read_course(tmp_path)
+
+
 def test_a_lesson_without_a_solution_is_refused(tmp_path: Path) -> None:
     """Nobody could prove it."""
     folder = tmp_path / LESSONS[0].name

@@ -66,6 +66,41 @@ def test_a_page_of_somebody_else_is_not_shown(http: httpx.Client, directory: Pat
     assert "My shop" not in shown.text
 
 
+def test_a_link_to_itself_is_no_error(http: httpx.Client, directory: Path) -> None:
+    """It leads to no page."""
+    (directory / "learn").symlink_to(directory / "learn")
+    assert "sandbox learn start 1" in http.get("/learn").text
+
+
+@pytest.mark.parametrize("folder", [True, False])
+def test_a_link_out_of_the_directory_is_not_followed(
+    http: httpx.Client, directory: Path, tmp_path_factory: pytest.TempPathFactory, *, folder: bool
+) -> None:
+    """Not even to a page of a course: it is somebody else's."""
+    learn("start", "1")
+    elsewhere = tmp_path_factory.mktemp("elsewhere") / "learn"
+    (directory / "learn").rename(elsewhere)
+    if folder:
+        (directory / "learn").symlink_to(elsewhere)
+    else:
+        (directory / "learn").mkdir()
+        (directory / "learn/index.html").symlink_to(elsewhere / "index.html")
+    shown = http.get("/learn").text
+    assert "sandbox learn start 1" in shown
+    assert "The at-least-once world" not in shown
+
+
+@pytest.mark.parametrize(
+    "path", ["/learn/../secret", "/learn/%2e%2e/secret", "/learn%00", "/learn//etc/passwd"]
+)
+def test_no_path_behind_it_is_a_file(http: httpx.Client, directory: Path, path: str) -> None:
+    """There is one page, and no file has a path of its own."""
+    (directory / "secret").write_text("secret words")
+    shown = http.get(path)
+    assert shown.status_code == 404
+    assert "secret words" not in shown.text
+
+
 def test_what_cannot_be_read_is_no_error(http: httpx.Client, directory: Path) -> None:
     """A folder where the file would be: the page says how to begin, and nothing fails."""
     (directory / "learn/index.html").mkdir(parents=True)
