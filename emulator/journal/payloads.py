@@ -28,8 +28,9 @@ from rdss_sandbox.rewriting import DRAFT
 
 FOLDER: Final = "payloads"
 PAYLOADS: Final = ".payloads"
-_RECENT: Final = 1 << 20
-"""How many of the latest payloads can be found again. Each takes 4 bytes of memory."""
+_RECENT: Final = 2_500_000
+"""How many of the latest payloads can be found again, which is how far the audit log may be behind. Each
+takes 4 bytes of memory."""
 _LEAST_SHARE: Final = 128
 """A file is referred to only for at least one part in this many of its bytes.
 

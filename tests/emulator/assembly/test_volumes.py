@@ -1,0 +1,83 @@
+"""Much of what is small: how much memory and disk the sandbox's process takes when all of it has come."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from pathlib import Path
+from typing import Any, Final
+
+import boto3
+import pytest
+from botocore.config import Config
+
+from emulator.clock import Clock
+from rdss_sandbox.client import Client
+from rdss_sandbox.process import RunningSandbox, sandbox_process
+from tests.sandbox.cli.test_up import resident_bytes
+
+_MEMORY_BYTES: Final = 150_000_000
+_DISK: Final = 1.6
+_SETTLED_SECONDS: Final = 600
+_CALL: Final = 500
+
+
+def send_records(sandbox: RunningSandbox, count: int) -> int:
+    """Records of 100 random bytes to a stream that the audit log copies; returns the bytes."""
+
+    def put(first: int) -> None:
+        records = [{"PartitionKey": str(first + i), "Data": os.urandom(100)} for i in range(_CALL)]
+        answer = kinesis.put_records(StreamName="input", Records=records)
+        assert answer["FailedRecordCount"] == 0
+
+    with closing(client_of(sandbox, "kinesis")) as kinesis, ThreadPoolExecutor(2) as pool:
+        for _ in pool.map(put, range(0, count, _CALL)):
+            pass
+    return count * 100
+
+
+def client_of(sandbox: RunningSandbox, service: str) -> Any:
+    return boto3.client(
+        service,  # type: ignore[call-overload]
+        endpoint_url=sandbox.aws,
+        region_name=sandbox.region,
+        aws_access_key_id="test",
+        aws_secret_access_key="test",
+        config=Config(max_pool_connections=4),
+    )
+
+
+def disk_bytes(folder: Path) -> int:
+    """What the files take, without the room that is kept for deletions."""
+    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file() and path.name != "reserve")
+
+
+def settled(measure: Callable[[], int], most: float) -> Iterator[int]:
+    """What is measured each second, until it is little enough or ten minutes are over."""
+    clock = Clock()
+    while clock.elapsed() < _SETTLED_SECONDS:
+        yield (found := measure())
+        if found <= most:
+            return
+        clock.wait(1.0)
+
+
+@pytest.mark.long
+@pytest.mark.timeout(1800)
+def test_two_million_small_records(tmp_path: Path) -> None:
+    """Under 150 MB of memory, and at most 1.6 times their bytes on disk, when the audit log has them too.
+
+    It is far behind when the last of them comes: what it copies then is still on disk once.
+    """
+    data = tmp_path / "data"
+    with sandbox_process("--data-dir", str(data)) as sandbox:
+        size = send_records(sandbox, 2_000_000)
+        with Client(sandbox.control) as control:
+            *_, pending = settled(lambda: control.audit_status().pending, 0)
+        *_, disk = settled(lambda: disk_bytes(data), _DISK * size)
+        *_, memory = settled(lambda: resident_bytes(sandbox.pid), _MEMORY_BYTES)
+    assert pending == 0
+    assert memory < _MEMORY_BYTES
+    assert disk <= _DISK * size
