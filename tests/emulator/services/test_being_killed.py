@@ -136,8 +136,9 @@ def test_localstack_by_itself_loses_it_all(
     (tmp_path / "environment").symlink_to(localstack_home / "environment")
     environment = {**os.environ, "PERSISTENCE": "1"}
     expected = Expected()
+    others = find_localstacks()
     with localstack.started(tmp_path, environment, print) as url:
-        found = find_localstack()
+        (found,) = find_localstacks() - others
 
         def note(*what: str | None) -> None:
             expected.note(*what)
@@ -153,11 +154,11 @@ def test_localstack_by_itself_loses_it_all(
         assert not any(read_everything(clients, FORGOTTEN).values())
 
 
-def find_localstack() -> int:
-    """The process id of the LocalStack that this process has started last."""
+def find_localstacks() -> set[int]:
+    """The process ids of the LocalStacks that this process has started and that still run."""
     lists = [path.read_text().split() for path in Path("/proc/self/task").glob("*/children")]
-    children = [int(pid) for ours in lists for pid in ours]
-    return max(pid for pid in children if b"localstack.runtime" in Path(f"/proc/{pid}/cmdline").read_bytes())
+    children = {int(pid) for ours in lists for pid in ours}
+    return {pid for pid in children if b"localstack.runtime" in Path(f"/proc/{pid}/cmdline").read_bytes()}
 
 
 @contextmanager
