@@ -38,7 +38,7 @@ CONTRACT: Final = (
         "The program ends at what it has to reject.",
         "poison-stops-nothing",
         ("duplicates", "bad messages"),
-        frozenset({"rejects-with-the-right-code"}),
+        frozenset({"rejects-with-the-right-code", "nothing-lost"}),
     ),
     Kind(
         "processes its own echo",
