@@ -161,9 +161,13 @@ class ShardRecord:
         return self.runs[-1].made if self.runs else 0.0
 
     def begin(self, run: Run, at: float) -> None:
-        """Add a run. The oldest one is forgotten but for the records that it delivered."""
+        """Add a run. The oldest one is forgotten but for the records that it delivered.
+
+        The pace is one for all runs: a shard's limit counts each read, from whichever iterator it is made.
+        """
         if self.runs:
             self.runs[-1].forget_steps()
+            run.recent = self.runs[-1].recent
         self.runs.append(run)
         if len(self.runs) > MOST_RUNS:
             gone = self.runs.pop(0)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from enum import Enum
@@ -16,6 +17,7 @@ from emulator.machine.marked_processes import kill_marked
 from emulator.rng import new_uuid
 from sandbox.certify.client_process import ClientProcess
 from sandbox.certify.history import Life, Told
+from sandbox.certify.kill_moments import measure_pause
 from sandbox.certify.lab import Lab
 from sandbox.certify.silence import Silence
 from sandbox.certify.stages import Stage
@@ -98,7 +100,7 @@ class Attempt:
         self._early_ends = 0
         self._tellings: Counter[str] = Counter()
         self._lines = 0
-        self._deaths: dict[tuple[Moment, str], signal.Signals] = {}
+        self._deaths: dict[tuple[Moment, str], tuple[signal.Signals, float]] = {}
         self._struck: signal.Signals | None = None
         self._mark = new_uuid()
         self._began = self._stage_began = stopwatch()
@@ -241,17 +243,33 @@ class Attempt:
             Clock().wait(_SHORTEST_LIFE)
         self.start()
 
-    def plan_death(self, number: signal.Signals, moment: Moment, message_id: str) -> None:
-        """Send the client a signal as soon as this message is put, before the answer, or is told."""
-        self._deaths[moment, message_id] = number
+    def plan_death(self, number: signal.Signals, moment: Moment, message_id: str, part: float = 0.0) -> None:
+        """Send the client a signal as soon as this message is put, before the answer, or is told.
+
+        It comes later by ``part`` of the pause that this producer makes between a telling and a put.
+        """
+        self._deaths[moment, message_id] = number, part
 
     def strike_when(self, moment: Moment, ids: Iterable[str]) -> None:
-        """Send the signal that was planned for this moment of one of these messages, once."""
+        """Send the signal that was planned for this moment of one of these messages, once; open the gate."""
         for message_id in ids:
-            number = self._deaths.pop((moment, message_id), None)
-            if number is not None and self._process is not None:
-                self._struck = number
-                self._process.signal(number)
+            number, part = self._deaths.pop((moment, message_id), (None, 0.0))
+            if number is None or self._process is None:
+                continue
+            if not part:
+                self._strike(self._process, number)
+                continue
+            later = threading.Timer(
+                part * measure_pause(self.lab.history), self._strike, (self._process, number)
+            )
+            later.daemon = True
+            later.start()
+
+    def _strike(self, process: ClientProcess, number: signal.Signals) -> None:
+        if process is self._process:
+            self._struck = number
+            process.signal(number)
+        self.lab.gate.open()
 
     def plans_death(self, moment: Moment, ids: Iterable[str]) -> bool:
         """Whether a signal is planned for this moment of one of these messages."""
@@ -318,6 +336,4 @@ class Attempt:
             self._tellings[told.message_id] += 1
             noted = Told(told.message_id, lab.now, life, told.digest, self._lines)
             lab.note(lambda history, noted=noted: history.told.append(noted))  # type: ignore[misc]
-            if self.plans_death(Moment.TOLD, (told.message_id,)):
-                self.strike_when(Moment.TOLD, (told.message_id,))
-                lab.gate.open()
+            self.strike_when(Moment.TOLD, (told.message_id,))

@@ -1,4 +1,4 @@
-"""The moments at which a consumer is killed: spread over its work by its own measured pace."""
+"""The moments at which a client is killed: spread over its work by its own measured pace."""
 
 from __future__ import annotations
 
@@ -43,6 +43,20 @@ def measure_pace(history: History) -> Pace:
     ]
     gaps = [after.at - before.at for before, after in pairwise(history.told) if before.life == after.life]
     return Pace(median(firsts or [_UNKNOWN_SECONDS]), median(gaps or [_UNKNOWN_SECONDS]))
+
+
+def measure_pause(history: History) -> float:
+    """The median seconds that a producer took so far from a telling to its next put."""
+    steps = sorted(
+        [(each.at, each.life, False) for each in history.told]
+        + [(each.asked, each.life, True) for each in history.puts()]
+    )
+    gaps = [
+        after - before
+        for (before, life, put), (after, same, puts) in pairwise(steps)
+        if puts and not put and life == same
+    ]
+    return min(median(gaps or [_UNKNOWN_SECONDS]), _LONGEST_SECONDS)
 
 
 def spread(draws: Draws, count: int) -> list[float]:

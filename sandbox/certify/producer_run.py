@@ -13,6 +13,7 @@ from rdss_sandbox.shapes.trace import Put, TraceItem
 from sandbox.certify.attempt import Attempt, Moment
 from sandbox.certify.gate import PUTS
 from sandbox.certify.history import Sent, SentBad, SentSequence
+from sandbox.certify.kill_moments import spread
 from sandbox.certify.lab import INPUT, Lab
 from sandbox.certify.stages import Stage
 from sandbox.judging.arrivals import body_digest
@@ -154,11 +155,15 @@ class ProducerRun:
         self._strike("disconnect", ids[-1], written=True)
 
     def killed_before_the_answer(self, ids: Sequence[str]) -> None:
-        """Kill the producer while messages are put that are taken, and such as are refused."""
-        for number, message_id in enumerate(_spread(ids)):
+        """Kill the producer on its way to a put, and in puts that are taken and such as are refused."""
+        put = _spread(ids)
+        parts = spread(self._lab.chance.draws("before a put"), len(put))
+        for number, (message_id, part) in enumerate(zip(put, parts, strict=True)):
             if number % 2:
                 self._strike("throttle", message_id)
             self._attempt.plan_death(signal.SIGKILL, Moment.PUT, message_id)
+            told = ids[ids.index(message_id) - _FOR_EACH_KILL // 2]
+            self._attempt.plan_death(signal.SIGKILL, Moment.TOLD, told, part)
 
     def killed_after_telling(self, ids: Sequence[str]) -> None:
         for message_id in _spread(ids):

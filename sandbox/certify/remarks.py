@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Final
 
 from sandbox.certify.history import History
 from sandbox.certify.stages import Stage
 
-LEASE_PATIENCE: str = "60s"
-"""The patience with which the kit waits longer than the default KCL 3 needs to take a lease over."""
+_LEASE_PATIENCE: Final = 60.0
+"""The patience in seconds with which the kit waits longer than the default KCL 3 needs for a lease."""
 
 
-def remarks(history: History, planned: Sequence[Stage]) -> Iterator[str]:
-    """Sentences that whoever reads the verdicts has to know first."""
+def remarks(history: History, planned: Sequence[Stage], patience: float) -> Iterator[str]:
+    """Sentences that one has to know before the verdicts; ``patience`` is the client's, in seconds."""
     delivered = sum(len(read.records) for read in history.reads())
     unnamed = sum(entry.message_id is None for put in history.puts() for entry in put.entries)
     if history.tells_nothing():
@@ -29,11 +30,12 @@ def remarks(history: History, planned: Sequence[Stage]) -> Iterator[str]:
         yield f"{unnamed} messages without a recognisable messageId were put"
     if not history.exchanges:
         yield "the client made no request that the kit saw"
+    longer = max(_LEASE_PATIENCE, 2 * patience)
     for end in history.ends:
         if end.impatient:
             yield (
                 f"the stage {end.name} was cut while the client was at work or waited for leases to run out: "
-                f"what is missing in it is not counted. Try --patience {LEASE_PATIENCE}"
+                f"what is missing in it is not counted. Try --patience {longer:g}s"
             )
     if history.taken_away:
         yield (

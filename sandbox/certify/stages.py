@@ -44,7 +44,7 @@ DOES: Final = {
     "older versions": "Messages of older versions of the specification are sent.",
     "its own messages": "What the client published comes back to it.",
     "partial failures": "Some entries of calls are refused.",
-    "killed before the answer": "The client is killed while a call is under way, taken or refused.",
+    "killed before the answer": "The client is killed before a call and during one, taken or refused.",
     "cut connections": "Connections are cut, and channels closed, at a delivery.",
     "poison": "What is no message is sent between messages.",
     "nacked messages": "Some messages are answered with basic.nack.",

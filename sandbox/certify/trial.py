@@ -99,7 +99,7 @@ def certify(trial: Trial, progress: Progress) -> tuple[Certificate, History]:
             counts=count_verdicts(results),
             seconds=round(stopwatch() - began, 1),
             levels=judge_levels(results),
-            remarks=tuple(remarks(history, planned)),
+            remarks=tuple(remarks(history, planned, trial.client.patience)),
         ),
         history,
     )

@@ -38,6 +38,7 @@ _RUNS: Final = _ROOT / ".certify-runs.jsonl"
 _LONGEST_SECONDS: Final = 900
 _PROCESSES: Final = multiprocessing.get_context("forkserver")
 _PROCESSES.set_forkserver_preload(["tests.sandbox.certify.population.run"])
+_POLLING: Final = ("kinesis-consumer-loop", "kinesis-consumer-threads", "kinesis-consumer-transaction")
 _KIT: Final = ("sandbox/certify", "emulator/diagnosis")
 
 
@@ -49,6 +50,23 @@ def measure(only: tuple[str, ...] = ()) -> Iterator[Row]:
     if not only:
         certify_rates.write(rates)
     yield from summarise(rates)
+    yield from measure_alone(results)
+
+
+def measure_alone(results: Sequence[Result]) -> Iterator[Row]:
+    """Rows for the table: how long a certificate of a polling stream consumer takes with nothing beside it.
+
+    Of the wrong ones it is the slowest that was whole, by what it took beside the others.
+    """
+    whole = [each for each in results if each.run.whole and find_shape(each.run).id in _POLLING]
+    slowest = max(
+        (each for each in whole if each.run.kind != RIGHT), key=lambda each: each.seconds, default=None
+    )
+    runs = [Run(RIGHT, shape, 1, whole=True) for shape in _POLLING]
+    for run in (*runs, *([slowest.run] if slowest else [])):
+        result = _try(run, "")
+        what = run.kind or "right"
+        yield Row(f"certificate alone: {what}, {run.shape}", US, round(result.seconds, 1), "s")
 
 
 def summarise(rates: Sequence[Rate]) -> Iterator[Row]:

@@ -28,7 +28,7 @@ def find_burst(times: Sequence[float]) -> Burst | None:
 def judge_pace(exchange: Exchange) -> Judgement:
     looked, seen = 0, []
     for reads in exchange.reads:
-        looked += sum(each.reads >= PACE_READS for each in reads.readings)
+        looked += sum(each.reads for each in reads.readings) >= PACE_READS
         fastest = min(
             (run for run in reads.readings if run.busiest is not None),
             key=lambda run: run.busiest or PACE_SECONDS,

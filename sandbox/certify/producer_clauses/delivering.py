@@ -100,7 +100,7 @@ RESUMES = _clause(
     level=Level.GOLD,
     demand="After SIGKILL the producer puts what is left, and nothing that it has told as sent.",
     source="RDSS Message API 4.0.0, Message Gateway: local data repository",
-    exercise="The producer is killed while a call is under way, and after it has told.",
+    exercise="The producer is killed before a call, while one is under way, and after it has told.",
     needed=2,
     judge=judge_kills,
 )

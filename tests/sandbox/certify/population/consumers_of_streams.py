@@ -241,7 +241,7 @@ KINDS: Final = (
         "reads too often",
         "A shard is read more than five times a second.",
         "reads-within-limits",
-        ("duplicates", "delays", "throttling", "errors", "split"),
+        ("duplicates", "throttling", "errors", "expired iterators", "split"),
         frozenset({"survives-throttling"}),
         frozenset({"reads-too-often"}),
     ),
