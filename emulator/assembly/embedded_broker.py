@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from emulator.assembly.broker import Broker
@@ -172,7 +173,11 @@ class EmbeddedBroker(Broker):
 
 def _find_damage(first: DamagedLogError) -> list[DamagedLogError]:
     """Find the damage of each of the broker's files, of which opening them has met the ``first``."""
-    found = {each.path: each for each in find_damage(sorted(first.path.parent.glob("*.log")))}
+    found: dict[Path, DamagedLogError] = {}
+    # What cannot be read now is told by the start that can read it: the first is worth saying alone.
+    with suppress(OSError):
+        for each in find_damage(sorted(first.path.parent.glob("*.log"))):
+            found[each.path] = each
     return [first, *(each for path, each in found.items() if path != first.path)]
 
 

@@ -138,6 +138,19 @@ def test_damage_is_told_by_the_start_and_the_other_ports_go_on(damaged: list[str
         assert httpx.get(f"{emulator.control}/health").is_success
 
 
+def test_damage_is_told_where_the_other_files_cannot_be_read(tmp_path: Path) -> None:
+    """Of the file that was read; the port is given up as for any damage, and the status says so."""
+    settings = Settings(amqp="embedded", **MEMORY | {"data_dir": tmp_path})
+    keep_messages(settings, "q")
+    (tmp_path / "broker" / "definitions.log").write_bytes(b"x" * 100)
+    (tmp_path / "broker" / "00000000.unreadable.log").mkdir()
+    with embedded(settings) as emulator:
+        (line,) = emulator.damage
+        assert "definitions.log is damaged at byte 0" in line
+        assert emulator.broker.url is None
+        assert emulator.broker.notes == ("nothing answers on the AMQP port: its files are damaged",)
+
+
 def test_a_start_that_is_over_has_told_of_the_damage(tmp_path: Path) -> None:
     """In a process of its own, where the broker takes a while to load: it is in what the start prints."""
     keep_messages(Settings(amqp="embedded", **MEMORY | {"data_dir": tmp_path / "data"}), "q")
