@@ -8,7 +8,7 @@ import click
 
 from sandbox.cli.exit_codes import CommandFailedError, Exit, sigterm_as_interrupt
 from sandbox.cli.extras import needs
-from sandbox.cli.printing import json_option, print_json
+from sandbox.cli.printing import json_option, print_json, print_styled
 from sandbox.cli.waiting import duration
 
 if TYPE_CHECKING:
@@ -51,7 +51,8 @@ def list_(as_json: bool) -> None:
         return
     for each in rows:
         about = ", ".join((each["role"], each["level"], each["group"], *each["channels"]))
-        click.echo(f"{click.style(each['id'], bold=True)}  ({about})")
+        print_styled(each["id"], bold=True)
+        click.echo(f"  {about}")
         text = f"{each['demand']} Tried: {each['exercise']}"
         click.echo(click.wrap_text(text, min(get_terminal_size().columns, 100), "  ", "  "))
 

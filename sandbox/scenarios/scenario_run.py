@@ -101,7 +101,10 @@ def read_run(folder: Path) -> Recorded:
     try:
         return msgspec.json.decode(path.read_bytes(), type=Recorded)
     except (OSError, msgspec.MsgspecError) as error:
-        raise ScenarioError(f"{folder} is not the folder of a run: {error}") from error
+        why = getattr(error, "strerror", None) or error
+        raise ScenarioError(
+            f"{folder} is not the folder of a run: {why}; name the one that `sandbox scenario run` printed"
+        ) from error
 
 
 def _write_reports(run: Run, reports: frozenset[Report]) -> None:

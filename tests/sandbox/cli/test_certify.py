@@ -32,13 +32,14 @@ def short(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_list_tells_of_every_clause(sandbox: Callable[..., Ran]) -> None:
-    """What each clause demands and how it is tried, for people and for programs."""
+    """What each clause demands and how it is tried, for programs, and for people in 80 columns."""
     ran = sandbox("certify", "list", "--json")
     rows = json.loads(ran.out)
     assert [(row["role"], row["id"]) for row in rows] == [(each.role, each.id) for each in CLAUSES]
     assert all(row["demand"] and row["exercise"] and row["source"] and row["needed"] for row in rows)
     table = sandbox("certify", "list").out
-    assert all(each.id in table for each in CLAUSES)
+    assert all(each.id in table.splitlines() for each in CLAUSES)
+    assert max(map(len, table.splitlines())) <= 80
 
 
 @pytest.mark.parametrize(

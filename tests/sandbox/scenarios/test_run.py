@@ -166,11 +166,13 @@ def test_usage(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
         ["scenario", "run", "happy-path", "--report", "pdf"],
         ["scenario", "show", "fog"],
         ["replay", str(tmp_path)],
+        ["replay", str(tmp_path / "nothing")],
     ):
         assert main(arguments) == 2
         said = capfd.readouterr()
         assert said.out == ""
         assert len(said.err.splitlines()) == 1
+        assert "Errno" not in said.err
 
 
 def test_list_and_show(capfd: pytest.CaptureFixture[str]) -> None:
