@@ -64,9 +64,12 @@ def test_every_picture_is_small_and_fetches_nothing() -> None:
 
 
 def test_the_animation_can_be_read_by_who_wants_no_motion() -> None:
-    """Its end is shown at once then, and every line but those at the start comes later otherwise."""
+    """Its end is shown at once then. Otherwise the first line is there, and every other one comes later."""
     svg = (FOLDER / "first-minute.svg").read_text(encoding="utf-8")
     assert "prefers-reduced-motion: reduce" in svg
     delays = [float(each) for each in re.findall(r"animation-delay:([\d.]+)s", svg)]
     assert delays == sorted(delays)
+    first, second = re.findall(r'<text ([^>]*)clip-path="url\(#minute-line-[01]\)"', svg)[::2]
+    assert "later" not in first
+    assert "later" in second
     assert 10 < delays[-1] < 60, "the first minute"

@@ -30,7 +30,7 @@ def animate_first_minute() -> str:
     """The animation as SVG. It plays once and stops at its end; who wants no motion sees the end at once."""
     console = Console(width=_COLUMNS, record=True, file=io.StringIO(), force_terminal=True, highlight=False)
     begins: list[float] = []
-    at = 0.5
+    at = 0.0
     for line in _list_lines():
         text = _colour(line)
         rows = len(text.wrap(console, _COLUMNS))
@@ -41,10 +41,15 @@ def animate_first_minute() -> str:
     svg = re.sub(r"@font-face \{.*?\}\n?", "", svg, flags=re.DOTALL)  # fonts would come from the network
     svg = svg.replace("<style>", f"<style>\n{_STYLE}", 1)
     return re.sub(
-        r'<(text|rect) (?=[^>]*clip-path="url\(#minute-line-(\d+)\)")',
-        lambda shape: f'<{shape[1]} style="animation-delay:{begins[int(shape[2])]:.1f}s" ',
-        re.sub(r'class="(minute-r\d+)"(?=[^>]*clip-path="url\(#minute-line-)', r'class="\1 later"', svg),
+        r'<(text|rect) class="(minute-r\d+)"(?=[^>]*clip-path="url\(#minute-line-(\d+)\)")',
+        lambda shape: f"<{shape[1]} {_place(shape[2], begins[int(shape[3])])}",
+        svg,
     )
+
+
+def _place(style: str, begin: float) -> str:
+    """The attributes of a line's shape. The first line is there from the start: an empty box says nothing."""
+    return f'style="animation-delay:{begin:.1f}s" class="{style} later"' if begin else f'class="{style}"'
 
 
 def _list_lines() -> Iterator[str]:

@@ -41,7 +41,11 @@ def _serving_eight_at_once() -> Iterator[str]:
 
         def log_message(self, *_: object) -> None: ...
 
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+    class Server(ThreadingHTTPServer):
+        # With the default of five, the other clients would try to connect again for seconds.
+        request_queue_size = SHARDS * EACH
+
+    with Server(("127.0.0.1", 0), Handler) as server:
         thread = threading.Thread(target=server.serve_forever)
         thread.start()
         yield f"http://127.0.0.1:{server.server_port}/reef.csv"

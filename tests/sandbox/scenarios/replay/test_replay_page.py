@@ -319,9 +319,14 @@ def test_less_motion(tab: Tab, crash: Run) -> None:
 
 
 def test_it_works_on_a_phone(tab: Tab, crash: Run) -> None:
-    """Nothing is wider than the window, the picture is drawn, and buttons are large enough for a thumb."""
+    """Nothing is wider than the window or cut, the picture is drawn, and a thumb hits each button."""
     opened(tab, crash, width=375, touch=True)
     assert tab.eval("document.documentElement.scrollWidth") <= 375
+    names = "document.querySelector('svg.names').getBoundingClientRect()"
+    starts = tab.eval(f"{_ALL}('svg.names text')].map((e) => e.getBoundingClientRect().left - {names}.left)")
+    assert min(starts) >= 0
+    ends = tab.eval(f"{_ALL}('svg.names text')].map((e) => {names}.right - e.getBoundingClientRect().right)")
+    assert min(ends) >= 0
     assert painted(tab) > 1000
     heights = tab.eval(f"{_ALL}('.controls button, #position')].map((e) => e.getBoundingClientRect().height)")
     assert min(heights) >= 32
