@@ -9,12 +9,15 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from emulator.rng import Chance
 from rdss_sandbox.docker_connection import connect
 from rdss_sandbox.installation import find_missing, how_to_add, list_absent
 
 FREE_IMAGE: Final = "localstack/localstack:4.14.0"
 RABBITMQ_IMAGE: Final = "rabbitmq:4-management"
 _NEEDED_BYTES: Final = 3_000_000_000
+_UNASSIGNED: Final = range(20_000, 30_000)
+_CANDIDATES: Final = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,20 +123,27 @@ def _needs_token(image: str) -> bool:
 
 
 def free_port(port: int) -> int:
-    """The port itself, or for 0 a port that is free now."""
+    """The port itself, or for 0 a port that is free now.
+
+    It is below those that systems choose from for connections and for port 0. One of those may be taken, here
+    or by an outgoing connection in the container, before what is started listens on it a minute later.
+    """
     if port:
         return port
-    with socket.create_server(("127.0.0.1", 0)) as listening:
-        found: int = listening.getsockname()[1]
-        return found
+    candidates = Chance().draws("port").sample(_UNASSIGNED, _CANDIDATES)
+    return next(filter(_is_free, candidates), candidates[0])
+
+
+def _is_free(port: int) -> bool:
+    try:
+        with socket.create_server(("127.0.0.1", port)):
+            return True
+    except OSError:
+        return False
 
 
 def port_or_fallback(asked: int | None, default: int) -> int:
     """The port that was asked for (0 for any free one), else the default, else any free one."""
     if asked is not None:
         return free_port(asked)
-    try:
-        with socket.create_server(("127.0.0.1", default)):
-            return default
-    except OSError:
-        return free_port(0)
+    return default if _is_free(default) else free_port(0)

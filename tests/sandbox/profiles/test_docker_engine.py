@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from sandbox.profiles import docker_engine
 from sandbox.profiles.docker_engine import Finding, _needs_token, findings, free_port, port_or_fallback
 from sandbox.profiles.machine_checks import check_ports
 
@@ -47,7 +48,14 @@ def test_a_port_that_is_taken() -> None:
     assert found.found.startswith(f"port {port} for aws is held by process {os.getpid()}")
     assert "--aws-port 0" in found.remedy
     assert free_port(port) == port
-    assert free_port(0) > 0
+
+
+def test_a_free_port_is_none_that_the_system_gives_away(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither Linux (from 32,768) nor macOS and Windows (from 49,152) choose it for a connection."""
+    assert all(1024 < free_port(0) < 32_768 for _ in range(20))
+    taken: list[int] = []
+    monkeypatch.setattr(docker_engine, "_is_free", lambda port: bool(taken) or taken.append(port))
+    assert free_port(0) not in taken
 
 
 @pytest.mark.parametrize(
