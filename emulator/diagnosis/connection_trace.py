@@ -65,9 +65,9 @@ class ConnectionTrace:
         self._note_read(queue)
 
     def note_failed_reads(self, channels: Iterable[Channel], error: str) -> None:
-        """Note for each queue that is consumed that its deliveries end."""
-        consumed = (record.queue for channel in channels for record, _ in channel.consumers.values())
-        for queue in dict.fromkeys(consumed):
+        """Note for each queue that is consumed, or asked for a message, that its deliveries end."""
+        found = [(*channel.consumers.values(), *channel.gets) for channel in channels]
+        for queue in dict.fromkeys(record.queue for each in found for record, _ in each):
             self._note_read(queue, error=error, pushed=True)
 
     def note_settlement(self, verdict: Verdict, settled: Sequence[Owed]) -> None:

@@ -140,7 +140,7 @@ class Attempt:
     def start(self) -> None:
         """Start the client. Raises ``ClientNotStartedError``."""
         lab, number = self.lab, len(self.lab.history.lives)
-        lab.note(lambda history: history.lives.append(Life(number, lab.now)))
+        lab.add(lab.history.lives, Life(number, lab.now))
         self._process = ClientProcess(
             self._client.command,
             {
@@ -165,26 +165,20 @@ class Attempt:
         if self._process is not None:
             self._process.signal(signal.SIGCONT)
 
-    def kill(self) -> None:
-        """End the client with SIGKILL, wherever it is."""
+    def kill(self, end: str = "SIGKILL") -> None:
+        """End the client with SIGKILL, wherever it is; the history calls it an ``end`` of its own."""
         if self._process is None:
             return
-        if self._process.code is not None:
-            self._note_early_end()
-            return
-        self._process.kill()
+        if self._process.code is None:
+            self._process.kill()
         if self._process.code == -signal.SIGKILL:
-            self._close_life("SIGKILL")
+            self._close_life(end)
         else:
             self._note_early_end()
 
     def replace(self) -> None:
         """Start the client anew, so that the next stage is not judged by what this one did to it."""
-        if self._process is not None and self._process.code is None:
-            self._process.kill()
-            self._close_life("replaced")
-        elif self._process is not None:
-            self._note_early_end()
+        self.kill("replaced")
         self.lab.remove_poison()
         self.start()
 
@@ -253,8 +247,11 @@ class Attempt:
     def strike_when(self, moment: Moment, ids: Iterable[str]) -> None:
         """Send the signal that was planned for this moment of one of these messages, once; open the gate."""
         for message_id in ids:
+            # A large batch has several of these messages: the others are for later starts.
+            if self._process is None or self._struck is not None:
+                return
             number, part = self._deaths.pop((moment, message_id), (None, 0.0))
-            if number is None or self._process is None:
+            if number is None:
                 continue
             if not part:
                 self._strike(self._process, number)
@@ -266,7 +263,7 @@ class Attempt:
             later.start()
 
     def _strike(self, process: ClientProcess, number: signal.Signals) -> None:
-        if process is self._process:
+        if process is self._process and self._struck is None:
             self._struck = number
             process.signal(number)
         self.lab.gate.open()
@@ -334,6 +331,5 @@ class Attempt:
             if told.message_id not in lab.known or self._tellings[told.message_id] >= _MOST_TOLD:
                 continue
             self._tellings[told.message_id] += 1
-            noted = Told(told.message_id, lab.now, life, told.digest, self._lines)
-            lab.note(lambda history, noted=noted: history.told.append(noted))  # type: ignore[misc]
+            lab.add(lab.history.told, Told(told.message_id, lab.now, life, told.digest, self._lines))
             self.strike_when(Moment.TOLD, (told.message_id,))

@@ -100,6 +100,11 @@ def judged(exposure: int, findings: Iterable[Finding], reason: str = NEVER_LANDE
     return Judgement(exposure, tuple(findings)[:_MOST_FINDINGS], reason)
 
 
+def report(history: History, at: float, said: str, **facts: Any) -> Finding:
+    """A breach that happened at a time, of the level of the stage that was under way."""
+    return Finding(said, history.level_at(at), {"at": at, **facts})
+
+
 class _Named(Protocol):
     @property
     def message_id(self) -> str | None: ...

@@ -158,8 +158,7 @@ class ConsumerRun:
         ids = []
         for message in messages:
             message_id = peek(message).message_id or ""
-            sent = Sent(message_id, body_digest(message), lab.level, lab.now)
-            lab.note(lambda history, sent=sent: history.sent.append(sent))  # type: ignore[misc]
+            lab.add(lab.history.sent, Sent(message_id, body_digest(message), lab.level, lab.now))
             ids.append(message_id)
             self._expected[message_id] = message
         return ids
@@ -350,8 +349,7 @@ class ConsumerRun:
             whole = serialise(self._samples.big_message(parts, limit=_PART_BYTES))
             cut = split_raw(whole, limit=_PART_BYTES, new_id=lab.chance.draws("parts", str(parts)).uuid4)
             ids = tuple(peek(part).message_id or "" for part in cut)
-            sent = SentSequence(ids, body_digest(whole), lab.now)
-            lab.note(lambda history, sent=sent: history.sequences.append(sent))  # type: ignore[misc]
+            lab.add(lab.history.sequences, SentSequence(ids, body_digest(whole), lab.now))
             # The last part comes first, since parts lie on different shards anyway.
             lab.put(reversed(cut))
         self._attempt.wait(lambda: all(self._is_done(each.message_ids) for each in lab.history.sequences))
@@ -382,7 +380,7 @@ class ConsumerRun:
             version = UPGRADED_RELEASES[number % len(UPGRADED_RELEASES)]
             data = serialise(older_sample(self._samples, version))
             sent = SentOlder(peek(data).message_id or "", version, lab.now)
-            lab.note(lambda history, sent=sent: history.older.append(sent))  # type: ignore[misc]
+            lab.add(lab.history.older, sent)
             self._expected[sent.message_id] = data
             lab.put([data])
 
@@ -397,16 +395,14 @@ class ConsumerRun:
         published = [(stream, data) for stream in (OUTPUT, ERROR, INVALID) for data in lab.written(stream)]
         for stream, data in published:
             if message_id := peek(data).message_id:
-                echo = Returned(message_id, stream, lab.now)
-                lab.note(lambda history, echo=echo: history.returned.append(echo))  # type: ignore[misc]
+                lab.add(lab.history.returned, Returned(message_id, stream, lab.now))
                 lab.put([data])
         for shard in lab.open_shards():
             self.send_to(shard, 1)
 
     def _send_bad(self, data: bytes, code: ErrorCode) -> None:
         lab = self._lab
-        sent = SentBad(peek(data).message_id or "", code.value, code.queue.value, lab.now)
-        lab.note(lambda history: history.bad.append(sent))
+        lab.add(lab.history.bad, SentBad(peek(data).message_id or "", code.value, code.queue.value, lab.now))
         lab.put([data])
 
     def _wait_for_rejects(self) -> bool:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import IntEnum
 from math import inf
-from typing import Final
+from typing import Final, TypeVar
 
 import msgspec
 
@@ -14,6 +15,7 @@ from rdss_sandbox.shapes import recorded_exchange
 from rdss_sandbox.shapes.trace import IteratorRequest, Put, Read, Settlement, Subscription, TraceItem
 from schemas.peek import peek
 
+_Name = TypeVar("_Name", bound=str | None)
 ENOUGH_DELIVERIES: Final = 5
 """Of so many messages a client that tells at all has told of one."""
 
@@ -236,40 +238,22 @@ class History:
 
         What a later start repairs was broken. Messages of an impatient stage count as told.
         """
-        first: dict[str, int] = {}
-        for each in self.told:
-            first.setdefault(each.message_id, each.life)
-        found = set()
-        for sent in self.sent:
-            end = self.end_of(sent.at)
-            if end.impatient or first.get(sent.message_id, end.life + 1) <= end.life:
-                found.add(sent.message_id)
-        return found
+        first = _find_first((each.message_id, each.life) for each in self.told)
+        ends = ((sent.message_id, self.end_of(sent.at)) for sent in self.sent)
+        return {name for name, end in ends if end.impatient or first.get(name, inf) <= end.life}
 
     def stored_in_time(self) -> set[str]:
         """The messages that were in the stream when their part of the producer's file was done."""
-        first: dict[str | None, int] = {}
-        for each in self.stored:
-            first[each.message_id] = min(each.life, first.get(each.message_id, each.life))
-        return {
-            sent.message_id
-            for sent in self.sent
-            if (life := first.get(sent.message_id)) is not None and life <= self.end_of(sent.at).life
-        }
+        first = _find_first((each.message_id, each.life) for each in self.stored)
+        ends = ((sent.message_id, self.end_of(sent.at)) for sent in self.sent)
+        return {name for name, end in ends if first.get(name, inf) <= end.life}
 
     def unread(self, shard: Shard) -> list[tuple[str, str | None]]:
         """The records of a shard that were not delivered in time, as in ``told_in_time``."""
-        first: dict[str, int] = {}
-        for read in self.reads():
-            if read.shard == shard.id:
-                for each in read.records:
-                    first.setdefault(each.sequence_number, read.life)
-        found = []
-        for number, message_id in shard.records:
-            end = self.end_of(self.put_at.get((shard.id, number), 0.0))
-            if not end.impatient and first.get(number, end.life + 1) > end.life:
-                found.append((number, message_id))
-        return found
+        reads = (read for read in self.reads() if read.shard == shard.id)
+        first = _find_first((each.sequence_number, read.life) for read in reads for each in read.records)
+        ends = ((each, self.end_of(self.put_at.get((shard.id, each[0]), 0.0))) for each in shard.records)
+        return [each for each, end in ends if not end.impatient and first.get(each[0], inf) > end.life]
 
     def rejected(self) -> dict[str | None, list[tuple[str, str | None]]]:
         """The queue and the errorCode of each message that the client rejected, by messageId."""
@@ -290,3 +274,11 @@ class History:
     def level_at(self, at: float) -> Level:
         """The level of the stage at this time."""
         return next((level for began, _, level in reversed(self.stages) if began <= at), Level.BRONZE)
+
+
+def _find_first(seen: Iterable[tuple[_Name, int]]) -> dict[_Name, int]:
+    """The first start of the client in which each was seen, from pairs of both."""
+    first: dict[_Name, int] = {}
+    for name, life in seen:
+        first[name] = min(life, first.get(name, life))
+    return first

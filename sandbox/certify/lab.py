@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from hashlib import md5
 from itertools import pairwise
 from math import inf
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import msgspec
 
@@ -29,6 +29,7 @@ from sandbox.certify.history import History, Injected, Level, Reshard, Shard, St
 from schemas.peek import peek
 
 INPUT, OUTPUT, ERROR, INVALID = "input", "output", "error", "invalid"
+_T = TypeVar("_T")
 _TOPOLOGY: Final = Topology(streams={INPUT: 2, OUTPUT: 1, ERROR: 1, INVALID: 1})
 _AT_ONCE: Final = 500
 _MOST_RECORDS: Final = 10_000
@@ -58,7 +59,7 @@ class Lab:
         self.listen: Callable[[], None] = lambda: None
         self._changed = threading.Condition()
         self._watching: list[Callable[[TraceItem], None]] = []
-        self.gate = Gate(lambda: self.note(_change_nothing), self._find_shard)
+        self.gate = Gate(lambda: self.note(lambda _history: None), self._find_shard)
         self._given: set[tuple[str, str]] = set()
         self._collected: dict[str, str] = {}
         self._emulator: Embedded
@@ -127,6 +128,10 @@ class Lab:
             change(self.history)
             self._changed.notify_all()
 
+    def add(self, items: list[_T], item: _T) -> None:
+        """Add an item to a list of the history, as ``note`` does."""
+        self.note(lambda _history: items.append(item))
+
     def wait(self, seconds: float, until: Callable[[], bool]) -> bool:
         """Wait until the history is so, for at most ``seconds``; return whether it is."""
         with self._changed:
@@ -165,11 +170,11 @@ class Lab:
 
     def begin_stage(self, name: str, level: Level) -> None:
         self.level = level
-        self.note(lambda history: history.stages.append((self.now, name, level)))
+        self.add(self.history.stages, (self.now, name, level))
 
     def end_stage(self, name: str, *, impatient: bool) -> None:
         """Note that a stage is over; ``impatient``, while the client was still at work."""
-        self.note(lambda history: history.ends.append(StageEnd(self.now, name, self.life, impatient)))
+        self.add(self.history.ends, StageEnd(self.now, name, self.life, impatient))
 
     # Faults
 
@@ -286,7 +291,7 @@ class Lab:
         self._emulator.components.infrastructure.finish(INPUT, self._emulator.components.home)
         children = tuple(each.id for each in self._shards() if each.id not in before)
         done = Reshard(self.now, action, parents, children, unread, self.level)
-        self.note(lambda history: history.reshards.append(done))
+        self.add(self.history.reshards, done)
 
     def _call(self, operation: str, request: dict[str, Any]) -> dict[str, Any]:
         return self._emulator.components.streams.call(operation, request, self._emulator.components.home)
@@ -316,7 +321,7 @@ class Lab:
     def note_item(self, item: TraceItem, data: bytes = b"") -> None:  # noqa: ARG002 -- for queues
         if isinstance(item, Read) and item.stream == INPUT:
             self._given.update((item.shard, each.sequence_number) for each in item.records)
-        self.note(lambda history: history.exchanges.append(item))
+        self.add(self.history.exchanges, item)
         for watcher in tuple(self._watching):
             watcher(item)
 
@@ -330,11 +335,7 @@ class Lab:
     def _note_event(self, event: Event) -> None:
         if event.kind == "fault.injected":
             found = Injected(self.now, event.fields["type"], event.fields["message_id"], self.level)
-            self.note(lambda history: history.injected.append(found))
-
-
-def _change_nothing(_history: History) -> None:
-    """The change of who only wakes those that wait."""
+            self.add(self.history.injected, found)
 
 
 def encode_history(history: History) -> Iterator[bytes]:

@@ -25,6 +25,8 @@ from schemas.samples import Samples
 FILE_NAME: Final = "messages.ndjson"
 _STRUCK: Final = 3
 _TIMES: Final = 3
+_OUTLASTING: Final = 5
+"""As often as the most patient SDK tries before it leaves a failure to its caller."""
 _BIG_PARTS: Final = 2
 _FOR_EACH_KILL: Final = 8
 _PARTS: Final = {"restart": 1, "killed before the answer": 1, "killed after telling": 1, "sequences": 2}
@@ -46,8 +48,8 @@ class ProducerRun:
         self._samples = Samples(lab.seed, now=Clock().time())
         self._stage_of: dict[str, Stage] = {}
         self._faulty: set[str] = set()
+        # What is not here is tried by its messages alone.
         self._plays: dict[str, Callable[[Sequence[str]], None]] = {
-            "quiet": self.quiet,
             "delays": self.delays,
             "restart": self.restart,
             "partial failures": self.partial_failures,
@@ -58,8 +60,6 @@ class ProducerRun:
             "errors": self.errors,
             "killed before the answer": self.killed_before_the_answer,
             "killed after telling": self.killed_after_telling,
-            "sequences": self.sequences,
-            "expired messages": self.expired_messages,
         }
 
     def play(self, stages: Sequence[Stage], progress: Callable[[str], None]) -> None:
@@ -84,7 +84,8 @@ class ProducerRun:
         with self._file.open("ab") as file:
             for stage in stages:
                 ids = [self._write_message(file.write, stage) for _ in range(stage.messages)]
-                self._plays[stage.name](ids)
+                if plays := self._plays.get(stage.name):
+                    plays(ids)
 
     def _run_to_the_end(self, progress: Callable[[str], None]) -> None:
         """Start the producer until it has sent the whole file."""
@@ -105,11 +106,9 @@ class ProducerRun:
         message_id, digest = peek(message).message_id or "", body_digest(message)
         lab.known.add(message_id)
         if large:
-            whole = SentSequence((message_id,), digest, lab.now)
-            lab.note(lambda history: history.sequences.append(whole))
+            lab.add(lab.history.sequences, SentSequence((message_id,), digest, lab.now))
         else:
-            sent = Sent(message_id, digest, stage.level, lab.now)
-            lab.note(lambda history: history.sent.append(sent))
+            lab.add(lab.history.sent, Sent(message_id, digest, stage.level, lab.now))
         self._stage_of[message_id] = stage
         write(message + b"\n")
         return message_id
@@ -119,14 +118,11 @@ class ProducerRun:
         message = self._samples.bad(code)
         late = SentBad(peek(message).message_id or "", code.value, code.queue.value, lab.now)
         lab.known.add(late.message_id)
-        lab.note(lambda history: history.bad.append(late))
+        lab.add(lab.history.bad, late)
         write(message + b"\n")
         return late.message_id
 
     # Stages
-
-    def quiet(self, ids: Sequence[str]) -> None:
-        """Nothing happens to these messages."""
 
     def delays(self, ids: Sequence[str]) -> None:
         for message_id in ids[:_STRUCK]:
@@ -145,11 +141,13 @@ class ProducerRun:
             self._strike("error", message_id, code="NO_ROUTE")
 
     def throttling(self, ids: Sequence[str]) -> None:
-        for message_id in ids[:: max(1, len(ids) // _STRUCK)]:
+        first, *others = ids[:: max(1, len(ids) // _STRUCK)]
+        self._strike("throttle", first, times=_OUTLASTING)
+        for message_id in others:
             self._strike("throttle", message_id, times=_TIMES)
 
     def errors(self, ids: Sequence[str]) -> None:
-        self._strike("error", ids[0])
+        self._strike("error", ids[0], times=_OUTLASTING)
         self._strike("error", ids[len(ids) // 3], written=True)
         self._strike("disconnect", ids[2 * len(ids) // 3])
         self._strike("disconnect", ids[-1], written=True)
@@ -168,12 +166,6 @@ class ProducerRun:
     def killed_after_telling(self, ids: Sequence[str]) -> None:
         for message_id in _spread(ids):
             self._attempt.plan_death(signal.SIGKILL, Moment.TOLD, message_id)
-
-    def sequences(self, ids: Sequence[str]) -> None:
-        """Large messages need no fault."""
-
-    def expired_messages(self, ids: Sequence[str]) -> None:
-        """What has expired is not sent, so that no fault can meet it."""
 
     def _strike(self, fault: str, message_id: str, *, times: int = 1, **attributes: object) -> None:
         self._faulty.add(message_id)
@@ -200,7 +192,8 @@ class ProducerRun:
         if exchange.error:
             refused = [each for each in ids if each in self._faulty]
         if found := [stage for each in refused or ids if (stage := self._stage_of.get(each))]:
-            self._attempt.enter(found[-1])
+            for stage in dict.fromkeys(found):
+                self._attempt.enter(stage)
         if self._attempt.plans_death(Moment.TOLD, ids):
             # The call after this one waits until the producer has told, and is dead.
             self._lab.gate.close((PUTS,))

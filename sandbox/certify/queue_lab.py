@@ -97,8 +97,7 @@ class QueueLab(Lab):
     def put_poison(self, data: bytes) -> None:
         """Put what is no message on the input queue."""
         self.put([data])
-        number, _ = self._numbered[-1]
-        self.note(lambda history: history.poison.append(number))
+        self.add(self.history.poison, self._numbered[-1][0])
 
     def keeps_leases(self) -> bool:
         return False

@@ -44,7 +44,7 @@ class Silence:
         self._news_at = self._wait_began = stopwatch()
         self._fruitless: Counter[str] = Counter()
         self._in_hand: Counter[str] = Counter()
-        self._subscribed = False
+        self._subscribed = self._refused = False
 
     def begin(self) -> None:
         """Begin to wait: what came before is no longer waited for."""
@@ -58,14 +58,14 @@ class Silence:
         One that has made a request since its start, and ``reads``, is silent when nothing new has come from
         it for the time of its patience, in which it has asked and got nothing three times, or has waited with
         nothing in hand for what a queue pushes. Any other has five times as long, since it may still be
-        starting, at work, or waiting for ``leases`` to run out.
+        starting, at work, pausing after a refusal, or waiting for ``leases`` to run out.
         """
         quiet = self.seconds()
         if quiet <= self._patience:
             return False
         waits = self._subscribed and not self._in_hand
         asks = max(self._fruitless.values(), default=0) >= _FRUITLESS_READS
-        if self._asked and not leases and (not reads or waits or asks):
+        if self._asked and not (leases or self._refused) and (not reads or waits or asks):
             return True
         return quiet > _START_PATIENCES * self._patience
 
@@ -83,7 +83,7 @@ class Silence:
         history = self._history
         if history.lives and history.lives[-1].number != self._life:
             self._life = history.lives[-1].number
-            self._asked = self._subscribed = False
+            self._asked = self._subscribed = self._refused = False
             self._news_at = stopwatch()
             self._fruitless.clear()
             self._in_hand.clear()
@@ -99,6 +99,7 @@ class Silence:
 
     def _take(self, exchange: TraceItem) -> None:
         if isinstance(exchange, Put):
+            self._refused = bool(exchange.error) or any(each.error for each in exchange.entries)
             for entry in exchange.entries:
                 self._count("put", entry.message_id)
         elif isinstance(exchange, Read):
@@ -118,15 +119,15 @@ class Silence:
                 self._times["delivered", each.message_id or each.sequence_number] >= _MOST_TRIES
                 for each in read.records
             )
+        elif read.error and read.shard == read.stream:
+            # The broker takes back what it has delivered, and the client has to begin again.
+            self._in_hand.clear()
+            self._subscribed = False
         elif not self._subscribed:
             self._in_hand.pop(read.shard, None)
             if read.records and not read.ended:
                 self._in_hand[read.shard] = 1
             self._fruitless[read.shard] += 1
-        elif read.error:
-            # The broker takes back what it has delivered, and the client has to subscribe again.
-            self._in_hand.clear()
-            self._subscribed = False
         for each in read.records:
             self._count("delivered", each.message_id or each.sequence_number)
         if read.ended:

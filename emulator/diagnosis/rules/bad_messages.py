@@ -147,18 +147,13 @@ def judge_size(exchange: Exchange) -> Judgement:
             {"bytes": each.bytes, "messageId": each.message_id, "most": MAX_MESSAGE_BYTES},
         )
         for each in exchange.refusals
-        if each.code in _REFUSALS and is_too_large(each.bytes)
+        if each.code in _REFUSALS and each.bytes > MAX_MESSAGE_BYTES
     ]
     looked = len(seen)
     for stream in exchange.streams:
         looked += stream.contents.messages
         seen += describe(stream, stream.contents.oversize, _say)
     return Judgement(looked, tuple(seen))
-
-
-def is_too_large(size: int) -> bool:
-    """Whether so many bytes are more than a message may have."""
-    return size > MAX_MESSAGE_BYTES
 
 
 def _say(bad: list[BadMessage]) -> str:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 
-from sandbox.certify.clause import ALL_CHANNELS, Clause, Finding, Group, Judgement, Role, judge_each, judged
+from sandbox.certify.clause import ALL_CHANNELS, Clause, Group, Judgement, Role, judge_each, judged, report
 from sandbox.certify.history import History, Level, SentBad
 from schemas.error_codes import ErrorCode
 
@@ -13,16 +14,8 @@ _clause = partial(Clause, role=Role.CONSUMER, group=Group.CONTRACT, level=Level.
 _STAGES = {"bad messages", "expired messages"}
 
 
-def judge_rejected(history: History) -> Judgement:
-    return _judge_bad(history, expired=False)
-
-
-def judge_expired(history: History) -> Judgement:
-    return _judge_bad(history, expired=True)
-
-
-def _judge_bad(history: History, *, expired: bool) -> Judgement:
-    """A finding for each of these messages that is not in its queue with its code, or was processed."""
+def _judge_bad(history: History, has_code: Callable[[str], bool]) -> Judgement:
+    """A finding for each message of such a code that is not in its queue with it, or was processed."""
     rejected, told = history.rejected(), history.times_told()
 
     def find_wrong(bad: SentBad) -> str | None:
@@ -38,9 +31,7 @@ def _judge_bad(history: History, *, expired: bool) -> Judgement:
             f"a message that deserves {bad.code} in {bad.queue} is in {queue} with {code or 'no errorCode'}"
         )
 
-    return judge_each(
-        (each for each in history.bad if (each.code == ErrorCode.GENERR003) is expired), find_wrong
-    )
+    return judge_each((each for each in history.bad if has_code(each.code)), find_wrong)
 
 
 REJECTED = _clause(
@@ -49,7 +40,7 @@ REJECTED = _clause(
     source="RDSS Message API 4.0.0, Error Queues and Error Codes",
     exercise="One message is sent for each code that a message alone can cause.",
     needed=5,
-    judge=judge_rejected,
+    judge=lambda history: _judge_bad(history, ErrorCode.GENERR003.__ne__),
 )
 
 EXPIRED = _clause(
@@ -58,7 +49,7 @@ EXPIRED = _clause(
     source="RDSS Message API 4.0.0, messageTimings and Error Codes",
     exercise="Messages are sent after they have expired.",
     needed=2,
-    judge=judge_expired,
+    judge=lambda history: _judge_bad(history, ErrorCode.GENERR003.__eq__),
 )
 
 
@@ -67,20 +58,17 @@ def judge_behind(history: History) -> Judgement:
     first = min((each.at for each in history.bad), default=float("inf"))
     behind = [sent for sent in history.sent if sent.at >= first]
     findings = [
-        Finding(
+        report(
+            history,
+            sent.at,
             f"{sent.message_id}, sent behind a bad message, was not processed",
-            Level.GOLD,
-            {"messageId": sent.message_id},
+            messageId=sent.message_id,
         )
         for sent in behind
         if sent.message_id not in told
     ]
     findings += [
-        Finding(
-            f"the consumer ended by itself with exit code {life.code} among bad messages",
-            Level.GOLD,
-            {"code": life.code, "output": life.output[-3:]},
-        )
+        report(history, life.ended or 0.0, f"the consumer ended by itself with exit code {life.code}")
         for life in history.lives
         if life.end == "itself" and life.stage in _STAGES
     ]

@@ -10,27 +10,29 @@ from sandbox.certify.clause import (
     NEVER_LANDED,
     NEVER_USED,
     Clause,
-    Finding,
     Group,
     Judgement,
     Role,
     judge_each,
     judged,
+    report,
 )
 from sandbox.certify.history import History, Level, Returned, SentOlder, SentSequence
 
 _clause = partial(Clause, role=Role.CONSUMER, channels=ALL_CHANNELS)
+_contract = partial(_clause, group=Group.CONTRACT, level=Level.GOLD)
 
 
 def judge_bodies(history: History) -> Judgement:
     wanted = {sent.message_id: sent for sent in history.sent}
     told = [each for each in history.told if each.digest is not None and each.message_id in wanted]
     findings = [
-        Finding(
+        report(
+            history,
+            wanted[each.message_id].at,
             f"the body of {each.message_id} has the SHA-256 {each.digest}, and was sent with "
             f"{wanted[each.message_id].digest}",
-            wanted[each.message_id].level,
-            {"messageId": each.message_id, "told": each.digest, "sent": wanted[each.message_id].digest},
+            messageId=each.message_id,
         )
         for each in told
         if each.digest != wanted[each.message_id].digest
@@ -64,10 +66,8 @@ def judge_sequences(history: History) -> Judgement:
     return judge_each(history.sequences, find_wrong)
 
 
-JOINED = _clause(
+JOINED = _contract(
     id="joins-sequences",
-    group=Group.CONTRACT,
-    level=Level.GOLD,
     demand="The parts of a sequence are joined, in whatever order they come, and processed once.",
     source="RDSS Message API 4.0.0, Message Sequences",
     exercise="Bodies are cut into two, three and four parts, which are sent last part first.",
@@ -89,10 +89,8 @@ def judge_versions(history: History) -> Judgement:
     return judge_each(history.older, find_wrong)
 
 
-UPGRADED = _clause(
+UPGRADED = _contract(
     id="knows-older-versions",
-    group=Group.CONTRACT,
-    level=Level.GOLD,
     demand="A message of version 3.0.0, 3.0.1 or 3.0.2 is upgraded and processed.",
     source="RDSS Message API 4.0.0, version, and Releases: data model 3.0.0 to 4.0.0",
     exercise="Two messages of each of these versions are sent, with their fields, names and numbers.",
@@ -123,10 +121,8 @@ def judge_echo(history: History) -> Judgement:
     return replace(judge_each(came, find_wrong), reason=reason)
 
 
-DROPPED = _clause(
+DROPPED = _contract(
     id="drops-its-own-echo",
-    group=Group.CONTRACT,
-    level=Level.GOLD,
     demand="What the consumer published itself is dropped when it comes back.",
     source="RDSS Message API 4.0.0, Local Data Repository",
     exercise="What it put on its output stream and on the queues is put on its input, byte for byte.",

@@ -6,7 +6,7 @@ from collections import Counter
 from functools import partial
 
 from emulator.diagnosis.rules import skipped_records
-from sandbox.certify.clause import ALL_CHANNELS, Clause, Finding, Group, Judgement, Role, judged
+from sandbox.certify.clause import ALL_CHANNELS, Clause, Group, Judgement, Role, judged, report
 from sandbox.certify.consumer_clauses.repeats import Repeat, definite_repeats
 from sandbox.certify.history import History, Level, Life
 
@@ -27,13 +27,9 @@ def judge_lost(history: History) -> Judgement:
         how = "was read and never told" if sent.message_id in delivered else "was never read"
         if sent.message_id in told:
             how = "was told only after the client was started again"
-        findings.append(
-            Finding(
-                f"{sent.message_id} {how}; it lies in {shard}",
-                sent.level,
-                {"messageId": sent.message_id, "shard": shard, "sequenceNumber": number},
-            )
-        )
+        said = f"{sent.message_id} {how}; it lies in {shard}"
+        facts = {"messageId": sent.message_id, "shard": shard, "sequenceNumber": number}
+        findings.append(report(history, sent.at, said, **facts))
     return judged(len(history.sent), findings)
 
 
@@ -52,23 +48,17 @@ NOTHING_LOST = _clause(
 def judge_repeats(history: History) -> Judgement:
     came = Counter(each.message_id for read in history.reads() for each in read.records)
     findings = [
-        Finding(
+        report(
+            history,
+            repeat.told.at,
             f"{repeat.told.message_id} was told {repeat.times} times, at {repeat.first.at:.2f} s and "
             f"{repeat.told.at:.2f} s: {_explain(repeat, came[repeat.told.message_id])}",
-            history.level_at(repeat.told.at),
-            {"messageId": repeat.told.message_id, "times": repeat.times, "at": repeat.told.at},
+            messageId=repeat.told.message_id,
+            times=repeat.times,
         )
         for repeat in definite_repeats(history)
     ]
-    seen: set[str] = set()
-    repeats = 0
-    for read in history.reads():
-        for each in read.records:
-            if each.message_id in seen:
-                repeats += 1
-            elif each.message_id is not None:
-                seen.add(each.message_id)
-    return judged(repeats, findings)
+    return judged(sum(times - 1 for name, times in came.items() if name is not None), findings)
 
 
 def _explain(repeat: Repeat, deliveries: int) -> str:
@@ -112,22 +102,13 @@ def judge_kills(history: History) -> Judgement:
         }
         lost = _skipped(history, life, following[0].began)
         if again:
-            findings.append(
-                Finding(
-                    f"after the kill at {end:.2f} s {len(again)} messages were told again, besides the one "
-                    "in hand",
-                    life.level,
-                    {"life": life.number, "again": sorted(again)[:5]},
-                )
+            said = (
+                f"{len(again)} messages were told again after the kill at {end:.2f} s, besides that in hand"
             )
+            findings.append(report(history, end, said, messageIds=sorted(again)[:5]))
         if lost:
-            findings.append(
-                Finding(
-                    f"{len(lost)} messages were skipped over the kill at {end:.2f} s",
-                    life.level,
-                    {"life": life.number, "messageIds": lost[:5]},
-                )
-            )
+            said = f"{len(lost)} messages were skipped over the kill at {end:.2f} s"
+            findings.append(report(history, end, said, messageIds=lost[:5]))
     return judged(exposure, findings)
 
 

@@ -14,11 +14,11 @@ from sandbox.certify.clause import (
     NEVER_USED,
     UNTIL,
     Clause,
-    Finding,
     Group,
     Judgement,
     Role,
     judged,
+    report,
 )
 from sandbox.certify.history import History, Level
 
@@ -54,14 +54,11 @@ def judge_failed_reads(history: History, failed: Callable[[Read], bool]) -> Judg
         if (left and not later) or skipped:
             again = not later and any(each.shard == read.shard for each in reads[at + 1 :])
             how = "was read on past what lay there" if later else "was not read again"
-            findings.append(
-                Finding(
-                    f"{read.shard} {how} after {read.error} at {read.at:.2f} s: "
-                    f"{skipped if later else left} of its records were not delivered{UNTIL if again else ''}",
-                    history.level_at(read.at),
-                    {"shard": read.shard, "error": read.error, "at": read.at, "unread": left},
-                )
+            said = (
+                f"{read.shard} {how} after {read.error} at {read.at:.2f} s: "
+                f"{skipped if later else left} of its records were not delivered{UNTIL if again else ''}"
             )
+            findings.append(report(history, read.at, said, shard=read.shard))
     return judged(exposure, findings)
 
 
@@ -100,11 +97,8 @@ def judge_expired(history: History) -> Judgement:
         )
         progress = any(each.records and each.shard == read.shard for each in reads[:at])
         if wrong := expired_iterator.find_reaction(again, start=asked.start if asked and progress else ""):
-            said, facts = (
-                f"an iterator of {read.shard} expired; {wrong}",
-                {"shard": read.shard, "at": read.at},
-            )
-            findings.append(Finding(said, history.level_at(read.at), facts))
+            said = f"an iterator of {read.shard} expired; {wrong}"
+            findings.append(report(history, read.at, said, shard=read.shard))
     pushed = all(read.pushed for read in reads)
     return judged(lived.exposure, findings, NEVER_USED if reads and pushed else NEVER_LANDED)
 
@@ -128,11 +122,12 @@ def judge_pace(history: History) -> Judgement:
         if not read.pushed and not read.error:
             times[read.life, read.shard].append(read.at)
     findings = [
-        Finding(
+        report(
+            history,
+            burst.start,
             f"{shard} was read {PACE_READS} times in {burst.seconds:.2f} s, from {burst.start:.2f} s on; "
             f"five a second are allowed{_explain(history, life, shard, burst)}",
-            history.level_at(burst.start),
-            {"shard": shard, "life": life, "seconds": burst.seconds, "at": burst.start},
+            shard=shard,
         )
         for (life, shard), seen in times.items()
         if (burst := shards.find_burst(seen)) is not None

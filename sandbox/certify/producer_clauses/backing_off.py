@@ -26,17 +26,11 @@ def judge_growth(history: History) -> Judgement:
     every = [pause for each in pauses for pause in each]
     findings = []
     if hasty := refusals.find_haste(every, _SHORTEST_SECONDS):
-        facts = {"retries": len(every), "median": round(median(every), 4)}
-        findings.append(Finding(f"the producer {hasty}", Level.SILVER, facts))
+        findings.append(Finding(f"the producer {hasty}", Level.SILVER))
     long = [each for each in pauses if len(each) > 1]
     if long and not refusals.grow(long):
-        findings.append(
-            Finding(
-                "no pause was longer than the one before it",
-                Level.SILVER,
-                {"pauses": [[round(pause, 3) for pause in each] for each in long[:5]]},
-            )
-        )
+        facts = {"pauses": [[round(pause, 3) for pause in each] for each in long[:5]]}
+        findings.append(Finding("no pause was longer than the one before it", Level.SILVER, facts))
     return judged(len(every), findings)
 
 
@@ -76,11 +70,7 @@ def judge_as_specified(history: History) -> Judgement:
         wanted = _FIRST_SECONDS * 2**number
         late = min(pauses) > wanted * _LATE + _LATE_SECONDS + usual
         findings += [
-            Finding(
-                f"pause {number + 1} took {pause * 1000:.0f} ms, not {wanted * 1000:.0f} ms",
-                Level.GOLD,
-                {"pause": number + 1, "seconds": round(pause, 3)},
-            )
+            Finding(f"pause {number + 1} took {pause * 1000:.0f} ms, not {wanted * 1000:.0f} ms", Level.GOLD)
             for pause in pauses
             if late or pause < wanted * _EARLY
         ]

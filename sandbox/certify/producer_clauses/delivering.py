@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 
-from sandbox.certify.clause import ALL_CHANNELS, Clause, Finding, Group, Judgement, Role, judged
+from sandbox.certify.clause import ALL_CHANNELS, Clause, Finding, Group, Judgement, Role, judged, report
 from sandbox.certify.history import History, Level
 
 _clause = partial(Clause, role=Role.PRODUCER, group=Group.DELIVERY, channels=ALL_CHANNELS)
@@ -40,12 +40,11 @@ def _told_too_early(history: History) -> Iterator[Finding]:
     for told in history.told:
         at = answered.get((told.life, told.message_id))
         if at is not None and told.at < at:
-            yield Finding(
+            said = (
                 f"{told.message_id} was told as sent at {told.at:.3f} s, and its call was answered at "
-                f"{at:.3f} s: a crash between loses it",
-                history.level_at(told.at),
-                {"messageId": told.message_id, "at": told.at, "answered": at},
+                f"{at:.3f} s: a crash between loses it"
             )
+            yield report(history, told.at, said, messageId=told.message_id)
 
 
 NOTHING_LOST = _clause(
@@ -72,26 +71,16 @@ def judge_kills(history: History) -> Judgement:
         told = {each.message_id for each in history.told if each.life <= life.number}
         again = {entry.message_id for put in after for entry in put.entries} & told
         if again:
-            findings.append(
-                Finding(
-                    f"{len(again)} messages told before the kill at {end:.2f} s were put again after it",
-                    life.level,
-                    {"messageIds": sorted(map(str, again))[:5]},
-                )
-            )
+            said = f"{len(again)} messages told before the kill at {end:.2f} s were put again after it"
+            findings.append(report(history, end, said, messageIds=sorted(map(str, again))[:5]))
         lost = [
             sent.message_id
             for sent in history.sent
             if sent.message_id not in stored and history.end_of(sent.at).at >= end
         ]
         if lost:
-            findings.append(
-                Finding(
-                    f"{len(lost)} messages were not put after the kill at {end:.2f} s",
-                    life.level,
-                    {"messageIds": lost[:5]},
-                )
-            )
+            said = f"{len(lost)} messages were not put after the kill at {end:.2f} s"
+            findings.append(report(history, end, said, messageIds=lost[:5]))
     return judged(exposure, findings)
 
 

@@ -10,7 +10,7 @@ from emulator.diagnosis.refused_records import RefusedRecords
 from emulator.diagnosis.rules import refusals
 from rdss_sandbox.shapes.recorded_exchange import RefusedAttempt
 from rdss_sandbox.shapes.trace import Put
-from sandbox.certify.clause import NEVER_LANDED, NEVER_USED, Clause, Finding, Group, Judgement, Role, judged
+from sandbox.certify.clause import NEVER_LANDED, NEVER_USED, Clause, Group, Judgement, Role, judged, report
 from sandbox.certify.history import History, Level
 
 _clause = partial(Clause, role=Role.PRODUCER, group=Group.DELIVERY, level=Level.SILVER)
@@ -31,10 +31,11 @@ def judge_failed_puts(history: History, failed: Callable[[str], bool]) -> Judgem
     }
     in_time, wanted = history.stored_in_time(), {sent.message_id for sent in history.sent}
     findings = [
-        Finding(
+        report(
+            history,
+            at,
             f"{message_id} was refused at {at:.2f} s and was not put again before the producer's end",
-            history.level_at(at),
-            {"messageId": message_id, "at": at},
+            messageId=message_id,
         )
         for message_id, at in struck.items()
         if message_id in wanted and message_id not in in_time
@@ -81,11 +82,12 @@ def judge_entries(history: History) -> Judgement:
     parts = groupby((put for put in puts if not put.error), lambda put: history.end_of(put.at))
     failed = [each for _, part in parts for each in list_refusals(part, bool) if each.batch]
     findings = [
-        Finding(
+        report(
+            history,
+            each.at,
             f"{each.message_id} failed in a PutRecords call at {each.at:.2f} s and was not put again before "
             "the producer's end",
-            history.level_at(each.at),
-            {"messageId": each.message_id, "at": each.at},
+            messageId=each.message_id,
         )
         for each in refusals.find_dropped(failed)
     ]
@@ -95,13 +97,8 @@ def judge_entries(history: History) -> Judgement:
         accepted = {each.message_id for each in put.entries if not (each.error or put.error or not lost)}
         again = accepted & _next_of(puts[at + 1 :], put)
         if len(accepted) >= _LEAST and len(again) >= _MANY * len(accepted):
-            findings.append(
-                Finding(
-                    f"{len(again)} entries accepted at {put.at:.2f} s were put again with the failed",
-                    history.level_at(put.at),
-                    {"again": len(again), "failed": lost},
-                )
-            )
+            said = f"{len(again)} entries accepted at {put.at:.2f} s were put again with the failed"
+            findings.append(report(history, put.at, said, failed=lost))
     return judged(len(failed), findings, NEVER_USED if singles else NEVER_LANDED)
 
 

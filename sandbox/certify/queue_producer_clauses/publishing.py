@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from functools import partial
 from math import inf
 
-from sandbox.certify.clause import RABBITMQ, Clause, Finding, Group, Judgement, Role, judged
+from sandbox.certify.clause import RABBITMQ, Clause, Finding, Group, Judgement, Role, judged, report
 from sandbox.certify.history import History, Level
 from sandbox.certify.producer_clauses.failing import judge_failed_puts
 
@@ -18,11 +18,11 @@ _ANSWERS = frozenset({"", "nack", "returned"})
 def judge_persistence(history: History) -> Judgement:
     puts = history.puts()
     findings = [
-        Finding(
+        report(
+            history,
+            put.at,
             f"{put.entries[0].message_id} was published with a delivery mode other than 2: "
             "a restart of the broker loses it",
-            history.level_at(put.at),
-            {"messageId": put.entries[0].message_id},
         )
         for put in puts
         if not put.persistent
@@ -48,18 +48,19 @@ def judge_order(history: History) -> Judgement:
             for entry in put.entries:
                 confirmed.setdefault(entry.message_id, put.at)
     findings = [
-        Finding(
+        report(
+            history,
+            told.at,
             f"{told.message_id} was told as sent "
             + (
                 "without a confirm of the broker"
-                if told.message_id not in confirmed
-                else f"at {told.at:.3f} s, and confirmed at {confirmed[told.message_id]:.3f} s"
+                if at == inf
+                else f"at {told.at:.3f} s, and confirmed at {at:.3f} s"
             ),
-            history.level_at(told.at),
-            {"messageId": told.message_id},
+            messageId=told.message_id,
         )
         for told in history.told
-        if told.at < confirmed.get(told.message_id, float("inf"))
+        if told.at < (at := confirmed.get(told.message_id, inf))
     ]
     return judged(len(history.told), findings)
 
@@ -106,10 +107,10 @@ def judge_returned(history: History) -> Judgement:
         if not put.mandatory and not put.error and entry.message_id not in stored
     }
     findings = [
-        Finding(
+        report(
+            history,
+            at,
             f"{message_id} was confirmed at {at:.2f} s and is in no queue: it was not published as mandatory",
-            history.level_at(at),
-            {"messageId": message_id},
         )
         for message_id, at in unnoticed.items()
     ]
@@ -137,11 +138,8 @@ def _told_all_the_same(history: History) -> Iterator[Finding]:
             None,
         )
         if told is not None:
-            yield Finding(
-                f"{message_id} was returned at {put.at:.2f} s, and told as sent at {told:.2f} s",
-                history.level_at(put.at),
-                {"messageId": message_id, "at": put.at, "told": told},
-            )
+            said = f"{message_id} was returned at {put.at:.2f} s, and told as sent at {told:.2f} s"
+            yield report(history, put.at, said, messageId=message_id)
 
 
 RETURNED = _clause(

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from emulator.diagnosis.rules import RULES, bad_messages, expired_iterator, refusals, shards, unread_shards
+from emulator.diagnosis.rules import RULES, expired_iterator, refusals, shards, unread_shards
 from emulator.diagnosis.rules.shards import find_burst
 from emulator.diagnosis.shard_record import Run, ShardRecord
 from rdss_sandbox.shapes.recorded_exchange import (
@@ -141,10 +141,11 @@ _SHARED: Final = {
     "survives-expired-iterators": expired_iterator.find_reaction,
     "retries-failed-entries": refusals.find_dropped,
     "backs-off": refusals.find_haste,
-    "never-oversize": bad_messages.is_too_large,
 }
 _MEASURED_WHERE_RECORDED: Final = {"reads-within-limits", "valid-messages", "keeps-the-message-id"}
 """Their rules judge by what the recorder has measured with the clause's function already."""
+_JUDGED_BY_THE_RULE: Final = {"never-oversize"}
+"""Their judges only count how often they were tried."""
 _BY_WHAT_IS_TOLD_OR_SENT: Final = {"nothing-lost", "sends-nothing-expired"}
 """They judge by what no rule can know."""
 
@@ -152,7 +153,8 @@ _BY_WHAT_IS_TOLD_OR_SENT: Final = {"nothing-lost", "sends-nothing-expired"}
 def test_a_clause_and_its_rules_share_one_judgement() -> None:
     """The clause's judge calls the function by which each rule judges that finds the same mistake."""
     with_rules = {clause.id for clause in CLAUSES if clause.rules}
-    assert with_rules == _SHARED.keys() | _MEASURED_WHERE_RECORDED | _BY_WHAT_IS_TOLD_OR_SENT
+    others = _MEASURED_WHERE_RECORDED | _JUDGED_BY_THE_RULE | _BY_WHAT_IS_TOLD_OR_SENT
+    assert with_rules == _SHARED.keys() | others
     for clause in CLAUSES:
         if clause.rules and (shared := _SHARED.get(clause.id)) is not None:
             judges: list[Callable[..., object]] = [clause.judge, *(rule.judge for rule in clause.rules)]
