@@ -28,7 +28,7 @@ _OUTLASTING: Final = 6
 
 More would keep those that double their pauses away for longer than the patience.
 """
-_SHORT_ANSWER: Final = 3
+_SHORT_ANSWER: Final = 2
 _FOR_EACH_KILL: Final = 10
 _AT_ONCE: Final = 5
 _MANY_AT_ONCE: Final = 100
@@ -275,7 +275,7 @@ class ConsumerRun:
         shard = self._lab.open_shards()[0]
         with self._lab.shortening([shard], _SHORT_ANSWER):
             with self._lab.holding([shard]):
-                self._leave_unread(shard, stage.messages // 2)
+                self._leave_unread(shard, stage.messages)
                 self._lab.split(shard)
                 for child in self._lab.open_shards()[-2:]:
                     self.send_to(child, stage.messages // 4)
@@ -286,8 +286,9 @@ class ConsumerRun:
         pair = self._lab.neighbours()
         with self._lab.shortening(pair, _SHORT_ANSWER):
             with self._lab.holding(pair):
-                for shard in pair:
-                    self._leave_unread(shard, stage.messages // 4)
+                # Who waits for one of the parents alone waits for the first, which is at its end sooner.
+                self._leave_unread(pair[0], _SHORT_ANSWER)
+                self._leave_unread(pair[1], stage.messages)
                 self._lab.merge(pair)
                 self.send_to(self._lab.open_shards()[-1], stage.messages // 2)
                 self._send_again_from(pair[0])

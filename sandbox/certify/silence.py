@@ -8,7 +8,7 @@ A consumer of a queue subscribes, and is pushed what comes. It is silent when it
 back what it has, or breaks over it, again and again.
 
 A slow machine makes a client ask later. It does not make it silent. But nobody is waited for longer than five
-patiences without news, whatever he asks for.
+patiences without news, whatever he asks for; who was refused, and may pause before the next try, for three.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from sandbox.certify.history import History
 
 _FRUITLESS_READS: Final = 3
 _START_PATIENCES: Final = 5
+_PAUSE_PATIENCES: Final = 3
 _MOST_TRIES: Final = 6
 _MOST_REFUSALS: Final = 20
 
@@ -44,7 +45,8 @@ class Silence:
         self._news_at = self._wait_began = stopwatch()
         self._fruitless: Counter[str] = Counter()
         self._in_hand: Counter[str] = Counter()
-        self._subscribed = self._refused = False
+        self._subscribed = False
+        self._refused: set[str] = set()
 
     def begin(self) -> None:
         """Begin to wait: what came before is no longer waited for."""
@@ -57,15 +59,17 @@ class Silence:
 
         One that has made a request since its start, and ``reads``, is silent when nothing new has come from
         it for the time of its patience, in which it has asked and got nothing three times, or has waited with
-        nothing in hand for what a queue pushes. Any other has five times as long, since it may still be
-        starting, at work, pausing after a refusal, or waiting for ``leases`` to run out.
+        nothing in hand for what a queue pushes. After a refusal it has three times as long for its pause. Any
+        other has five times as long, since it may still be starting, at work, or waiting for ``leases``.
         """
         quiet = self.seconds()
         if quiet <= self._patience:
             return False
+        if self._refused and quiet <= _PAUSE_PATIENCES * self._patience:
+            return False
         waits = self._subscribed and not self._in_hand
         asks = max(self._fruitless.values(), default=0) >= _FRUITLESS_READS
-        if self._asked and not (leases or self._refused) and (not reads or waits or asks):
+        if self._asked and not leases and (not reads or waits or asks):
             return True
         return quiet > _START_PATIENCES * self._patience
 
@@ -83,8 +87,9 @@ class Silence:
         history = self._history
         if history.lives and history.lives[-1].number != self._life:
             self._life = history.lives[-1].number
-            self._asked = self._subscribed = self._refused = False
+            self._asked = self._subscribed = False
             self._news_at = stopwatch()
+            self._refused.clear()
             self._fruitless.clear()
             self._in_hand.clear()
         exchanges, told = history.exchanges[self._exchanges :], history.told[self._told :]
@@ -99,7 +104,8 @@ class Silence:
 
     def _take(self, exchange: TraceItem) -> None:
         if isinstance(exchange, Put):
-            self._refused = bool(exchange.error) or any(each.error for each in exchange.entries)
+            errors = (exchange.error, *(entry.error for entry in exchange.entries))
+            self._note_refused(exchange.stream, max(errors))
             for entry in exchange.entries:
                 self._count("put", entry.message_id)
         elif isinstance(exchange, Read):
@@ -132,9 +138,15 @@ class Silence:
             self._count("delivered", each.message_id or each.sequence_number)
         if read.ended:
             self._count("ended", read.shard)
-        if read.error and read.shard != read.stream:
-            self._times["refused", read.shard] += 1
-            if self._times["refused", read.shard] <= _MOST_REFUSALS:
+        if read.shard != read.stream:
+            self._note_refused(read.shard, read.error)
+
+    def _note_refused(self, place: str, error: str) -> None:
+        self._refused.discard(place)
+        if error:
+            self._refused.add(place)
+            self._times["refused", place] += 1
+            if self._times["refused", place] <= _MOST_REFUSALS:
                 self._news_at = stopwatch()
 
     def _count(self, what: str, message_id: str | None) -> None:

@@ -48,7 +48,7 @@ BACKS_OFF = Clause(
     level=Level.SILVER,
     demand="A producer that is refused for lack of throughput waits, and longer from time to time.",
     source="Amazon Kinesis Data Streams Developer Guide, Producers: retries and back-off",
-    exercise="Some messages are refused three times in a row.",
+    exercise="Some messages are refused three to five times in a row.",
     needed=4,
     judge=judge_growth,
     rules=(refusals.NO_BACK_OFF,),
@@ -94,7 +94,7 @@ AS_SPECIFIED = Clause(
     level=Level.GOLD,
     demand="A message that cannot be sent is tried again after 200 ms, and twice as long each time.",
     source="RDSS Message API 4.0.0, Message Gateway: exponential back-off",
-    exercise="Some messages are refused three times in a row.",
+    exercise="Some messages are refused three to five times in a row.",
     needed=4,
     judge=judge_as_specified,
 )

@@ -47,7 +47,7 @@ ERRORS = _clause(
     id="survives-errors",
     demand="A call that fails with a server's error, or whose connection is cut, is made again.",
     source="Amazon Kinesis API Reference, Common Errors: InternalFailure",
-    exercise="Some calls are answered with InternalFailure, and some connections are cut.",
+    exercise="Some calls are answered with InternalFailure, up to five times, and some connections are cut.",
     needed=2,
     judge=lambda history: judge_failed_puts(history, _ERRORS.__contains__),
 )
@@ -56,7 +56,7 @@ THROTTLING = _clause(
     id="survives-throttling",
     demand="A message that is refused for lack of throughput is put again, and the producer lives.",
     source="Amazon Kinesis API Reference, PutRecord: ProvisionedThroughputExceededException",
-    exercise="Some messages are refused three times, and pass then.",
+    exercise="Some messages are refused three to five times, as often as SDKs try, and pass then.",
     needed=2,
     judge=lambda history: judge_failed_puts(history, THROTTLED.__eq__),
 )

@@ -10,7 +10,7 @@ import msgspec
 import pytest
 from pika import BasicProperties, BlockingConnection, URLParameters
 from pika.adapters.blocking_connection import BlockingChannel
-from pika.exceptions import ChannelClosedByBroker, NackError, UnroutableError
+from pika.exceptions import AMQPError, ChannelClosedByBroker, NackError, UnroutableError
 
 from emulator.clock import stopwatch
 from rdss_sandbox.shapes.faults import NewFault
@@ -116,6 +116,17 @@ def test_what_is_fetched_is_no_consumers(lab: QueueLab, channel: BlockingChannel
         (0, False, False),
     ]
     assert [len(each.records) for each in lab.history.settlements()] == [1]
+
+
+def test_a_fetch_that_is_cut_off_is_a_failed_read(lab: QueueLab, channel: BlockingChannel) -> None:
+    """A client that fetches is tried by cut connections as one that consumes is."""
+    message = _message()
+    match = {"match": {"messageId": peek(message).message_id}}
+    lab.strike(NewFault("disconnect", channel="input", direction="deliver", when=match))
+    lab.put([message])
+    with pytest.raises(AMQPError):
+        channel.basic_get("input")
+    assert lab.wait(10, lambda: [each.error for each in lab.history.reads()] == ["disconnect"])
 
 
 def test_what_a_producer_does_is_recorded(lab: QueueLab, channel: BlockingChannel) -> None:

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from rdss_sandbox.shapes.trace import Delivery, Put, PutEntry, Read, Subscription
+from rdss_sandbox.shapes.trace import Delivery, Put, PutEntry, Read, Subscription, TraceItem
 from sandbox.certify import silence
 from sandbox.certify.clause import Role
 from sandbox.certify.clauses import clauses
@@ -65,10 +65,7 @@ def test_each_start_may_be_slow(time: _Time) -> None:
 
 
 def test_a_client_is_silent_when_it_asks_in_vain(time: _Time) -> None:
-    """Time alone is no silence: the client must have asked three times and got nothing since.
-
-    A refusal is no silence either: an SDK waits for seconds before it asks again.
-    """
+    """Time alone is no silence: the client must have asked three times and got nothing since."""
     history = _history()
     found = Silence(history, _PATIENCE)
     found.begin()
@@ -77,12 +74,31 @@ def test_a_client_is_silent_when_it_asks_in_vain(time: _Time) -> None:
     time.now += 2 * _PATIENCE
     history.exchanges += [_read(), _read()]
     assert not found.lasts()
-    history.exchanges.append(_read(error="InternalFailure"))
-    assert not found.lasts()
-    time.now += 2 * _PATIENCE
+    history.exchanges.append(_read())
     assert found.lasts()
     history.told.append(Told("m-1", 2.0, 0))
     assert not found.lasts()
+
+
+@pytest.mark.parametrize(
+    ("refused", "taken"),
+    [
+        (_read(error="InternalFailure"), _read()),
+        (Put(1.0, 1.0, 0, "input", (), error="InternalFailure"), Put(1.0, 1.0, 0, "input", ())),
+        (Put(1.0, 1.0, 0, "input", (PutEntry("m", "", 1, "", "Throttled"),)), Put(1.0, 1.0, 0, "input", ())),
+    ],
+)
+def test_who_was_refused_may_pause(time: _Time, refused: TraceItem, taken: TraceItem) -> None:
+    """A refusal is no silence: a client may pause for three patiences before it tries again."""
+    history = _history()
+    found = Silence(history, _PATIENCE)
+    found.begin()
+    history.exchanges += [*[_read()] * 3, refused]
+    assert not found.lasts(reads=isinstance(refused, Read))
+    time.now += 2.9 * _PATIENCE
+    assert not found.lasts(reads=isinstance(refused, Read))
+    history.exchanges.append(taken)
+    assert found.lasts(reads=isinstance(refused, Read))
 
 
 def test_a_client_that_repeats_itself_becomes_silent(time: _Time) -> None:

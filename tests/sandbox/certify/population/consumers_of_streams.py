@@ -79,6 +79,14 @@ KINDS: Final = (
         _LOSSES | {"parents-before-children"},
     ),
     Kind(
+        "waits for one parent alone",
+        "Of the two parents of a merge only the first is read to its end before their child.",
+        "parents-before-children",
+        _RESHARDS,
+        frozenset(),
+        frozenset({"child-before-parent"}),
+    ),
+    Kind(
         "children beside parents",
         "Children are read in the same loop as parents that are not read to their end.",
         "parents-before-children",

@@ -116,6 +116,7 @@ SHAPES: Final = (
     Shape("contract", Role.CONSUMER, Channel.KINESIS, CLIENTS / "contract_consumer.py", groups=_BOTH),
     Shape("receiver", Role.CONSUMER, Channel.KINESIS, CLIENTS / "receiver_consumer.py", groups=_BOTH),
     Shape("batches", Role.PRODUCER, Channel.KINESIS, CLIENTS / "right_producer.py"),
+    Shape("bulk", Role.PRODUCER, Channel.KINESIS, CLIENTS / "bulk_producer.py"),
     Shape("single", Role.PRODUCER, Channel.KINESIS, CLIENTS / "single_producer.py"),
     Shape("threads", Role.PRODUCER, Channel.KINESIS, CLIENTS / "threads_producer.py"),
     Shape(
@@ -123,6 +124,7 @@ SHAPES: Final = (
     ),
     Shape("contract", Role.PRODUCER, Channel.KINESIS, CLIENTS / "gateway_producer.py", groups=_BOTH),
     Shape("loop", Role.CONSUMER, Channel.RABBITMQ, CLIENTS / "right_queue_consumer.py"),
+    Shape("fetching", Role.CONSUMER, Channel.RABBITMQ, CLIENTS / "fetching_queue_consumer.py"),
     Shape("asynchronous", Role.CONSUMER, Channel.RABBITMQ, CLIENTS / "asynchronous_queue_consumer.py"),
     Shape("transaction", Role.CONSUMER, Channel.RABBITMQ, CLIENTS / "batch_queue_consumer.py"),
     Shape("JavaScript", Role.CONSUMER, Channel.RABBITMQ, CLIENTS / "right_queue_consumer.mjs", "amqplib"),

@@ -41,6 +41,13 @@ KINDS: Final = (
         _LOSSES | {"retries-failed-entries"},
     ),
     Kind(
+        "gives up after four tries",
+        "What is refused as often as an SDK tries is left out.",
+        "survives-throttling",
+        _REFUSALS,
+        _LOSSES | {"retries-failed-entries"},
+    ),
+    Kind(
         "tells of what is refused",
         "What was refused is told as sent.",
         "survives-throttling",
