@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Final, TypeAlias
+from typing import Final
 
 from emulator.channels.channel import Delivery
 from emulator.channels.channel_faults import ChannelFaults
-from emulator.channels.shards import Fetched
+from emulator.channels.shard_calls import Fetch, Fetched
 from emulator.faults.fault_point import CallFailedError, run_blocking
 from emulator.faults.held_deliveries import HeldDeliveries
 
-Fetch: TypeAlias = Callable[[str, str | None, int], Fetched]
 _MOST_HELD: Final = 1000
 
 

@@ -18,7 +18,8 @@ from emulator.channels.aws_answers import (
 from emulator.channels.aws_session import aws_session
 from emulator.channels.channel import ChannelUnavailableError, Delivery, Outcome, Receipt
 from emulator.channels.checkpoints import Checkpoints, MemoryCheckpoints
-from emulator.channels.shards import Fetched, ShardListing, ShardReader
+from emulator.channels.shard_calls import MOST_CALLS, CallsAtOnce, Fetched
+from emulator.channels.shards import ShardListing, ShardReader
 from emulator.clock import Clock
 from emulator.kinesis.batches import Entry, batches
 
@@ -45,7 +46,12 @@ def connect(
     """
     from botocore.config import Config
 
-    config = Config(connect_timeout=timeout, read_timeout=timeout, retries={"total_max_attempts": 1})
+    config = Config(
+        connect_timeout=timeout,
+        read_timeout=timeout,
+        retries={"total_max_attempts": 1},
+        max_pool_connections=MOST_CALLS,
+    )
     return aws_session(region, token).client("kinesis", endpoint_url=endpoint, config=config)
 
 
@@ -53,8 +59,9 @@ class KinesisChannel:
     """One stream behind a Kinesis endpoint.
 
     A put is tried once: when to try again is the gateway's to decide, by the specification (Network Failure
-    Behaviour). A read is tried up to ``attempts`` times after transient errors, with growing pauses on the
-    clock. An expired iterator is replaced by one after the last record read.
+    Behaviour). A read asks each shard on a thread of its own, and tries up to ``attempts`` times after
+    transient errors, with growing pauses on the clock. An expired iterator is replaced by one after the last
+    record read.
 
     A read waits for records on the clock ``polling``, by default the same clock. A client that
     follows the clock of another process polls on the machine's clock instead, because records
@@ -78,7 +85,7 @@ class KinesisChannel:
         self._attempts = attempts
         self._iterators: dict[str, str] = {}
         self._furthest: dict[str, int] = {}
-        self._reader = ShardReader(self, checkpoints or MemoryCheckpoints())
+        self._reader = ShardReader(self, CallsAtOnce(self.fetch), checkpoints or MemoryCheckpoints())
 
     def publish(self, data: bytes, key: str) -> Receipt:
         try:
@@ -114,7 +121,7 @@ class KinesisChannel:
             request = {"NextToken": token}
 
     def fetch(self, shard: str, after: str | None, limit: int) -> Fetched:
-        """Fetch records of a shard, for ``ShardReader``."""
+        """Fetch records of a shard, for ``CallsAtOnce``."""
         response = self._get_records(shard, after, min(limit, _MOST_RECORDS))
         following = response.get("NextShardIterator")
         if following:

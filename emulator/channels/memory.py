@@ -17,7 +17,8 @@ from emulator.channels.channel import (
 from emulator.channels.channel_faults import ChannelFaults
 from emulator.channels.checkpoints import SHARD_END, Checkpoints, MemoryCheckpoints
 from emulator.channels.faulted_reads import FaultedReads
-from emulator.channels.shards import Fetched, ShardListing, ShardReader
+from emulator.channels.shard_calls import CallsInTurn, Fetched
+from emulator.channels.shards import ShardListing, ShardReader
 from emulator.clock import Clock
 from emulator.faults.engine import FaultEngine
 from emulator.faults.fault import Kind
@@ -47,7 +48,7 @@ class MemoryChannel:
         self._engine = engine
         self._scope = scope
         self._clock = clock
-        self._reader = ShardReader(self, checkpoints or MemoryCheckpoints())
+        self._reader = ShardReader(self, CallsInTurn(self.fetch), checkpoints or MemoryCheckpoints())
         self._faults = ChannelFaults(fault_engine, clock, name, Kind.MEMORY)
         self._faulted = FaultedReads(self._faults, self._read_records)
 
@@ -76,7 +77,7 @@ class MemoryChannel:
 
     def start_over(self, checkpoints: Checkpoints) -> None:
         """Read from the start again, because the stream was deleted and created again under its name."""
-        self._reader = ShardReader(self, checkpoints)
+        self._reader = ShardReader(self, CallsInTurn(self.fetch), checkpoints)
         self._faulted.clear()
 
     def count_uncommitted(self) -> int:
@@ -94,7 +95,7 @@ class MemoryChannel:
         return [parse_shard(shard) for shard in response["Shards"]]
 
     def fetch(self, shard: str, after: str | None, limit: int) -> Fetched:
-        """Fetch records of a shard, as the faults let them through, for ``ShardReader``."""
+        """Fetch records of a shard, as the faults let them through, for ``CallsInTurn``."""
         return self._faulted.take(shard, after, limit)
 
     def _read_records(self, shard: str, after: str | None, limit: int) -> Fetched:

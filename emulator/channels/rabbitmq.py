@@ -17,7 +17,7 @@ from emulator.channels.channel import (
 )
 from emulator.channels.channel_faults import ChannelFaults
 from emulator.channels.faulted_reads import FaultedReads
-from emulator.channels.shards import Fetched
+from emulator.channels.shard_calls import Fetched
 from emulator.clock import Clock, stopwatch
 from emulator.faults.engine import FaultEngine
 from emulator.faults.fault import Kind

@@ -1,7 +1,8 @@
 """Reads every shard of a stream, each only after all its ancestors are drained.
 
 The order of shards, the reading positions and the checkpoints are the same for
-every stream. Only the ``ShardSource`` knows how records are fetched.
+every stream. Only the ``ShardSource`` knows how records are fetched, and the
+``ShardCalls`` whether shards are asked in turn or at the same time.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import Protocol
 
 from emulator.channels.channel import ChannelUnavailableError, Delivery
 from emulator.channels.checkpoints import SHARD_END, Checkpoints
+from emulator.channels.shard_calls import Fetched, ShardCalls
 from emulator.clock import Clock
 
 
@@ -25,14 +27,6 @@ class ShardListing:
 
     id: str
     parents: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Fetched:
-    """Records of one shard in order. ``drained`` says that the shard is closed and has no more."""
-
-    deliveries: list[Delivery]
-    drained: bool
 
 
 class ShardSource(Protocol):
@@ -57,16 +51,19 @@ class _Progress:
 
 @dataclass(slots=True)
 class ShardReader:
-    """One session of reading, which starts after the checkpoints."""
+    """One session of reading, which starts after the checkpoints. ``calls`` fetch from ``source``."""
 
     source: ShardSource
+    calls: ShardCalls
     checkpoints: Checkpoints
     _shards: dict[str, _Progress] = field(default_factory=dict)
     _turn: int = 0
     _polled: float = -math.inf
+    _more: bool = False
+    _waiting: bool = False
 
     def read(self, limit: int, in_hand: Collection[str] = ()) -> list[Delivery]:
-        """Read up to ``limit`` records, from the shards in turn. The list is empty when there are none.
+        """Read up to ``limit`` records. The list is empty when there are none, or no answer has come yet.
 
         Shards ``in_hand`` are passed over, and so are their descendants.
         """
@@ -84,6 +81,8 @@ class ShardReader:
     ) -> list[Delivery]:
         """Read as ``read``, and while there is nothing again every ``poll`` seconds, for ``wait`` in all.
 
+        A shard that has not answered by then is waited for, and the others are asked again meanwhile.
+
         A call that waits also keeps ``poll`` seconds from the last read of one that got less than it may
         have: Kinesis allows five reads a second of a shard, across calls too.
         """
@@ -91,11 +90,13 @@ class ShardReader:
         if wait > 0 and (early := self._polled + poll - clock.elapsed()) > 0:
             clock.wait(min(early, wait))
         while not (found := self.read(limit, in_hand)):
+            if self._waiting:
+                continue  # the answers were waited for, in real time
             left = deadline - clock.elapsed()
             if left <= 0:
                 break
             clock.wait(min(poll, left))
-        if wait > 0 and len(found) < limit:
+        if wait > 0 and not self._more:
             self._polled = clock.elapsed()
         return found
 
@@ -103,13 +104,20 @@ class ShardReader:
         found: list[Delivery] = []
         failures: list[ChannelUnavailableError] = []
         self._turn += 1
-        for offset in range(len(shards)):
-            if len(found) >= limit:
-                break
-            try:
-                found += self._fetch(shards[(self._turn + offset) % len(shards)], limit - len(found))
-            except ChannelUnavailableError as error:
-                failures.append(error)
+        self._waiting = False
+        first = self._turn % max(len(shards), 1)
+        turn = shards[first:] + shards[:first]
+        # A round for what is left of less than half would ask many shards for few records.
+        while turn and 2 * len(found) < limit:
+            positions = {name: self._shards[name].after for name in turn}
+            done = self.calls.ask(positions, limit - len(found))
+            for name, fetched in done.fetched.items():
+                self._note(name, fetched)
+                found += fetched.deliveries
+            failures += done.failures
+            self._waiting |= done.waiting
+            turn = done.left
+        self._more = bool(turn) or len(found) >= limit
         # What other shards gave is handed over: it would not come again, their places are behind it.
         if failures and not found:
             raise failures[0]
@@ -155,16 +163,14 @@ class ShardReader:
                 found.append(name)
         return found
 
-    def _fetch(self, name: str, limit: int) -> list[Delivery]:
+    def _note(self, name: str, fetched: Fetched) -> None:
         shard = self._shards[name]
-        fetched = self.source.fetch(name, shard.after, limit)
         if fetched.deliveries:
             shard.after = shard.last = max((each.sequence_number for each in fetched.deliveries), key=int)
         if fetched.drained:
             shard.drained = True
             self._save_checkpoint(name, shard)
             self.discover()
-        return fetched.deliveries
 
     def _save_checkpoint(self, name: str, shard: _Progress) -> None:
         if shard.drained and shard.committed == shard.last:

@@ -9,7 +9,8 @@ from emulator.channels import Channel, ChannelUnavailableError, Checkpoints
 from emulator.channels.kinesis import KinesisChannel, connect
 from emulator.channels.memory import DEFAULT_SCOPE, MemoryChannel
 from emulator.channels.rabbitmq import RabbitMQChannel
-from emulator.channels.shards import Fetched, ShardListing, ShardSource
+from emulator.channels.shard_calls import Fetched
+from emulator.channels.shards import ShardListing, ShardSource
 from emulator.clock import Clock
 from emulator.events import Events
 from emulator.kinesis import Engine, KinesisError

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from emulator.channels import ChannelUnavailableError, Delivery, MemoryCheckpoints
 from emulator.channels.memory import DEFAULT_SCOPE, MemoryChannel
-from emulator.channels.shards import Fetched, ShardListing, ShardReader
+from emulator.channels.shard_calls import CallsInTurn, Fetched
+from emulator.channels.shards import ShardListing, ShardReader
 from emulator.clock import Clock
 from emulator.events import Events
 from emulator.kinesis import Engine
@@ -143,7 +144,8 @@ def test_reads_that_wait_keep_their_distance_across_calls(records: int, calls: i
             delivery = Delivery(b"", "key", shard, str(len(times)), clock.time())
             return Fetched([delivery] * records, drained=False)
 
-    reader = ShardReader(Source(), MemoryCheckpoints())
+    source = Source()
+    reader = ShardReader(source, CallsInTurn(source.fetch), MemoryCheckpoints())
     for _ in range(calls):
         reader.read_within(0.6, 10, clock, 0.2)
     assert len(times) > 10
@@ -172,7 +174,8 @@ def test_what_one_shard_gave_is_not_lost_when_another_fails() -> None:
             delivery = Delivery(b"0", "key", shard, str(self.given), NOON)
             return Fetched([delivery] if self.given <= 3 else [], drained=False)
 
-    reader = ShardReader(Source(), MemoryCheckpoints())
+    source = Source()
+    reader = ShardReader(source, CallsInTurn(source.fetch), MemoryCheckpoints())
     found: list[bytes] = []
     refusals = 0
     for _ in range(8):
@@ -198,7 +201,8 @@ def test_what_is_in_hand_is_passed_over_and_so_are_its_descendants() -> None:
             deliveries = [] if after else [Delivery(shard.encode(), "key", shard, "1", NOON)]
             return Fetched(deliveries, drained=True)
 
-    reader = ShardReader(Source(), MemoryCheckpoints())
+    source = Source()
+    reader = ShardReader(source, CallsInTurn(source.fetch), MemoryCheckpoints())
     (parent, other) = (each.id for each in listed)
     assert {each.shard for each in reader.read(10)} == {parent, other}
     assert reader.read(10, in_hand=[parent]) == []

@@ -1,4 +1,4 @@
-"""Applications of the command line on a stream of eight shards: work on all of them at the same time."""
+"""The command line on a stream of eight shards: it reads, and works on, all of them at the same time."""
 
 from __future__ import annotations
 
@@ -15,6 +15,8 @@ import pytest
 
 from emulator.assembly.embedded import Embedded
 from emulator.channels.kinesis import connect
+from rdss_sandbox.client import Client
+from rdss_sandbox.conditions import read_condition, wait_for
 from schemas.envelope import serialise
 from schemas.samples import Samples
 
@@ -95,3 +97,36 @@ def test_files_of_eight_shards_are_fetched_at_the_same_time(
     assert [deed["did"].rpartition(" with ")[2] for deed in deeds] == ["1 files"] * SHARDS * EACH
     for ids in sent.values():
         assert [deed["message_id"] for deed in deeds if deed["message_id"] in ids] == ids
+
+
+def test_eight_shards_are_asked_at_the_same_time(emulator: Embedded, ask: Callable[..., Any]) -> None:
+    """The clock stands still, so no call is answered, until all eight are on their way."""
+    client = connect(emulator.aws)
+    client.create_stream(StreamName="eight", ShardCount=SHARDS)
+    messages, sent = Samples(3).stream(SHARDS), []
+    for shard, message in zip(client.list_shards(StreamName="eight")["Shards"], messages, strict=True):
+        start = shard["HashKeyRange"]["StartingHashKey"]
+        client.put_record(
+            StreamName="eight", Data=serialise(message), PartitionKey="k", ExplicitHashKey=start
+        )
+        sent.append(message["messageHeader"]["messageId"])
+    ask("clock", "freeze")
+    ask("fault", "add", "latency", "--channel", "eight", "--direction", "deliver", "--limit", str(SHARDS))
+
+    struck = f"fault latency has struck {SHARDS} times"
+
+    def go_on() -> None:
+        try:
+            wait_for(
+                read_condition(struck), lambda: Client(emulator.control), seconds=PATIENCE, wanted=struck
+            )
+        finally:
+            emulator.components.clock.resume_real_time()
+
+    waiting = threading.Thread(target=go_on)
+    waiting.start()
+    received = ask("receive", "--channel", "eight", "--follow", "--count", str(SHARDS), "--json")
+    waiting.join()
+    assert received.code == 0
+    ids = [json.loads(line)["messageHeader"]["messageId"] for line in received.out.splitlines()]
+    assert sorted(ids) == sorted(sent)
