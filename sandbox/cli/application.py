@@ -111,7 +111,7 @@ def run(
             row = f"{entry.message_type or '-':<17}  {about:<36}  {entry.did}"
             click.echo(visible(row))
 
-    rejections = Rejections(found.queues, as_json=as_json)
+    rejections = Rejections(found.queues, absent=found.absent, as_json=as_json)
     with (
         rejections.counted(),
         follow_clock(control) as clock,
@@ -127,6 +127,7 @@ def run(
             as_published=as_published,
             refused=opened.refused,
             rejected=rejections.tell,
+            absent=found.absent,
         ) as receiver,
     ):
         if later is None:

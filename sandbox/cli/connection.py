@@ -103,12 +103,13 @@ def available_clock(control: str | None) -> Iterator[Clock]:
 class FoundStream:
     """A stream of the running sandbox; ``since`` distinguishes it from a deleted one of that name.
 
-    ``queues`` are the streams that serve as error and invalid queue.
+    ``queues`` are the streams that serve as error and invalid queue; those of ``absent`` are not there.
     """
 
     endpoint: Endpoint
     since: str
     queues: dict[Queue, str]
+    absent: frozenset[Queue]
 
     def repository(self, application: str) -> Path:
         """The path of an application's local data repository for this stream."""
@@ -131,4 +132,6 @@ def find_stream(control: str | None, name: str) -> FoundStream:
             raise CommandFailedError(f"the sandbox has no stream {name!r}; there are: {there}", Exit.USAGE)
         first = client.stream(name).shards[0].starting_sequence_number
     endpoint = Endpoint(found.aws, arns[name].split(":")[3], token)
-    return FoundStream(endpoint, first, queues_among(arns))
+    queues = queues_among(arns)
+    absent = frozenset(queue for queue, stream in queues.items() if stream not in arns)
+    return FoundStream(endpoint, first, queues, absent)

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import signal
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
 from typing import TYPE_CHECKING
@@ -14,6 +13,7 @@ from sandbox.cli.exit_codes import Exit
 from sandbox.cli.extras import needs
 from sandbox.cli.printing import json_option
 from sandbox.cli.rejections import Rejections
+from sandbox.cli.stopping import Stopping
 from sandbox.cli.waiting import Deadline, timeout_option
 
 if TYPE_CHECKING:
@@ -72,15 +72,14 @@ def receive(
     Exit code 1: fewer than N messages were there. Exit code 4: fewer than N came before the timeout.
     """
     printed = 0
-    signals: list[int] = []
     if timeout is None and follow and count is not None:
         timeout = _COUNTED_SECONDS
-    deadline = Deadline(timeout)
+    stopping = Stopping(Deadline(timeout))
     waits = follow or timeout is not None
 
     def show(data: bytes) -> None:
         nonlocal printed
-        if signals:
+        if stopping.signals:
             raise _Stopped
         try:
             click.echo(_on_one_line(data) if as_json else _describe(data))
@@ -89,24 +88,26 @@ def receive(
         printed += 1
 
     found = find_stream(control, channel)
-    rejections = Rejections(found.queues, as_json=as_json)
-    tell = _unless_stopped(signals, rejections.tell)
+    rejections = Rejections(found.queues, absent=found.absent, as_json=as_json)
+    tell = _unless_stopped(stopping, rejections.tell)
     try:
         with (
-            _noting_signals(signals),
+            stopping.noting_signals(),
             rejections.counted(),
-            _stepping(found, control, channel, show, tell, as_published=as_published) as step,
+            _stepping(
+                found, control, channel, show, tell, stopping=stopping, as_published=as_published
+            ) as step,
             suppress(_Stopped),
         ):
             take = _persist(step) if waits else step
-            while not signals and (count is None or printed < count):
+            while not stopping.signals and (count is None or printed < count):
                 limit = _AT_ONCE if count is None else min(_AT_ONCE, count - printed)
-                if (not take(limit) and not waits) or deadline.passed:
+                if (not take(limit) and not waits) or stopping.wanted:
                     break
     except _ReaderGone as gone:
         raise BrokenPipeError from gone
-    if signals:
-        signal.raise_signal(signals[0])
+    if stopping.signals:
+        signal.raise_signal(stopping.signals[0])
     if count is not None and printed < count:
         within = "" if timeout is None else f" within {timeout:g} s"
         click.echo(f"sandbox: {printed} of {count} messages came{within}", err=True)
@@ -135,40 +136,15 @@ def _persist(step: Callable[[int], object]) -> Callable[[int], object]:
     return take
 
 
-def _unless_stopped(signals: list[int], tell: Rejected) -> Rejected:
+def _unless_stopped(stopping: Stopping, tell: Rejected) -> Rejected:
     """As ``tell``, but raise ``_Stopped`` in its place when a signal has come."""
 
     def tell_or_stop(data: bytes, code: ErrorCode, why: str) -> None:
-        if signals:
+        if stopping.signals:
             raise _Stopped
         tell(data, code, why)
 
     return tell_or_stop
-
-
-@contextmanager
-def _noting_signals(signals: list[int]) -> Iterator[None]:
-    """Add the first SIGINT or SIGTERM to ``signals`` while the context lasts; a second one acts as usual."""
-    if threading.current_thread() is not threading.main_thread():  # signals do not come here
-        yield
-        return
-    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
-    usual = {number: handler for number, handler in handlers.items() if handler is not signal.SIG_IGN}
-
-    def restore() -> None:
-        for number, handler in usual.items():
-            signal.signal(number, handler)
-
-    def note(number: int, _frame: object) -> None:
-        signals.append(number)
-        restore()
-
-    for number in usual:
-        signal.signal(number, note)
-    try:
-        yield
-    finally:
-        restore()
 
 
 @contextmanager
@@ -179,6 +155,7 @@ def _stepping(
     show: Callable[[bytes], None],
     tell: Rejected,
     *,
+    stopping: Stopping,
     as_published: bool,
 ) -> Iterator[Step]:
     """Open a receiver, or a channel, for this stream and yield the function that receives."""
@@ -193,6 +170,7 @@ def _stepping(
 
     with (
         follow_clock(control) as clock,
+        stopping.ending_pauses(clock),
         closing(Repository(found.repository("receiver"), clock)) as repository,
     ):
         if name in (*_PRINTED_AS_THEY_ARE, *found.queues.values()):
@@ -213,6 +191,8 @@ def _stepping(
                 queues=found.queues,
                 as_published=as_published,
                 rejected=tell,
+                absent=found.absent,
+                stopped=lambda: stopping.wanted,
             ) as receiver:
                 before = repository.counted(SHARED_MESSAGE_ID)
                 yield lambda limit: receiver.step(limit=limit, wait=_WAIT_SECONDS)

@@ -1,7 +1,7 @@
 """The Message Gateway: how an application sends messages to any type of queue."""
 
 from sandbox.gateway.answers import NoAnswerError
-from sandbox.gateway.gateway import Gateway, Machine, SendFailedError, SendRefusedError
+from sandbox.gateway.gateway import Gateway, Machine, SendFailedError, SendRefusedError, SendStoppedError
 from sandbox.gateway.metadata import (
     MetadataGateway,
     NotPublishableError,
@@ -22,6 +22,7 @@ __all__ = [
     "ReadRefusedError",
     "SendFailedError",
     "SendRefusedError",
+    "SendStoppedError",
     "open_gateway",
     "read_gateway_settings",
 ]

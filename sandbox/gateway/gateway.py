@@ -45,6 +45,10 @@ class SendFailedError(Exception):
         )
 
 
+class SendStoppedError(Exception):
+    """The retries were stopped before the broker took the message. It stays TO_SEND."""
+
+
 class SendRefusedError(Exception):
     """The broker refuses a message for good (GENERR006). It stays in the repository."""
 
@@ -70,6 +74,7 @@ class Gateway:
     """Sends the messages of one application to one channel; calls block until the broker has answered.
 
     ``machine`` adds its entry to each message's history. ``new_id`` makes the ids of further parts.
+    No retry comes after ``stopped`` is true: a pause ends then when the clock is nudged.
     """
 
     def __init__(
@@ -80,12 +85,14 @@ class Gateway:
         *,
         machine: Machine | None = None,
         new_id: Callable[[], str] = new_uuid,
+        stopped: Callable[[], bool] = lambda: False,
     ) -> None:
         self.channel = channel
         self._repository = repository
         self._clock = clock
         self._machine = machine
         self._new_id = new_id
+        self._stopped = stopped
 
     def send(self, message: dict[str, Any]) -> list[bytes]:
         """Send a message, an oversize one as a sequence, and return the serialised messages.
@@ -109,7 +116,8 @@ class Gateway:
     def flush(self) -> int:
         """Send every message with the status TO_SEND, oldest first, those of earlier processes included.
 
-        Returns the number of messages sent. Raises as ``send``; a refusal only after all others are sent.
+        Returns the number of messages sent. Raises as ``send``, a refusal only after all others are sent, and
+        ``SendStoppedError``.
         """
         sent, refusals = 0, list[SendRefusedError]()
         while unsent := self._repository.unsent(self.channel.name, _AT_ONCE):
@@ -129,7 +137,8 @@ class Gateway:
                 return refused
             name, why = self.channel.name, failed[-1][1]
             _LOG.info("%s: trying to send to %s again in %g s: %s", ErrorCode.GENERR006, name, seconds, why)
-            self._clock.wait(seconds)
+            if not self._clock.wait(seconds, self._stopped):
+                raise SendStoppedError(f"sending to {name} was stopped; it failed before: {why}")
             failed = self._try([message for message, _ in failed], refused)
         if not failed:
             return refused

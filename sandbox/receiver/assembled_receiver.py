@@ -43,8 +43,14 @@ def assembled_receiver(
     as_published: bool = False,
     refused: Refused = lambda _arrival, _code, _why: None,
     rejected: Rejected = lambda _data, _code, _why: None,
+    absent: Collection[Queue] = (),
+    stopped: Callable[[], bool] = lambda: False,
 ) -> Iterator[Receiver]:
-    """Build a receiver of ``stream`` that starts at the repository's checkpoints, for the context's time."""
+    """Build a receiver of ``stream`` that starts at the repository's checkpoints, for the context's time.
+
+    What is rejected to an ``absent`` queue waits in the repository for a receiver that finds the queue. A
+    queue that does not take its messages is tried again until ``stopped`` (see ``Gateway``).
+    """
     with ExitStack() as stack:
 
         def open_by_name(name: str) -> Channel:
@@ -52,8 +58,10 @@ def assembled_receiver(
             stack.callback(channel.close)
             return channel
 
-        gateways = {queue: Gateway(open_by_name(queues[queue]), repository, clock) for queue in Queue}
-        rejects = Rejects(gateways, BUCKETS, originals, clock, _MACHINE, rejected=rejected)
+        gateways = {
+            queue: Gateway(open_by_name(queues[queue]), repository, clock, stopped=stopped) for queue in Queue
+        }
+        rejects = Rejects(gateways, BUCKETS, originals, clock, _MACHINE, rejected=rejected, absent=absent)
         receiver = Receiver(
             open_by_name(stream),
             repository,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping
 from contextlib import AbstractContextManager
 
 from emulator.channels import Channel, Checkpoints
@@ -29,8 +29,10 @@ def receiver_over_kinesis(
     as_published: bool = False,
     refused: Refused = lambda _arrival, _code, _why: None,
     rejected: Rejected = lambda _data, _code, _why: None,
+    absent: Collection[Queue] = (),
+    stopped: Callable[[], bool] = lambda: False,
 ) -> AbstractContextManager[Receiver]:
-    """Build a receiver of ``stream`` for the time of the context; it starts at the repository's checkpoints.
+    """Build a receiver of ``stream`` as ``assembled_receiver`` does.
 
     It validates and backs off on ``clock``, and polls for records in real time.
     """
@@ -51,4 +53,6 @@ def receiver_over_kinesis(
         as_published=as_published,
         refused=refused,
         rejected=rejected,
+        absent=absent,
+        stopped=stopped,
     )

@@ -8,7 +8,7 @@ queue's bucket and the message names its address.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from hashlib import sha256
 from typing import TypeAlias
 
@@ -30,7 +30,10 @@ _LOG = logging.getLogger(__name__)
 
 
 class Rejects:
-    """Dispatches rejected messages to the error and invalid queues and stores originals in their buckets."""
+    """Dispatches rejected messages to the error and invalid queues and stores originals in their buckets.
+
+    What goes to an ``absent`` queue is only recorded: a later process that finds the queue dispatches it.
+    """
 
     def __init__(
         self,
@@ -41,8 +44,10 @@ class Rejects:
         machine: Machine,
         *,
         rejected: Rejected = lambda _data, _code, _why: None,
+        absent: Collection[Queue] = (),
     ) -> None:
         self._gateways = gateways
+        self._present = [gateway for queue, gateway in gateways.items() if queue not in absent]
         self._buckets = buckets
         self._originals = originals
         self._clock = clock
@@ -60,12 +65,12 @@ class Rejects:
         self._rejected(data, code, description)
 
     def flush(self) -> None:
-        """Dispatch the recorded messages, those of earlier processes included. Raises ``SendFailedError``."""
+        """Dispatch the recorded messages, also of earlier processes. Raises as ``Gateway.flush``."""
         if not self._kept:
             return
         self._kept = False  # before the queues are asked: another thread may keep one meanwhile
         try:
-            for gateway in self._gateways.values():
+            for gateway in self._present:
                 gateway.flush()
         except BaseException:
             self._kept = True

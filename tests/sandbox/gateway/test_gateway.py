@@ -107,7 +107,7 @@ def test_the_waits_are_those_of_the_specification(
 ) -> None:
     """After the first try ten retries, 2^n x 100 ms before each; the last, after 102.4 s, may succeed."""
     waits: list[float] = []
-    monkeypatch.setattr(clock, "wait", waits.append)
+    monkeypatch.setattr(clock, "wait", lambda seconds, _stopped: waits.append(seconds) or True)
     broker = Broker(*[THROTTLED] * 10)
     Gateway(broker, repository, clock).send_serialised(b"{}")
     assert waits == pytest.approx([0.2, 0.4, 0.8, 1.6, 3.2, 6.4, 12.8, 25.6, 51.2, 102.4])
