@@ -58,7 +58,8 @@ class ClientProcess:
                 start_new_session=True,
             )
         except (OSError, ValueError) as error:
-            raise ClientNotStartedError(f"{command[0]} cannot be started: {error}") from error
+            why = error.strerror if isinstance(error, OSError) else error
+            raise ClientNotStartedError(f"{command[0]} cannot be started: {why}") from error
         self._watchdog = start_watchdog(-self._process.pid)
         assert self._process.stdout is not None
         assert self._process.stderr is not None

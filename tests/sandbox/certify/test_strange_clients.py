@@ -80,6 +80,8 @@ def test_lines_are_heard_until_the_end(tmp_path: Path) -> None:
 
 
 def test_an_unknown_command_is_named(tmp_path: Path) -> None:
-    """A command that is not there is refused by name."""
-    with pytest.raises(ClientNotStartedError, match="no-such-client cannot be started"):
-        ClientProcess(("no-such-client",), os.environ, tmp_path, lambda _line: None)
+    """A command that is not there is refused by name, in words."""
+    with pytest.raises(
+        ClientNotStartedError, match=r"^\./no-such-client cannot be started: No such file or directory$"
+    ):
+        ClientProcess(("./no-such-client",), os.environ, tmp_path, lambda _line: None)
