@@ -21,7 +21,7 @@ from pathlib import Path
 from emulator.channels.checkpoints import SHARD_END
 from emulator.clock import Clock
 from emulator.machine.private_files import touch
-from schemas.peek import Peek, peek
+from schemas.rdss.peek import Peek, peek
 
 _TABLES = """
 CREATE TABLE IF NOT EXISTS messages (

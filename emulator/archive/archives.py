@@ -24,7 +24,7 @@ from emulator.streams.service import StreamService
 from rdss_sandbox.shapes.audit import AuditStatus
 from rdss_sandbox.shapes.streams import AMQP_PREFIX
 from rdss_sandbox.shapes.topology import AuditTap, Topology
-from schemas.peek import peek
+from schemas.rdss.peek import peek
 
 if TYPE_CHECKING:
     from emulator.buckets.service import BucketService

@@ -66,7 +66,7 @@ from rdss_sandbox.shapes.resetting import Reset
 from rdss_sandbox.shapes.status import Doors, Port, Status
 from rdss_sandbox.shapes.topology import Populated, Topology
 from rdss_sandbox.version import VERSION
-from schemas.error_codes import Queue
+from schemas.rdss.error_codes import Queue
 
 MakeResources: TypeAlias = Callable[[Components], object]
 

@@ -25,12 +25,12 @@ from emulator.streams.merged_reading import Record, ShardKey
 from rdss_sandbox.installation import find_missing
 from rdss_sandbox.shapes.recorded_exchange import BadMessage, Contents, OpenSequence
 from rdss_sandbox.shapes.streams import Shard
-from schemas.envelope import oversize
-from schemas.formats import instant
-from schemas.peek import Peek, identity, peek
+from schemas.rdss.envelope import oversize
+from schemas.rdss.formats import instant
+from schemas.rdss.peek import Peek, identity, peek
 
 if TYPE_CHECKING:
-    from schemas.validation import Verdict
+    from schemas.rdss.validation import Verdict
 
 MOST_MESSAGES: Final = 50_000
 _MOST_SEQUENCES: Final = 5_000
@@ -283,7 +283,7 @@ def _load_validator() -> Callable[[bytes], Verdict] | None:
     """The function that validates a message; None where the extra that has it is not installed."""
     if find_missing("messages"):
         return None
-    from schemas.validation import judge
+    from schemas.rdss.validation import judge
 
     return judge
 

@@ -20,7 +20,7 @@ from rdss_sandbox.shapes.trace import (
     Read,
     TraceItem,
 )
-from schemas.peek import peek
+from schemas.rdss.peek import peek
 
 _SHORT: Final = 12
 _NOWHERE: Final = ("", "")

@@ -12,8 +12,8 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from schemas.peek import Peek
-from schemas.versions import IS_PREVIOUS_VERSION_OF, named_versions
+from schemas.rdss.peek import Peek
+from schemas.rdss.versions import IS_PREVIOUS_VERSION_OF, named_versions
 
 MOST_OBJECTS: Final = 50_000
 _MOST_SHOWN: Final = 100

@@ -36,7 +36,7 @@ from emulator.kinesis.sequence_numbers import Position, position
 from emulator.kinesis.stream import Stream
 from rdss_sandbox.shapes.recorded_exchange import Client, RefusedAttempt
 from rdss_sandbox.shapes.trace import DISCONNECT, UNANSWERED
-from schemas.peek import peek
+from schemas.rdss.peek import peek
 
 MOST_CLIENTS: Final = 256
 MOST_SHARDS: Final = 10_000

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 from hashlib import blake2b
 
-from schemas.peek import Peek, peek
+from schemas.rdss.peek import Peek, peek
 
 
 class Message:

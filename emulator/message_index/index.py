@@ -27,9 +27,9 @@ from emulator.streams.merged_reading import Record, ShardCursor, ShardKey, Strea
 from rdss_sandbox.message_filter import MARKS
 from rdss_sandbox.shapes.messages import Count, CountedField, MessagePage, MessageRow
 from rdss_sandbox.shapes.sequences import SequencePage, SequenceRow
-from schemas.envelope import oversize
-from schemas.peek import Peek, identity, peek
-from schemas.sequence import shared_message_id
+from schemas.rdss.envelope import oversize
+from schemas.rdss.peek import Peek, identity, peek
+from schemas.rdss.sequence import shared_message_id
 
 LATE_SECONDS = 60.0
 """A message that arrives more than this after ``publishedTimestamp`` is marked late."""

@@ -25,7 +25,7 @@ from rdss_sandbox.shapes.queues import (
     QueueMessagePage,
     Released,
 )
-from schemas.peek import peek
+from schemas.rdss.peek import peek
 
 
 class QueueResources:

@@ -19,7 +19,7 @@ from emulator.queues.engine import Address, Arrival, QueueEngine, SourceUnavaila
 from emulator.rng import new_uuid
 from emulator.streams.service import StreamService
 from rdss_sandbox.shapes.queues import PROJECT
-from schemas.peek import peek
+from schemas.rdss.peek import peek
 
 _LONGEST_TTL: Final = 1_209_600
 

@@ -2,7 +2,7 @@
 
 MetadataCreate and MetadataUpdate write the whole object, MetadataDelete deletes it (RDSS Message API,
 "Message Types"). The expiry of a message is the expiry of the record. Only the current version of a work has
-a record (``schemas.versions``).
+a record (``schemas.rdss.versions``).
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from emulator.streams.merged_reading import ShardCursor, ShardKey, Streams, merg
 from emulator.topics.engine.commands import Command, Publish, SowDelete
 from emulator.topics.object_versions import Change, ObjectVersions
 from rdss_sandbox.shapes.topics import OBJECTS
-from schemas.formats import instant
-from schemas.peek import Peek, identity, peek
-from schemas.sequence import Assembly, SequenceError, body_of
+from schemas.rdss.formats import instant
+from schemas.rdss.peek import Peek, identity, peek
+from schemas.rdss.sequence import Assembly, SequenceError, body_of
 
 _WRITES: Final = ("MetadataCreate", "MetadataUpdate")
 _DELETE: Final = "MetadataDelete"

@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from emulator.journal import Log
-from schemas.versions import Told, after_deletes, named_versions, places
+from schemas.rdss.versions import Told, after_deletes, named_versions, places
 
 _encode: Final = msgspec.json.Encoder().encode
 _decode: Final = msgspec.json.Decoder(
@@ -29,7 +29,7 @@ class Change(NamedTuple):
 
 
 class ObjectVersions:
-    """By the rule of ``schemas.versions``. Each change is appended to the file; None keeps it in memory.
+    """By the rule of ``schemas.rdss.versions``. Each change is appended to the file; None keeps it in memory.
 
     ``torn_bytes`` is how much of one that was not written whole was cut.
     """

@@ -3,7 +3,7 @@ import Ajv from "ajv/dist/2020.js";
 import { createHash } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
 
-const schemas = process.env.RDSS_SCHEMAS ?? new URL("../../schemas", import.meta.url).pathname;
+const schemas = process.env.RDSS_SCHEMAS ?? new URL("../../schemas/rdss", import.meta.url).pathname;
 const gravestFirst = ["GENERR007", "GENERR004", "GENERR010", "GENERR002", "GENERR003", "GENERR001"];
 export const MOST_BYTES = 1_000_000;
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from jsonschema import Draft202012Validator
 from referencing import Registry, Resource
 
-SCHEMAS = Path(os.environ.get("RDSS_SCHEMAS", Path(__file__).resolve().parents[2] / "schemas"))
+SCHEMAS = Path(os.environ.get("RDSS_SCHEMAS", Path(__file__).resolve().parents[2] / "schemas/rdss"))
 URN = "urn:rdss-sandbox:4.0.0:"
 GRAVEST_FIRST = ("GENERR007", "GENERR004", "GENERR010", "GENERR002", "GENERR003", "GENERR001")
 MOST_BYTES = 1_000_000

@@ -20,8 +20,8 @@ from sandbox.gateway.outbox import Outbox
 from sandbox.gateway.triggers import Trigger, trigger
 from sandbox.gateway.visibility import confidential
 from sandbox.template import NOTHING, TemplateError, resolve
-from schemas.error_codes import ErrorCode
-from schemas.validation import judge_message
+from schemas.rdss.error_codes import ErrorCode
+from schemas.rdss.validation import judge_message
 
 JSON = dict[str, Any]
 

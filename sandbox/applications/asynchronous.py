@@ -28,9 +28,9 @@ from sandbox.processing.search import Search
 from sandbox.processing.states import FINAL
 from sandbox.receiver import Application, ApplicationError, Arrival, PreparingApplication
 from sandbox.repository import Repository
-from schemas.catalogue import terms
-from schemas.error_codes import ErrorCode
-from schemas.peek import peek
+from schemas.rdss.catalogue import terms
+from schemas.rdss.error_codes import ErrorCode
+from schemas.rdss.peek import peek
 
 Reject: TypeAlias = Callable[[bytes, ErrorCode, str], None]
 """Moves a message to the queue of its error code."""

@@ -17,10 +17,10 @@ from sandbox.gateway.outbox import Outbox
 from sandbox.receiver import ApplicationError, Arrival
 from sandbox.receiver.rejects import LONGEST_DESCRIPTION
 from sandbox.repository import Repository
-from schemas.error_codes import ErrorCode
-from schemas.formats import instant
-from schemas.peek import return_address
-from schemas.versions import VersionState, named_versions
+from schemas.rdss.error_codes import ErrorCode
+from schemas.rdss.formats import instant
+from schemas.rdss.peek import return_address
+from schemas.rdss.versions import VersionState, named_versions
 
 JSON = dict[str, Any]
 

@@ -8,9 +8,9 @@ import msgspec
 
 from sandbox.download import RemoteFile, files_of
 from sandbox.receiver import ApplicationError, Arrival
-from schemas.error_codes import ErrorCode
-from schemas.sequence import SequenceError, body_of
-from schemas.validation import is_valid
+from schemas.rdss.error_codes import ErrorCode
+from schemas.rdss.sequence import SequenceError, body_of
+from schemas.rdss.validation import is_valid
 
 JSON = dict[str, Any]
 _decode: Final = msgspec.json.Decoder().decode

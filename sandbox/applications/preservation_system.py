@@ -19,7 +19,7 @@ from sandbox.download import DownloadError, Downloads
 from sandbox.gateway.outbox import Outbox
 from sandbox.receiver import ApplicationError, Arrival
 from sandbox.repository import Repository
-from schemas.sequence import body_of
+from schemas.rdss.sequence import body_of
 
 JSON = dict[str, Any]
 

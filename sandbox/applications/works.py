@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import msgspec
 
-from schemas.versions import Told, VersionState, after_deletes, named_versions, places
+from schemas.rdss.versions import Told, VersionState, after_deletes, named_versions, places
 
 JSON = dict[str, Any]
 

@@ -14,12 +14,12 @@ from sandbox.certify.kill_moments import measure_pace, spread
 from sandbox.certify.lab import ERROR, INPUT, INVALID, OUTPUT, Lab
 from sandbox.certify.stages import Stage
 from sandbox.judging.arrivals import body_digest
-from schemas.envelope import serialise
-from schemas.error_codes import ErrorCode
-from schemas.peek import peek
-from schemas.sample_older_versions import UPGRADED_RELEASES, older_sample
-from schemas.samples import Samples
-from schemas.sequence import split_raw
+from schemas.rdss.envelope import serialise
+from schemas.rdss.error_codes import ErrorCode
+from schemas.rdss.peek import peek
+from schemas.rdss.sample_older_versions import UPGRADED_RELEASES, older_sample
+from schemas.rdss.samples import Samples
+from schemas.rdss.sequence import split_raw
 
 _SENT_AGAIN: Final = 3
 _THIRD: Final = 3

@@ -13,7 +13,7 @@ import msgspec
 
 from rdss_sandbox.shapes import recorded_exchange
 from rdss_sandbox.shapes.trace import IteratorRequest, Put, Read, Settlement, Subscription, TraceItem
-from schemas.peek import peek
+from schemas.rdss.peek import peek
 
 _Name = TypeVar("_Name", bound=str | None)
 ENOUGH_DELIVERIES: Final = 5

@@ -26,7 +26,7 @@ from rdss_sandbox.shapes.topology import Topology
 from rdss_sandbox.shapes.trace import Read, TraceItem
 from sandbox.certify.gate import Gate
 from sandbox.certify.history import History, Injected, Level, Reshard, Shard, StageEnd, Stored
-from schemas.peek import peek
+from schemas.rdss.peek import peek
 
 INPUT, OUTPUT, ERROR, INVALID = "input", "output", "error", "invalid"
 _T = TypeVar("_T")

@@ -17,10 +17,10 @@ from sandbox.certify.kill_moments import spread
 from sandbox.certify.lab import INPUT, Lab
 from sandbox.certify.stages import Stage
 from sandbox.judging.arrivals import body_digest
-from schemas.envelope import serialise
-from schemas.error_codes import ErrorCode
-from schemas.peek import peek
-from schemas.samples import Samples
+from schemas.rdss.envelope import serialise
+from schemas.rdss.error_codes import ErrorCode
+from schemas.rdss.peek import peek
+from schemas.rdss.samples import Samples
 
 FILE_NAME: Final = "messages.ndjson"
 _STRUCK: Final = 3

@@ -19,7 +19,7 @@ from rdss_sandbox.shapes.trace import Put, TraceItem, Verdict
 from sandbox.certify.gate import PUTS
 from sandbox.certify.history import Shard, Stored
 from sandbox.certify.lab import ERROR, INPUT, INVALID, OUTPUT, Lab
-from schemas.peek import peek
+from schemas.rdss.peek import peek
 
 DEAD_LETTERS: Final = "dead-letters"
 _QUEUES: Final = (INPUT, OUTPUT, ERROR, INVALID, DEAD_LETTERS)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from emulator.clock import Clock
     from rdss_sandbox.client import Client
     from sandbox.endpoint import Endpoint
-    from schemas.error_codes import Queue
+    from schemas.rdss.error_codes import Queue
 
 F = TypeVar("F", bound=Callable[..., Any])
 R = TypeVar("R")

@@ -16,10 +16,10 @@ from sandbox.cli.message_files import read_documents
 from sandbox.cli.printing import always_json, json_option, print_json
 
 if TYPE_CHECKING:
-    from schemas.documents import Document
-    from schemas.error_codes import ErrorCode
-    from schemas.samples import Samples
-    from schemas.validation import Verdict
+    from schemas.rdss.documents import Document
+    from schemas.rdss.error_codes import ErrorCode
+    from schemas.rdss.samples import Samples
+    from schemas.rdss.validation import Verdict
 
 
 @click.group()
@@ -51,7 +51,7 @@ def validate(
     A file holds one message, one a line, or a published header or body. Exit code 0: all are valid,
     1: some are not, 2: a file cannot be read. With --json there is a line for each message.
     """
-    from schemas.documents import judge_document
+    from schemas.rdss.documents import judge_document
 
     if strict:
         raise click.UsageError(
@@ -77,7 +77,7 @@ def validate(
 
 
 def _moment(_ctx: click.Context, _parameter: click.Parameter, value: str | None) -> float | None:
-    from schemas.formats import instant
+    from schemas.rdss.formats import instant
 
     moment = None if value is None else instant(value)
     if value is not None and moment is None:
@@ -115,7 +115,7 @@ def sample(count: int, seed: int | None, at: float | None, control: str | None, 
     --seed and --at they are the same byte for byte.
     """
     from emulator.rng import new_seed
-    from schemas.samples import Samples
+    from schemas.rdss.samples import Samples
 
     if at is None:
         with available_clock(control) as clock:
@@ -138,7 +138,7 @@ def _samples(
     parts: int | None,
     bad: str | None,
 ) -> Iterator[bytes]:
-    from schemas.envelope import serialise
+    from schemas.rdss.envelope import serialise
 
     if bad is not None:
         code = _code(bad)
@@ -151,7 +151,7 @@ def _samples(
 
 
 def _code(text: str) -> ErrorCode:
-    from schemas.error_codes import ErrorCode
+    from schemas.rdss.error_codes import ErrorCode
 
     try:
         return ErrorCode[text.upper()]

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from emulator.channels import Channel
     from sandbox.receiver import Arrival
     from sandbox.receiver.rejects import Rejected
-    from schemas.error_codes import ErrorCode
+    from schemas.rdss.error_codes import ErrorCode
 
 Step = Callable[[int], int]
 """Receives at most this many messages and returns their number."""
@@ -209,7 +209,7 @@ def _print(channel: Channel, limit: int, show: Callable[[bytes], None]) -> int:
 
 
 def _describe(data: bytes) -> str:
-    from schemas.peek import peek
+    from schemas.rdss.peek import peek
 
     seen = peek(data)
     code = f"  {seen.error_code}" if seen.error_code else ""

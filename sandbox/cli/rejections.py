@@ -13,7 +13,7 @@ from rdss_sandbox.visible_text import visible
 from sandbox.cli.printing import print_json
 
 if TYPE_CHECKING:
-    from schemas.error_codes import ErrorCode, Queue
+    from schemas.rdss.error_codes import ErrorCode, Queue
 
 _LONGEST_REASON = 300
 
@@ -33,7 +33,7 @@ class Rejections:
 
     def tell(self, data: bytes, code: ErrorCode, why: str) -> None:
         """Tell of a message that goes to the queue of ``code``."""
-        from schemas.peek import peek
+        from schemas.rdss.peek import peek
 
         seen, queue = peek(data), self._queues[code.queue]
         self._count[queue] += 1

@@ -15,7 +15,7 @@ from sandbox.cli.printing import json_option, print_line
 if TYPE_CHECKING:
     from emulator.clock import Clock
     from sandbox.gateway import Gateway
-    from schemas.documents import Document
+    from schemas.rdss.documents import Document
 
 
 @click.command()
@@ -76,10 +76,10 @@ class _NotSentError(Exception):
 def _read_parts(found: Document | str, clock: Clock, *, as_is: bool) -> tuple[str, list[bytes]]:
     """Complete and split a document, and return its place and parts. Raises ``_NotSentError``."""
     from emulator.rng import new_seed, new_uuid
-    from schemas.completion import complete
-    from schemas.documents import why_no_message
-    from schemas.samples import Samples
-    from schemas.sequence import SequenceError, split_raw
+    from schemas.rdss.completion import complete
+    from schemas.rdss.documents import why_no_message
+    from schemas.rdss.samples import Samples
+    from schemas.rdss.sequence import SequenceError, split_raw
 
     if isinstance(found, str):
         raise _NotSentError(found)
@@ -100,9 +100,9 @@ def _look_for_expiry(place: str, message: bytes, clock: Clock, *, strict: bool) 
 
     Raises ``_NotSentError`` for it where this is ``strict``.
     """
-    from schemas.error_codes import ErrorCode
-    from schemas.formats import instant
-    from schemas.peek import peek
+    from schemas.rdss.error_codes import ErrorCode
+    from schemas.rdss.formats import instant
+    from schemas.rdss.peek import peek
 
     text = peek(message).expires
     until = instant(text) if text else None
@@ -116,7 +116,7 @@ def _look_for_expiry(place: str, message: bytes, clock: Clock, *, strict: bool) 
 
 def _send(gateway: Gateway, parts: list[bytes], as_json: bool) -> None:
     """Send the parts of a message and print each."""
-    from schemas.peek import peek
+    from schemas.rdss.peek import peek
 
     gateway.send_serialised(*parts)
     for part in parts:

@@ -9,10 +9,10 @@ from hashlib import sha256
 
 from sandbox.demo.workload import Item
 from sandbox.judging.arrivals import body_digest
-from schemas.error_codes import ErrorCode
-from schemas.peek import Peek, identity, peek
-from schemas.sequence import SequenceError, join
-from schemas.validation import judge
+from schemas.rdss.error_codes import ErrorCode
+from schemas.rdss.peek import Peek, identity, peek
+from schemas.rdss.sequence import SequenceError, join
+from schemas.rdss.validation import judge
 
 
 @dataclass(slots=True)

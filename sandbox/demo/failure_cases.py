@@ -29,9 +29,9 @@ from sandbox.receiver import Arrival, Rejects, S3Originals
 from sandbox.receiver.assembled_receiver import BUCKETS
 from sandbox.receiver.over_kinesis import receiver_over_kinesis
 from sandbox.repository import ArrivalStatus, Repository, Status
-from schemas.envelope import serialise
-from schemas.error_codes import ErrorCode, Queue
-from schemas.samples import Samples
+from schemas.rdss.envelope import serialise
+from schemas.rdss.error_codes import ErrorCode, Queue
+from schemas.rdss.samples import Samples
 
 STREAM = "applications"
 UNREACHABLE = "unreachable"

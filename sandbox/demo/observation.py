@@ -17,8 +17,8 @@ from sandbox.demo.workload import Item
 from sandbox.endpoint import Endpoint
 from sandbox.receiver.assembled_receiver import BUCKETS
 from sandbox.repository import Repository
-from schemas.error_codes import Queue
-from schemas.peek import peek
+from schemas.rdss.error_codes import Queue
+from schemas.rdss.peek import peek
 
 AUDIT_BUCKET = "rdss-audit"
 

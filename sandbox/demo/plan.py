@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from rdss_sandbox.shapes.faults import NewFault
-from schemas.error_codes import ErrorCode
+from schemas.rdss.error_codes import ErrorCode
 
 CHANNEL = "input"
 QUEUE = "output"

@@ -8,13 +8,13 @@ from pathlib import Path
 
 from emulator.rng import Chance
 from sandbox.demo.plan import BAD, OVERSIZE_TENANT, Plan
-from schemas.completion import complete
-from schemas.documents import documents
-from schemas.envelope import serialise
-from schemas.error_codes import ErrorCode
-from schemas.samples import Samples
-from schemas.sequence import SequenceError, split_raw
-from schemas.validation import judge
+from schemas.rdss.completion import complete
+from schemas.rdss.documents import documents
+from schemas.rdss.envelope import serialise
+from schemas.rdss.error_codes import ErrorCode
+from schemas.rdss.samples import Samples
+from schemas.rdss.sequence import SequenceError, split_raw
+from schemas.rdss.validation import judge
 
 _SUFFIXES = frozenset({".json", ".ndjson", ".jsonl"})
 _FEWEST_PARTS, _MOST_PARTS = 2, 5

@@ -21,7 +21,7 @@ from sandbox.download.file_source import Source
 from sandbox.download.partial import Partial, digests
 from sandbox.download.remote_file import Checksum, RemoteFile
 from sandbox.gateway.gateway import RETRY_SECONDS
-from schemas.error_codes import ErrorCode
+from schemas.rdss.error_codes import ErrorCode
 
 
 def free_bytes(folder: Path) -> int:

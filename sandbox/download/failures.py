@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from schemas.error_codes import ErrorCode
+from schemas.rdss.error_codes import ErrorCode
 
 
 class DownloadError(Exception):

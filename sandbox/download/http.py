@@ -13,7 +13,7 @@ from emulator.destinations import Destinations, ForbiddenError
 from sandbox.download.failures import DownloadError
 from sandbox.download.file_source import Fetch
 from sandbox.download.https import fetch_over, trusting
-from schemas.error_codes import ErrorCode
+from schemas.rdss.error_codes import ErrorCode
 
 
 class HttpSource:

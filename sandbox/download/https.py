@@ -13,7 +13,7 @@ import httpx
 
 from sandbox.download.failures import DownloadError, DownloadInterruptedError, FileChangedError
 from sandbox.download.file_source import Fetch
-from schemas.error_codes import ErrorCode
+from schemas.rdss.error_codes import ErrorCode
 
 _PASSING: Final = frozenset({408, 425, 429, 500, 502, 503, 504})
 """The HTTP statuses that a retry may change."""

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 from sandbox.download.failures import DownloadError, DownloadInterruptedError, FileChangedError
 from sandbox.download.file_source import Fetch
-from schemas.error_codes import ErrorCode
+from schemas.rdss.error_codes import ErrorCode
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client

@@ -9,7 +9,7 @@ from emulator.channels import Channel
 from emulator.clock import Clock
 from sandbox.gateway import Gateway
 from sandbox.repository import Repository
-from schemas.error_codes import ErrorCode
+from schemas.rdss.error_codes import ErrorCode
 
 _LOG = logging.getLogger(__name__)
 GONE = "GONE"

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from emulator.channels import Delivery
 from emulator.channels.shards import ShardSource
 from emulator.clock import Clock
-from schemas.peek import peek
-from schemas.sequence import Assembly, SequenceError
+from schemas.rdss.peek import peek
+from schemas.rdss.sequence import Assembly, SequenceError
 
 _AT_ONCE = 1000
 _MOST_SHARDS = 500

@@ -9,8 +9,8 @@ from typing import Any, Literal, Required, TypeAlias, TypedDict
 from emulator.clock import Clock
 from emulator.rng import new_uuid
 from rdss_sandbox.timestamps import timestamp
-from schemas import SPECIFICATION_VERSION
-from schemas.error_codes import ErrorCode
+from schemas.rdss import SPECIFICATION_VERSION
+from schemas.rdss.error_codes import ErrorCode
 
 JSON = dict[str, Any]
 MessageClass: TypeAlias = Literal["Command", "Event", "Document"]

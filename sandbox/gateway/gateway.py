@@ -21,8 +21,8 @@ from emulator.clock import Clock
 from emulator.rng import new_uuid
 from rdss_sandbox.timestamps import timestamp
 from sandbox.repository import Repository, Unsent
-from schemas.error_codes import ErrorCode
-from schemas.sequence import split
+from schemas.rdss.error_codes import ErrorCode
+from schemas.rdss.sequence import split
 
 RETRY_SECONDS = tuple(islice(back_off(0.2), 10))
 """The wait before each of ten retries, 2^n x 100 ms (specification, Network Failure Behaviour)."""

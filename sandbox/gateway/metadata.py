@@ -21,9 +21,9 @@ from sandbox.gateway.settings import GatewaySettings
 from sandbox.gateway.triggers import Trigger, trigger
 from sandbox.gateway.visibility import confidential
 from sandbox.repository import Repository
-from schemas.envelope import read
-from schemas.error_codes import ErrorCode
-from schemas.validation import judge_message
+from schemas.rdss.envelope import read
+from schemas.rdss.error_codes import ErrorCode
+from schemas.rdss.validation import judge_message
 
 JSON = dict[str, Any]
 

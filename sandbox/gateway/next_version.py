@@ -1,13 +1,13 @@
 """The next version of a work: the whole object under a new objectUUID, as isNewVersionOf the last one.
 
-Specification, Digital Object Versioning. ``schemas.versions`` computes which version is current.
+Specification, Digital Object Versioning. ``schemas.rdss.versions`` computes which version is current.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from schemas.versions import IS_NEW_VERSION_OF, IS_PREVIOUS_VERSION_OF
+from schemas.rdss.versions import IS_NEW_VERSION_OF, IS_PREVIOUS_VERSION_OF
 
 JSON = dict[str, Any]
 

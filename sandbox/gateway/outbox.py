@@ -14,7 +14,7 @@ from emulator.rng import new_uuid
 from sandbox.gateway import Gateway, Machine
 from sandbox.gateway.addresses import Addresses, UnknownAddressError
 from sandbox.gateway.authorship import Author, MessageFields
-from schemas.sequence import split
+from schemas.rdss.sequence import split
 
 JSON = dict[str, Any]
 
@@ -45,8 +45,8 @@ class Outbox:
     ) -> str:
         """Record a message as TO_SEND, an oversize one in parts, and return its messageId.
 
-        ``to`` is its address. Raises ``UnknownAddressError``, and ``schemas.sequence.SequenceError`` for a
-        message that cannot be split.
+        ``to`` is its address. Raises ``UnknownAddressError``, and ``schemas.rdss.sequence.SequenceError`` for
+        a message that cannot be split.
         """
         message = self.message(message_type, body, **fields)
         self.keep_message(message, to=to)

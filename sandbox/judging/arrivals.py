@@ -12,7 +12,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from sandbox.receiver import Arrival
-from schemas.sequence import body_of
+from schemas.rdss.sequence import body_of
 
 ARRIVALS = """
 CREATE TABLE IF NOT EXISTS arrivals (

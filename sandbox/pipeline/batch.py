@@ -14,7 +14,7 @@ from sandbox.pipeline.routing import choose_tables, write_outcomes
 from sandbox.pipeline.sequences import write_finished
 from sandbox.pipeline.storing import Incoming, store
 from sandbox.pipeline.tables import Commit
-from schemas.error_codes import Queue
+from schemas.rdss.error_codes import Queue
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Pipeline stage: find which version of its work an object is, by the rule of ``schemas.versions``.
+"""Pipeline stage: find which version of its work an object is, by the rule of ``schemas.rdss.versions``.
 
 All objects of one work must come to one worker. The driver finds the connected objects from hashes of their
 objectUUIDs, with 16 bytes for each reference. Objects with the same hash share a worker and nothing else.
@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from sandbox.pipeline.schema import arrow_schema
-from schemas.versions import Told, places
+from schemas.rdss.versions import Told, places
 
 if TYPE_CHECKING:
     import numpy as np

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import msgspec
 
 from sandbox.pipeline.schema import COLUMNS, arrow_schema
-from schemas.envelope import oversize
-from schemas.error_codes import ErrorCode
-from schemas.peek import identity, peek
-from schemas.validation import judge
-from schemas.versions import named_versions
+from schemas.rdss.envelope import oversize
+from schemas.rdss.error_codes import ErrorCode
+from schemas.rdss.peek import identity, peek
+from schemas.rdss.validation import judge
+from schemas.rdss.versions import named_versions
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from sandbox.pipeline.tables import Tables
-from schemas.envelope import peek
+from schemas.rdss.envelope import peek
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from sandbox.pipeline.charts import Axis, Span, draw_bars, draw_lines, draw_spans, draw_stacked_bars, duration
 from sandbox.pipeline.report import Report
-from schemas.error_codes import ErrorCode
+from schemas.rdss.error_codes import ErrorCode
 
 _STYLE = Path(__file__).with_name("report.css")
 

@@ -12,9 +12,9 @@ from sandbox.pipeline.parsing import Subject, moment, subject, verdict
 from sandbox.pipeline.schema import COLUMNS, arrow_schema
 from sandbox.pipeline.table_log import File
 from sandbox.pipeline.tables import Tables, read_files
-from schemas.envelope import peek
-from schemas.error_codes import ErrorCode
-from schemas.sequence import SequenceError, body_of, join
+from schemas.rdss.envelope import peek
+from schemas.rdss.error_codes import ErrorCode
+from schemas.rdss.sequence import SequenceError, body_of, join
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -17,9 +17,9 @@ from rdss_sandbox.timestamps import timestamp
 from sandbox.processing.confirmation_policies import FRAMEWORK_FIELDS
 from sandbox.processing.errors import TechnicalError, ValidationError
 from sandbox.processing.expressions import MESSAGE_FIELDS, Record, fill_template, read_json_or_text
-from schemas.error_codes import ErrorCode
-from schemas.peek import peek
-from schemas.sequence import SequenceError, split
+from schemas.rdss.error_codes import ErrorCode
+from schemas.rdss.peek import peek
+from schemas.rdss.sequence import SequenceError, split
 
 if TYPE_CHECKING:
     import httpx

@@ -15,7 +15,7 @@ from sandbox.processing.message_store import Store
 from sandbox.processing.parameters import Parameters
 from sandbox.processing.states import CallState, State
 from sandbox.processing.stored_messages import Message
-from schemas.error_codes import ErrorCode
+from schemas.rdss.error_codes import ErrorCode
 
 _LOG = logging.getLogger(__name__)
 _BATCH = 100

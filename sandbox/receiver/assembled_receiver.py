@@ -15,7 +15,7 @@ from sandbox.receiver.receiver import Receiver
 from sandbox.receiver.receiving_application import Application, Refused
 from sandbox.receiver.rejects import Rejected, Rejects
 from sandbox.repository import Repository
-from schemas.error_codes import Queue
+from schemas.rdss.error_codes import Queue
 
 BUCKETS: Final = {Queue.ERROR: "rdss-error", Queue.INVALID: "rdss-invalid"}
 QUEUES: Final = {queue: queue.value for queue in Queue}

@@ -38,12 +38,12 @@ from sandbox.receiver.receiving_application import (
 from sandbox.receiver.rejects import Rejects
 from sandbox.receiver.shard_threads import ShardThreads
 from sandbox.repository import ArrivalStatus, Outcome, Part, Repository, RollbackFailedError, SequenceProgress
-from schemas.envelope import MAX_MESSAGE_BYTES, oversize
-from schemas.error_codes import ErrorCode
-from schemas.older_versions import RELEASES, CannotUpgradeError, upgrade
-from schemas.peek import Peek, peek
-from schemas.sequence import PATIENCE_SECONDS, SequenceError, body_of, join, shared_message_id
-from schemas.validation import judge
+from schemas.rdss.envelope import MAX_MESSAGE_BYTES, oversize
+from schemas.rdss.error_codes import ErrorCode
+from schemas.rdss.older_versions import RELEASES, CannotUpgradeError, upgrade
+from schemas.rdss.peek import Peek, peek
+from schemas.rdss.sequence import PATIENCE_SECONDS, SequenceError, body_of, join, shared_message_id
+from schemas.rdss.validation import judge
 
 OUTAGE_SECONDS: Final = 30.0
 """The time in seconds that a running receiver tolerates a channel that cannot be read."""
@@ -71,7 +71,7 @@ class Receiver:
 
     A message goes to the application, joined if it came in parts, or to the error or invalid queue. A message
     that is already known, or that this application sent itself, is dropped. The repository counts the
-    outcomes. ``as_published`` validates as the published schema files do (see ``schemas.validation``).
+    outcomes. ``as_published`` validates as the published schema files do (see ``schemas.rdss.validation``).
     ``refused`` is called for each message that the application refused, so that it can answer the sender.
     ``patience`` is the time in seconds that a sequence waits for its parts.
     """

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias, runtime_checkable
 
-from schemas.envelope import Peek
-from schemas.error_codes import ErrorCode
+from schemas.rdss.envelope import Peek
+from schemas.rdss.error_codes import ErrorCode
 
 
 @dataclass(frozen=True, slots=True)

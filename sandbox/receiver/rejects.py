@@ -15,10 +15,10 @@ from typing import TypeAlias
 from emulator.clock import Clock
 from sandbox.gateway import Gateway, Machine
 from sandbox.receiver.originals import Originals
-from schemas.decoration import decorate
-from schemas.envelope import oversize, serialise
-from schemas.error_codes import ErrorCode, Queue
-from schemas.peek import peek
+from schemas.rdss.decoration import decorate
+from schemas.rdss.envelope import oversize, serialise
+from schemas.rdss.error_codes import ErrorCode, Queue
+from schemas.rdss.peek import peek
 
 LONGEST_DESCRIPTION = 4_000
 """The most characters of an errorDescription, few enough that it does not make a message oversize."""

@@ -14,10 +14,10 @@ from sandbox.gateway import Gateway, Machine
 from sandbox.receiver import Rejects
 from sandbox.repository import Repository
 from sandbox.router.routes import Routes
-from schemas.envelope import oversize
-from schemas.error_codes import ErrorCode
-from schemas.peek import peek
-from schemas.validation import judge
+from schemas.rdss.envelope import oversize
+from schemas.rdss.error_codes import ErrorCode
+from schemas.rdss.peek import peek
+from schemas.rdss.validation import judge
 
 _AT_ONCE: Final = 200
 _parts_of: Final = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode

@@ -16,7 +16,7 @@ from emulator.settings.topologies import (
     service_input,
     service_output,
 )
-from schemas.error_codes import Queue
+from schemas.rdss.error_codes import Queue
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from rdss_sandbox.shapes.trace import Put, Read, TraceItem
 from sandbox.certify.history import Level, Sent
 from sandbox.certify.lab import ERROR, INPUT, INVALID, Lab
 from sandbox.scenarios.workload import identity
-from schemas.peek import Peek, peek
+from schemas.rdss.peek import Peek, peek
 
 _AT_ONCE = 10_000
 

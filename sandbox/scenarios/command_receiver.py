@@ -15,7 +15,7 @@ from sandbox.scenarios.client_environment import ClientEnvironment, KillableProc
 from sandbox.scenarios.command_lab import CommandLab
 from sandbox.scenarios.scenario import INPUT
 from sandbox.scenarios.workload import identity
-from schemas.peek import peek
+from schemas.rdss.peek import peek
 
 _IN_HAND_SECONDS: Final = 0.05
 _GLANCES: Final = 8

@@ -11,8 +11,8 @@ from sandbox.judging.arrivals import body_digest
 from sandbox.scenarios.play import START, Played
 from sandbox.scenarios.scenario import INPUT
 from sandbox.scenarios.workload import identity
-from schemas.envelope import MAX_MESSAGE_BYTES
-from schemas.validation import judge
+from schemas.rdss.envelope import MAX_MESSAGE_BYTES
+from schemas.rdss.validation import judge
 
 Facts = dict[str, float]
 Culprits = dict[str, frozenset[str]]

@@ -26,8 +26,8 @@ from sandbox.scenarios.scenario import INPUT, Claims, Scenario
 from sandbox.scenarios.scenario_client import OURS, Client, Receiver, Sender
 from sandbox.scenarios.workers import OUR_WORKERS
 from sandbox.scenarios.workload import Offered, identity, make_messages
-from schemas.error_codes import Queue
-from schemas.peek import peek
+from schemas.rdss.error_codes import Queue
+from schemas.rdss.peek import peek
 
 START: Final = 1_767_225_600.0
 """2026-01-01T00:00:00Z, the start of every scenario in seconds since the epoch."""

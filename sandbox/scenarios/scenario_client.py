@@ -12,7 +12,7 @@ from sandbox.receiver.assembled_receiver import assembled_receiver
 from sandbox.repository import Repository
 from sandbox.scenarios.client_environment import ClientEnvironment
 from sandbox.scenarios.scenario import INPUT
-from schemas.sequence import split_raw
+from schemas.rdss.sequence import split_raw
 
 
 class Sender(Protocol):

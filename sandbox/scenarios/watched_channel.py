@@ -8,7 +8,7 @@ from typing import Any
 from emulator.channels import Channel, Delivery, Outcome, Receipt
 from emulator.events import Events
 from sandbox.scenarios.workload import identity
-from schemas.peek import peek
+from schemas.rdss.peek import peek
 
 
 class WatchedChannel:

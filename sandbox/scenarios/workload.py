@@ -9,10 +9,10 @@ from emulator.rng import Chance
 from rdss_sandbox.durations import seconds
 from rdss_sandbox.timestamps import timestamp
 from sandbox.scenarios.scenario import Workload
-from schemas.envelope import serialise
-from schemas.error_codes import ErrorCode
-from schemas.peek import peek
-from schemas.samples import Samples
+from schemas.rdss.envelope import serialise
+from schemas.rdss.error_codes import ErrorCode
+from schemas.rdss.peek import peek
+from schemas.rdss.samples import Samples
 
 
 @dataclass(frozen=True, slots=True)

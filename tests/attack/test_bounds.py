@@ -18,8 +18,8 @@ from emulator.rng import Chance
 from rdss_sandbox.client import Client
 from sandbox.profiles.in_process import started
 from sandbox.profiles.running import Running
-from schemas.envelope import serialise
-from schemas.samples import Samples
+from schemas.rdss.envelope import serialise
+from schemas.rdss.samples import Samples
 from tests.bench.load import Connection, rendered
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("attack"), pytest.mark.timeout(900)]

@@ -28,8 +28,8 @@ from sandbox.judging.arrivals import ARRIVALS, ArrivalsReader, record_arrival
 from sandbox.receiver import Arrival, MemoryOriginals
 from sandbox.receiver.assembled_receiver import assembled_receiver
 from sandbox.repository import Repository
-from schemas.error_codes import Queue
-from schemas.peek import peek
+from schemas.rdss.error_codes import Queue
+from schemas.rdss.peek import peek
 from tests.bench.rows import US, Row
 from tests.sandbox.receiver.mortal import Life, MortalStore
 

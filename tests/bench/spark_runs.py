@@ -24,8 +24,8 @@ from emulator.assembly.embedded import embedded
 from emulator.clock import Clock, stopwatch
 from emulator.settings.settings import Settings
 from rdss_sandbox.shapes.topology import Topology
-from schemas.envelope import serialise
-from schemas.samples import Samples
+from schemas.rdss.envelope import serialise
+from schemas.rdss.samples import Samples
 from tests.bench.load import Connection
 from tests.bench.rows import Row
 

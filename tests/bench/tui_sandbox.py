@@ -19,8 +19,8 @@ from time import process_time
 from emulator.clock import Clock, stopwatch
 from rdss_sandbox.client import AsyncClient
 from sandbox.profiles.in_process import started
-from schemas.envelope import serialise
-from schemas.samples import Samples
+from schemas.rdss.envelope import serialise
+from schemas.rdss.samples import Samples
 from tests.bench.load import Connection, rendered
 from tests.bench.rows import US, Row
 from tests.bench.subjects import processor_seconds

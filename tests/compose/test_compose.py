@@ -25,8 +25,8 @@ from rdss_sandbox.record_lines import read_line
 from rdss_sandbox.shapes.faults import NewFault
 from rdss_sandbox.shapes.streams import Reshard
 from sandbox.endpoint import Endpoint
-from schemas.envelope import serialise
-from schemas.samples import Samples
+from schemas.rdss.envelope import serialise
+from schemas.rdss.samples import Samples
 from tests.compose.conftest import eventually
 from tests.compose.stack import FILE, Stack
 

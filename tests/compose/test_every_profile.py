@@ -18,8 +18,8 @@ from emulator.kinesis import Engine
 from emulator.rng import Chance
 from rdss_sandbox.shapes.events import Event
 from rdss_sandbox.shapes.faults import NewFault
-from schemas.envelope import serialise
-from schemas.samples import Samples
+from schemas.rdss.envelope import serialise
+from schemas.rdss.samples import Samples
 from tests.emulator.profile_bench import ProfileBench
 from tests.profile_sandboxes import SEED, in_profiles, use_sandbox
 

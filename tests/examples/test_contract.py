@@ -10,15 +10,15 @@ from types import ModuleType
 import pytest
 
 from emulator.clock import Clock
-from schemas.envelope import MAX_MESSAGE_BYTES, serialise
-from schemas.error_codes import ErrorCode
-from schemas.older_versions import upgrade
-from schemas.peek import peek
-from schemas.sample_errors import SPOILS
-from schemas.sample_older_versions import UPGRADED_RELEASES, older_sample
-from schemas.samples import Samples
-from schemas.sequence import body_of, join
-from schemas.validation import judge
+from schemas.rdss.envelope import MAX_MESSAGE_BYTES, serialise
+from schemas.rdss.error_codes import ErrorCode
+from schemas.rdss.older_versions import upgrade
+from schemas.rdss.peek import peek
+from schemas.rdss.sample_errors import SPOILS
+from schemas.rdss.sample_older_versions import UPGRADED_RELEASES, older_sample
+from schemas.rdss.samples import Samples
+from schemas.rdss.sequence import body_of, join
+from schemas.rdss.validation import judge
 from tests.docs.pages import ROOT
 
 _CODES = (*SPOILS, ErrorCode.GENERR007)

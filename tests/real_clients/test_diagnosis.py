@@ -15,8 +15,8 @@ from emulator.settings.settings import Settings
 from rdss_sandbox.client import Client
 from rdss_sandbox.shapes.clock import ClockChange
 from rdss_sandbox.shapes.faults import NewFault
-from schemas.envelope import serialise
-from schemas.samples import Samples
+from schemas.rdss.envelope import serialise
+from schemas.rdss.samples import Samples
 from tests.real_clients import install
 from tests.real_clients.conftest import Sandbox, installed
 

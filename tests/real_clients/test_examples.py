@@ -23,7 +23,7 @@ _EXAMPLES = ROOT / "examples"
 @pytest.fixture(autouse=True)
 def schemas(monkeypatch: pytest.MonkeyPatch) -> None:
     """The examples are copied, as a reader copies them; what they check by stays where it is."""
-    monkeypatch.setenv("RDSS_SCHEMAS", str(ROOT / "schemas"))
+    monkeypatch.setenv("RDSS_SCHEMAS", str(ROOT / "schemas/rdss"))
 
 
 def _expect_gold(role: Role, *command: str, patience: float = 8.0) -> None:

@@ -10,7 +10,7 @@ import pytest
 from emulator.channels import SHARD_END
 from emulator.clock import Clock
 from sandbox.repository import Repository, Status
-from schemas.envelope import serialise
+from schemas.rdss.envelope import serialise
 
 
 @pytest.fixture

@@ -14,11 +14,11 @@ from emulator.settings.settings import Settings
 from rdss_sandbox.client import AsyncClient, Client
 from rdss_sandbox.shapes.faults import NewFault
 from rdss_sandbox.shapes.messages import NewMessage
-from schemas.decoration import decorate
-from schemas.envelope import serialise
-from schemas.error_codes import ErrorCode
-from schemas.samples import Samples
-from schemas.sequence import split
+from schemas.rdss.decoration import decorate
+from schemas.rdss.envelope import serialise
+from schemas.rdss.error_codes import ErrorCode
+from schemas.rdss.samples import Samples
+from schemas.rdss.sequence import split
 from tests.tui.conftest import answer, notices, opened, see, text_of, until
 from tui.dialogs.add_fault import AddFault
 from tui.dialogs.diff import Diff

@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 from rdss_sandbox.client import AsyncClient
 from rdss_sandbox.ndjson import as_line, from_lines
 from rdss_sandbox.shapes.messages import MessageDetail
-from schemas.decoration import decorate
-from schemas.envelope import serialise
-from schemas.error_codes import ErrorCode
-from schemas.samples import Samples
+from schemas.rdss.decoration import decorate
+from schemas.rdss.envelope import serialise
+from schemas.rdss.error_codes import ErrorCode
+from schemas.rdss.samples import Samples
 from tests.tui.canned import NOON, Canned, row
 from tui.state import redrive, transfer
 from tui.text.difference import difference, lines_of

@@ -17,8 +17,8 @@ from emulator.settings.settings import Settings
 from rdss_sandbox import shapes as r
 from rdss_sandbox.client import AsyncClient, Client, UnreachableError
 from rdss_sandbox.shapes.events import News
-from schemas.envelope import serialise
-from schemas.samples import Samples
+from schemas.rdss.envelope import serialise
+from schemas.rdss.samples import Samples
 from tests.tui.canned import Canned
 from tests.tui.conftest import opened, text_of, until
 from tui.screens.queues import QueuesScreen

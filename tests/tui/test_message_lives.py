@@ -19,8 +19,8 @@ from emulator.settings.settings import Settings
 from rdss_sandbox.client import AsyncClient, Client
 from rdss_sandbox.shapes.messages import NewMessage
 from sandbox.cli.receive import receive
-from schemas.envelope import serialise
-from schemas.samples import Samples
+from schemas.rdss.envelope import serialise
+from schemas.rdss.samples import Samples
 from tests.tui.conftest import NARROW, opened, see, until
 from tui.dialogs.edit import Edit
 from tui.widgets.flow_plot import FlowPlots, Plot

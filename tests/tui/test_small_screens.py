@@ -23,11 +23,11 @@ from rdss_sandbox.shapes.processing import NewAsyncMessage
 from sandbox.control.processing import ProcessingResources
 from sandbox.control.scenarios import ScenarioResources
 from sandbox.processing.integration import DEFAULT
-from schemas.decoration import decorate
-from schemas.envelope import serialise
-from schemas.error_codes import ErrorCode
-from schemas.samples import Samples
-from schemas.sequence import split
+from schemas.rdss.decoration import decorate
+from schemas.rdss.envelope import serialise
+from schemas.rdss.error_codes import ErrorCode
+from schemas.rdss.samples import Samples
+from schemas.rdss.sequence import split
 from tests.tui.conftest import NARROW, opened, see, text_of, until
 from tui.keys.actions import places
 from tui.screens.run import RunScreen

@@ -11,8 +11,8 @@ from textual.containers import Vertical
 from textual.screen import ModalScreen
 from textual.widgets import Footer, Label, TextArea
 
-from schemas.envelope import oversize
-from schemas.validation import judge
+from schemas.rdss.envelope import oversize
+from schemas.rdss.validation import judge
 
 _SHOWN = 3
 

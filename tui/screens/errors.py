@@ -10,7 +10,7 @@ from textual.message import Message
 
 from rdss_sandbox import figures
 from rdss_sandbox.shapes.messages import Count
-from schemas.error_codes import ErrorCode
+from schemas.rdss.error_codes import ErrorCode
 from tui.keys.actions import Group, bindings
 from tui.panes.message_actions import MessageActions
 from tui.panes.message_browser import MessageBrowser

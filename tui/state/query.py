@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from textual.suggester import Suggester
 
 from rdss_sandbox.message_filter import FIELDS, MARKS
-from schemas.error_codes import ErrorCode
+from schemas.rdss.error_codes import ErrorCode
 
 _TYPES = ("MetadataCreate", "MetadataRead", "MetadataUpdate", "MetadataDelete", "PreservationEvent")
 # For each field: its meaning, an example, and values for completion.

@@ -17,8 +17,8 @@ import msgspec
 from rdss_sandbox.client import AsyncClient
 from rdss_sandbox.shapes.messages import MessageDetail, MessageRow, NewMessage
 from rdss_sandbox.timestamps import timestamp
-from schemas.decoration import SYNTHESISED
-from schemas.envelope import serialise
+from schemas.rdss.decoration import SYNTHESISED
+from schemas.rdss.envelope import serialise
 from tui.state.transfer import as_bytes
 
 STAMP = "rdss-sandbox-redrive"

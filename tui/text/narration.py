@@ -7,7 +7,7 @@ import re
 from rdss_sandbox import event_sentences
 from rdss_sandbox.figures import shard
 from rdss_sandbox.shapes.events import Event
-from schemas.error_codes import MEANINGS
+from schemas.rdss.error_codes import MEANINGS
 from tui.text.trace import describe
 
 _SHARD = re.compile(r"\b(shardId-\d{12}|amqp-\d+)")

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from rdss_sandbox.shapes.messages import MessageDetail
-from schemas.envelope import oversize
-from schemas.error_codes import ErrorCode
-from schemas.validation import Violation, judge
+from schemas.rdss.envelope import oversize
+from schemas.rdss.error_codes import ErrorCode
+from schemas.rdss.validation import Violation, judge
 from tui.state.redrive import original_bytes
 
 _VIOLATIONS_SHOWN = 4

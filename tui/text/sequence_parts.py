@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 from rdss_sandbox.shapes.messages import MessageRow
 from rdss_sandbox.shapes.sequences import SequenceRow
-from schemas.sequence import PATIENCE_SECONDS, SequenceError, join
+from schemas.rdss.sequence import PATIENCE_SECONDS, SequenceError, join
 
 _NAMED = 20
 

@@ -9,7 +9,7 @@ from operator import attrgetter as field
 
 from emulator.diagnosis.rule import Harm, Judgement, Rule, Seen, count
 from rdss_sandbox.shapes.recorded_exchange import BadMessage, Contents, Exchange, StreamState
-from schemas.envelope import MAX_MESSAGE_BYTES
+from schemas.rdss.envelope import MAX_MESSAGE_BYTES
 
 _SHOWN = 5
 

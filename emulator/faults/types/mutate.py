@@ -10,9 +10,9 @@ import msgspec
 
 from emulator.faults.fault import CARRIERS, Attribute, Direction, Done, FaultType, Hit, Phase
 from emulator.rng import Draws
-from schemas.envelope import serialise
-from schemas.error_codes import ErrorCode
-from schemas.sample_errors import SPOILS, malformed
+from schemas.rdss.envelope import serialise
+from schemas.rdss.error_codes import ErrorCode
+from schemas.rdss.sample_errors import SPOILS, malformed
 
 _Message = dict[str, Any]
 _HEADER: Final = "messageHeader"

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from emulator.faults.fault import Attribute, Direction, Done, FaultType, Hit, Phase
-from schemas.envelope import MAX_MESSAGE_BYTES, serialise
+from schemas.rdss.envelope import MAX_MESSAGE_BYTES, serialise
 
 _SPREAD = 1000
 _PADDING = "x"

@@ -19,7 +19,7 @@ from rdss_sandbox.shapes.clock import ClockChange, ClockReading
 from rdss_sandbox.shapes.resetting import Reset
 from rdss_sandbox.shapes.status import Health, Status, Version
 from rdss_sandbox.shapes.topology import Populated, Topology
-from schemas.envelope import SPECIFICATION_VERSION
+from schemas.rdss.envelope import SPECIFICATION_VERSION
 
 _LARGEST = 1e9
 _READ_AGAIN_SECONDS = 10.0

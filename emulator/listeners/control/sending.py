@@ -13,7 +13,7 @@ from emulator.rng import new_uuid
 from emulator.streams.catalogue import Catalogue
 from rdss_sandbox.api.messages import Sending
 from rdss_sandbox.shapes.messages import NewMessage, Sent
-from schemas.peek import peek
+from schemas.rdss.peek import peek
 
 Put = Callable[[dict[str, Any], Scope], Awaitable[dict[str, Any]]]
 

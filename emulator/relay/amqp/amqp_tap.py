@@ -13,7 +13,7 @@ from emulator.kinesis import KinesisError
 from emulator.kinesis.batches import Entry
 from emulator.relay.amqp.frames import Command, read_headers
 from emulator.streams.amqp_log import LARGEST, AmqpLog
-from schemas.peek import DAMAGED_BYTES, peek
+from schemas.rdss.peek import DAMAGED_BYTES, peek
 
 _EVERY_SECONDS: Final = 0.1
 _MOST_IDS: Final = 20

@@ -7,7 +7,7 @@ from functools import partial
 
 from sandbox.certify.clause import ALL_CHANNELS, Clause, Group, Judgement, Role, judge_each, judged, report
 from sandbox.certify.history import History, Level, SentBad
-from schemas.error_codes import ErrorCode
+from schemas.rdss.error_codes import ErrorCode
 
 _clause = partial(Clause, role=Role.CONSUMER, group=Group.CONTRACT, level=Level.GOLD, channels=ALL_CHANNELS)
 

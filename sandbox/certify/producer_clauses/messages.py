@@ -13,8 +13,8 @@ from emulator.diagnosis.contents import KnownTexts, find_invalid
 from emulator.diagnosis.rules import bad_messages
 from sandbox.certify.clause import ALL_CHANNELS, Clause, Finding, Group, Judgement, Role, judge_each, judged
 from sandbox.certify.history import History, Level, Stored
-from schemas.peek import peek
-from schemas.sequence import SequenceError, body_of, join
+from schemas.rdss.peek import peek
+from schemas.rdss.sequence import SequenceError, body_of, join
 
 _clause = partial(Clause, role=Role.PRODUCER, group=Group.CONTRACT, level=Level.GOLD)
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias
 
 from sandbox.scenarios.replay.steps import RESHARDED, Step
-from schemas.error_codes import ErrorCode
+from schemas.rdss.error_codes import ErrorCode
 
 _Fields: TypeAlias = Mapping[str, Any]
 _STOPS: Final = {"kill", "pause"}

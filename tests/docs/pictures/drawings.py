@@ -12,9 +12,9 @@ from rdss_sandbox.shapes.messages import NewMessage
 from rdss_sandbox.shapes.streams import Reshard
 from sandbox.processing.states import State
 from sandbox.processing.transitions import join_rows
-from schemas.envelope import serialise
-from schemas.samples import Samples
-from schemas.sequence import split
+from schemas.rdss.envelope import serialise
+from schemas.rdss.samples import Samples
+from schemas.rdss.sequence import split
 from tests.docs.pictures.drawing import BLUE, GREEN, INK, ORANGE, QUIET, RED, Drawing
 
 _SEED: Final = 7

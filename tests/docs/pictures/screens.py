@@ -13,10 +13,10 @@ from rdss_sandbox.client import AsyncClient, Client
 from rdss_sandbox.shapes.faults import NewFault
 from rdss_sandbox.shapes.messages import NewMessage
 from rdss_sandbox.shapes.streams import Reshard
-from schemas.decoration import decorate
-from schemas.envelope import serialise
-from schemas.error_codes import ErrorCode
-from schemas.samples import Samples
+from schemas.rdss.decoration import decorate
+from schemas.rdss.envelope import serialise
+from schemas.rdss.error_codes import ErrorCode
+from schemas.rdss.samples import Samples
 from tests.tui.conftest import see, until
 from tui.app import SandboxApp
 from tui.keys.preferences import Preferences

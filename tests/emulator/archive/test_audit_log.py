@@ -20,8 +20,8 @@ from rdss_sandbox.shapes.clock import ClockChange
 from rdss_sandbox.shapes.messages import MessagePage, NewMessage
 from rdss_sandbox.shapes.topology import AuditTap, Topology
 from rdss_sandbox.transports import Blocking
-from schemas.envelope import serialise
-from schemas.samples import Samples
+from schemas.rdss.envelope import serialise
+from schemas.rdss.samples import Samples
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client

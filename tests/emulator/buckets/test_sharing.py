@@ -15,8 +15,8 @@ from emulator.journal import Payloads
 from emulator.kinesis import Engine, Scope
 from emulator.rng import Chance
 from rdss_sandbox.record_lines import RecordAddress, payload_spans, write_line
-from schemas.envelope import serialise
-from schemas.samples import Samples
+from schemas.rdss.envelope import serialise
+from schemas.rdss.samples import Samples
 
 SCOPE = Scope("000000000000", "eu-west-2")
 BATCH = 100

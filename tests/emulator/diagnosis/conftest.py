@@ -16,7 +16,7 @@ from rdss_sandbox.client import Client
 from rdss_sandbox.shapes.diagnosis import Finding
 from rdss_sandbox.shapes.faults import NewFault
 from rdss_sandbox.shapes.topology import Topology
-from schemas.samples import Samples
+from schemas.rdss.samples import Samples
 
 if TYPE_CHECKING:
     from mypy_boto3_kinesis import KinesisClient

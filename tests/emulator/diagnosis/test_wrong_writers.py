@@ -12,7 +12,7 @@ from botocore.exceptions import ClientError
 from emulator.diagnosis import contents
 from emulator.diagnosis.rules.bad_messages import INVALID
 from emulator.rng import new_uuid
-from schemas.sequence import split
+from schemas.rdss.sequence import split
 from tests.emulator.diagnosis.conftest import Wire
 
 THROTTLED = "ProvisionedThroughputExceededException"

@@ -19,11 +19,11 @@ from emulator.channels import (
 from emulator.clock import Clock
 from emulator.faults.fault import FaultRefusedError
 from emulator.faults.registry import TYPES
-from schemas.envelope import serialise
-from schemas.error_codes import ErrorCode
-from schemas.samples import Samples
-from schemas.sequence import split
-from schemas.validation import judge
+from schemas.rdss.envelope import serialise
+from schemas.rdss.error_codes import ErrorCode
+from schemas.rdss.samples import Samples
+from schemas.rdss.sequence import split
+from schemas.rdss.validation import judge
 from tests.emulator.faults.unsupported import UNSUPPORTED
 
 if TYPE_CHECKING:

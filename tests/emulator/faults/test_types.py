@@ -28,10 +28,10 @@ from emulator.faults.types.latency import draw_seconds
 from emulator.faults.types.oversize import grow
 from emulator.rng import Chance
 from rdss_sandbox.shapes.faults import NewFault
-from schemas.envelope import serialise
-from schemas.error_codes import ErrorCode
-from schemas.samples import Samples
-from schemas.validation import judge
+from schemas.rdss.envelope import serialise
+from schemas.rdss.error_codes import ErrorCode
+from schemas.rdss.samples import Samples
+from schemas.rdss.validation import judge
 
 NOON = 1_790_000_000.0
 DEFAULTS = {attribute.name: attribute.default for attribute in TYPES["latency"].attributes}

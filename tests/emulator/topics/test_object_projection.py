@@ -19,9 +19,9 @@ from emulator.topics.client import TopicPort
 from emulator.topics.engine.commands import Publish
 from rdss_sandbox.client import Client, RefusedError
 from rdss_sandbox.timestamps import timestamp
-from schemas.envelope import serialise
-from schemas.samples import Samples
-from schemas.sequence import split_raw
+from schemas.rdss.envelope import serialise
+from schemas.rdss.samples import Samples
+from schemas.rdss.sequence import split_raw
 
 SETTINGS = Settings(aws_port=0, control_port=0, data_dir=None, seed=7)
 

@@ -23,8 +23,8 @@ from sandbox.adaptor.example.small_repository import SmallRepository, sample_dep
 from sandbox.gateway import Gateway, Machine
 from sandbox.gateway.outbox import Outbox
 from sandbox.repository import Repository
-from schemas.validation import judge
-from schemas.versions import named_versions
+from schemas.rdss.validation import judge
+from schemas.rdss.versions import named_versions
 
 NOW = 1_780_000_000.0
 MAPPING = Path(str(files("sandbox.adaptor.example") / "mapping.yaml"))

@@ -21,9 +21,9 @@ from sandbox.gateway.outbox import Outbox
 from sandbox.receiver import Application, MemoryOriginals, Receiver
 from sandbox.receiver.assembled_receiver import assembled_receiver
 from sandbox.repository import Repository
-from schemas.envelope import serialise
-from schemas.samples import Samples
-from schemas.validation import judge
+from schemas.rdss.envelope import serialise
+from schemas.rdss.samples import Samples
+from schemas.rdss.validation import judge
 
 NOW = 1_780_000_000.0
 STREAMS = ("input", "output", "error", "invalid")

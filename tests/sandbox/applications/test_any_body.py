@@ -19,10 +19,10 @@ from sandbox.gateway import Gateway, Machine
 from sandbox.gateway.outbox import Outbox
 from sandbox.receiver import Application, ApplicationError, Arrival
 from sandbox.repository import Repository
-from schemas.catalogue import terms
-from schemas.envelope import serialise
-from schemas.peek import peek
-from schemas.samples import Samples
+from schemas.rdss.catalogue import terms
+from schemas.rdss.envelope import serialise
+from schemas.rdss.peek import peek
+from schemas.rdss.samples import Samples
 from tests.sandbox.applications.conftest import NOW
 from tests.sandbox.gateway.test_gateway import Broker
 

@@ -111,7 +111,7 @@ def test_a_hidden_object_is_not_read(town: Town, running: Running) -> None:
 def test_a_large_object_is_answered_in_parts(town: Town, running: Running) -> None:
     """An answer above the size limit goes out as a sequence."""
     created = town.samples.big_message(2)
-    from schemas.sequence import split
+    from schemas.rdss.sequence import split
 
     town.put(*split(created, new_id=lambda: "3b9f0d8e-6f0b-4c8e-9a55-0c3b1ad1a001"))
     town.put(town.about("MetadataRead", created["messageBody"]["objectUUID"]))

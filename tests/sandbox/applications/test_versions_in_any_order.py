@@ -17,9 +17,9 @@ from sandbox.applications import InstitutionalRepository
 from sandbox.gateway.outbox import Outbox
 from sandbox.receiver import ApplicationError, Arrival
 from sandbox.repository import Repository
-from schemas.envelope import serialise
-from schemas.peek import peek
-from schemas.samples import Samples
+from schemas.rdss.envelope import serialise
+from schemas.rdss.peek import peek
+from schemas.rdss.samples import Samples
 from tests.sandbox.applications.conftest import NOW, Running, Town
 
 NAMES = [new_uuid() for _ in range(4)]

@@ -35,8 +35,8 @@ from sandbox.certify.history import (
 from sandbox.certify.results_folder import write_results
 from sandbox.certify.stages import every_stage
 from sandbox.certify.told_lines import json_lines, matching_lines
-from schemas.error_codes import ErrorCode
-from schemas.samples import Samples
+from schemas.rdss.error_codes import ErrorCode
+from schemas.rdss.samples import Samples
 from tests.docs.certify_page import renewed
 
 

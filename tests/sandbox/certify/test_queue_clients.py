@@ -21,9 +21,9 @@ from sandbox.certify.clauses import clauses
 from sandbox.certify.client_process import ClientProcess
 from sandbox.certify.history import History, Level, Sent, Shard, Stored, Told
 from sandbox.certify.queue_lab import QueueLab
-from schemas.envelope import serialise
-from schemas.peek import peek
-from schemas.samples import Samples
+from schemas.rdss.envelope import serialise
+from schemas.rdss.peek import peek
+from schemas.rdss.samples import Samples
 
 
 @pytest.fixture

@@ -14,8 +14,8 @@ import pytest
 
 from emulator.assembly.embedded import Embedded
 from sandbox.cli.commands import sandbox as group
-from schemas.envelope import serialise
-from schemas.samples import Samples
+from schemas.rdss.envelope import serialise
+from schemas.rdss.samples import Samples
 from tests.sandbox.cli.test_advice import COMMANDS, ROOT, advised
 
 TYPED = {

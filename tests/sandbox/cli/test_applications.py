@@ -15,8 +15,8 @@ import pytest
 
 from emulator.clock import Clock
 from sandbox.adaptor.example.small_repository import SmallRepository, sample_deposits
-from schemas.envelope import serialise
-from schemas.samples import Samples
+from schemas.rdss.envelope import serialise
+from schemas.rdss.samples import Samples
 
 Ask = Callable[..., Any]
 

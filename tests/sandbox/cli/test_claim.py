@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from emulator.assembly.embedded import Embedded
-from schemas.error_codes import ErrorCode
-from schemas.samples import Samples
+from schemas.rdss.error_codes import ErrorCode
+from schemas.rdss.samples import Samples
 
 Ask = Callable[..., Any]
 

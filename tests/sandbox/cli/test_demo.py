@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from sandbox.pipeline import java
-from schemas.envelope import serialise
-from schemas.error_codes import ErrorCode
-from schemas.samples import Samples
+from schemas.rdss.envelope import serialise
+from schemas.rdss.error_codes import ErrorCode
+from schemas.rdss.samples import Samples
 
 Command = Callable[..., Any]
 

@@ -20,9 +20,9 @@ from rdss_sandbox.client import Client
 from rdss_sandbox.shapes.clock import ClockChange
 from rdss_sandbox.timestamps import timestamp
 from sandbox.adaptor.example.small_repository import SmallRepository, sample_deposits
-from schemas.envelope import serialise
-from schemas.samples import Samples
-from schemas.sequence import split_raw
+from schemas.rdss.envelope import serialise
+from schemas.rdss.samples import Samples
+from schemas.rdss.sequence import split_raw
 
 Ask = Callable[..., Any]
 HOUR = 3600.0

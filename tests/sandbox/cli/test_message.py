@@ -13,10 +13,10 @@ import pytest
 
 from emulator.assembly.embedded import Embedded
 from emulator.clock import Clock
-from schemas.error_codes import ErrorCode
-from schemas.formats import instant
-from schemas.samples import Samples
-from schemas.validation import PRECEDENCE, judge
+from schemas.rdss.error_codes import ErrorCode
+from schemas.rdss.formats import instant
+from schemas.rdss.samples import Samples
+from schemas.rdss.validation import PRECEDENCE, judge
 
 Sandbox = Callable[..., Any]
 PUBLISHED = Path(__file__).parents[4] / "shared" / "reference" / "rdss-4.0.0" / "messages"
@@ -183,7 +183,7 @@ def test_published_files_are_judged_as_what_they_are(sandbox: Sandbox) -> None:
 
 
 def test_json_output_agrees_with_the_contract(sandbox: Sandbox, tmp_path: Path) -> None:
-    """The command's verdict on a whole message is that of schemas.validation."""
+    """The command's verdict on a whole message is that of schemas.rdss.validation."""
     samples = Samples(5)
     for number, code in enumerate(PRECEDENCE):
         raw = samples.bad(code)

@@ -15,8 +15,8 @@ from emulator.assembly.embedded import Embedded
 from emulator.channels.kinesis import connect
 from rdss_sandbox.client import Client
 from rdss_sandbox.conditions import read_condition, wait_for
-from schemas.error_codes import ErrorCode
-from schemas.samples import Samples
+from schemas.rdss.error_codes import ErrorCode
+from schemas.rdss.samples import Samples
 
 Ask = Callable[..., Any]
 PATIENCE = 30.0

@@ -17,10 +17,10 @@ import pytest
 from emulator.assembly.embedded import Embedded
 from rdss_sandbox.client import Client
 from rdss_sandbox.shapes.messages import NewMessage
-from schemas.envelope import serialise
-from schemas.error_codes import ErrorCode
-from schemas.peek import peek
-from schemas.samples import Samples
+from schemas.rdss.envelope import serialise
+from schemas.rdss.error_codes import ErrorCode
+from schemas.rdss.peek import peek
+from schemas.rdss.samples import Samples
 
 Ask = Callable[..., Any]
 

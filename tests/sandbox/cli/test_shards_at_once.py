@@ -17,8 +17,8 @@ from emulator.assembly.embedded import Embedded
 from emulator.channels.kinesis import connect
 from rdss_sandbox.client import Client
 from rdss_sandbox.conditions import read_condition, wait_for
-from schemas.envelope import serialise
-from schemas.samples import Samples
+from schemas.rdss.envelope import serialise
+from schemas.rdss.samples import Samples
 
 SHARDS, EACH = 8, 3
 PATIENCE = 10.0

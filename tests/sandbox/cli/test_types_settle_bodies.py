@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from emulator.clock import Clock
-from schemas.envelope import serialise
-from schemas.samples import Samples
+from schemas.rdss.envelope import serialise
+from schemas.rdss.samples import Samples
 
 Ask = Callable[..., Any]
 Judged = Callable[[Ask, bytes], str | None]

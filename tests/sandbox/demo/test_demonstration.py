@@ -14,7 +14,7 @@ from sandbox.demo.plan import BAD, Plan
 from sandbox.demo.run import DemoTarget, demonstrate
 from sandbox.endpoint import Endpoint
 from sandbox.judging.verdict import Verdict
-from schemas.error_codes import ErrorCode
+from schemas.rdss.error_codes import ErrorCode
 
 PLAN = Plan(11, messages=60, sequences=1, bad=1, oversize=1, duplicates=0.2, latency=0, jitter=1)
 

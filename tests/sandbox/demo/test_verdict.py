@@ -13,7 +13,7 @@ from sandbox.demo.expectation import Expectation
 from sandbox.demo.observation import Arrival, Injections, Observation
 from sandbox.demo.plan import Plan
 from sandbox.judging.verdict import Verdict
-from schemas.error_codes import ErrorCode
+from schemas.rdss.error_codes import ErrorCode
 
 PLAN = Plan(1, oversize=1, reshards=("split",))
 WANTED = Expectation(

@@ -10,10 +10,10 @@ import pytest
 
 from sandbox.demo.plan import BAD, Plan
 from sandbox.demo.workload import UnusableFileError, workload
-from schemas.envelope import MAX_MESSAGE_BYTES, serialise
-from schemas.peek import peek
-from schemas.samples import Samples
-from schemas.sequence import body_of
+from schemas.rdss.envelope import MAX_MESSAGE_BYTES, serialise
+from schemas.rdss.peek import peek
+from schemas.rdss.samples import Samples
+from schemas.rdss.sequence import body_of
 
 NOW = 1_780_000_000.0
 SMALL = Plan(3, messages=40, sequences=4, bad=2, oversize=2)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from sandbox.download import DownloadError
-from schemas.error_codes import ErrorCode
+from schemas.rdss.error_codes import ErrorCode
 from tests.sandbox.download.conftest import CONTENT, Place, described
 
 

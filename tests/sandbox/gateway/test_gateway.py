@@ -12,7 +12,7 @@ from emulator.channels import Delivery, Outcome, PublishRefusedError, PublishUnk
 from emulator.clock import Clock
 from sandbox.gateway import Gateway, Machine, SendFailedError, SendRefusedError
 from sandbox.repository import Repository, Status
-from schemas.sequence import join
+from schemas.rdss.sequence import join
 
 NOW = 1_780_000_000.0
 THROTTLED = PublishRefusedError("ProvisionedThroughputExceededException", "slow down")

@@ -15,8 +15,8 @@ from emulator.rng import new_uuid
 from sandbox.gateway import GatewaySettings, MetadataGateway, NoAnswerError, open_gateway
 from sandbox.gateway.queue_types import MockQueues
 from sandbox.repository import Repository
-from schemas.peek import peek
-from schemas.samples import Samples
+from schemas.rdss.peek import peek
+from schemas.rdss.samples import Samples
 
 SETTINGS = GatewaySettings(queue="mock", timeout=30)
 

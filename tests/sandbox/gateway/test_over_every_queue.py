@@ -20,12 +20,12 @@ from sandbox.gateway.gateway import Gateway
 from sandbox.receiver import Arrival, MemoryOriginals, Receiver
 from sandbox.receiver.assembled_receiver import assembled_receiver
 from sandbox.repository import Repository, Status
-from schemas.envelope import serialise
-from schemas.error_codes import ErrorCode
-from schemas.peek import peek
-from schemas.samples import Samples
-from schemas.sequence import split
-from schemas.validation import judge
+from schemas.rdss.envelope import serialise
+from schemas.rdss.error_codes import ErrorCode
+from schemas.rdss.peek import peek
+from schemas.rdss.samples import Samples
+from schemas.rdss.sequence import split
+from schemas.rdss.validation import judge
 
 if TYPE_CHECKING:
     from tests.sandbox.gateway.conftest import Exchange

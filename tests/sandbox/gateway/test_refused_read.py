@@ -29,7 +29,7 @@ from sandbox.gateway.queue_types import Queues, open_queues
 from sandbox.receiver import MemoryOriginals
 from sandbox.receiver.assembled_receiver import assembled_receiver
 from sandbox.repository import Repository
-from schemas.samples import Samples
+from schemas.rdss.samples import Samples
 
 SETTINGS = GatewaySettings(queue="mock", receive="replies", retry_interval=0.02, timeout=60)
 CHANNELS = ("input", "output", "replies", "error", "invalid")

@@ -16,8 +16,8 @@ from sandbox.pipeline.parsing import RECORDS
 from sandbox.pipeline.storing import Incoming
 from sandbox.pipeline.table_storage import TableStorage
 from sandbox.pipeline.tables import Tables
-from schemas.envelope import serialise
-from schemas.samples import Samples
+from schemas.rdss.envelope import serialise
+from schemas.rdss.samples import Samples
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

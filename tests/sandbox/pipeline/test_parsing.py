@@ -7,10 +7,10 @@ from datetime import UTC, datetime
 import pytest
 
 from sandbox.pipeline.parsing import NAMES, Row, judge_record, subject
-from schemas.envelope import decorate, serialise
-from schemas.error_codes import ErrorCode
-from schemas.samples import Samples
-from schemas.sequence import split
+from schemas.rdss.envelope import decorate, serialise
+from schemas.rdss.error_codes import ErrorCode
+from schemas.rdss.samples import Samples
+from schemas.rdss.sequence import split
 
 NOW = datetime(2026, 11, 21, 8, tzinfo=UTC).timestamp()
 

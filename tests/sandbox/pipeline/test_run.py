@@ -16,7 +16,7 @@ from sandbox.pipeline.report import build_report
 from sandbox.pipeline.report_page import render_page
 from sandbox.pipeline.table_storage import TableStorage
 from sandbox.pipeline.tables import AnotherRunError, Tables
-from schemas.sequence import body_of
+from schemas.rdss.sequence import body_of
 from tests.sandbox.pipeline.workload import Endpoint, load
 
 if TYPE_CHECKING:

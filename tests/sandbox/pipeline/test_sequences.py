@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from sandbox.pipeline.parsing import judge_record
 from sandbox.pipeline.sequences import decide_outcome
-from schemas.envelope import serialise
-from schemas.samples import Samples
-from schemas.sequence import body_of, split
+from schemas.rdss.envelope import serialise
+from schemas.rdss.samples import Samples
+from schemas.rdss.sequence import body_of, split
 
 NOW = datetime(2026, 11, 21, 8, tzinfo=UTC)
 

@@ -15,9 +15,9 @@ from sandbox.pipeline import deduplication, figures, objects, reconciliation, ro
 from sandbox.pipeline.object_versions import find_components
 from sandbox.pipeline.parsing import RECORDS, judge_records
 from sandbox.pipeline.schema import COLUMNS, LATENCY_BOUNDS, arrow_schema
-from schemas.envelope import serialise
-from schemas.samples import Samples
-from schemas.versions import Told, places
+from schemas.rdss.envelope import serialise
+from schemas.rdss.samples import Samples
+from schemas.rdss.versions import Told, places
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -13,10 +13,10 @@ import boto3
 from emulator.assembly.embedded import Embedded
 from emulator.clock import Clock
 from emulator.rng import Chance
-from schemas.envelope import serialise
-from schemas.error_codes import ErrorCode
-from schemas.samples import Samples
-from schemas.sequence import split
+from schemas.rdss.envelope import serialise
+from schemas.rdss.error_codes import ErrorCode
+from schemas.rdss.samples import Samples
+from schemas.rdss.sequence import split
 
 INTERPRETED = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
 """Spark's settings: a dozen rows never earn back what compiling their queries costs."""

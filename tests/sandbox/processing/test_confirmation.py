@@ -24,9 +24,9 @@ from sandbox.processing.confirmation import (
     LogConfirmation,
     RdssConfirmation,
 )
-from schemas.envelope import serialise
-from schemas.samples import Samples
-from schemas.validation import judge
+from schemas.rdss.envelope import serialise
+from schemas.rdss.samples import Samples
+from schemas.rdss.validation import judge
 from tests.sandbox.processing.conftest import START, Site, Told
 
 OK = Confirmation(1, "CRM", "c-1", State.OK, None, START, b"")

@@ -23,8 +23,8 @@ from sandbox.control.processing import ProcessingResources
 from sandbox.processing.errors import IntegrationError
 from sandbox.processing.integration import Integration
 from sandbox.processing.integration_file import read_integration
-from schemas.envelope import serialise
-from schemas.samples import Samples
+from schemas.rdss.envelope import serialise
+from schemas.rdss.samples import Samples
 from tests.sandbox.control.test_processing import ProcessingSandbox, run_sandbox
 
 ROUTES = """

@@ -17,8 +17,8 @@ from emulator.rng import Chance, Draws
 from sandbox.gateway import Gateway, Machine
 from sandbox.receiver import Application, Arrival, MemoryOriginals, Receiver, Rejects
 from sandbox.repository import Repository
-from schemas.error_codes import Queue
-from schemas.sequence import split
+from schemas.rdss.error_codes import Queue
+from schemas.rdss.sequence import split
 
 NOW = 1_780_000_000.0
 

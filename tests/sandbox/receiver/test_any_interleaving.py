@@ -13,10 +13,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from emulator.rng import Chance
-from schemas.decoration import decorate
-from schemas.envelope import serialise
-from schemas.error_codes import ErrorCode, Queue
-from schemas.sequence import join
+from schemas.rdss.decoration import decorate
+from schemas.rdss.envelope import serialise
+from schemas.rdss.error_codes import ErrorCode, Queue
+from schemas.rdss.sequence import join
 from tests.sandbox.receiver.conftest import Messages, Preparing, Site
 
 BAD = ({"version": 4}, {"messageType": "Other"}, {"messageId": "5680E8E0"})

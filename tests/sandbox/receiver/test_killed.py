@@ -19,10 +19,10 @@ from emulator.settings.settings import Settings
 from rdss_sandbox.shapes.topology import Topology
 from sandbox.endpoint import Endpoint
 from sandbox.judging.arrivals import ArrivalsReader
-from schemas.envelope import serialise
-from schemas.error_codes import ErrorCode, Queue
-from schemas.samples import Samples
-from schemas.sequence import join
+from schemas.rdss.envelope import serialise
+from schemas.rdss.error_codes import ErrorCode, Queue
+from schemas.rdss.samples import Samples
+from schemas.rdss.sequence import join
 from tests.sandbox.receiver.conftest import Messages, Site
 from tests.sandbox.receiver.mortal import Life, MortalStore
 

@@ -14,11 +14,11 @@ import pytest
 from emulator.channels import ChannelUnavailableError
 from sandbox.receiver import ApplicationError, Arrival, OriginalNotKeptError
 from sandbox.receiver.receiver import OUTAGE_SECONDS
-from schemas.envelope import MAX_MESSAGE_BYTES, serialise
-from schemas.error_codes import ErrorCode, Queue
-from schemas.older_versions import RELEASES
-from schemas.sequence import body_of, join, split
-from schemas.validation import judge
+from schemas.rdss.envelope import MAX_MESSAGE_BYTES, serialise
+from schemas.rdss.error_codes import ErrorCode, Queue
+from schemas.rdss.older_versions import RELEASES
+from schemas.rdss.sequence import body_of, join, split
+from schemas.rdss.validation import judge
 from tests.sandbox.receiver.conftest import Messages, Site
 
 EXPIRED = {"publishedTimestamp": "2004-08-01T10:00:00Z", "expirationTimestamp": "2004-08-01T10:00:00Z"}

@@ -18,7 +18,7 @@ from emulator.kinesis import Engine
 from sandbox.receiver import Arrival, MemoryOriginals, Receiver
 from sandbox.receiver.assembled_receiver import assembled_receiver
 from sandbox.repository import Repository
-from schemas.envelope import serialise
+from schemas.rdss.envelope import serialise
 from tests.sandbox.receiver.conftest import NOW, Messages
 
 SHARDS = 8

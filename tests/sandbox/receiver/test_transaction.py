@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from sandbox.receiver import receiver
-from schemas.envelope import serialise
-from schemas.peek import Peek, peek
+from schemas.rdss.envelope import serialise
+from schemas.rdss.peek import Peek, peek
 
 
 def test_the_checkpoint_is_written_once_in_the_transaction_of_the_work(site: Any, messages: Any) -> None:

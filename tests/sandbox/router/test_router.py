@@ -24,9 +24,9 @@ from sandbox.receiver import MemoryOriginals
 from sandbox.repository import Repository
 from sandbox.router import RDSS_ROUTES, Router
 from sandbox.router.running_router import MACHINE, assembled_router, routing
-from schemas.envelope import MAX_MESSAGE_BYTES, serialise
-from schemas.samples import Samples
-from schemas.validation import judge
+from schemas.rdss.envelope import MAX_MESSAGE_BYTES, serialise
+from schemas.rdss.samples import Samples
+from schemas.rdss.validation import judge
 
 NOW = 1_780_000_000.0
 SERVICE_OUTPUTS = [f"{group}_services_output_dev" for group in ("internal", "rdss", "shared")]

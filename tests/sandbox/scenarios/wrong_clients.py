@@ -17,8 +17,8 @@ from sandbox.scenarios.client_environment import ClientEnvironment, KillableProc
 from sandbox.scenarios.scenario import INPUT
 from sandbox.scenarios.scenario_client import OURS, Client, OurReceiver
 from sandbox.scenarios.workers import Worker, Workers
-from schemas.peek import peek
-from schemas.sequence import split_raw
+from schemas.rdss.peek import peek
+from schemas.rdss.sequence import split_raw
 
 Around = Callable[[ClientEnvironment, Channel], Channel]
 

@@ -11,7 +11,7 @@ from emulator.streams.catalogue import Catalogue, ListedStream
 from emulator.streams.merged_reading import ShardKey
 from rdss_sandbox.shapes.events import Event
 from rdss_sandbox.shapes.picture import NewsLine
-from schemas.peek import peek
+from schemas.rdss.peek import peek
 
 _PAGE: Final = 50
 _LOOK_SECONDS: Final = 0.01

@@ -13,8 +13,8 @@ from pathlib import Path
 import boto3
 from botocore.exceptions import BotoCoreError, ClientError
 
-from schemas.decoration import decorate
-from schemas.validation import judge
+from schemas.rdss.decoration import decorate
+from schemas.rdss.validation import judge
 
 kinesis = boto3.client("kinesis")  # the endpoint and the keys come from the environment
 stream = os.environ["SANDBOX_STREAM"]

@@ -16,11 +16,11 @@ from pathlib import Path
 import boto3
 from botocore.exceptions import BotoCoreError, ClientError
 
-from schemas.decoration import decorate
-from schemas.older_versions import RELEASES, CannotUpgradeError, upgrade
-from schemas.peek import peek
-from schemas.sequence import body_of, join
-from schemas.validation import judge
+from schemas.rdss.decoration import decorate
+from schemas.rdss.older_versions import RELEASES, CannotUpgradeError, upgrade
+from schemas.rdss.peek import peek
+from schemas.rdss.sequence import body_of, join
+from schemas.rdss.validation import judge
 
 print("this client is broken on purpose: lesson 10", file=sys.stderr)
 

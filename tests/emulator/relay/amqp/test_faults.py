@@ -17,8 +17,8 @@ from emulator.faults.faulted_message import Message
 from emulator.faults.targets import Process
 from emulator.rng import Chance
 from rdss_sandbox.shapes.faults import NewFault
-from schemas.envelope import serialise
-from schemas.samples import Samples
+from schemas.rdss.envelope import serialise
+from schemas.rdss.samples import Samples
 from tests.emulator.relay.amqp.conftest import Relay, consumed, drained, heard
 
 SAMPLES = [serialise(message) for message in Samples(3).stream(12)]

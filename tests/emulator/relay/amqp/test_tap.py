@@ -15,9 +15,9 @@ from rdss_sandbox.client import Client, RefusedError
 from rdss_sandbox.record_lines import read_line
 from rdss_sandbox.shapes.faults import NewFault
 from rdss_sandbox.shapes.topology import Topology
-from schemas.envelope import serialise
-from schemas.samples import Samples
-from schemas.sequence import split_raw
+from schemas.rdss.envelope import serialise
+from schemas.rdss.samples import Samples
+from schemas.rdss.sequence import split_raw
 from tests.emulator.relay.amqp.conftest import Relay, consumed, drained
 
 

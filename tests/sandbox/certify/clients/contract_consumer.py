@@ -13,12 +13,12 @@ import boto3
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 
-from schemas.decoration import decorate
-from schemas.error_codes import ErrorCode
-from schemas.older_versions import RELEASES, CannotUpgradeError, upgrade
-from schemas.peek import peek
-from schemas.sequence import body_of, join
-from schemas.validation import judge
+from schemas.rdss.decoration import decorate
+from schemas.rdss.error_codes import ErrorCode
+from schemas.rdss.older_versions import RELEASES, CannotUpgradeError, upgrade
+from schemas.rdss.peek import peek
+from schemas.rdss.sequence import body_of, join
+from schemas.rdss.validation import judge
 
 STREAM, OUTPUT = os.environ["SANDBOX_STREAM"], os.environ["SANDBOX_OUTPUT_STREAM"]
 QUEUES = {"error": os.environ["SANDBOX_ERROR_STREAM"], "invalid": os.environ["SANDBOX_INVALID_STREAM"]}

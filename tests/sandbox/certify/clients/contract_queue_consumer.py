@@ -12,12 +12,12 @@ from pathlib import Path
 import pika
 from pika.exceptions import AMQPError
 
-from schemas.decoration import decorate
-from schemas.error_codes import ErrorCode
-from schemas.older_versions import RELEASES, CannotUpgradeError, upgrade
-from schemas.peek import peek
-from schemas.sequence import body_of, join
-from schemas.validation import judge
+from schemas.rdss.decoration import decorate
+from schemas.rdss.error_codes import ErrorCode
+from schemas.rdss.older_versions import RELEASES, CannotUpgradeError, upgrade
+from schemas.rdss.peek import peek
+from schemas.rdss.sequence import body_of, join
+from schemas.rdss.validation import judge
 
 QUEUE, OUTPUT = os.environ["SANDBOX_QUEUE"], os.environ["SANDBOX_OUTPUT_QUEUE"]
 QUEUES = {"error": os.environ["SANDBOX_ERROR_QUEUE"], "invalid": os.environ["SANDBOX_INVALID_QUEUE"]}

@@ -13,7 +13,7 @@ from emulator.clock import Clock
 from emulator.rng import new_uuid
 from sandbox.gateway import Gateway
 from sandbox.repository import Repository
-from schemas.sequence import split_raw
+from schemas.rdss.sequence import split_raw
 
 STATE = Path(os.environ["SANDBOX_STATE_DIR"])
 DONE = STATE / "done.txt"

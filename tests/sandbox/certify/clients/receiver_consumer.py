@@ -11,7 +11,7 @@ from sandbox.endpoint import Endpoint
 from sandbox.judging.arrivals import body_digest
 from sandbox.receiver.over_kinesis import receiver_over_kinesis
 from sandbox.repository import Repository
-from schemas.error_codes import Queue
+from schemas.rdss.error_codes import Queue
 
 stopping: list[int] = []
 signal.signal(signal.SIGTERM, lambda number, _: stopping.append(number))

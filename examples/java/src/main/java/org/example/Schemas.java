@@ -17,7 +17,7 @@ import java.util.stream.Stream;
 
 /** Checks values by the JSON Schemas of RDSS: as much of draft 2020-12 as those use. */
 final class Schemas {
-    static final Path FOLDER = Path.of(System.getenv().getOrDefault("RDSS_SCHEMAS", "../../schemas"));
+    static final Path FOLDER = Path.of(System.getenv().getOrDefault("RDSS_SCHEMAS", "../../schemas/rdss"));
 
     /** Where a value is wrong, by which keyword, and whether the wrong value stands for a UUID. */
     record Flaw(String path, String keyword, boolean uuid) {}

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from schemas.envelope import MAX_MESSAGE_BYTES, peek, serialise
-from schemas.samples import Samples
-from schemas.sequence import (
+from schemas.rdss.envelope import MAX_MESSAGE_BYTES, peek, serialise
+from schemas.rdss.samples import Samples
+from schemas.rdss.sequence import (
     Assembly,
     HeaderTooLargeError,
     MissingPartsError,
@@ -24,7 +24,7 @@ from schemas.sequence import (
     split,
     split_raw,
 )
-from schemas.validation import judge
+from schemas.rdss.validation import judge
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from schemas import SPECIFICATION_VERSION
-from schemas.formats import timestamp
-from schemas.peek import leading_header, peek
+from schemas.rdss import SPECIFICATION_VERSION
+from schemas.rdss.formats import timestamp
+from schemas.rdss.peek import leading_header, peek
 
 if TYPE_CHECKING:
-    from schemas.error_codes import ErrorCode
+    from schemas.rdss.error_codes import ErrorCode
 
 SYNTHESISED: Final = "rdss-sandbox (header synthesised)"
 """The ``generator`` in a header that was made for bytes without a readable header."""

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from schemas.versions import Told, named_versions, places
+from schemas.rdss.versions import Told, named_versions, places
 
 NAMES = "abcdef"
 MOMENTS = st.one_of(st.none(), st.integers(0, 5).map(float))

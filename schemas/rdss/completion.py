@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import msgspec
 
-from schemas.documents import body_for, header_for, kind_of
-from schemas.envelope import serialise
-from schemas.samples import Samples
+from schemas.rdss.documents import body_for, header_for, kind_of
+from schemas.rdss.envelope import serialise
+from schemas.rdss.samples import Samples
 
 
 def complete(raw: bytes, samples: Samples) -> bytes:

@@ -9,9 +9,9 @@ from typing import Any, Final
 
 import msgspec
 
-from schemas import SPECIFICATION_VERSION
-from schemas.decoration import decorate
-from schemas.peek import Peek, peek
+from schemas.rdss import SPECIFICATION_VERSION
+from schemas.rdss.decoration import decorate
+from schemas.rdss.peek import Peek, peek
 
 __all__ = [
     "MAX_MESSAGE_BYTES",

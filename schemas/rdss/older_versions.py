@@ -15,9 +15,9 @@ from typing import Any, Final
 
 import msgspec
 
-from schemas import SPECIFICATION_VERSION
-from schemas.bodies import is_part
-from schemas.envelope import serialise
+from schemas.rdss import SPECIFICATION_VERSION
+from schemas.rdss.bodies import is_part
+from schemas.rdss.envelope import serialise
 
 JSON = dict[str, Any]
 
@@ -157,5 +157,5 @@ def names_of_numbers() -> dict[str, tuple[str | None, ...]]:
 
     Roles are under ``person`` and ``organisation``, the name of the field beside the role.
     """
-    text = (files("schemas") / "vocabulary_3.json").read_text(encoding="utf-8")
+    text = (files("schemas.rdss") / "vocabulary_3.json").read_text(encoding="utf-8")
     return {field: tuple(names) for field, names in json.loads(text).items() if isinstance(names, list)}

@@ -5,8 +5,8 @@ from __future__ import annotations
 import uuid
 from typing import TYPE_CHECKING, Any, Final
 
-from schemas.catalogue import terms
-from schemas.formats import timestamp_of
+from schemas.rdss.catalogue import terms
+from schemas.rdss.formats import timestamp_of
 
 if TYPE_CHECKING:
     import random

@@ -16,14 +16,14 @@ import jsonschema
 import jsonschema.validators
 from jsonschema.exceptions import ValidationError
 
-from schemas.brief import SHOWN, show
-from schemas.catalogue import definition, reference
-from schemas.formats import FORMATS
+from schemas.rdss.brief import SHOWN, show
+from schemas.rdss.catalogue import definition, reference
+from schemas.rdss.formats import FORMATS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from schemas.catalogue import Schema
+    from schemas.rdss.catalogue import Schema
 
 Path = tuple[str | int, ...]
 

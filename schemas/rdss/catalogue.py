@@ -30,7 +30,7 @@ _FILES: Final = (
 @cache
 def documents() -> dict[str, Schema]:
     """Every schema document by its ``$id``."""
-    folder = files("schemas") / "definitions"
+    folder = files("schemas.rdss") / "definitions"
     loaded = [json.loads((folder / f"{name}.json").read_text(encoding="utf-8")) for name in _FILES]
     return {document["$id"]: document for document in loaded}
 
@@ -45,7 +45,9 @@ def reference(name: str) -> str:
     """The ``$ref`` of a definition. Raises ``KeyError`` for an unknown or ambiguous name."""
     full = [known for known in _full_names() if name in (known, known.partition(".")[2])]
     if len(full) != 1:
-        raise KeyError(f"{name} names {' and '.join(full) or 'no definition'}; see schemas.catalogue.names()")
+        raise KeyError(
+            f"{name} names {' and '.join(full) or 'no definition'}; see schemas.rdss.catalogue.names()"
+        )
     return _full_names()[full[0]]
 
 

@@ -43,7 +43,7 @@ def _object_definition(body: object) -> str:
 
 
 def is_part(message: dict[str, Any]) -> bool:
-    """Whether a message is a part of a sequence and its body a slice of text (see ``schemas.sequence``)."""
+    """Whether a message is a part of a sequence and its body a slice of text (see ``sequence``)."""
     return isinstance(message.get("messageBody"), str) and 1 < total(message) <= MOST_PARTS
 
 

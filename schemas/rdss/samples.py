@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from schemas import SPECIFICATION_VERSION
-from schemas.catalogue import terms
-from schemas.envelope import MAX_MESSAGE_BYTES, serialise
-from schemas.error_codes import ErrorCode
-from schemas.formats import instant, timestamp_of
-from schemas.sample_errors import SPOILS, malformed
-from schemas.sample_objects import SampleObjects
-from schemas.sequence import size_in_string
+from schemas.rdss import SPECIFICATION_VERSION
+from schemas.rdss.catalogue import terms
+from schemas.rdss.envelope import MAX_MESSAGE_BYTES, serialise
+from schemas.rdss.error_codes import ErrorCode
+from schemas.rdss.formats import instant, timestamp_of
+from schemas.rdss.sample_errors import SPOILS, malformed
+from schemas.rdss.sample_objects import SampleObjects
+from schemas.rdss.sequence import size_in_string
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -9,10 +9,10 @@ from typing import Any
 import jsonschema_rs
 import pytest
 
-from schemas.formats import FORMATS, is_network_address
-from schemas.samples import Samples
+from schemas.rdss.formats import FORMATS, is_network_address
+from schemas.rdss.samples import Samples
 
-PUBLISHED = Path(__file__).parents[3] / "shared" / "reference" / "rdss-4.0.0"
+PUBLISHED = Path(__file__).parents[4] / "shared" / "reference" / "rdss-4.0.0"
 _ADDRESSES = ("hostname", "ipv4", "ipv6")
 BASE = "https://www.jisc.ac.uk/rdss/schema/"
 

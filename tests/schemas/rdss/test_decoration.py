@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from schemas.decoration import SYNTHESISED, decorate
-from schemas.envelope import peek, serialise
-from schemas.error_codes import ErrorCode
-from schemas.validation import is_valid
+from schemas.rdss.decoration import SYNTHESISED, decorate
+from schemas.rdss.envelope import peek, serialise
+from schemas.rdss.error_codes import ErrorCode
+from schemas.rdss.validation import is_valid
 
 NOW = 1_544_522_400.0
 

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import msgspec
 
-from schemas.envelope import MAX_MESSAGE_BYTES, serialise
-from schemas.peek import peek
+from schemas.rdss.envelope import MAX_MESSAGE_BYTES, serialise
+from schemas.rdss.peek import peek
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

@@ -5,8 +5,8 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from schemas.envelope import MAX_MESSAGE_BYTES, oversize, read, serialise, write
-from schemas.samples import Samples
+from schemas.rdss.envelope import MAX_MESSAGE_BYTES, oversize, read, serialise, write
+from schemas.rdss.samples import Samples
 
 
 def test_every_sample_survives_reading_and_writing() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from schemas.error_codes import ErrorCode, Queue
+from schemas.rdss.error_codes import ErrorCode, Queue
 
 
 def test_the_codes_are_the_specifications() -> None:

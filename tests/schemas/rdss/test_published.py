@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from emulator.rng import Chance, Draws
-from schemas.catalogue import definition, documents, names, reference, terms
-from schemas.explanation import flaws
-from schemas.samples import Samples
-from schemas.validation import is_valid, judge_message
+from schemas.rdss.catalogue import definition, documents, names, reference, terms
+from schemas.rdss.explanation import flaws
+from schemas.rdss.samples import Samples
+from schemas.rdss.validation import is_valid, judge_message
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from tests.schemas.conftest import PublishedSchemas
+    from tests.schemas.rdss.conftest import PublishedSchemas
 
 MUTATIONS = 8_000
 EXPLAINED_EVERY = 12

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from schemas.envelope import serialise
-from schemas.error_codes import ErrorCode
-from schemas.formats import instant, timestamp_of
+from schemas.rdss.envelope import serialise
+from schemas.rdss.error_codes import ErrorCode
+from schemas.rdss.formats import instant, timestamp_of
 
 if TYPE_CHECKING:
     import random

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from schemas.documents import documents, judge_document, kind_of
-from schemas.samples import Samples
+from schemas.rdss.documents import documents, judge_document, kind_of
+from schemas.rdss.samples import Samples
 
 
 def found(data: bytes) -> list[tuple[int | None, bytes]]:

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from schemas.explanation import flaws
-from schemas.formats import FORMATS, instant, timestamp
-from schemas.validation import is_valid
+from schemas.rdss.explanation import flaws
+from schemas.rdss.formats import FORMATS, instant, timestamp
+from schemas.rdss.validation import is_valid
 
 DEFINITIONS = {
     "date-time": "primitives.Timestamp",

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from schemas.catalogue import reference
-from schemas.envelope import serialise
-from schemas.error_codes import ErrorCode
-from schemas.samples import Samples
-from schemas.sequence import split
-from schemas.validation import PRECEDENCE, VALID, Verdict, is_valid, judge, judge_message
+from schemas.rdss.catalogue import reference
+from schemas.rdss.envelope import serialise
+from schemas.rdss.error_codes import ErrorCode
+from schemas.rdss.samples import Samples
+from schemas.rdss.sequence import split
+from schemas.rdss.validation import PRECEDENCE, VALID, Verdict, is_valid, judge, judge_message
 
 if TYPE_CHECKING:
     from collections.abc import Callable

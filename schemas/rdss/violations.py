@@ -5,16 +5,16 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from schemas import bodies
-from schemas.brief import show
-from schemas.catalogue import definition, reference, uuid_fields
-from schemas.error_codes import ErrorCode
-from schemas.formats import instant
+from schemas.rdss import bodies
+from schemas.rdss.brief import show
+from schemas.rdss.catalogue import definition, reference, uuid_fields
+from schemas.rdss.error_codes import ErrorCode
+from schemas.rdss.formats import instant
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from schemas.explanation import Flaw, Path
+    from schemas.rdss.explanation import Flaw, Path
 
 JSON = dict[str, Any]
 
@@ -148,7 +148,7 @@ def _wrong_uuids(body: object) -> Iterator[tuple[Path, object]]:
 
 
 def _flaws(name: str, instance: object, *, as_published: bool) -> list[Flaw]:
-    from schemas.explanation import flaws
+    from schemas.rdss.explanation import flaws
 
     return flaws(name, instance, formats=not as_published)
 

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from schemas.envelope import peek, serialise
-from schemas.peek import Peek, identity, return_address
-from schemas.samples import Samples
+from schemas.rdss.envelope import peek, serialise
+from schemas.rdss.peek import Peek, identity, return_address
+from schemas.rdss.samples import Samples
 
 
 def test_every_field_is_read(message: dict[str, Any]) -> None:

@@ -9,9 +9,9 @@ from typing import Any, Literal
 
 import msgspec
 
-from schemas.catalogue import terms
-from schemas.samples import Samples
-from schemas.validation import Verdict, judge, judge_message
+from schemas.rdss.catalogue import terms
+from schemas.rdss.samples import Samples
+from schemas.rdss.validation import Verdict, judge, judge_message
 
 Kind = Literal["message", "header", "body"]
 

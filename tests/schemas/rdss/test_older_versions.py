@@ -8,15 +8,15 @@ from typing import Any
 
 import pytest
 
-from schemas.catalogue import terms
-from schemas.envelope import serialise
-from schemas.older_versions import RELEASES, CannotUpgradeError, names_of_numbers, upgrade
-from schemas.sample_older_versions import UPGRADED_RELEASES, older_sample
-from schemas.samples import Samples
-from schemas.sequence import join, split
-from schemas.validation import judge
+from schemas.rdss.catalogue import terms
+from schemas.rdss.envelope import serialise
+from schemas.rdss.older_versions import RELEASES, CannotUpgradeError, names_of_numbers, upgrade
+from schemas.rdss.sample_older_versions import UPGRADED_RELEASES, older_sample
+from schemas.rdss.samples import Samples
+from schemas.rdss.sequence import join, split
+from schemas.rdss.validation import judge
 
-PUBLISHED = Path(__file__).parents[3] / "shared/reference/rdss-4.0.0/messages"
+PUBLISHED = Path(__file__).parents[4] / "shared/reference/rdss-4.0.0/messages"
 HEADER = {
     "messageId": "5680e8e0-28a5-4b20-948e-fd0d08781e0b",
     "messageClass": "Command",

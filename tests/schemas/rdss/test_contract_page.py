@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 
 
 def test_each_position_is_shown_by_a_test_that_exists() -> None:
@@ -14,9 +14,9 @@ def test_each_position_is_shown_by_a_test_that_exists() -> None:
     rows = [line for line in page.splitlines() if line.startswith("|")][2:]
     assert len(rows) > 20
     for row in rows:
-        named = re.findall(r"`((?:\.\./[\w/]+/)?test_\w+\.py)(?:::([\w:]+))?`", row)
+        named = re.findall(r"`((?:(?:\.\./)+[\w/]+/)?test_\w+\.py)(?:::([\w:]+))?`", row)
         assert named, row
         for file, inside in named:
-            source = (ROOT / "tests" / "schemas" / file).read_text(encoding="utf-8")
+            source = (ROOT / "tests" / "schemas" / "rdss" / file).read_text(encoding="utf-8")
             for name in filter(None, inside.split("::")):
                 assert re.search(rf"(def|class) {name}\b", source), (file, name)

@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from schemas.catalogue import terms
-from schemas.envelope import MAX_MESSAGE_BYTES, peek, serialise
-from schemas.error_codes import ErrorCode
-from schemas.formats import instant, timestamp_of
-from schemas.samples import EARLIEST, LATEST, RELEASED, Samples
-from schemas.sequence import split
-from schemas.validation import VALID, judge
+from schemas.rdss.catalogue import terms
+from schemas.rdss.envelope import MAX_MESSAGE_BYTES, peek, serialise
+from schemas.rdss.error_codes import ErrorCode
+from schemas.rdss.formats import instant, timestamp_of
+from schemas.rdss.samples import EARLIEST, LATEST, RELEASED, Samples
+from schemas.rdss.sequence import split
+from schemas.rdss.validation import VALID, judge
 
 CAUSES = [ErrorCode(f"GENERR{number:03}") for number in (1, 2, 3, 4, 7, 10)]
 

@@ -1,7 +1,7 @@
 """Validation of messages against the contract: wrong fields, broken rules and the error code.
 
 ``jsonschema-rs`` decides within tens of microseconds. Only a message that it refuses
-is walked again by ``schemas.violations`` for the details. The verdict follows the
+is walked again by ``schemas.rdss.violations`` for the details. The verdict follows the
 specification's text, which has four rules more than the published 4.0.0 schema files:
 
 - the messageType determines the form of the body,
@@ -22,12 +22,12 @@ from typing import Any, Final, NamedTuple
 import jsonschema_rs
 import msgspec
 
-from schemas import bodies
-from schemas.brief import show
-from schemas.catalogue import definition, documents, reference
-from schemas.error_codes import ErrorCode
-from schemas.formats import FORMATS
-from schemas.violations import ERROR_CODES, Violation, expired, violations
+from schemas.rdss import bodies
+from schemas.rdss.brief import show
+from schemas.rdss.catalogue import definition, documents, reference
+from schemas.rdss.error_codes import ErrorCode
+from schemas.rdss.formats import FORMATS
+from schemas.rdss.violations import ERROR_CODES, Violation, expired, violations
 
 __all__ = [
     "PRECEDENCE",
@@ -134,7 +134,7 @@ def _accepts(message: JSON, *, joined: bool, as_published: bool) -> bool:
 
 
 def is_valid(name: str, instance: object, *, formats: bool = True) -> bool:
-    """Whether an instance meets a definition, named as in ``schemas.catalogue``."""
+    """Whether an instance meets a definition, named as in ``schemas.rdss.catalogue``."""
     return _meets(validator_for(name, formats=formats), instance)
 
 

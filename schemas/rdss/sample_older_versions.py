@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from schemas.older_versions import RELEASES, RENAMED, names_of_numbers
+from schemas.rdss.older_versions import RELEASES, RENAMED, names_of_numbers
 
 if TYPE_CHECKING:
-    from schemas.samples import Samples
+    from schemas.rdss.samples import Samples
 
 JSON = dict[str, Any]
 
