@@ -34,7 +34,8 @@ def test_everything_is_again_as_it_was_saved(anywhere: Teach) -> None:
 
 def test_objects_are_their_own_sandbox_s_beside_another(anywhere: Teach) -> None:
     """Another sandbox of the process that begins to use S3 meanwhile does not get them."""
-    with anywhere() as lesson, embedded(Settings(aws_port=0, control_port=0, amqp="none")) as other:
+    beside = Settings(aws_port=0, control_port=0, amqp="none", data_dir=None)
+    with anywhere() as lesson, embedded(beside) as other:
         lesson.client("s3").list_buckets()
         client_of(other.aws, "s3").list_buckets()
         fill(lesson)

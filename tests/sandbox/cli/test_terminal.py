@@ -51,6 +51,8 @@ def visited() -> Iterator[Embedded]:
         visit_kinesis(emulator)
         visit_amqp(emulator)
         visit_http(emulator)
+        with Client(emulator.control) as client:
+            client.drain_audit()
         yield emulator
 
 
