@@ -82,7 +82,7 @@ class ClientProcess:
     def kill(self) -> None:
         """Kill it and all that it started, with SIGKILL."""
         self.signal(signal.SIGKILL)
-        self._finish()
+        self.finish()
 
     def end(self) -> bool:
         """Ask it to end with SIGTERM; return False when it had to be killed after ten seconds."""
@@ -92,12 +92,8 @@ class ClientProcess:
         except subprocess.TimeoutExpired:
             self.kill()
             return False
-        self._finish()
+        self.finish()
         return True
-
-    def finish(self) -> None:
-        """Clear up after it ended by itself: read the rest of its output, and kill what it left running."""
-        self._finish()
 
     def signal(self, number: signal.Signals) -> None:
         """Send a signal to it and to all that it started."""
@@ -106,7 +102,8 @@ class ClientProcess:
         except ProcessLookupError:
             return
 
-    def _finish(self) -> None:
+    def finish(self) -> None:
+        """Clear up after its end: read the rest of its output, and kill what it left running."""
         readers = (self._out, self._errors)
         for reader in readers:
             reader.join(_DRAIN_SECONDS / 2)

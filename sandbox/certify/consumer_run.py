@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Final
 
 from emulator.clock import Clock
@@ -227,12 +228,8 @@ class ConsumerRun:
     def restart(self, stage: Stage) -> None:
         third = stage.messages // 3
         self.send(third)
-        self._settle()
-        # With nothing in hand, so that it does not depend on the machine what SIGTERM meets.
-        self._attempt.wait_for_rest()
-        self._attempt.end()
-        self.send(third)
-        self._attempt.start()
+        with self._ended():
+            self.send(third)
         self.send(third)
 
     def distant_duplicates(self, stage: Stage) -> None:
@@ -240,12 +237,21 @@ class ConsumerRun:
         ids = self.send(stage.messages)
         self._settle()
         self.send_again(ids[:_SENT_AGAIN])
+        with self._ended():
+            self.send_again([*ids[_SENT_AGAIN : 2 * _SENT_AGAIN], *ids[-_SENT_AGAIN:]])
+        self.send(1)
+
+    @contextmanager
+    def _ended(self) -> Iterator[None]:
+        """End the client with SIGTERM, and start it again behind what is done meanwhile.
+
+        It has nothing in hand then, so that it does not depend on the machine what the signal meets.
+        """
         self._settle()
         self._attempt.wait_for_rest()
         self._attempt.end()
-        self.send_again([*ids[_SENT_AGAIN : 2 * _SENT_AGAIN], *ids[-_SENT_AGAIN:]])
+        yield
         self._attempt.start()
-        self.send(1)
 
     def throttling(self, stage: Stage) -> None:
         self._strike_reads("throttle", stage, fails=_OUTLASTING)
@@ -318,9 +324,7 @@ class ConsumerRun:
                 ids = set(self.send(stage.messages // len(parts)))
                 if not self._attempt.wait(lambda: not ids.isdisjoint(given)):  # noqa: B023 -- of this turn
                     return
-            Clock().wait(part * measure_pace(self._lab.history).work(len(given)))
-            self._attempt.kill()
-            self._attempt.start()
+            self._kill_in(part * measure_pace(self._lab.history).work(len(given)))
 
     def killed_after_telling(self, stage: Stage) -> None:
         """Kill the client as it tells of a message, and at moments between this telling and the next."""
@@ -331,9 +335,12 @@ class ConsumerRun:
             told = self._lab.history.times_told
             if not self._attempt.wait(lambda: len(ids & told().keys()) >= first):  # noqa: B023 -- of this turn
                 return
-            Clock().wait(part * measure_pace(self._lab.history).each)
-            self._attempt.kill()
-            self._attempt.start()
+            self._kill_in(part * measure_pace(self._lab.history).each)
+
+    def _kill_in(self, seconds: float) -> None:
+        Clock().wait(seconds)
+        self._attempt.kill()
+        self._attempt.start()
 
     def killed_while_idle(self, stage: Stage) -> None:
         ids = self.send(stage.messages // 2)
@@ -345,14 +352,18 @@ class ConsumerRun:
         self._attempt.start()
 
     def sequences(self, stage: Stage) -> None:
-        lab = self._lab
+        """Send parts of sequences before a restart and behind it, so that they have to be kept meanwhile."""
+        lab, sequences = self._lab, []
         for parts in range(2, 2 + stage.messages):
             whole = serialise(self._samples.big_message(parts, limit=_PART_BYTES))
             cut = split_raw(whole, limit=_PART_BYTES, new_id=lab.chance.draws("parts", str(parts)).uuid4)
             ids = tuple(peek(part).message_id or "" for part in cut)
             lab.add(lab.history.sequences, SentSequence(ids, body_digest(whole), lab.now))
             # The last part comes first, since parts lie on different shards anyway.
-            lab.put(reversed(cut))
+            sequences.append([*reversed(cut)])
+        lab.put(each[0] for each in sequences)
+        with self._ended():
+            lab.put(part for each in sequences for part in each[1:])
         self._attempt.wait(lambda: all(self._is_done(each.message_ids) for each in lab.history.sequences))
 
     def _is_done(self, parts: Iterable[str]) -> bool:

@@ -72,7 +72,8 @@ _IN_A_ROW = 4
 _ENOUGH = 10
 _GROWTH = 1.5
 _LONG_ROW = 6
-_STEADY_SECONDS = 1.0
+STEADY_SECONDS = 1.0
+"""Pauses that are as long need not grow."""
 
 
 def grow(rows: Iterable[Sequence[float]]) -> bool:
@@ -114,7 +115,7 @@ def _find_wrong(refusals: list[RefusedAttempt]) -> str | None:
     ):
         return hasty
     puts = [each.pauses for each in refusals if each.operation != "GetRecords" and each.pauses in rows]
-    long = [row for row in puts if len(row) >= _LONG_ROW and max(row) < _STEADY_SECONDS]
+    long = [row for row in puts if len(row) >= _LONG_ROW and max(row) < STEADY_SECONDS]
     if long and not grow(puts):
         return f"paused no longer from try to try: {max(map(len, long))} pauses of {median(pauses):.2f} s"
     return None

@@ -70,7 +70,7 @@ JOINED = _contract(
     id="joins-sequences",
     demand="The parts of a sequence are joined, in whatever order they come, and processed once.",
     source="RDSS Message API 4.0.0, Message Sequences",
-    exercise="Bodies are cut into two, three and four parts, which are sent last part first.",
+    exercise="Bodies are cut into two to four parts, sent last part first, with a restart behind it.",
     needed=2,
     judge=judge_sequences,
 )

@@ -21,13 +21,13 @@ _LATE_SECONDS = 0.3
 
 
 def judge_growth(history: History) -> Judgement:
-    """The pauses before the retries of a throttled message: their median, and whether any grows."""
+    """The pauses before the retries of a throttled message: their median, and whether short ones grow."""
     pauses = pauses_after_throttling(history)
     every = [pause for each in pauses for pause in each]
     findings = []
     if hasty := refusals.find_haste(every, _SHORTEST_SECONDS):
         findings.append(Finding(f"the producer {hasty}", Level.SILVER))
-    long = [each for each in pauses if len(each) > 1]
+    long = [each for each in pauses if len(each) > 1 and max(each) < refusals.STEADY_SECONDS]
     if long and not refusals.grow(long):
         facts = {"pauses": [[round(pause, 3) for pause in each] for each in long[:5]]}
         findings.append(Finding("no pause was longer than the one before it", Level.SILVER, facts))

@@ -100,46 +100,30 @@ def judge_returned(history: History) -> Judgement:
     """A broker confirms what no queue takes, and returns it only if it is mandatory."""
     returned = judge_failed_puts(history, lambda error: error == "returned")
     stored = history.stored_in_time()
-    unnoticed = {
-        entry.message_id: put.at
-        for put in history.puts()
-        for entry in put.entries
-        if not put.mandatory and not put.error and entry.message_id not in stored
-    }
-    findings = [
+    unnoticed = [
         report(
             history,
-            at,
-            f"{message_id} was confirmed at {at:.2f} s and is in no queue: it was not published as mandatory",
+            put.at,
+            f"{put.entries[0].message_id} was confirmed at {put.at:.2f} s and is in no queue: "
+            "it was not published as mandatory",
         )
-        for message_id, at in unnoticed.items()
+        for put in history.puts()
+        if not (put.mandatory or put.error or put.entries[0].message_id in stored)
     ]
-    return judged(
-        returned.exposure + len(unnoticed), (*_told_all_the_same(history), *returned.findings, *findings)
-    )
+    findings = (*_told_all_the_same(history), *returned.findings, *unnoticed)
+    return judged(returned.exposure + len(unnoticed), findings)
 
 
 def _told_all_the_same(history: History) -> Iterator[Finding]:
     """A finding for each message that was told after its return, and before it was published again."""
-    for at, put in enumerate(history.puts()):
-        if put.error != "returned":
-            continue
-        message_id = put.entries[0].message_id
-        again = next(
-            (each.asked for each in history.puts()[at + 1 :] if each.entries[0].message_id == message_id),
-            inf,
-        )
-        told = next(
-            (
-                each.at
-                for each in history.told
-                if each.message_id == message_id and each.life == put.life and put.at < each.at < again
-            ),
-            None,
-        )
-        if told is not None:
-            said = f"{message_id} was returned at {put.at:.2f} s, and told as sent at {told:.2f} s"
-            yield report(history, put.at, said, messageId=message_id)
+    for put in history.puts():
+        name = put.entries[0].message_id
+        told = [each.at for each in history.told if (each.message_id, each.life) == (name, put.life)]
+        tries = (each.asked for each in history.puts() if each.entries[0].message_id == name)
+        again = min((asked for asked in tries if asked > put.at), default=inf)
+        if put.error == "returned" and (early := [at for at in told if put.at < at < again]):
+            said = f"{name} was returned at {put.at:.2f} s, and told as sent at {early[0]:.2f} s"
+            yield report(history, put.at, said, messageId=name)
 
 
 RETURNED = _clause(

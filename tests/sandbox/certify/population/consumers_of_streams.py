@@ -22,6 +22,12 @@ CONTRACT: Final = (
         ("duplicates", "sequences"),
     ),
     Kind(
+        "parts in memory",
+        "The parts of a sequence that came before a restart are gone behind it.",
+        "joins-sequences",
+        ("duplicates", "sequences"),
+    ),
+    Kind(
         "one queue for all errors",
         "What is rejected goes to the error queue, whatever its code.",
         "rejects-with-the-right-code",
