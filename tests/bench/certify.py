@@ -27,7 +27,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from tests.bench import certify_rates
 from tests.bench.certify_rates import Rate
 from tests.bench.rows import US, Row
-from tests.sandbox.certify.population.kind import SHAPES
+from tests.sandbox.certify.population.kind import SHAPES, build_trial
 from tests.sandbox.certify.population.population import WRONG
 from tests.sandbox.certify.population.run import RIGHT, Result, Run, find_shape, try_client
 
@@ -100,6 +100,9 @@ def _is_chosen(client: tuple[str, str], only: Sequence[str]) -> bool:
 def try_all(runs: Sequence[Run], at_once: int, path: Path = _RUNS) -> list[Result]:
     """Make the runs that have no result yet, several at once; return the results of all of them."""
     console = Console(stderr=True)
+    for shape in {find_shape(run) for run in runs}:
+        # What a client needs is installed once, not by each of those that run at once.
+        build_trial(shape, shape.program)
     known = _read(path)
     wanted = {_identify(run): run for run in runs}
     results = [known[each] for each in wanted if each in known]
