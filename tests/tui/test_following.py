@@ -9,10 +9,8 @@ from typing import Any
 
 import boto3
 import pytest
-from textual.pilot import Pilot
 
 from emulator.assembly.embedded import Embedded, embedded
-from emulator.clock import stopwatch
 from emulator.settings.settings import Settings
 from rdss_sandbox import shapes as r
 from rdss_sandbox.client import AsyncClient, Client, UnreachableError
@@ -27,8 +25,6 @@ from tui.state.worker_messages import ConnectionLost, NewsArrived, Snapshot, Sna
 from tui.widgets.message_list import MessageList
 
 NEVER = 3600.0
-AT_ONCE = 0.1
-TRIES = 20
 
 
 @pytest.fixture(scope="module")
@@ -45,10 +41,10 @@ def nothing_is_polled(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("nothing_is_polled")
-async def test_a_message_is_on_the_screen_within_a_tenth_of_a_second(emulator: Embedded) -> None:
+async def test_a_message_is_on_the_screen_by_its_news_alone(emulator: Embedded) -> None:
     """From boto3's answer to the row on the screen, with no poll that could have found it.
 
-    On a machine that is busy with other things the best of a few tries counts.
+    How long it takes is a figure of the benchmark, area ``tui``.
     """
     kinesis = boto3.client(
         "kinesis",
@@ -57,27 +53,12 @@ async def test_a_message_is_on_the_screen_within_a_tenth_of_a_second(emulator: E
         aws_access_key_id="a",
         aws_secret_access_key="b",
     )
-    samples, took = Samples(7), NEVER
     async with opened(AsyncClient(emulator.control)) as pilot:
         rows = pilot.app.screen.query_one(MessageList)
         await until(pilot, lambda: "0 messages" in text_of(pilot))
-        for number in range(1, TRIES + 1):
-            data = serialise(samples.message())
-            put = await asyncio.to_thread(kinesis.put_record, StreamName="input", Data=data, PartitionKey="k")
-            took = min(took, await seconds_until_shown(pilot, rows, number, put["SequenceNumber"][-7:]))
-            if took < AT_ONCE:
-                break
-    assert took < AT_ONCE
-
-
-async def seconds_until_shown(pilot: Pilot[None], rows: MessageList, number: int, text: str) -> float:
-    """How long it takes until there are so many rows, and the text is on the screen.
-
-    The end of a sequence number is the time in milliseconds, which a clock that was set gives twice.
-    """
-    began = stopwatch()
-    await until(pilot, lambda: rows.total == number and text in text_of(pilot))
-    return stopwatch() - began
+        data = serialise(Samples(7).message())
+        put = await asyncio.to_thread(kinesis.put_record, StreamName="input", Data=data, PartitionKey="k")
+        await until(pilot, lambda: rows.total == 1 and put["SequenceNumber"][-7:] in text_of(pilot))
 
 
 @pytest.mark.usefixtures("nothing_is_polled")
