@@ -15,9 +15,8 @@ import msgspec
 
 NAME = "rdss-sandbox"
 EXTRAS: Final[dict[str, tuple[str, ...]]] = {
-    "amqp": ("pamqp", "pika"),
     "pages": ("jinja2",),
-    "messages": ("jsonschema_rs", "jsonschema", "markdown_it", "rich", "jinja2", "pamqp", "pika"),
+    "messages": ("jsonschema_rs", "jsonschema", "markdown_it", "rich", "jinja2", "pika"),
     "topics": ("lark", "websockets"),
     "metrics": ("prometheus_client",),
     "partiql": ("py_partiql_parser",),

@@ -13,7 +13,7 @@ from emulator.amqp.exchange import EXCHANGE, QUEUE, TYPES, Binding, Destination,
 from emulator.amqp.queue import Consumer, Queue
 from emulator.amqp.server_properties import SERVER_PROPERTIES, VERSION
 from emulator.amqp.virtual_host import NAME
-from emulator.amqp.wire.field_tables import TEXT, Field, Table, encode_table
+from emulator.amqp.wire.field_tables import Table, encode_table, plain_table
 
 NODE: Final = "rabbit@localhost"
 _ERLANG: Final = "27.3.4"
@@ -171,19 +171,3 @@ def _count_messages(ready: int, unacked: int) -> Document:
         "messages_unacknowledged": unacked,
         "messages_unacknowledged_details": _NO_RATE,
     }
-
-
-def plain_table(table: Table) -> Document:
-    """A field table as JSON has it."""
-    return {name: _plain(field) for name, field in table.items()}
-
-
-def _plain(field: Field) -> Any:
-    match field.tag:
-        case "S" | "x":
-            return field.value.decode(*TEXT)
-        case "F":
-            return plain_table(field.value)
-        case "A":
-            return [_plain(each) for each in field.value]
-    return field.value

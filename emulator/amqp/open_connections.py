@@ -8,9 +8,10 @@ from typing import NamedTuple
 from emulator.amqp.broker import Broker
 from emulator.amqp.channel import Channel
 from emulator.amqp.connection import Connection
-from emulator.amqp.management import NODE, Document, describe_consumer, plain_table
+from emulator.amqp.management import NODE, Document, describe_consumer
 from emulator.amqp.queue import Consumer
 from emulator.amqp.virtual_host import NAME
+from emulator.amqp.wire.field_tables import plain_table
 
 
 class OpenConnection(NamedTuple):

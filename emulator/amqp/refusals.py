@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from emulator.amqp.wire.field_tables import TEXT
+
 _NAMES: Final = {
     311: "CONTENT_TOO_LARGE",
     312: "NO_ROUTE",
@@ -24,7 +26,8 @@ _NAMES: Final = {
     540: "NOT_IMPLEMENTED",
     541: "INTERNAL_ERROR",
 }
-_MOST_CHARACTERS: Final = 255
+_MOST_BYTES: Final = 255
+"""What a short string holds, as a reply text is one."""
 _CUT: Final = "..."
 
 
@@ -36,9 +39,7 @@ class RefusedError(Exception):
     """
 
     def __init__(self, code: int, why: str = "", *, method: int | None = None) -> None:
-        text = f"{_NAMES[code]} - {why}" if why else _NAMES[code]
-        if len(text) > _MOST_CHARACTERS:
-            text = text[: _MOST_CHARACTERS - len(_CUT)] + _CUT
+        text = shorten(f"{_NAMES[code]} - {why}" if why else _NAMES[code])
         super().__init__(text)
         self.code = code
         self.text = text
@@ -47,6 +48,14 @@ class RefusedError(Exception):
     @property
     def whole(self) -> bool:
         return self.code in (320, 402) or self.code >= 500
+
+
+def shorten(text: str) -> str:
+    """A text that fits into a short string; what is left out leaves three dots."""
+    encoded = text.encode(*TEXT)
+    if len(encoded) <= _MOST_BYTES:
+        return text
+    return encoded[: _MOST_BYTES - len(_CUT)].decode("utf-8", "ignore") + _CUT
 
 
 def not_found(kind: str, name: str, vhost: str) -> RefusedError:

@@ -16,7 +16,7 @@ from emulator.assembly.broker import Broker, SidecarBroker
 from emulator.assembly.components import Components, build_components
 from emulator.assembly.damage import describe_put_aside, keep_damage
 from emulator.assembly.embedded_broker import EmbeddedBroker
-from emulator.assembly.missing_extras import NoBroker, note_missing
+from emulator.assembly.missing_extras import note_missing
 from emulator.assembly.snapshots import Snapshots
 from emulator.clock import Clock, stopwatch
 from emulator.diagnosis.trace import Trace
@@ -61,7 +61,6 @@ from emulator.settings.settings import MANAGEMENT_PORT, QUEUES_PORT, TOPICS_PORT
 from emulator.topics.control import TopicResources
 from emulator.topics.http import TopicsApp
 from rdss_sandbox.admission import Admission
-from rdss_sandbox.installation import find_missing
 from rdss_sandbox.shapes.resetting import Reset
 from rdss_sandbox.shapes.status import Doors, Port, Status
 from rdss_sandbox.shapes.topology import Populated, Topology
@@ -397,15 +396,7 @@ class Embedded:
 
 
 def choose_broker(settings: Settings) -> Callable[..., Broker]:
-    """Choose what answers on the AMQP port: an upstream, our own broker, RabbitMQ beside us, or nothing.
-
-    Raises ModuleNotFoundError when something is asked for whose packages are not installed.
-    """
-    wanted = settings.upstream_amqp is not None or settings.amqp != "none"
-    if wanted and (missing := find_missing("amqp")):
-        if settings.upstream_amqp is None and settings.amqp is None:
-            return NoBroker
-        raise ModuleNotFoundError(f"{missing[0]} is not installed", name=missing[0])
+    """Choose what answers on the AMQP port: an upstream, our own broker, RabbitMQ beside us, or nothing."""
     if settings.upstream_amqp is not None:
         from emulator.assembly.relayed_broker import RelayedBroker
 

@@ -9,9 +9,9 @@ from math import isfinite
 from typing import Any, Final
 
 from emulator.amqp.administration import Taken
-from emulator.amqp.management import Document, plain_table
+from emulator.amqp.management import Document
 from emulator.amqp.message import Message
-from emulator.amqp.wire.field_tables import MOST_NESTED, TEXT, Field, Table, text
+from emulator.amqp.wire.field_tables import MOST_NESTED, TEXT, Field, Table, plain_table, text
 from emulator.amqp.wire.properties import NAMES, NUMBERS, Properties
 
 _SHORT: Final = 255

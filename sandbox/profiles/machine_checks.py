@@ -86,18 +86,14 @@ def check_data(place: Path | None) -> Iterator[Finding]:
         yield Finding("data", str(error), "sandbox down in its directory stops it", stops=True)
 
 
-def check_amqp(settings: Settings) -> Finding:  # noqa: PLR0911 -- one for each that may answer
+def check_amqp(settings: Settings) -> Finding:
     """Say what answers on the AMQP port of a sandbox with these settings."""
     from emulator.rabbitmq.broker_process import HOW_TO_GET_ONE, explain_missing_server, find_server
-    from rdss_sandbox.installation import find_missing, how_to_add, list_absent
 
     if settings.profile == "compose":
         return Finding("rabbitmq", "the RabbitMQ of its container answers on the AMQP port")
     if settings.upstream_amqp is None and settings.amqp == "none":
         return Finding("rabbitmq", "nothing answers on the AMQP port: the setting amqp is none")
-    if missing := find_missing("amqp"):
-        found = f"{list_absent(missing)}: nothing answers on the AMQP port"
-        return Finding("rabbitmq", found, how_to_add("amqp"), stops=True)
     if settings.upstream_amqp is not None:
         upstream = urlsplit(settings.upstream_amqp)
         broker = f"the broker at {upstream.hostname}:{upstream.port or _PORT}"

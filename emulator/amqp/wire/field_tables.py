@@ -78,6 +78,22 @@ def text(value: str) -> Field:
     return Field("S", value.encode(*TEXT))
 
 
+def plain_table(table: Table) -> dict[str, Any]:
+    """A field table as JSON has it: without tags, and bytes as text."""
+    return {name: _plain(field) for name, field in table.items()}
+
+
+def _plain(field: Field) -> Any:
+    match field.tag:
+        case "S" | "x":
+            return field.value.decode(*TEXT)
+        case "F":
+            return plain_table(field.value)
+        case "A":
+            return [_plain(each) for each in field.value]
+    return field.value
+
+
 def decode_table(data: bytes, at: int = 0, depth: int = 0) -> tuple[Table, int]:
     """Read the table at an offset; return it and the offset behind it. Raises BadTableError."""
     if depth > MOST_NESTED:

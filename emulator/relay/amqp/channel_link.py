@@ -6,9 +6,9 @@ import asyncio
 from collections.abc import Callable, Coroutine
 from typing import Any, Final, Protocol
 
-from pamqp import commands
-from pamqp.base import Frame
-
+from emulator.amqp.refusals import shorten
+from emulator.amqp.wire import methods
+from emulator.amqp.wire.methods import ChannelClose, ChannelCloseOk
 from emulator.clock import Clock
 from emulator.faults.engine import FaultEngine
 from emulator.faults.fault import Kind
@@ -62,7 +62,7 @@ class ChannelLink:
         self.closed = False
         self._on_close = on_close
         self._client_answers = False
-        self._farewell: Frame | None = None
+        self._farewell: methods.Method | None = None
         self._held = 0
 
     @property
@@ -78,11 +78,11 @@ class ChannelLink:
         if not self.closed:
             self.context.peers.to_broker(command.frames)
 
-    def send_method_to_client(self, method: Frame) -> None:
+    def send_method_to_client(self, method: methods.Method) -> None:
         if not self.closed:
             self.context.peers.to_client([encode_method(method, self.number)])
 
-    def send_method_to_broker(self, method: Frame) -> None:
+    def send_method_to_broker(self, method: methods.Method) -> None:
         if not self.closed:
             self.context.peers.to_broker([encode_method(method, self.number)])
 
@@ -115,8 +115,8 @@ class ChannelLink:
         if self.closed:
             return
         class_id, method_id = divmod(method or 0, 1 << 16)
-        self.send_method_to_broker(commands.Channel.Close(200, "closed by the relay", 0, 0))
-        self._farewell = commands.Channel.Close(code, text[:255], class_id, method_id)
+        self.send_method_to_broker(ChannelClose(200, "closed by the relay", 0, 0))
+        self._farewell = ChannelClose(code, shorten(text), class_id, method_id)
         self.end()
 
     # Commands that arrive while the relay closes the channel
@@ -125,13 +125,13 @@ class ChannelLink:
         """Return True to discard a command, since the client does not know yet that the channel is closed."""
         if self._farewell is not None:
             if command.method == Method.CHANNEL_CLOSE:
-                self._farewell = commands.Channel.CloseOk()
+                self._farewell = ChannelCloseOk()
             return True
         if self._client_answers:
             self._client_answers = command.method != Method.CHANNEL_CLOSE_OK
             if command.method == Method.CHANNEL_CLOSE:
                 # Both peers closed at the same time: each must answer the other.
-                self._tell_client(commands.Channel.CloseOk())
+                self._tell_client(ChannelCloseOk())
             return True
         return False
 
@@ -140,12 +140,12 @@ class ChannelLink:
         if self._farewell is None:
             return False
         if command.method == Method.CHANNEL_CLOSE:
-            self.context.peers.to_broker([encode_method(commands.Channel.CloseOk(), self.number)])
+            self.context.peers.to_broker([encode_method(ChannelCloseOk(), self.number)])
         elif command.method == Method.CHANNEL_CLOSE_OK:
-            self._client_answers = isinstance(self._farewell, commands.Channel.Close)
+            self._client_answers = isinstance(self._farewell, ChannelClose)
             self._tell_client(self._farewell)
             self._farewell = None
         return True
 
-    def _tell_client(self, method: Frame) -> None:
+    def _tell_client(self, method: methods.Method) -> None:
         self.context.peers.to_client([encode_method(method, self.number)])

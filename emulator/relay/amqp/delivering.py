@@ -12,10 +12,18 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Mapping
-from typing import ClassVar, cast
+from typing import ClassVar
 
-from pamqp import commands
-
+from emulator.amqp.wire.field_tables import plain_table
+from emulator.amqp.wire.methods import (
+    BasicAck,
+    BasicConsume,
+    BasicGet,
+    BasicGetEmpty,
+    BasicNack,
+    BasicQos,
+    QueueDeclare,
+)
 from emulator.faults.fault import THROTTLED
 from emulator.faults.fault_point import CallFailedError
 from emulator.relay.amqp.acknowledgements import (
@@ -32,7 +40,7 @@ from emulator.relay.amqp.frames import (
     ARGUMENTS,
     Command,
     Method,
-    decode_frame,
+    decode_method,
     read_delivery_tag,
     read_short_string,
 )
@@ -64,7 +72,7 @@ class Deliveries:
     # What the client asks for
 
     def _qos(self, command: Command) -> None:
-        asked = cast("commands.Basic.Qos", decode_frame(command.frames[0]))
+        asked = decode_method(command.frames[0], BasicQos)
         if asked.global_:
             self._window.limit = asked.prefetch_count
         else:
@@ -72,10 +80,10 @@ class Deliveries:
         self._link.to_broker(command)
 
     def _consume(self, command: Command) -> None:
-        asked = cast("commands.Basic.Consume", decode_frame(command.frames[0]))
+        asked = decode_method(command.frames[0], BasicConsume)
         queue = asked.queue or self._declared
         consumer = self._faulted.new_consumer(
-            queue, PrefetchWindow(self._prefetch, self._window), no_ack=bool(asked.no_ack)
+            queue, PrefetchWindow(self._prefetch, self._window), no_ack=asked.no_ack
         )
         if asked.consumer_tag:
             self._consumers[asked.consumer_tag] = consumer
@@ -114,10 +122,10 @@ class Deliveries:
             self._faulted.drop(reader)
 
     def _declare(self, command: Command) -> None:
-        asked = cast("commands.Queue.Declare", decode_frame(command.frames[0]))
+        asked = decode_method(command.frames[0], QueueDeclare)
         self._declared = asked.queue or self._declared
         if asked.arguments and not asked.passive:
-            self._tap.report_declare(asked.queue, asked.arguments)
+            self._tap.report_declare(asked.queue, plain_table(asked.arguments))
         self._link.to_broker(command)
 
     def _declare_ok(self, command: Command) -> None:
@@ -162,10 +170,10 @@ class Deliveries:
     def _send_settlements(self, settlements: list[Settlement]) -> None:
         for tag, multiple, verdict in settlements:
             if verdict is Verdict.ACK:
-                self._link.send_method_to_broker(commands.Basic.Ack(tag, multiple))
+                self._link.send_method_to_broker(BasicAck(tag, multiple))
             else:
                 requeue = verdict is Verdict.REQUEUE
-                self._link.send_method_to_broker(commands.Basic.Nack(tag, multiple, requeue))
+                self._link.send_method_to_broker(BasicNack(tag, multiple, requeue))
 
     # Consumers
 
@@ -181,10 +189,10 @@ class Deliveries:
     # Gets
 
     def _get(self, command: Command) -> None:
-        asked = cast("commands.Basic.Get", decode_frame(command.frames[0]))
+        asked = decode_method(command.frames[0], BasicGet)
         queue = asked.queue or self._declared
         gets = self._gets.setdefault(queue, self._faulted.new_gets(queue))
-        gets.no_ack = bool(asked.no_ack)
+        gets.no_ack = asked.no_ack
         self._getting.append(gets)
         if len(gets.waiting):
             self._link.context.spawn(self._answer(gets))
@@ -210,7 +218,7 @@ class Deliveries:
                 self._faulted.fail(failed.failure)
             if not self._link.closed:
                 self._getting.popleft()
-                self._link.send_method_to_client(commands.Basic.GetEmpty())
+                self._link.send_method_to_client(BasicGetEmpty(""))
             return
         if self._link.closed:
             return
@@ -218,7 +226,7 @@ class Deliveries:
             self._getting.popleft()
             self._faulted.hand_over(due[0])
         else:
-            self._link.send_method_to_broker(commands.Basic.Get(queue=gets.queue, no_ack=gets.no_ack))
+            self._link.send_method_to_broker(BasicGet(0, gets.queue, gets.no_ack))
 
     def _get_empty(self, command: Command) -> None:
         gets = self._getting.popleft()

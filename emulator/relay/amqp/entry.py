@@ -7,9 +7,7 @@ from struct import Struct, error
 from typing import Final, NamedTuple
 from urllib.parse import unquote, urlsplit
 
-from pamqp import decode
-from pamqp.exceptions import UnmarshalingException
-
+from emulator.amqp.wire.field_tables import TEXT, decode_table, plain_table
 from emulator.relay.amqp.frames import NotAmqpError, read_short_string
 
 _HEAD: Final = Struct(">BHI")
@@ -58,7 +56,7 @@ class Entry(NamedTuple):
             (size,) = _LONG.unpack_from(frame, response_at)
             end = response_at + _LONG.size + size
             user, password = _login(mechanism, frame[response_at + _LONG.size : end])
-        except (error, IndexError, ValueError, UnmarshalingException) as why:
+        except (error, IndexError, ValueError) as why:
             raise NotAmqpError(str(why)) from why
         known = hmac.compare_digest(password, self.client_password.encode())
         if self.client_user is not None and not (known and user == self.client_user.encode()):
@@ -82,11 +80,7 @@ def _login(mechanism: str, response: bytes) -> tuple[bytes, bytes]:
         _, user, password = (b"", b"", *response.split(b"\0"))[-3:]
         return user, password
     if mechanism == "AMQPLAIN":
-        given = decode.field_table(_LONG.pack(len(response)) + response)[1]
-        user, password = (_bytes(given.get(name, "")) for name in ("LOGIN", "PASSWORD"))
+        given = plain_table(decode_table(_LONG.pack(len(response)) + response)[0])
+        user, password = (str(given.get(name, "")).encode(*TEXT) for name in ("LOGIN", "PASSWORD"))
         return user, password
     return b"", b""
-
-
-def _bytes(value: object) -> bytes:
-    return value if isinstance(value, bytes) else str(value).encode()

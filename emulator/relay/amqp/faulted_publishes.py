@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from pamqp import commands
-
+from emulator.amqp.refusals import shorten
+from emulator.amqp.wire.methods import BasicAck, BasicNack, BasicReturn
 from emulator.faults.fault import Call, Item
 from emulator.faults.faulted_message import Message
 from emulator.relay.amqp.amqp_tap import Tap
@@ -94,7 +94,7 @@ class FaultedPublishes:
         """Return an unroutable message if it is mandatory, and ack it, as a broker does."""
         target = PublishTarget(command.frames[0])
         if command.frames[0][target.bits_at] & _MANDATORY:
-            returned = commands.Basic.Return(refused.code, refused.text, target.exchange, target.routing_key)
+            returned = BasicReturn(refused.code, shorten(refused.text), target.exchange, target.routing_key)
             frames = [encode_method(returned, command.channel), *command.frames[1:]]
             self._link.to_client(Command(command.channel, Method.RETURN, frames))
         if self.confirms is not None:
@@ -104,7 +104,7 @@ class FaultedPublishes:
         assert self.confirms is not None
         tag = self.confirms.last
         self._link.send_method_to_client(
-            commands.Basic.Ack(tag) if acked else commands.Basic.Nack(tag, requeue=False)
+            BasicAck(tag, multiple=False) if acked else BasicNack(tag, multiple=False, requeue=False)
         )
 
 

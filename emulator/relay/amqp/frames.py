@@ -6,14 +6,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from functools import lru_cache
-from struct import Struct
-from typing import Any, Final, cast
+from struct import Struct, error
+from typing import Any, Final, TypeVar
 
-from pamqp.base import Frame
-from pamqp.exceptions import UnmarshalingException
-from pamqp.frame import marshal, unmarshal
-from pamqp.header import ContentHeader
-
+from emulator.amqp.refusals import RefusedError
+from emulator.amqp.wire import method_codec, methods
+from emulator.amqp.wire.field_tables import BadTableError, plain_table
+from emulator.amqp.wire.frames import METHOD, build_frame
+from emulator.amqp.wire.methods import IDS
+from emulator.amqp.wire.properties import Properties
 from emulator.http.body_memory import ARRIVING, NO_ROOM
 from emulator.http.limits import SLICE_BYTES
 
@@ -36,39 +37,42 @@ ARGUMENTS: Final = 11
 """The offset of the arguments in the frame of a method."""
 _SIZE_AT: Final = 11
 """The offset of the body size in a header frame."""
+_PROPERTIES_AT: Final = _SIZE_AT + _SIZE.size
+_PAYLOAD_AT: Final = 7
+_Method = TypeVar("_Method", bound=methods.Method)
 
 
 class Method(IntEnum):
-    """The methods that the relay handles: class id in the upper 16 bits, method id in the lower."""
+    """The ids of the methods that the relay handles."""
 
-    START_OK = 10 << 16 | 11
-    TUNE_OK = 10 << 16 | 31
-    CONNECTION_CLOSE = 10 << 16 | 50
-    CONNECTION_CLOSE_OK = 10 << 16 | 51
-    CHANNEL_OPEN = 20 << 16 | 10
-    CHANNEL_CLOSE = 20 << 16 | 40
-    CHANNEL_CLOSE_OK = 20 << 16 | 41
-    QUEUE_DECLARE = 50 << 16 | 10
-    QUEUE_DECLARE_OK = 50 << 16 | 11
-    QOS = 60 << 16 | 10
-    CONSUME = 60 << 16 | 20
-    CONSUME_OK = 60 << 16 | 21
-    CANCEL = 60 << 16 | 30
-    CANCEL_OK = 60 << 16 | 31
-    PUBLISH = 60 << 16 | 40
-    RETURN = 60 << 16 | 50
-    DELIVER = 60 << 16 | 60
-    GET = 60 << 16 | 70
-    GET_OK = 60 << 16 | 71
-    GET_EMPTY = 60 << 16 | 72
-    ACK = 60 << 16 | 80
-    REJECT = 60 << 16 | 90
-    RECOVER_OK = 60 << 16 | 111
-    NACK = 60 << 16 | 120
-    CONFIRM_SELECT = 85 << 16 | 10
-    TX_SELECT = 90 << 16 | 10
-    TX_COMMIT_OK = 90 << 16 | 21
-    TX_ROLLBACK_OK = 90 << 16 | 31
+    START_OK = IDS[methods.ConnectionStartOk]
+    TUNE_OK = IDS[methods.ConnectionTuneOk]
+    CONNECTION_CLOSE = IDS[methods.ConnectionClose]
+    CONNECTION_CLOSE_OK = IDS[methods.ConnectionCloseOk]
+    CHANNEL_OPEN = IDS[methods.ChannelOpen]
+    CHANNEL_CLOSE = IDS[methods.ChannelClose]
+    CHANNEL_CLOSE_OK = IDS[methods.ChannelCloseOk]
+    QUEUE_DECLARE = IDS[methods.QueueDeclare]
+    QUEUE_DECLARE_OK = IDS[methods.QueueDeclareOk]
+    QOS = IDS[methods.BasicQos]
+    CONSUME = IDS[methods.BasicConsume]
+    CONSUME_OK = IDS[methods.BasicConsumeOk]
+    CANCEL = IDS[methods.BasicCancel]
+    CANCEL_OK = IDS[methods.BasicCancelOk]
+    PUBLISH = IDS[methods.BasicPublish]
+    RETURN = IDS[methods.BasicReturn]
+    DELIVER = IDS[methods.BasicDeliver]
+    GET = IDS[methods.BasicGet]
+    GET_OK = IDS[methods.BasicGetOk]
+    GET_EMPTY = IDS[methods.BasicGetEmpty]
+    ACK = IDS[methods.BasicAck]
+    REJECT = IDS[methods.BasicReject]
+    RECOVER_OK = IDS[methods.BasicRecoverOk]
+    NACK = IDS[methods.BasicNack]
+    CONFIRM_SELECT = IDS[methods.ConfirmSelect]
+    TX_SELECT = IDS[methods.TxSelect]
+    TX_COMMIT_OK = IDS[methods.TxCommitOk]
+    TX_ROLLBACK_OK = IDS[methods.TxRollbackOk]
 
 
 _WITH_CONTENT: Final = frozenset({Method.PUBLISH, Method.RETURN, Method.DELIVER, Method.GET_OK})
@@ -255,25 +259,28 @@ def _has_target(frame: bytes) -> bool:
     return True
 
 
-def encode_method(method: Frame, channel: int) -> bytes:
-    return marshal(method, channel)
+def encode_method(method: methods.Method, channel: int) -> bytes:
+    """The frame of a method."""
+    return build_frame(METHOD, channel, method_codec.encode_method(method))
 
 
-def decode_frame(frame: bytes) -> Frame:
-    """Decode the method or header of a frame. Raises NotAmqpError."""
+def decode_method(frame: bytes, wanted: type[_Method]) -> _Method:
+    """Decode the method of a frame, which is of the class ``wanted``. Raises NotAmqpError."""
     try:
-        return cast("Frame", unmarshal(frame)[2])
-    except (UnmarshalingException, ValueError, LookupError, RecursionError) as error:
-        raise NotAmqpError(str(error)) from error
+        method = method_codec.decode_method(frame[_PAYLOAD_AT:-1])
+    except (method_codec.UnknownMethodError, method_codec.TruncatedMethodError, RefusedError) as why:
+        raise NotAmqpError(str(why)) from why
+    if not isinstance(method, wanted):
+        raise NotAmqpError(f"{type(method).__name__} where {wanted.__name__} was expected")
+    return method
 
 
 def read_headers(command: Command) -> dict[str, Any]:
     """Read the headers of a command's content; none when they are missing or not readable."""
     try:
-        header = cast("ContentHeader", decode_frame(command.frames[1]))
-    except NotAmqpError:
+        return plain_table(Properties(command.frames[1][_PROPERTIES_AT:-1]).headers())
+    except (BadTableError, IndexError, error):
         return {}
-    return header.properties.headers or {}
 
 
 def read_partition_key(command: Command) -> str:

@@ -7,8 +7,7 @@ from collections import deque
 from collections.abc import Callable, Mapping
 from typing import ClassVar, NamedTuple
 
-from pamqp import commands
-
+from emulator.amqp.wire.methods import BasicAck, BasicNack
 from emulator.faults.fault import Call
 from emulator.relay.amqp.amqp_tap import Tap
 from emulator.relay.amqp.channel_link import ChannelLink
@@ -105,11 +104,9 @@ class Publishes:
             if confirm[:2] == (tag, multiple) and confirm.acked == acked:
                 self._link.to_client(command)
             elif confirm.acked:
-                self._link.send_method_to_client(commands.Basic.Ack(confirm.tag, confirm.multiple))
+                self._link.send_method_to_client(BasicAck(confirm.tag, confirm.multiple))
             else:
-                self._link.send_method_to_client(
-                    commands.Basic.Nack(confirm.tag, confirm.multiple, requeue=False)
-                )
+                self._link.send_method_to_client(BasicNack(confirm.tag, confirm.multiple, requeue=False))
 
     FROM_CLIENT: ClassVar[Mapping[int, Callable[[Publishes, Command], None]]] = {
         Method.PUBLISH: forward,

@@ -12,10 +12,17 @@ import asyncio
 import struct
 import traceback
 from collections.abc import Callable, Coroutine
-from typing import Any, Final, cast
+from typing import Any, Final
 
-from pamqp import commands
-
+from emulator.amqp.refusals import shorten
+from emulator.amqp.wire.field_tables import plain_table
+from emulator.amqp.wire.methods import (
+    ConnectionBlocked,
+    ConnectionClose,
+    ConnectionStartOk,
+    ConnectionTuneOk,
+    ConnectionUnblocked,
+)
 from emulator.clock import Clock
 from emulator.events import Events
 from emulator.faults.engine import FaultEngine
@@ -34,7 +41,7 @@ from emulator.relay.amqp.frames import (
     Method,
     NotAmqpError,
     TooMuchError,
-    decode_frame,
+    decode_method,
     encode_method,
 )
 from emulator.relay.amqp.peer import Peer
@@ -48,7 +55,7 @@ _FAREWELL_SECONDS: Final = 5.0
 
 
 class Session:
-    """Both peers of a connection and its channels. When one peer peers, the other is closed.
+    """Both peers of a connection and its channels. When one peer leaves, the other is closed.
 
     With an ``entry`` that is the only way nothing passes but AMQP 0-9-1 of a client that logs in by it.
     """
@@ -209,13 +216,12 @@ class Session:
         if command.method == Method.START_OK:
             if self._entry is not None and peer is self.client:
                 command.frames[0] = self._entry.exchanged(command.frames[0])
-            properties = (
-                cast("commands.Connection.StartOk", decode_frame(command.frames[0])).client_properties or {}
-            )
-            capabilities = cast("dict[str, Any]", properties.get("capabilities") or {})
-            self._supports_blocked = bool(capabilities.get("connection.blocked"))
+            asked = decode_method(command.frames[0], ConnectionStartOk)
+            capabilities = plain_table(asked.client_properties).get("capabilities")
+            known = capabilities if isinstance(capabilities, dict) else {}
+            self._supports_blocked = bool(known.get("connection.blocked"))
         elif command.method == Method.TUNE_OK:
-            tuned = cast("commands.Connection.TuneOk", decode_frame(command.frames[0]))
+            tuned = decode_method(command.frames[0], ConnectionTuneOk)
             self.frame_max, self._heartbeat = tuned.frame_max, tuned.heartbeat
         elif command.method == Method.CONNECTION_CLOSE and peer is self.client and self._busy:
             self._closing.append(command)
@@ -256,7 +262,7 @@ class Session:
 
     def close_connection(self, code: int, text: str) -> None:
         """Close the client's connection with a reply code, and the broker's without one."""
-        self.client.send([encode_method(commands.Connection.Close(code, text[:255], 0, 0), 0)])
+        self.client.send([encode_method(ConnectionClose(code, shorten(text), 0, 0), 0)])
         self._closing_client = True
         self._drop_channels()
         self.broker.close()
@@ -266,12 +272,12 @@ class Session:
         """Send connection.blocked to a client that supports it."""
         self._blocked += 1
         if self._blocked == 1 and self._supports_blocked:
-            self.client.send([encode_method(commands.Connection.Blocked("throttled by a fault"), 0)])
+            self.client.send([encode_method(ConnectionBlocked("throttled by a fault"), 0)])
 
     def unblock(self) -> None:
         self._blocked -= 1
         if not self._blocked and self._supports_blocked and not self.client.gone:
-            self.client.send([encode_method(commands.Connection.Unblocked(), 0)])
+            self.client.send([encode_method(ConnectionUnblocked(), 0)])
 
     def count_held_for_client(self, size: int) -> None:
         self._hold("client", self.broker, size)

@@ -83,6 +83,21 @@ def test_a_reset_empties_it() -> None:
                 connection.channel().queue_declare("q", passive=True)
 
 
+@pytest.mark.parametrize("name", ["a" * 255, "é" * 127, "😀" * 63])
+def test_a_reply_text_that_is_too_long_is_cut(name: str) -> None:
+    """Between characters; the client hears the refusal and keeps its connection."""
+    with embedded(Settings(amqp="embedded", **MEMORY)) as emulator:
+        assert emulator.broker.url is not None
+        with closing(open_channel(emulator.broker.url).connection) as connection:
+            with pytest.raises(pika.exceptions.ChannelClosedByBroker) as closed:
+                connection.channel().queue_declare(name, passive=True)
+            text = closed.value.reply_text
+            assert text.startswith(f"NOT_FOUND - no queue '{name[:50]}")
+            assert text.endswith("...")
+            assert 250 < len(text.encode()) <= 255
+            assert connection.is_open
+
+
 def test_a_port_in_use_is_no_failure() -> None:
     """The sandbox starts all the same and says which port it was."""
     with socket.create_server(("127.0.0.1", 0)) as taken:

@@ -8,15 +8,11 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from emulator.assembly.embedded import embedded
-from emulator.settings.settings import Settings
 from rdss_sandbox import installation
-from sandbox.cli.exit_codes import explain
 from tests.sandbox.cli.conftest import Ran
 
 _UP = """
@@ -140,23 +136,6 @@ def test_a_sandbox_needs_no_extra(tmp_path: Path) -> None:
     for line, module in ((partiql, "py_partiql_parser"), (metrics, "prometheus_client"), (docs, "jinja2")):
         assert f"{module} is not installed; get it with: " in line
     assert (metrics[:3], docs[:3], openapi) == ("501", "501", "200")
-    assert len(running["notes"]) == 2
-    for note, extra in zip(running["notes"], ("amqp", "messages"), strict=True):
-        assert note.endswith(installation.how_to_add(extra))
-
-
-def test_an_amqp_port_that_was_asked_for_is_not_left_out_silently(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without the extra the usual choice leaves the port out and says so; a choice is an error."""
-    missing = installation.EXTRAS["amqp"]
-    monkeypatch.setattr(installation, "find_spec", lambda name: None if name in missing else name)
-    usual = Settings(aws_port=0, control_port=0, amqp_port=0, data_dir=None, amqp=None)
-
-    with embedded(usual) as emulator:
-        assert emulator.status().amqp is None
-        assert f"get it with: {installation.how_to_add('amqp')}" in " ".join(emulator.notes)
-    with (
-        pytest.raises(ModuleNotFoundError, match="pamqp is not installed") as caught,
-        embedded(replace(usual, amqp="embedded")),
-    ):
-        pass
-    assert explain(caught.value)[1] == 3
+    broker, validator = running["notes"]
+    assert "the sandbox's own broker" in broker
+    assert validator.endswith(installation.how_to_add("messages"))

@@ -199,6 +199,17 @@ def test_errors_refuse_return_or_close(relay: Relay) -> None:
     assert relay.at_broker() == numbers(3, 5, 5)
 
 
+@pytest.mark.parametrize(("code", "reply"), [("NOT_FOUND", 404), ("FRAME_ERROR", 501)])
+def test_an_errors_message_may_be_longer_than_a_reply_text(relay: Relay, code: str, reply: int) -> None:
+    """The client hears its beginning, whatever its characters take in bytes."""
+    relay.fault("error", attributes={"code": code, "message": "é" * 200}, limit=1)
+    with pytest.raises(
+        (exceptions.ChannelClosedByBroker, exceptions.ConnectionClosedByBroker), match=f"{code} - éé"
+    ) as closed:
+        publish(relay.channel(confirm=True), relay.queue, b"1")
+    assert closed.value.reply_code == reply
+
+
 def test_an_error_after_the_message_was_taken(relay: Relay) -> None:
     """Nacked, and there all the same: the publisher cannot know."""
     channel = relay.channel(confirm=True)
