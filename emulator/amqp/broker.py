@@ -15,7 +15,7 @@ from emulator.amqp.client_end import Wire
 from emulator.amqp.connection import Connection
 from emulator.amqp.recovery import recover
 from emulator.amqp.store.definitions import DefinitionLog
-from emulator.amqp.store.message_store import MessageStore
+from emulator.amqp.store.message_store import DEFAULT_RESTS, MessageStore, Rests
 from emulator.amqp.virtual_host import VirtualHost
 from emulator.clock import Clock, stopwatch
 from emulator.rng import new_bytes
@@ -31,6 +31,9 @@ class Host(Protocol):
 
     def wake(self) -> None:
         """Call ``proceed`` soon, and ``run_due`` when ``next_due`` has come."""
+
+    def wake_in(self, seconds: float) -> None:
+        """Call ``proceed`` after so many real seconds at the latest."""
 
     def report(self, kind: str, **fields: object) -> None:
         """Emit an event."""
@@ -50,6 +53,7 @@ class Broker:
         *,
         password: str | None = None,
         fsync: bool = False,
+        rests: Rests = DEFAULT_RESTS,
     ) -> None:
         self.clock = clock
         self.user = USER
@@ -60,7 +64,7 @@ class Broker:
         self._unsent: dict[Connection, None] = {}
         self._unread: dict[Connection, None] = {}
         definitions = DefinitionLog(directory / _DEFINITIONS if directory else None, fsync=fsync)
-        store = MessageStore(directory, fsync=fsync)
+        store = MessageStore(directory, fsync=fsync, rests=rests)
         self.vhost = VirtualHost(clock, definitions, store, host.wake)
         if directory is not None:
             if definitions.torn_bytes:
@@ -140,8 +144,8 @@ class Broker:
         except OSError as error:
             # What is not written down is delivered again after a crash, and not lost.
             self.report("amqp.unwritten", why=str(error))
-        if self.vhost.store.is_busy:
-            self._host.wake()
+        if (idle := self.vhost.store.idle_seconds) is not None:
+            self._host.wake_in(idle)
         while self._unsent:
             unsent, self._unsent = self._unsent, {}
             for connection in unsent:

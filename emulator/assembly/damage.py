@@ -55,7 +55,7 @@ def report_losses(directory: DataDirectory, events: Events, log: Log) -> None:
         held = "the data of records that refer to it, of which sandbox repair keeps the others,"
         events.emit("journal.lost", file=str(path), how=how, held=held)
     if directory.inventory.loss_of(directory.broker / "definitions.log") is not None:
-        for path in sorted(directory.broker.glob("*.log")):
+        for path in sorted([*directory.broker.glob("*.log"), *directory.broker.glob("*.packed")]):
             to = put_aside(path, directory.path)
             why = "the queues of these messages are lost"
             events.emit("journal.put_aside", file=str(path), to=str(to), why=why)

@@ -47,9 +47,12 @@ _UNMARKED = ("streams", "events.log")
 _REPLACED_BY_A_LOAD = (
     *("streams", "amqp", "topics", "messages.db", "messages.db-wal", "messages.db-shm"),
     *("queues.log", "queue-positions.log", "positions.log", "audit", "buckets", "inventory.log"),
-    *("payloads", "services", "objects"),
+    *("services", "objects"),
 )
-"""What a load that was interrupted has left half done, and what begins again with it."""
+"""What a load that was interrupted has left half done, and what begins again with it.
+
+Payload files are not among them: the broker's messages refer to some, and of the others nothing is left.
+"""
 
 
 class DirectoryInUseError(Exception):

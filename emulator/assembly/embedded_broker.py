@@ -12,6 +12,7 @@ from emulator.assembly.broker import Broker
 from emulator.back_off import back_off
 from emulator.journal import DamagedLogError, no_space
 from emulator.journal.checking import find_damage
+from emulator.journal.packed import SUFFIX
 
 if TYPE_CHECKING:
     from emulator.amqp.broker import Broker as Engine
@@ -121,7 +122,7 @@ class EmbeddedBroker(Broker):
             self.url = None
             why = str(error)
             if isinstance(error, DamagedLogError):
-                for found in await asyncio.to_thread(_find_damage, error):
+                for found in await asyncio.to_thread(_find_damage, error, self._directory):
                     self._events.emit(
                         "journal.damaged", file=str(found.path), position=found.position, why=str(found)
                     )
@@ -152,13 +153,18 @@ class EmbeddedBroker(Broker):
                 self._listening.close()
                 return
 
+    @property
+    def _directory(self) -> Path | None:
+        data = self._settings.data_dir
+        return None if data is None else data.resolve() / "broker"
+
     async def _open(self) -> None:
         from emulator.relay.amqp.embedded_upstream import EmbeddedUpstream
         from emulator.relay.amqp.entry import Entry
 
-        data = self._settings.data_dir
-        directory = None if data is None else data.resolve() / "broker"
-        upstream = EmbeddedUpstream(directory, self._clock, self._events, fsync=self._settings.fsync)
+        upstream = await EmbeddedUpstream.open(
+            self._directory, self._clock, self._events, fsync=self._settings.fsync
+        )
         upstream.broker.vhost.max_message_size = self._settings.amqp_max_message_size
         entry = Entry.by_usual_login(upstream.url)
         self._upstream = upstream
@@ -171,14 +177,19 @@ class EmbeddedBroker(Broker):
         self._upstream.clear()
 
 
-def _find_damage(first: DamagedLogError) -> list[DamagedLogError]:
+def _find_damage(first: DamagedLogError, directory: Path | None) -> list[DamagedLogError]:
     """Find the damage of each of the broker's files, of which opening them has met the ``first``."""
     found: dict[Path, DamagedLogError] = {}
     # What cannot be read now is told by the start that can read it: the first is worth saying alone.
     with suppress(OSError):
-        for each in find_damage(sorted(first.path.parent.glob("*.log"))):
+        for each in find_damage(_list_files(directory)):
             found[each.path] = each
     return [first, *(each for path, each in found.items() if path != first.path)]
+
+
+def _list_files(directory: Path | None) -> list[Path]:
+    there = () if directory is None else directory.iterdir()
+    return sorted(path for path in there if path.suffix in {".log", SUFFIX})
 
 
 def _load() -> None:

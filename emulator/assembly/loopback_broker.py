@@ -39,7 +39,7 @@ def loopback_broker(home: Scope) -> Iterator[str]:
         fault_engine = stack.enter_context(closing(FaultEngine(Chance(0), clock, events)))
 
         async def listen() -> tuple[EmbeddedUpstream, AmqpServer]:
-            upstream = EmbeddedUpstream(None, clock, events)
+            upstream = await EmbeddedUpstream.open(None, clock, events)
             server = AmqpServer(
                 upstream.url,
                 bind_socket(_HOST, 0),

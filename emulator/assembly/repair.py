@@ -160,7 +160,7 @@ class _Repairs:
 
     def _keep_messages(self, broker: Path, *, kept: bool) -> str:
         """Keep the broker's messages, since a start removes those of queues that it does not know."""
-        messages = sorted(broker.glob("0*.log"))
+        messages = sorted([*broker.glob("0*.log"), *broker.glob("0*.packed")])
         if not messages:
             return ""
         if not kept:
@@ -171,7 +171,7 @@ class _Repairs:
         return "messages of queues that were declared there are gone with it; a copy of all is put aside"
 
     def _repair_packed(self, path: Path) -> Repair | None:
-        """Replace a compressed segment by an uncompressed one of what can be read.
+        """Replace a compressed file by an uncompressed one of what can be read.
 
         An undamaged one that refers to a damaged payload file is replaced too, since that is put aside.
         """
@@ -201,7 +201,7 @@ class _Repairs:
         )
 
     def _find_damage(self, path: Path) -> DamagedLogError | None:
-        """Find the damage of a compressed segment, or of a payload file to which it refers."""
+        """Find the damage of a compressed file, or of a payload file to which it refers."""
         damage = packed_damage(path, self._salvaged.payloads)
         if damage is not None:
             return damage

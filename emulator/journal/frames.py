@@ -83,6 +83,17 @@ def parse(raw: bytes, position: int, offset: int = 0) -> Frame | None:
     return Frame(position, length, check, lines, size, ordinal, arrival)
 
 
+def end_of_frames(raw: bytes) -> int:
+    """Where the last complete frame of ``raw`` ends, which begins with one; 0 when none is complete."""
+    end = 0
+    while end + HEADER_BYTES <= len(raw):
+        (length,) = _LENGTH.unpack_from(raw, end)
+        if end + HEADER_BYTES + length > len(raw):
+            break
+        end += HEADER_BYTES + length
+    return end
+
+
 def scan(descriptor: int, path: Path) -> Iterator[Frame]:
     """The complete frames of a file, each with its payload checked, up to a torn tail.
 

@@ -1,11 +1,11 @@
-"""Packing a segment: its bytes are compressed, and its payloads go into files that others can refer to."""
+"""Packing a full file: its bytes are compressed, and its payloads go into files that others can refer to."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from isal.isal_zlib import crc32
 
@@ -13,10 +13,12 @@ from emulator.journal.packed import STRETCH_BYTES, SUFFIX, Index, PackedFile, Pa
 from emulator.journal.payloads import Found, PayloadFile, Payloads, payloads_of
 from emulator.journal.spliced import (
     PART_BYTES,
+    Cut,
     Find,
     Payload,
     Piece,
     Splice,
+    end_of_lines,
     no_payloads,
     payloads_in,
     text_bytes,
@@ -25,37 +27,37 @@ from emulator.journal.spliced import (
 _WINDOW_BYTES: Final = 1 << 18
 
 
-def pack(path: Path, index: Index, find: Find) -> PackedStorage:
-    """Write a compressed copy of a segment's file beside it. Raises OSError.
+def pack(path: Path, index: Index, find: Find, cut: Cut = end_of_lines) -> PackedStorage:
+    """Write a compressed copy of a file beside it. Raises OSError, and what ``find`` raises.
 
     When this returns, the new file and every payload file that it refers to survive loss of power, so the
-    old file can be removed. ``find`` finds the payloads in the segment's lines. Without a ``Payloads`` for
-    the directory, the payloads stay in the new file.
+    old file can be removed. ``find`` finds the payloads in what ``cut`` says is complete. Without a
+    ``Payloads`` for the directory, the payloads stay in the new file.
     """
     with path.open("rb") as source:
-        payloads = payloads_of(path)
+        text, payloads = _Text(source.fileno(), cut), payloads_of(path)
         if payloads is None:
-            return _Packing(path, index, Found({}, set()), None).run(source.fileno(), no_payloads)
+            return _Packing(path, index, Found({}, set()), None).run(text, no_payloads)
         with payloads.working:
-            storage = _share(path, index, source.fileno(), find, payloads)
+            storage = _share(path, index, text, find, payloads)
     payloads.notify()
     return storage
 
 
-def _share(path: Path, index: Index, source: int, find: Find, payloads: Payloads) -> PackedStorage:
-    # The segment is read twice: once for the keys of its payloads, so that only their places have to be
+def _share(path: Path, index: Index, text: _Text, find: Find, payloads: Payloads) -> PackedStorage:
+    # The file is read twice: once for the keys of its payloads, so that only their places have to be
     # in memory, and once to write it.
-    keys = {crc32(data) for window in _windows(source) for _, _, data, _ in payloads_in(window, find)}
+    keys = {crc32(data) for window in text.windows() for _, _, data, _ in payloads_in(window, find)}
     found = payloads.find(keys)
     del keys
     try:
-        return _Packing(path, index, found, payloads).run(source, find)
+        return _Packing(path, index, found, payloads).run(text, find)
     finally:
         payloads.release(found.files)
 
 
 class _Packing:
-    """One segment while it is packed. Payloads that no payload file has go into a new one."""
+    """One file while it is packed. Payloads that no payload file has go into a new one."""
 
     def __init__(self, path: Path, index: Index, found: Found, payloads: Payloads | None) -> None:
         self._index = index
@@ -66,10 +68,10 @@ class _Packing:
         self._files: set[int] = set()
         self._splice, self._skip, self._filled = Splice(), 0, 0
 
-    def run(self, source: int, find: Find) -> PackedStorage:
-        """Pack the segment. OSError leaves no file behind."""
+    def run(self, text: _Text, find: Find) -> PackedStorage:
+        """Pack the file. OSError leaves no file behind."""
         try:
-            for window in _windows(source):
+            for window in text.windows():
                 self._add(window, payloads_in(window, find))
             self._end_stretch()
             return self._finish()
@@ -159,16 +161,20 @@ class _Packing:
         self._splice, self._skip, self._filled = Splice(), 0, 0
 
 
-def _windows(descriptor: int) -> Iterator[bytes]:
-    """The file in windows of about 256 KiB that hold whole lines only."""
-    position, rest = 0, b""
-    while chunk := os.pread(descriptor, _WINDOW_BYTES, position):
-        position += len(chunk)
-        end = chunk.rfind(b"\n") + 1
-        if end:
-            yield rest + chunk[:end]
-            rest = chunk[end:]
-        else:
+class _Text(NamedTuple):
+    """What is in an open file, and where it can be cut."""
+
+    descriptor: int
+    cut: Cut
+
+    def windows(self) -> Iterator[bytes]:
+        """The file in windows of about 256 KiB that hold whole lines, or entries, only."""
+        position, rest = 0, b""
+        while chunk := os.pread(self.descriptor, _WINDOW_BYTES, position):
+            position += len(chunk)
             rest += chunk
-    if rest:
-        yield rest
+            if end := self.cut(rest):
+                yield rest[:end]
+                rest = rest[end:]
+        if rest:
+            yield rest

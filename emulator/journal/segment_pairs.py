@@ -42,13 +42,13 @@ class _Whole(Enum):
 def settle_pairs(root: Path, shared: Shared) -> list[PutAside]:
     """Leave one file of every segment below ``root`` that has two, and return what was put aside.
 
-    A file that has nothing beside the other is removed. Of two that differ, both are put aside. Raises
-    OSError.
+    A file that has nothing beside the other is removed. Of two that differ, both are put aside. Files that
+    are no segments have no number for a name, and are left to those who know them. Raises OSError.
     """
     found: list[PutAside] = []
     for packed in sorted(root.rglob(f"*{SUFFIX}")):
         log = packed.with_suffix(".log")
-        if log.exists() and packed.relative_to(root).parts[0] != FOLDER:
+        if packed.stem.isdecimal() and log.exists() and packed.relative_to(root).parts[0] != FOLDER:
             found += _settle(log, packed, root, shared)
     return found
 

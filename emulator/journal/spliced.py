@@ -21,7 +21,9 @@ from pybase64 import b64decode, b64encode
 Span: TypeAlias = tuple[int, int, bool]
 """Where a payload begins and ends in a text, and whether it is written in base64 there."""
 Find: TypeAlias = Callable[[bytes], Iterable[Span]]
-"""Finds the payloads in complete lines of a text."""
+"""Finds the payloads in complete lines, or entries, of a text."""
+Cut: TypeAlias = Callable[[bytes], int]
+"""Where the last complete line, or entry, of a text ends; 0 when there is none."""
 Read: TypeAlias = Callable[[int, int, int], bytes]
 """Reads from a payload file: its number, the first byte, how many bytes. Raises ``DamagedLogError``."""
 Piece: TypeAlias = tuple[int, int, int]
@@ -66,6 +68,11 @@ def payloads_in(text: bytes, find: Find) -> list[Payload]:
 def text_bytes(length: int, in_base64: bool) -> int:
     """How many bytes of a text a payload of ``length`` bytes takes."""
     return (length + 2) // 3 * 4 if in_base64 else length
+
+
+def end_of_lines(text: bytes) -> int:
+    """A ``Cut`` of lines."""
+    return text.rfind(b"\n") + 1
 
 
 class Splice:

@@ -1,35 +1,43 @@
 """One file of messages, and how it shrinks when little of it is held any more.
 
-    00000007.messages.log   messages, each with the queues that it is in
-    00000007.settled.log    what was delivered and what is gone of the messages of that file
+    00000007.messages.log      messages, each with the queues that it is in
+    00000007.messages.packed   the same, once it is full and at rest: compressed, and bodies that others
+                               have too are references to files that are shared
+    00000007.settled.log       what was delivered and what is gone of the messages of that file
 
-Both are written anew with what is held, one after the other, under the same names.
+Messages and marks are written anew with what is held, one after the other, as logs. Where a log is beside a
+packed file, the log counts.
 """
 
 from __future__ import annotations
 
+import threading
 from array import array
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor, wait
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Final, TypeAlias
 
 import msgspec
 
 from emulator.amqp.message import Message
+from emulator.amqp.store.packed_messages import PackedMessages, pack_messages
 from emulator.amqp.turn import ITEMS_OF_A_STEP, Steps, StepsTo
 from emulator.journal import Log
 from emulator.journal.frames import HEADER_BYTES
 from emulator.journal.inventory import unlist
+from emulator.journal.packed import SUFFIX
 
 MESSAGES: Final = ".messages.log"
+PACKED: Final = f".messages{SUFFIX}"
 SETTLED: Final = ".settled.log"
 _SPARSE: Final = 4
 """A file is sparse when less than one part in this many of its bytes is held."""
 _LEAST_BYTES: Final = 4096
 _STEP_BYTES: Final = 1 << 18
 _MARKS_OF_A_STEP: Final = 1024
-_LONGEST_WAIT: Final = 0.001
+_NEAR_BYTES: Final = 4096
+"""So far ahead of the last message that was read, the next one is looked for in what was read with it."""
 _SYNCING: Final = ThreadPoolExecutor(1, "amqp-sync")
 
 Places: TypeAlias = list[tuple[int, int, float | None]]
@@ -74,27 +82,53 @@ class MessageFile:
         self.settled_path = self.path.with_name(f"{number:08d}{SETTLED}")
         self.number = number
         self.live_bytes = 0
-        self.messages = Log(self.path, fsync=fsync)
+        self._syncing: Future[None] | None = None
+        self._fsync = fsync
+        self.messages = self._open()
+        self._reading: Iterator[tuple[int, bytes]] = iter(())
+        self._read_to = 0
         # Where each message begins, and where the last one ends. One that was left out has no length.
         self._positions = array("I", [0])
         self._holders = array("I")
         self._settled: Log | None = None
-        self._fsync = fsync
+
+    def _open(self) -> Log | PackedMessages:
+        packed = self.path.with_suffix(SUFFIX)
+        if packed.exists() and not self.path.exists():
+            return PackedMessages(packed)
+        # A process died that was writing the one from the other. The log is put in place whole.
+        packed.unlink(missing_ok=True)
+        return Log(self.path, fsync=self._fsync)
 
     @property
-    def bytes(self) -> int:
-        """The bytes on disk, with those of the marks."""
+    def is_packed(self) -> bool:
+        return isinstance(self.messages, PackedMessages)
+
+    @property
+    def awaits_disk(self) -> bool:
+        """Whether what is written anew is not on the disk yet."""
+        return self._syncing is not None and not self._syncing.done()
+
+    @property
+    def torn_bytes(self) -> int:
+        """How many bytes were not written whole when it was opened, and were cut."""
+        return self.messages.torn_bytes if isinstance(self.messages, Log) else 0
+
+    @property
+    def size(self) -> int:
+        """The bytes of the messages, before they are packed, and of the marks."""
         return self.messages.end + (self._settled.end if self._settled is not None else 0)
 
     @property
     def is_sparse(self) -> bool:
         """Whether so little of the file is held that it should shrink."""
-        return self.live_bytes * _SPARSE < self.bytes >= _LEAST_BYTES
+        return self.live_bytes * _SPARSE < self.size >= _LEAST_BYTES
 
     # Messages
 
     def append(self, stored: Stored, holders: int) -> int:
         """Write a message that ``holders`` places refer to, and return its index."""
+        assert isinstance(self.messages, Log)
         begin = self.messages.append(_ENCODER.encode(stored))
         self._positions.append(self.messages.end)
         self._holders.append(holders)
@@ -102,7 +136,7 @@ class MessageFile:
         return len(self._holders) - 1
 
     def read(self, index: int) -> Message:
-        return _STORED.decode(self.messages.read(self._positions[index])).message
+        return _STORED.decode(self._read(self._positions[index])).message
 
     def hold(self, index: int) -> None:
         """Count one more place that refers to a message."""
@@ -122,6 +156,20 @@ class MessageFile:
             self._positions.append(position + HEADER_BYTES + len(payload))
             self._holders.append(0)
             yield len(self._holders) - 1, _STORED.decode(payload)
+
+    def _read(self, position: int) -> bytes:
+        """Read what is at a position. Messages are mostly read in their order, so many are read at once."""
+        if not 0 <= position - self._read_to < _NEAR_BYTES:
+            self._read_to, self._reading = position, self.messages.entries(position)
+        for at, payload in self._reading:
+            self._read_to = at + HEADER_BYTES + len(payload)
+            if at == position:
+                return payload
+        # What was read at once is over. A position that is not there is damage, of which the log tells.
+        self._read_to, self._reading = position, self.messages.entries(position)
+        at, payload = next(self._reading)
+        self._read_to = at + HEADER_BYTES + len(payload)
+        return payload
 
     def _size(self, index: int) -> int:
         return self._positions[index + 1] - self._positions[index]
@@ -153,8 +201,18 @@ class MessageFile:
         if self._settled is not None:
             yield from self._shrink_marks(self._settled, kept)
 
+    def pack(self, given_up: threading.Event) -> PackedMessages:
+        """Write a packed copy of the full log, for ``replace_by``. Callable on any thread."""
+        return pack_messages(self.path, len(self._holders), given_up)
+
+    def replace_by(self, packed: PackedMessages) -> None:
+        """Read from the packed copy from now on, and remove the log that it was made from."""
+        self._exchange(packed)
+        self.path.unlink()
+
     def close(self) -> None:
-        self.messages.close()
+        if isinstance(self.messages, Log):
+            self.messages.close()
         if self._settled is not None:
             self._settled.close()
 
@@ -163,6 +221,16 @@ class MessageFile:
         for path in (self.path, self.settled_path):
             unlist(path)
             path.unlink(missing_ok=True)
+        if isinstance(self.messages, PackedMessages):
+            self.messages.delete()
+
+    def _exchange(self, fresh: Log | PackedMessages) -> None:
+        old, self.messages = self.messages, fresh
+        self._read_to, self._reading = 0, iter(())
+        if isinstance(old, PackedMessages):
+            old.delete()
+        else:
+            old.close()
 
     def _shrink_messages(self, kept: set[tuple[int, int]]) -> Steps:
         """Add to ``kept`` the places of the messages that stay."""
@@ -171,7 +239,7 @@ class MessageFile:
         with Log.rewriting(self.path, fsync=self._fsync, synced=False) as fresh:
             for index, holders in enumerate(self._holders):
                 if holders:
-                    payload = self.messages.read(self._positions[index])
+                    payload = self._read(self._positions[index])
                     kept.update((queue, place) for queue, place, _ in _PLACES.decode(payload).places)
                     fresh.append(payload)
                     end = fresh.end
@@ -179,9 +247,9 @@ class MessageFile:
                 if end > stepped + _STEP_BYTES or not index % ITEMS_OF_A_STEP:
                     stepped = end
                     yield
-            yield from _sync(fresh)
-        self.messages.close()
-        self.messages, self._positions = fresh, positions
+            yield from self._sync(fresh)
+        self._exchange(fresh)
+        self._positions = positions
 
     def _shrink_marks(self, old: Log, kept: set[tuple[int, int]]) -> Steps:
         gone: set[tuple[int, int]] = set()
@@ -207,17 +275,15 @@ class MessageFile:
                 some = slice(at, at + _MARKS_OF_A_STEP)
                 fresh.append(_ENCODER.encode(Marks(settled[some], delivered[some])))
                 yield
-            yield from _sync(fresh)
+            yield from self._sync(fresh)
             for _, payload in old.entries(read):
                 fresh.append(payload)
         old.close()
         self._settled = fresh
 
-
-def _sync(log: Log) -> Steps:
-    """Have another thread see that a log survives loss of power: a disk may take long. Raises OSError."""
-    synced = _SYNCING.submit(log.sync)
-    while not synced.done():
-        wait((synced,), _LONGEST_WAIT)
-        yield
-    synced.result()
+    def _sync(self, log: Log) -> Steps:
+        """Have another thread see that a log survives loss of power: a disk may take long. Raises OSError."""
+        self._syncing = _SYNCING.submit(log.sync)
+        while self.awaits_disk:
+            yield
+        self._syncing.result()

@@ -1,19 +1,34 @@
 """Messages on disk, and in memory as far as there is room.
 
-A file goes with the last of its messages, whatever is in the others. One of which little is held shrinks. A
-queue's message is known by the id of the queue and its number there.
+A file goes with the last of its messages, whatever is in the others. One of which little is held for a while
+shrinks, and one that is full and at rest is packed. A queue's message is known by the id of the queue and its
+number there.
 """
 
 from __future__ import annotations
 
+import threading
 from collections import defaultdict
 from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextlib import suppress
+from itertools import islice
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from emulator.amqp.message import Entry, Message
-from emulator.amqp.store.message_file import MESSAGES, SETTLED, Marks, MessageFile, Places, Stored
+from emulator.amqp.store.message_file import (
+    MESSAGES,
+    PACKED,
+    SETTLED,
+    Marks,
+    MessageFile,
+    Places,
+    Stored,
+)
+from emulator.amqp.store.packed_messages import PackedMessages
 from emulator.amqp.turn import StepsTo, Turn
+from emulator.clock import stopwatch
 from emulator.journal import DamagedLogError
 from emulator.journal.inventory import unlist
 from rdss_sandbox.rewriting import remove_drafts
@@ -25,6 +40,31 @@ _LEAST_ROLLED: Final = 1 << 20
 """Bytes of the last file from which on another is begun, so that it can shrink."""
 _INDEX_BITS: Final = 32
 _INDEX: Final = (1 << _INDEX_BITS) - 1
+_PACKING: Final = ThreadPoolExecutor(1, "amqp-packing")
+_LOOK_SECONDS: Final = 0.1
+_SYNCED_SECONDS: Final = 0.002
+"""How long to wait before looking again whether a file is packed, or on the disk."""
+
+
+class Rests(NamedTuple):
+    """How long files are let be, in real seconds, before they shrink and before they are packed.
+
+    Of one of which little is held, the consumer mostly takes the rest in a moment.
+    """
+
+    sparse: float = 1.0
+    full: float = 5.0
+
+
+DEFAULT_RESTS: Final = Rests()
+
+
+class _Packing(NamedTuple):
+    """A file that another thread packs, from its log, until it is ``given_up``."""
+
+    file: MessageFile
+    given_up: threading.Event
+    packed: Future[PackedMessages]
 
 
 class MessageStore:
@@ -40,6 +80,7 @@ class MessageStore:
         fsync: bool = False,
         file_bytes: int = FILE_BYTES,
         memory_bytes: int = MEMORY_BYTES,
+        rests: Rests = DEFAULT_RESTS,
     ) -> None:
         self._directory = directory
         self._fsync = fsync
@@ -48,11 +89,15 @@ class MessageStore:
         self._files: dict[int, MessageFile] = {}
         self._marks: dict[int, Marks] = defaultdict(Marks)
         self._last = 0
-        self._sparse: dict[int, None] = {}
-        self._shrinking: tuple[int, StepsTo[None]] | None = None
+        self._rests = rests
+        # When each is to be looked at; for one that is not packed, with where it ended then.
+        self._sparse: dict[int, float] = {}
+        self._unpacked: dict[int, tuple[float, int]] = {}
+        self._shrinking: tuple[MessageFile, StepsTo[None]] | None = None
+        self._packing: _Packing | None = None
         if directory is not None and directory.is_dir():
             remove_drafts(directory)
-            for number in _list_numbers(directory, MESSAGES):
+            for number in sorted({*_list_numbers(directory, MESSAGES), *_list_numbers(directory, PACKED)}):
                 self._files[number] = MessageFile(directory, number, fsync=fsync)
                 self._last = number
             for number in _list_numbers(directory, SETTLED):
@@ -74,14 +119,16 @@ class MessageStore:
     def torn_files(self) -> Iterator[tuple[Path, int]]:
         """The files whose end was torn, each with the bytes that were cut."""
         for file in self._files.values():
-            if file.messages.torn_bytes:
-                yield file.path, file.messages.torn_bytes
+            if file.torn_bytes:
+                yield file.path, file.torn_bytes
 
     def append(self, message: Message, places: Places, holders: int) -> int:
         """Write a message that ``holders`` queues refer to, and return its reference. Raises OSError."""
         file = self._files.get(self._last)
         if file is None or file.messages.end >= self._file_bytes:
             file = self._roll()
+        if file.number not in self._unpacked:
+            self._await_rest(file)
         return file.number << _INDEX_BITS | file.append(Stored(places, message), holders)
 
     def keep(self, entry: Entry, message: Message) -> None:
@@ -137,16 +184,38 @@ class MessageStore:
     @property
     def is_busy(self) -> bool:
         """Whether ``proceed`` has something to do."""
-        return bool(self._sparse) or self._shrinking is not None
+        return self.idle_seconds == 0
+
+    @property
+    def is_shrinking(self) -> bool:
+        """Whether a file is written anew, which may be waiting for the disk."""
+        return self._shrinking is not None
+
+    @property
+    def idle_seconds(self) -> float | None:
+        """In how many real seconds ``proceed`` has something to do; None for never."""
+        if self._shrinking is not None:
+            return _SYNCED_SECONDS if self._shrinking[0].awaits_disk else 0
+        due = [at - stopwatch() for at in islice(self._sparse.values(), 1)]
+        if self._packing is not None:
+            due.append(0 if self._packing.packed.done() else _LOOK_SECONDS)
+        else:
+            due += [at - stopwatch() for at, _ in islice(self._unpacked.values(), 1)]
+        return max(0, min(due)) if due else None
 
     def proceed(self, turn: Turn) -> None:
-        """Shrink files of which little is held, as far as the turn goes."""
+        """Shrink files of which little is held, as far as the turn goes, and pack one that is at rest."""
         while self.is_busy and not turn.is_over:
             try:
-                if self._shrinking is None:
+                if self._shrinking is not None:
+                    if turn.run(self._shrinking[1]):
+                        self._shrinking = None
+                elif self._sparse and next(iter(self._sparse.values())) <= stopwatch():
                     self._begin_to_shrink(next(iter(self._sparse)))
-                elif turn.run(self._shrinking[1]):
-                    self._shrinking = None
+                elif self._packing is not None:
+                    self._take_packed(self._packing)
+                else:
+                    self._begin_to_pack(*next(iter(self._unpacked.items())))
             except (DamagedLogError, OSError):
                 # The file stays as it was, until more of it is settled.
                 self._stop_shrinking()
@@ -189,6 +258,8 @@ class MessageStore:
                 self._delete(file)
             else:
                 self._note_if_sparse(file)
+                if not file.is_packed:
+                    self._await_rest(file)
 
     def clear(self) -> None:
         """Remove everything."""
@@ -198,6 +269,10 @@ class MessageStore:
 
     def close(self) -> None:
         self._stop_shrinking()
+        if self._packing is not None:
+            packed = self._packing.packed
+            self._give_up_packing(self._packing.file)
+            wait((packed,))
         for file in self._files.values():
             file.close()
 
@@ -219,14 +294,20 @@ class MessageStore:
     def _delete(self, file: MessageFile) -> None:
         self._marks.pop(file.number, None)
         self._sparse.pop(file.number, None)
-        if self._shrinking is not None and self._shrinking[0] == file.number:
+        self._unpacked.pop(file.number, None)
+        if self._shrinking is not None and self._shrinking[0] is file:
             self._stop_shrinking()
+        self._give_up_packing(file)
         del self._files[file.number]
         file.delete()
 
     def _note_if_sparse(self, file: MessageFile) -> None:
-        if file.is_sparse and (file.number != self._last or file.messages.end >= _LEAST_ROLLED):
-            self._sparse[file.number] = None
+        if (
+            file.is_sparse
+            and file.number not in self._sparse
+            and (file.number != self._last or file.messages.end >= _LEAST_ROLLED)
+        ):
+            self._sparse[file.number] = stopwatch() + self._rests.sparse
 
     def _begin_to_shrink(self, number: int) -> None:
         del self._sparse[number]
@@ -238,12 +319,48 @@ class MessageStore:
             # What takes new messages is never written anew.
             self._roll()
         if file.live_bytes:
-            self._shrinking = number, file.shrink()
+            # What is small now is packed no more.
+            self._unpacked.pop(number, None)
+            self._give_up_packing(file)
+            self._shrinking = file, file.shrink()
 
     def _stop_shrinking(self) -> None:
         if self._shrinking is not None:
             self._shrinking[1].close()
             self._shrinking = None
+
+    def _await_rest(self, file: MessageFile) -> None:
+        self._unpacked.pop(file.number, None)
+        self._unpacked[file.number] = stopwatch() + self._rests.full, file.messages.end
+
+    def _begin_to_pack(self, number: int, noted: tuple[float, int]) -> None:
+        """Pack a file if it is full, or has grown no more, and much of it is held."""
+        del self._unpacked[number]
+        file = self._files[number]
+        if number == self._last and file.messages.end > noted[1]:
+            self._await_rest(file)
+        elif file.messages.end >= _LEAST_ROLLED and file.live_bytes > file.messages.end // 2:
+            if number == self._last:
+                self._roll()
+            given_up = threading.Event()
+            self._packing = _Packing(file, given_up, _PACKING.submit(file.pack, given_up))
+
+    def _take_packed(self, packing: _Packing) -> None:
+        """Read from the packed copy. Raises what kept the file from being packed: it stays as it was."""
+        self._packing = None
+        packing.file.replace_by(packing.packed.result())
+
+    def _give_up_packing(self, file: MessageFile) -> None:
+        """Have the other thread leave off, if it packs this file, and remove what it has made."""
+        if self._packing is not None and self._packing.file is file:
+            packing, self._packing = self._packing, None
+            packing.given_up.set()
+            packing.packed.add_done_callback(_delete_packed)
+
+
+def _delete_packed(packed: Future[PackedMessages]) -> None:
+    with suppress(DamagedLogError, OSError):
+        packed.result().delete()
 
 
 def _list_numbers(directory: Path, suffix: str) -> list[int]:

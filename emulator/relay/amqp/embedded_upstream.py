@@ -26,15 +26,33 @@ HANDSHAKE_SECONDS: Final = 10.0
 class EmbeddedUpstream:
     """Runs a broker on the event loop: its timers on the sandbox's clock, its turns between others' work."""
 
-    def __init__(self, directory: Path | None, clock: Clock, events: Events, *, fsync: bool = False) -> None:
+    broker: Broker
+    url: str
+
+    def __init__(self, clock: Clock, events: Events) -> None:
         self._clock = clock
         self._events = events
         self._loop = asyncio.get_running_loop()
-        self._going_on = False
+        # Nothing goes on before the broker is loaded.
+        self._going_on = True
         self._timer: asyncio.Task[None] | None = None
         self._timer_due: float | None = None
-        self.broker = Broker(directory, clock, self, fsync=fsync)
-        self.url = f"amqp://{self.broker.user}:{self.broker.password}@localhost/%2F"
+        self._reminder: asyncio.TimerHandle | None = None
+
+    @classmethod
+    async def open(
+        cls, directory: Path | None, clock: Clock, events: Events, *, fsync: bool = False
+    ) -> EmbeddedUpstream:
+        """Load the broker on another thread, since there may be much on disk, and let it go on.
+
+        Raises ``DamagedLogError`` and OSError.
+        """
+        opened = cls(clock, events)
+        opened.broker = await asyncio.to_thread(Broker, directory, clock, opened, fsync=fsync)
+        opened.url = f"amqp://{opened.broker.user}:{opened.broker.password}@localhost/%2F"
+        opened._going_on = False
+        opened.wake()
+        return opened
 
     async def connect(self, protocol: asyncio.Protocol) -> None:
         """Connect a relay's peer."""
@@ -48,6 +66,7 @@ class EmbeddedUpstream:
         """Close the connections and the files."""
         if self._timer is not None:
             self._timer.cancel()
+        self._cancel_reminder()
         self.broker.close()
 
     # What the broker asks for
@@ -56,6 +75,13 @@ class EmbeddedUpstream:
         if not self._going_on:
             self._going_on = True
             self._loop.call_soon(self._go_on)
+
+    def wake_in(self, seconds: float) -> None:
+        if not seconds:
+            self.wake()
+        elif self._reminder is None or self._reminder.when() > self._loop.time() + seconds:
+            self._cancel_reminder()
+            self._reminder = self._loop.call_later(seconds, self._remind)
 
     def report(self, kind: str, **fields: object) -> None:
         self._events.emit(kind, **cast("dict[str, Any]", fields))
@@ -69,6 +95,15 @@ class EmbeddedUpstream:
             self.report("amqp.failed", error=repr(error), trace=trace)
             return False
         return True
+
+    def _remind(self) -> None:
+        self._reminder = None
+        self.wake()
+
+    def _cancel_reminder(self) -> None:
+        if self._reminder is not None:
+            self._reminder.cancel()
+            self._reminder = None
 
     def _go_on(self) -> None:
         self._going_on = False

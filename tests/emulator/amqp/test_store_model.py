@@ -1,4 +1,5 @@
-"""The message store against a small model: files shrink between all that is done, and are opened again."""
+"""The message store against a small model: files shrink and are packed between all that is done, and are
+opened again."""
 
 from __future__ import annotations
 
@@ -11,9 +12,11 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from emulator.amqp.message import Entry, Message
-from emulator.amqp.store import message_file, message_store
-from emulator.amqp.store.message_store import MessageStore
+from emulator.amqp.store import message_file, message_store, packed_messages
+from emulator.amqp.store.message_store import MessageStore, Rests
 from emulator.amqp.turn import Turn
+from emulator.journal import Payloads
+from emulator.journal.packed import PackedStorage
 
 
 class ShortTurn(Turn):
@@ -37,6 +40,7 @@ class StoreModel(RuleBasedStateMachine):
         self.folder = TemporaryDirectory(prefix="store-model-")
         self.patches = [
             patch.multiple(message_store, _LEAST_ROLLED=2_000),
+            patch.object(packed_messages, "_PAUSE_SECONDS", 0),
             patch.multiple(
                 message_file, _LEAST_BYTES=500, _STEP_BYTES=100, ITEMS_OF_A_STEP=1, _MARKS_OF_A_STEP=1
             ),
@@ -49,7 +53,12 @@ class StoreModel(RuleBasedStateMachine):
         self.entries: dict[tuple[int, int], Entry] = {}
         self.numbers = 0
         self.store = MessageStore(None)
+        self.payloads = Payloads(Path(self.folder.name))
         self.restart()
+
+    @property
+    def folder_of_store(self) -> Path:
+        return Path(self.folder.name) / "broker"
 
     @rule()
     def restart(self) -> None:
@@ -58,7 +67,12 @@ class StoreModel(RuleBasedStateMachine):
             del self.held[place]
         self.passing.clear()
         self.store.close()
-        self.store = MessageStore(Path(self.folder.name), file_bytes=10_000, memory_bytes=0)
+        self.payloads.close()
+        self.payloads = Payloads(Path(self.folder.name))
+        self.payloads.recover(careful=False)
+        self.store = MessageStore(
+            self.folder_of_store, file_bytes=10_000, memory_bytes=0, rests=Rests(sparse=0, full=0)
+        )
         self.entries = {}
         for queue, entry, _, _ in self.store.recover():
             assert (queue, entry.number) not in self.entries
@@ -73,8 +87,12 @@ class StoreModel(RuleBasedStateMachine):
             place: (body, None if tried is None else tried + 1) for place, (body, tried) in self.held.items()
         }
 
-    @rule(queues=st.integers(1, 3), size=st.integers(1, 1500), stored=st.booleans())
-    def publish(self, queues: int, size: int, stored: bool) -> None:
+    @rule(count=st.integers(1, 10), queues=st.integers(1, 3), size=st.integers(1, 1500), stored=st.booleans())
+    def publish(self, count: int, queues: int, size: int, stored: bool) -> None:
+        for _ in range(count):
+            self._publish(queues, size, stored=stored)
+
+    def _publish(self, queues: int, size: int, *, stored: bool) -> None:
         self.numbers += 1
         body = b"%06d" % self.numbers * (size // 6 + 1)
         message = Message("", ("k",), b"", body, persistent=True)
@@ -119,10 +137,23 @@ class StoreModel(RuleBasedStateMachine):
     @rule()
     def shrink_all(self) -> None:
         """Then little more than what is held is on disk."""
-        while self.store.is_busy:
+        while self.store.is_busy or self.store.is_shrinking:
             self.store.proceed(ShortTurn())
         for file in self.store._files.values():
             assert not file.is_sparse or file.messages.end < 2_000
+
+    @rule()
+    def pack_all(self) -> None:
+        """Each file that is full, or at rest, and still much held is compressed then."""
+        while self.store.idle_seconds is not None:
+            self.store.proceed(ShortTurn())
+        for file in self.store._files.values():
+            much = file.live_bytes > file.messages.end // 2
+            # What a file shrinks to is not packed: it is less than a quarter of one.
+            assert file.is_packed or not much or file.messages.end < 3_000
+        packed = [PackedStorage.open(path)[0] for path in self.folder_of_store.glob("*.packed")]
+        shared = {self.payloads.path_of(number) for each in packed for number in each.files}
+        assert set(self.payloads.folder.glob("*")) == shared
 
     @invariant()
     def each_can_be_read(self) -> None:
@@ -131,6 +162,7 @@ class StoreModel(RuleBasedStateMachine):
 
     def teardown(self) -> None:
         self.store.close()
+        self.payloads.close()
         for each in self.patches:
             each.stop()
         self.folder.cleanup()

@@ -12,15 +12,21 @@ import pika
 import pytest
 from click.testing import CliRunner
 
+from emulator.amqp.store.message_store import Rests
 from emulator.assembly.broker import SidecarBroker
 from emulator.assembly.embedded import choose_broker, embedded
 from emulator.assembly.embedded_broker import EmbeddedBroker
 from emulator.assembly.relayed_broker import RelayedBroker
 from emulator.assembly.repair import repair
-from emulator.journal import frames
+from emulator.journal import Payloads, frames
 from emulator.settings.settings import Settings
+from emulator.snapshots.snapshot_store import SnapshotStore
+from rdss_sandbox.client import Client
 from sandbox.cli.repair import repair as repair_command
 from sandbox.profiles.in_process import started
+from tests.emulator.amqp.calls import publish, queue
+from tests.emulator.amqp.engine_client import OwnBroker
+from tests.emulator.amqp.raw_client import build_properties
 
 MEMORY = {"aws_port": 0, "control_port": 0, "amqp_port": 0, "data_dir": None}
 
@@ -269,3 +275,59 @@ def test_what_was_confirmed_survives_a_kill(tmp_path: Path) -> None:
             found = [channel.basic_get("q", auto_ack=True) for _ in range(confirmed - 1)]
             assert [body for _, _, body in found] == [b"%d" % number for number in range(200) if number != 1]
             assert [method.redelivered for method, _, _ in found] == [True, *[False] * (confirmed - 2)]
+
+
+def keep_packed_messages(data: Path, count: int) -> list[bytes]:
+    """Have so many messages in the durable queue ``q1``, in a file that is compressed."""
+    broker = data / "broker"
+    own = OwnBroker(broker)
+    client = own.client()
+    client.ask(queue(durable=True))
+    bodies = [os.urandom(1000) for _ in range(count)]
+    for body in bodies:
+        client.publish(publish(), body, build_properties(mode=2))
+    own.broker.close()
+    with closing(Payloads(data)):
+        own = OwnBroker(broker, rests=Rests(sparse=0, full=0))
+        while own.broker.vhost.store.idle_seconds is not None:
+            own.broker.proceed()
+        own.broker.close()
+    assert list(broker.glob("*.messages.packed"))
+    return bodies
+
+
+def test_a_byte_that_is_wrong_in_what_messages_share_costs_those_alone(tmp_path: Path) -> None:
+    """The start says so and the other ports answer; ``sandbox repair`` keeps the other messages."""
+    bodies = keep_packed_messages(tmp_path, 1200)
+    (shared,) = (tmp_path / "payloads").iterdir()
+    content = bytearray(shared.read_bytes())
+    content[content.index(bodies[700]) + 5] ^= 1
+    shared.write_bytes(content)
+    settings = Settings(amqp="embedded", **MEMORY | {"data_dir": tmp_path})
+    with embedded(settings) as emulator:
+        assert any(f"{shared} is damaged at byte" in line for line in emulator.damage)
+        assert not emulator.broker.answers
+    kept = sum(done.kept for done in repair(tmp_path))
+    with embedded(settings) as emulator:
+        assert not emulator.damage
+        assert emulator.broker.url is not None
+        with closing(open_channel(emulator.broker.url).connection) as connection:
+            channel = connection.channel()
+            assert channel.queue_declare("q1", passive=True).method.message_count == kept
+            found = [channel.basic_get("q1", auto_ack=True)[2] for _ in range(kept)]
+    assert found == [body for body in bodies if body in set(found)]
+    # One block of the shared file, of 256 KiB, has the byte.
+    assert 1200 - 270 < kept < 1200
+
+
+def test_messages_that_share_are_there_after_a_load_that_was_interrupted(tmp_path: Path) -> None:
+    """A load begins anew at the next start, and the broker keeps what it has."""
+    settings = Settings(amqp="embedded", **MEMORY | {"data_dir": tmp_path})
+    bodies = keep_packed_messages(tmp_path, 1200)
+    with embedded(settings) as emulator, Client(emulator.control) as control:
+        control.snapshots.save("before")
+    SnapshotStore(tmp_path / "snapshots").begin_load("before")
+    with embedded(settings) as emulator:
+        assert emulator.broker.url is not None
+        with closing(open_channel(emulator.broker.url).connection) as connection:
+            assert connection.channel().basic_get("q1")[2] == bodies[0]

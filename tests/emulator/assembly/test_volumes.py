@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import boto3
+import pika
 import pytest
 from botocore.config import Config
 
@@ -62,6 +63,32 @@ def settled(measure: Callable[[], int], most: float) -> Iterator[int]:
         if found <= most:
             return
         clock.wait(1.0)
+
+
+def publish_messages(url: str, count: int) -> int:
+    """Persistent messages of 1,000 random bytes to a durable queue; returns the bytes."""
+    kept = pika.BasicProperties(delivery_mode=2)
+    with closing(pika.BlockingConnection(pika.URLParameters(url))) as connection:
+        channel = connection.channel()
+        channel.queue_declare("bulk", durable=True)
+        for _ in range(count):
+            channel.basic_publish("", "bulk", os.urandom(1000), kept)
+        assert channel.queue_declare("bulk", passive=True).method.message_count == count
+    return count * 1000
+
+
+@pytest.mark.long
+@pytest.mark.timeout(1800)
+def test_two_hundred_thousand_messages(tmp_path: Path) -> None:
+    """Each is in its queue, and in the stream of what was published: on disk once, when it has settled."""
+    data = tmp_path / "data"
+    with sandbox_process("--data-dir", str(data), "--amqp", "embedded") as sandbox:
+        assert sandbox.amqp is not None
+        size = publish_messages(sandbox.amqp, 200_000)
+        *_, disk = settled(lambda: disk_bytes(data), 1.1 * size)
+        memory = resident_bytes(sandbox.pid)
+    assert memory < _MEMORY_BYTES
+    assert disk <= _DISK * size
 
 
 @pytest.mark.long

@@ -19,7 +19,7 @@ from emulator.streams.amqp_log import AmqpLog
 
 
 async def start_upstream(directory: Path | None, clock: Clock, events: Events) -> EmbeddedUpstream:
-    return EmbeddedUpstream(directory, clock, events)
+    return await EmbeddedUpstream.open(directory, clock, events)
 
 
 async def listen(

@@ -56,7 +56,7 @@ class Written(asyncio.Transport):
 
 
 async def confirm_one(log: AmqpLog, events: Events, clock: Clock, fault_engine: FaultEngine) -> None:
-    upstream = EmbeddedUpstream(None, clock, events)
+    upstream = await EmbeddedUpstream.open(None, clock, events)
     session = Session(fault_engine, clock, events, Tap(events, log), lambda _: None, turns=Turns())
     written = Written()
     await upstream.connect(session.broker)
