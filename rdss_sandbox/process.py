@@ -13,7 +13,6 @@ from typing import IO, Final
 
 import msgspec
 
-from rdss_sandbox.installation import find_missing
 from rdss_sandbox.platforms import explain_unsupported
 from rdss_sandbox.watchdog import start_directory_watchdog, stopping, watchdog
 
@@ -59,17 +58,15 @@ class SandboxNotStartedError(RuntimeError):
 def sandbox_process(*options: str) -> Iterator[RunningSandbox]:
     """Run ``sandbox up`` in memory and on free ports, with further options; yield it when it is ready.
 
-    The AMQP port answers where the extra for it is installed. It ignores the caller's SANDBOX_ variables and
-    the modules of the caller's directory. It ends with the
+    It ignores the caller's SANDBOX_ variables and the modules of the caller's directory. It ends with the
     context, or with this process. Raises ``SandboxNotStartedError``.
     """
     if unsupported := explain_unsupported():
         raise SandboxNotStartedError(unsupported, _ENVIRONMENT_CODE)
     with tempfile.TemporaryDirectory(prefix="rdss-sandbox-") as directory, tempfile.TemporaryFile() as errors:
         # -P keeps the caller's directory off the path: a package there may have the name of one of ours.
-        amqp = "none" if find_missing("amqp") else "embedded"
         process = subprocess.Popen(
-            [sys.executable, "-P", "-m", "sandbox", *_UP, "--amqp", amqp, *options],
+            [sys.executable, "-P", "-m", "sandbox", *_UP, "--amqp", "embedded", *options],
             cwd=directory,
             env=_environment(),
             stdin=subprocess.DEVNULL,

@@ -23,7 +23,7 @@ _PASSED_ON = (*_FROM_KEYS, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal
 def _setting_options(command: Any) -> Any:
     for name in reversed(_SETTINGS):
         command = setting_option(name)(command)
-    # Alone it asks for our broker: without the extra for it, the command is not started.
+    # Alone it asks for our broker.
     return setting_option("amqp", is_flag=False, flag_value="embedded")(command)
 
 
