@@ -53,7 +53,7 @@ def test_the_naive_consumer_fails_with_numbers() -> None:
     certificate, _ = certify(trial, lambda _doing: None)
     found = {each.id: each for each in certificate.clauses}["every-shard-read"]
     assert found.verdict is ClauseVerdict.FAIL
-    assert re.search(r"was never read: (1\d) of its \1 records were not delivered", found.evidence[0].said)
+    assert re.search(r"was never read: (\d+) of its \1 records were not delivered", found.evidence[0].said)
     assert certificate.seconds < _BOUND_SECONDS
 
 
