@@ -20,6 +20,7 @@ from sandbox.gateway.outbox import Outbox
 from sandbox.gateway.triggers import Trigger, trigger
 from sandbox.gateway.visibility import confidential
 from sandbox.template import NOTHING, TemplateError, resolve
+from schemas.contract import Code
 from schemas.rdss.error_codes import ErrorCode
 from schemas.rdss.validation import judge_message
 
@@ -29,7 +30,7 @@ JSON = dict[str, Any]
 class _InvalidMessageError(TemplateError):
     """The message of an item breaks the contract; ``code`` is the error code of its gravest violation."""
 
-    def __init__(self, code: ErrorCode, why: str) -> None:
+    def __init__(self, code: Code, why: str) -> None:
         super().__init__(why)
         self.code = code
 
@@ -129,8 +130,7 @@ class Adaptor:
         message = self._outbox.message(wanted, body, tenant=self._mapping.tenant)
         verdict = judge_message(message)
         if not verdict.valid:
-            why = "; ".join(f"{v.path}: {v.message}" for v in verdict.violations[:10])
-            raise _InvalidMessageError(verdict.code or ErrorCode.GENERR001, why)
+            raise _InvalidMessageError(verdict.code or ErrorCode.GENERR001, verdict.why)
         self._outbox.keep_message(message)
         known = Known(body["objectUUID"], digest or "", published=wanted is not Trigger.DELETE)
         self._state.save_known(store, item_id, known)

@@ -15,8 +15,8 @@ from sandbox.applications.works import Works
 from sandbox.gateway.addresses import UnknownAddressError
 from sandbox.gateway.outbox import Outbox
 from sandbox.receiver import ApplicationError, Arrival
-from sandbox.receiver.rejects import LONGEST_DESCRIPTION
 from sandbox.repository import Repository
+from schemas.contract import LONGEST_WHY, Code
 from schemas.rdss.error_codes import ErrorCode
 from schemas.rdss.formats import instant
 from schemas.rdss.peek import return_address
@@ -64,7 +64,7 @@ class InstitutionalRepository:
         with self._repository.transaction() as store:
             return Works(store).visible()
 
-    def refuse(self, arrival: Arrival, code: ErrorCode, why: str, /) -> None:
+    def refuse(self, arrival: Arrival, code: Code, why: str, /) -> None:
         """Answer a failed request with its error, so that the requester need not wait for the time-out.
 
         The answer is an Event, since only a Document holds an object. It has the request's body, the
@@ -76,7 +76,7 @@ class InstitutionalRepository:
             asked = {"objectUUID": uuid_in(body_in(arrival), "objectUUID")}
         except ApplicationError:
             return  # without an objectUUID, there is no valid answer
-        wanted, error = return_address(arrival.data), (code, why[:LONGEST_DESCRIPTION])
+        wanted, error = return_address(arrival.data), (code, why[:LONGEST_WHY])
         try:
             self._send_answer(arrival, asked, to=wanted, error=error)
         except UnknownAddressError:
@@ -117,7 +117,7 @@ class InstitutionalRepository:
         return "answered with the object"
 
     def _send_answer(
-        self, arrival: Arrival, body: JSON, *, to: str | None, error: tuple[ErrorCode, str] | None = None
+        self, arrival: Arrival, body: JSON, *, to: str | None, error: tuple[Code, str] | None = None
     ) -> None:
         self._outbox.keep(
             "MetadataRead",

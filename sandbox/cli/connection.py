@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from emulator.clock import Clock
     from rdss_sandbox.client import Client
     from sandbox.endpoint import Endpoint
-    from schemas.rdss.error_codes import Queue
 
 F = TypeVar("F", bound=Callable[..., Any])
 R = TypeVar("R")
@@ -108,8 +107,8 @@ class FoundStream:
 
     endpoint: Endpoint
     since: str
-    queues: dict[Queue, str]
-    absent: frozenset[Queue]
+    queues: dict[str, str]
+    absent: frozenset[str]
 
     def repository(self, application: str) -> Path:
         """The path of an application's local data repository for this stream."""

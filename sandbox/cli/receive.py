@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from emulator.channels import Channel
     from sandbox.receiver import Arrival
     from sandbox.receiver.rejects import Rejected
-    from schemas.rdss.error_codes import ErrorCode
+    from schemas.contract import Code
 
 Step = Callable[[int], int]
 """Receives at most this many messages and returns their number."""
@@ -139,7 +139,7 @@ def _persist(step: Callable[[int], object]) -> Callable[[int], object]:
 def _unless_stopped(stopping: Stopping, tell: Rejected) -> Rejected:
     """As ``tell``, but raise ``_Stopped`` in its place when a signal has come."""
 
-    def tell_or_stop(data: bytes, code: ErrorCode, why: str) -> None:
+    def tell_or_stop(data: bytes, code: Code, why: str) -> None:
         if stopping.signals:
             raise _Stopped
         tell(data, code, why)

@@ -13,7 +13,7 @@ from rdss_sandbox.visible_text import visible
 from sandbox.cli.printing import print_json
 
 if TYPE_CHECKING:
-    from schemas.rdss.error_codes import ErrorCode, Queue
+    from schemas.contract import Code
 
 _LONGEST_REASON = 300
 
@@ -25,13 +25,13 @@ class Rejections:
     ``queues`` are the names of the error and the invalid queue; what goes to an ``absent`` one waits for it.
     """
 
-    def __init__(self, queues: Mapping[Queue, str], *, absent: Collection[Queue] = (), as_json: bool) -> None:
+    def __init__(self, queues: Mapping[str, str], *, absent: Collection[str] = (), as_json: bool) -> None:
         self._queues = queues
         self._absent = {queues[queue] for queue in absent}
         self._as_json = as_json
         self._count: Counter[str] = Counter()
 
-    def tell(self, data: bytes, code: ErrorCode, why: str) -> None:
+    def tell(self, data: bytes, code: Code, why: str) -> None:
         """Tell of a message that goes to the queue of ``code``."""
         from schemas.rdss.peek import peek
 

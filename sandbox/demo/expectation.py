@@ -9,10 +9,10 @@ from hashlib import sha256
 
 from sandbox.demo.workload import Item
 from sandbox.judging.arrivals import body_digest
+from schemas.contract import Code
 from schemas.rdss.error_codes import ErrorCode
 from schemas.rdss.peek import Peek, identity, peek
-from schemas.rdss.sequence import SequenceError, join
-from schemas.rdss.validation import judge
+from schemas.rdss.verdicts import judge_parts
 
 
 @dataclass(slots=True)
@@ -28,7 +28,7 @@ class Expectation:
     messages: int = 0
     processed: dict[str, str] = field(default_factory=dict)
     joined: set[str] = field(default_factory=set)
-    rejects: Counter[ErrorCode] = field(default_factory=Counter)
+    rejects: Counter[Code] = field(default_factory=Counter)
     arranged: int = 0
     repeats: int = 0
     waiting: int = 0
@@ -54,8 +54,8 @@ def expect(items: Sequence[Item], grown: Collection[str], now: float) -> Expecta
         known.add(who if code is None and who else digest)
         if code is not None:
             found.rejects[code] += 1
-        elif seen.total is not None and seen.total > 1:
-            files_in_parts.setdefault(f"{seen.sequence} {seen.total}", {})[seen.position or 0] = item
+        elif part := seen.part:
+            files_in_parts.setdefault(f"{part.sequence} {part.total}", {})[part.position] = item
         else:
             _process(found, item.data, seen, in_parts=len(item.parts) > 1)
     for parts in files_in_parts.values():
@@ -75,13 +75,8 @@ def _join(found: Expectation, parts: list[Item], now: float) -> None:
     if len(parts) < (peek(parts[0].data).total or 0):
         found.waiting += len(parts)
         return
-    try:
-        whole = join(part.data for part in parts)
-    except SequenceError:
-        found.rejects[ErrorCode.GENERR001] += len(parts)
-        return
-    code = judge(whole, now=now, joined=True).code
-    if code is None:
+    whole, verdict = judge_parts((part.data for part in parts), now=now)
+    if verdict.code is not None:
+        found.rejects[verdict.code] += 1 if whole else len(parts)
+    elif whole is not None:
         _process(found, whole, peek(whole), in_parts=True)
-    else:
-        found.rejects[code] += 1

@@ -8,13 +8,13 @@ from pathlib import Path
 
 from emulator.rng import Chance
 from sandbox.demo.plan import BAD, OVERSIZE_TENANT, Plan
+from schemas.contract import Code
 from schemas.rdss.completion import complete
 from schemas.rdss.documents import documents
 from schemas.rdss.envelope import serialise
-from schemas.rdss.error_codes import ErrorCode
 from schemas.rdss.samples import Samples
 from schemas.rdss.sequence import SequenceError, split_raw
-from schemas.rdss.validation import judge
+from schemas.rdss.verdicts import judge_unsent
 
 _SUFFIXES = frozenset({".json", ".ndjson", ".jsonl"})
 _FEWEST_PARTS, _MOST_PARTS = 2, 5
@@ -30,7 +30,7 @@ class Item:
 
     data: bytes
     parts: tuple[bytes, ...]
-    code: ErrorCode | None
+    code: Code | None
 
 
 def workload(plan: Plan, now: float) -> list[Item]:
@@ -87,4 +87,4 @@ def _item(name: str, data: bytes, now: float, new_id: Callable[[], str]) -> Item
         parts = split_raw(data, new_id=new_id)
     except SequenceError as error:
         raise UnusableFileError(f"{name} has {len(data):,} bytes and cannot be split: {error}") from error
-    return Item(data, tuple(parts), judge(data, now=now).code)
+    return Item(data, tuple(parts), judge_unsent(data, now=now).code)

@@ -111,7 +111,7 @@ class _Search:
         if seen.correlation_id != self._message_id:
             return
         with self._lock:
-            self._accept(delivery.data, seen.sequence if (seen.total or 1) > 1 else None)
+            self._accept(delivery.data, seen.part.sequence if seen.part else None)
 
     def _accept(self, data: bytes, sequence: str | None) -> None:
         if sequence is not None:

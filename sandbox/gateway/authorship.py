@@ -9,8 +9,8 @@ from typing import Any, Literal, Required, TypeAlias, TypedDict
 from emulator.clock import Clock
 from emulator.rng import new_uuid
 from rdss_sandbox.timestamps import timestamp
+from schemas.contract import Code
 from schemas.rdss import SPECIFICATION_VERSION
-from schemas.rdss.error_codes import ErrorCode
 
 JSON = dict[str, Any]
 MessageClass: TypeAlias = Literal["Command", "Event", "Document"]
@@ -22,7 +22,7 @@ class MessageFields(TypedDict, total=False):
     tenant: Required[int]
     message_class: MessageClass
     correlation_id: str | None
-    error: tuple[ErrorCode, str] | None
+    error: tuple[Code, str] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ class Author:
         tenant: int,
         message_class: MessageClass = "Command",
         correlation_id: str | None = None,
-        error: tuple[ErrorCode, str] | None = None,
+        error: tuple[Code, str] | None = None,
     ) -> JSON:
         """Build a whole message that is published now, in one part and without a history.
 

@@ -138,8 +138,7 @@ class MetadataGateway:
     def _send(self, message: JSON) -> None:
         verdict = judge_message(message)
         if not verdict.valid:
-            said = (f"{violation.path}: {violation.message}" for violation in verdict.violations[:10])
-            raise NotPublishableError("; ".join(said))
+            raise NotPublishableError(verdict.why)
         self._gateway.send(message)
 
 

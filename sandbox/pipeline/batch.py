@@ -14,6 +14,7 @@ from sandbox.pipeline.routing import choose_tables, write_outcomes
 from sandbox.pipeline.sequences import write_finished
 from sandbox.pipeline.storing import Incoming, store
 from sandbox.pipeline.tables import Commit
+from schemas.rdss.contract import RDSS
 from schemas.rdss.error_codes import Queue
 
 
@@ -27,7 +28,7 @@ class Rules:
 
     queues: tuple[str, ...] = (*Queue, *map(message_stream, Queue))
     dedupe_window: float = 86_400.0
-    sequence_limit: float = 900.0
+    sequence_limit: float = RDSS.sequences.patience
     as_published: bool = False
 
 

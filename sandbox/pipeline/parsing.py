@@ -1,4 +1,4 @@
-"""Pipeline stage: judge records by the schemas package, in Arrow batches on the executors."""
+"""Pipeline stage: judge records by the contract, in Arrow batches on the executors."""
 
 from __future__ import annotations
 
@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import msgspec
 
 from sandbox.pipeline.schema import COLUMNS, arrow_schema
-from schemas.rdss.envelope import oversize
-from schemas.rdss.error_codes import ErrorCode
+from schemas.contract import Judge
+from schemas.rdss.contract import AS_PUBLISHED, RDSS
 from schemas.rdss.peek import identity, peek
-from schemas.rdss.validation import judge
 from schemas.rdss.versions import named_versions
 
 if TYPE_CHECKING:
@@ -69,24 +68,6 @@ def subject(raw: bytes) -> Subject:
     previous, following = named_versions({"objectRelatedIdentifier": body.related})
     replaces = previous[0] if previous else None
     return Subject(body.uuid, body.resource_type, body.title, replaces, previous or None, following or None)
-
-
-def verdict(
-    raw: bytes, arrived: float, *, joined: bool = False, as_published: bool = False
-) -> tuple[str | None, str | None]:
-    """The error code and description of a message; both are None for a valid one.
-
-    ``arrived`` is in seconds since the epoch. Expiry is measured at arrival, so that a repeated run gives the
-    same verdict.
-    """
-    if not joined and oversize(raw):
-        return ErrorCode.GENERR006, f"{len(raw)} bytes, and a message has at most 1000000"
-    found = judge(raw, now=arrived, joined=joined, as_published=as_published)
-    if found.valid:
-        return None, None
-    code = found.code or ErrorCode.GENERR009
-    said = "; ".join(f"{v.path}: {v.message}" for v in found.violations[:3])
-    return str(code), said[:1000] or code.description
 
 
 def moment(text: str | None) -> datetime | None:
@@ -146,17 +127,23 @@ class Row(NamedTuple):
     following: tuple[str, ...] | None
 
 
-def judge_record(data: bytes, arrived: float, *, queued: bool = False, as_published: bool = False) -> Row:
+def judge_record(
+    data: bytes, arrived: float, judge: Judge = RDSS.versions.judge, *, queued: bool = False
+) -> Row:
     """Judge any bytes that arrived at a time in seconds since the epoch.
 
-    A ``queued`` message takes the code of its header, if it has one.
+    Expiry is measured at arrival, so that a repeated run gives the same verdict. A ``queued`` message takes
+    the code of its header, if it has one.
     """
     seen = peek(data)
     code, description = reason(data) if queued else (None, None)
+    about = _NOTHING
     if code is None:
-        code, description = verdict(data, arrived, as_published=as_published)
-    whole = code is None and (seen.total or 1) <= 1
-    about = subject(data) if whole else _NOTHING
+        verdict = judge(data, now=arrived)
+        if not verdict.valid:
+            code, description = str(verdict.code), verdict.why
+        elif seen.part is None:
+            about = subject(verdict.upgraded or data)
     named = None if seen.damaged else identity(seen)
     if not named:
         named = blake2b(data, digest_size=16).hexdigest()
@@ -211,15 +198,14 @@ def build_judge(
 def _judge_batch(batch: pa.RecordBatch, queues: frozenset[str], *, as_published: bool) -> pa.RecordBatch:
     import pyarrow as pa
 
+    judge = (AS_PUBLISHED if as_published else RDSS).versions.judge
+
     schema, arrived = arrow_schema(), batch.column("approximateArrivalTimestamp")
     data = batch.column("data").fill_null(b"")
     # Integers are used, since creating a datetime in Arrow takes longer than the rest of the row.
     moments = arrived.cast(pa.timestamp("us", "UTC")).cast(pa.int64()).fill_null(0).to_numpy() / 1_000_000
     triples = zip(data.to_pylist(), moments.tolist(), batch.column("streamName").to_pylist(), strict=True)
-    rows = [
-        judge_record(raw, at, queued=stream in queues, as_published=as_published)
-        for raw, at, stream in triples
-    ]
+    rows = [judge_record(raw, at, judge, queued=stream in queues) for raw, at, stream in triples]
     given = {
         "stream": batch.column("streamName"),
         "shard": batch.column("shardId"),

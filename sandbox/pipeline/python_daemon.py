@@ -43,7 +43,7 @@ if __name__ == "__main__":
     import sandbox.pipeline.storing
 
     # The first verdict compiles the validators, here before the fork.
-    sandbox.pipeline.parsing.verdict(b"{}", 0.0)
+    sandbox.pipeline.parsing.judge_record(b"{}", 0.0)
     pyspark.worker.main = run_task
     # PySpark collects garbage after each task. Without this it looks through all modules, for 30 ms.
     gc.freeze()

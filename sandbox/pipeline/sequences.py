@@ -8,13 +8,14 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 from sandbox.pipeline.files import Attempt, write_routed
-from sandbox.pipeline.parsing import Subject, moment, subject, verdict
+from sandbox.pipeline.parsing import Subject, moment, subject
 from sandbox.pipeline.schema import COLUMNS, arrow_schema
 from sandbox.pipeline.table_log import File
 from sandbox.pipeline.tables import Tables, read_files
-from schemas.rdss.envelope import peek
-from schemas.rdss.error_codes import ErrorCode
-from schemas.rdss.sequence import SequenceError, body_of, join
+from schemas.contract import Verdict
+from schemas.rdss.contract import AS_PUBLISHED, RDSS
+from schemas.rdss.peek import peek
+from schemas.rdss.sequence import body_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -38,7 +39,7 @@ def write_finished(
     limit: float,
     as_published: bool,
 ) -> tuple[list[File], float | None]:
-    """Join complete sequences and give up those that are overdue after ``limit`` seconds.
+    """Join complete sequences and give up those without a new part for ``limit`` seconds.
 
     ``new`` are files of ``parts``. Returns the files written, and the first arrival of the oldest sequence
     that stays open. Earlier parts matter only since the oldest sequence that was open before.
@@ -60,7 +61,7 @@ def write_finished(
         acting = verdicts.filter(F.col("status").isNotNull()).select(*KEY, "status")
         parts = read_files(spark, tables.place, COLUMNS["parts"], paths)
         whole = parts.join(F.broadcast(acting), KEY)
-        files = write_routed(join_parts(whole, as_published=as_published), attempt)
+        files = write_routed(join_parts(whole, limit, as_published=as_published), attempt)
     verdicts.unpersist()
     # Spark hands the driver naive times of the machine's own zone.
     return files, found.oldest.astimezone(UTC).timestamp() if found.oldest else None
@@ -83,37 +84,41 @@ def summarise_open(parts: DataFrame, finished: DataFrame) -> DataFrame:
 
 
 def decide_status(open_sequences: DataFrame, now: datetime, limit: float) -> DataFrame:
-    """Add ``status``: ``joined`` if complete, ``overdue`` after ``limit`` seconds, null while it waits."""
+    """Add ``status``: ``joined`` if complete, ``overdue`` ``limit`` seconds after the last part, or null."""
     from pyspark.sql import functions as F  # noqa: N812 - heavy
 
-    late = F.col("first_arrived") < F.lit(now) - F.make_interval(secs=F.lit(limit))
+    late = F.col("last_arrived") < F.lit(now) - F.make_interval(secs=F.lit(limit))
     status = F.when(F.col("present") >= F.col("of"), "joined").when(late, "overdue")
     return open_sequences.withColumn("status", status)
 
 
-def join_parts(parts: DataFrame, *, as_published: bool = False) -> DataFrame:
+def join_parts(parts: DataFrame, limit: float, *, as_published: bool = False) -> DataFrame:
     """Join parts with their data and ``status`` to rows of ``OUTCOME``.
 
-    Every sequence gives a row for ``sequences``. A joined message that is not valid gives one reject with its
-    bytes. Parts that are overdue or do not belong together give one reject each, with their own bytes.
+    ``limit`` is the time in seconds after which they are overdue. Every sequence gives a row for
+    ``sequences``. A joined message that is not valid gives one reject with its bytes. Parts that are overdue
+    or do not belong together give one reject each, with their own bytes.
     """
     return parts.groupBy(*KEY).applyInArrow(
-        lambda table: _assemble(table, as_published=as_published), OUTCOME
+        lambda table: _assemble(table, limit, as_published=as_published), OUTCOME
     )
 
 
-def _assemble(table: pa.Table, *, as_published: bool) -> pa.Table:
+def _assemble(table: pa.Table, limit: float, *, as_published: bool) -> pa.Table:
     import pyarrow as pa
 
     fields = {f.name: f for t in ("rejects", "sequences") for f in arrow_schema(t)}
     names = [column.split()[0] for column in OUTCOME.split(", ")]
     schema = pa.schema([fields.get(name) or pa.field(name, pa.string()) for name in names])
-    rows = decide_outcome(table.to_pylist(), as_published=as_published)
+    rows = decide_outcome(table.to_pylist(), limit, as_published=as_published)
     return pa.Table.from_pylist([{name: row.get(name) for name in names} for row in rows], schema=schema)
 
 
-def decide_outcome(parts: list[dict[str, Any]], *, as_published: bool = False) -> list[dict[str, Any]]:
+def decide_outcome(
+    parts: list[dict[str, Any]], limit: float, *, as_published: bool = False
+) -> list[dict[str, Any]]:
     """Decide one sequence: return its row for ``sequences`` and its rejects."""
+    sequences = (AS_PUBLISHED if as_published else RDSS).sequences
     parts = _one_of_each(parts)
     first, last = min(p["arrived"] for p in parts), max(p["arrived"] for p in parts)
     head = {
@@ -122,14 +127,12 @@ def decide_outcome(parts: list[dict[str, Any]], *, as_published: bool = False) -
         "last_arrived": last, "arrived": last, "table": "sequences", "tenant": parts[0]["tenant"],
     }  # fmt: skip
     if head["status"] == "overdue":
-        said = f"{head['parts']} of {head['total']} parts came within the time limit"
-        return _refused(head, parts, ErrorCode.GENERR003, said)
-    try:
-        raw = join(part["data"] for part in parts)
-    except SequenceError as mismatch:
-        return _refused(head | {"status": "refused"}, parts, ErrorCode.GENERR004, str(mismatch))
-    code, description = verdict(raw, last.timestamp(), joined=True, as_published=as_published)
-    seen, about = peek(raw), Subject() if code else subject(raw)
+        late = sequences.judge_overdue(head["sequence"], head["parts"], head["total"], limit)
+        return _refused(head, parts, late)
+    raw, verdict = sequences.judge_parts((part["data"] for part in parts), now=last.timestamp())
+    if raw is None:
+        return _refused(head | {"status": "refused"}, parts, verdict)
+    seen, about = peek(raw), subject(verdict.upgraded or raw) if verdict.valid else Subject()
     head |= {
         "size": len(raw), "body_sha256": sha256(body_of(raw)).hexdigest(), "message_id": seen.message_id,
         "message_class": seen.message_class, "message_type": seen.message_type, "tenant": seen.tenant,
@@ -137,9 +140,9 @@ def decide_outcome(parts: list[dict[str, Any]], *, as_published: bool = False) -
         "resource_type": about.resource_type, "title": about.title, "replaces": about.replaces,
         "previous": about.previous, "following": about.following,
     }  # fmt: skip
-    if code is None:
+    if verdict.valid:
         return [head]
-    head |= {"status": "refused", "code": code, "description": description}
+    head |= {"status": "refused", "code": str(verdict.code), "description": verdict.why}
     return [
         head,
         parts[0] | head | {"table": "rejects", "data": raw, "identity": f"reject {seen.message_id}"},
@@ -153,10 +156,8 @@ def _one_of_each(parts: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
     return [by_position[position] for position in sorted(by_position)]
 
 
-def _refused(
-    head: dict[str, Any], parts: list[dict[str, Any]], code: ErrorCode, why: str
-) -> list[dict[str, Any]]:
-    reason = {"code": str(code), "description": why}
+def _refused(head: dict[str, Any], parts: list[dict[str, Any]], verdict: Verdict) -> list[dict[str, Any]]:
+    reason = {"code": str(verdict.code), "description": verdict.why}
     rejects = [
         part | reason | {"table": "rejects", "identity": part["identity"].replace("message", "reject", 1)}
         for part in parts

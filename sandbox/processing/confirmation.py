@@ -17,6 +17,7 @@ from rdss_sandbox.timestamps import timestamp
 from sandbox.processing.confirmation_policies import FRAMEWORK_FIELDS
 from sandbox.processing.errors import TechnicalError, ValidationError
 from sandbox.processing.expressions import MESSAGE_FIELDS, Record, fill_template, read_json_or_text
+from schemas.contract import LONGEST_WHY
 from schemas.rdss.error_codes import ErrorCode
 from schemas.rdss.peek import peek
 from schemas.rdss.sequence import SequenceError, split
@@ -199,13 +200,12 @@ class RdssConfirmation:
     def _build_reply(self, confirmation: Confirmation, new_id: Callable[[], str]) -> dict[str, Any]:
         # Slow to import, and most sandboxes confirm nothing by a message.
         from sandbox.gateway.authorship import Author
-        from sandbox.receiver.rejects import LONGEST_DESCRIPTION
 
         received = msgspec.json.decode(confirmation.body)
         header, error = received["messageHeader"], None
         if confirmation.result != "OK":
             why = f"{confirmation.result}: {confirmation.additional_info or 'no reason was given'}"
-            error = (ErrorCode.GENERR009, why[:LONGEST_DESCRIPTION])
+            error = (ErrorCode.GENERR009, why[:LONGEST_WHY])
         message = Author(self._generator, self._clock, new_id).message(
             header["messageType"],
             received["messageBody"],

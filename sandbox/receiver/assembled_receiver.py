@@ -17,14 +17,14 @@ from sandbox.receiver.rejects import Rejected, Rejects
 from sandbox.repository import Repository
 from schemas.rdss.error_codes import Queue
 
-BUCKETS: Final = {Queue.ERROR: "rdss-error", Queue.INVALID: "rdss-invalid"}
-QUEUES: Final = {queue: queue.value for queue in Queue}
+BUCKETS: Final[Mapping[str, str]] = {Queue.ERROR: "rdss-error", Queue.INVALID: "rdss-invalid"}
+QUEUES: Final[Mapping[str, str]] = {queue: queue.value for queue in Queue}
 OpenChannel: TypeAlias = Callable[[str, Checkpoints], Channel]
 """Opens a channel by name; it is read from its checkpoints on."""
 _MACHINE: Final = Machine("rdss-sandbox-receiver", "localhost")
 
 
-def queues_among(streams: Collection[str]) -> dict[Queue, str]:
+def queues_among(streams: Collection[str]) -> dict[str, str]:
     """The names of the error and invalid queue in a sandbox with these streams, in either topology."""
     deployed = {queue: message_stream(queue.value) for queue in Queue}
     return {queue: deployed[queue] if deployed[queue] in streams else QUEUES[queue] for queue in Queue}
@@ -39,11 +39,11 @@ def assembled_receiver(
     repository: Repository,
     application: Application,
     clock: Clock,
-    queues: Mapping[Queue, str] = QUEUES,
+    queues: Mapping[str, str] = QUEUES,
     as_published: bool = False,
     refused: Refused = lambda _arrival, _code, _why: None,
     rejected: Rejected = lambda _data, _code, _why: None,
-    absent: Collection[Queue] = (),
+    absent: Collection[str] = (),
     stopped: Callable[[], bool] = lambda: False,
 ) -> Iterator[Receiver]:
     """Build a receiver of ``stream`` that starts at the repository's checkpoints, for the context's time.
@@ -58,7 +58,7 @@ def assembled_receiver(
             stack.callback(channel.close)
             return channel
 
-        gateways = {
+        gateways: dict[str, Gateway] = {
             queue: Gateway(open_by_name(queues[queue]), repository, clock, stopped=stopped) for queue in Queue
         }
         rejects = Rejects(gateways, BUCKETS, originals, clock, _MACHINE, rejected=rejected, absent=absent)

@@ -15,7 +15,6 @@ from sandbox.receiver.receiver import Receiver
 from sandbox.receiver.receiving_application import Application, Refused
 from sandbox.receiver.rejects import Rejected
 from sandbox.repository import Repository
-from schemas.rdss.error_codes import Queue
 
 
 def receiver_over_kinesis(
@@ -25,11 +24,11 @@ def receiver_over_kinesis(
     application: Application,
     clock: Clock,
     *,
-    queues: Mapping[Queue, str] = QUEUES,
+    queues: Mapping[str, str] = QUEUES,
     as_published: bool = False,
     refused: Refused = lambda _arrival, _code, _why: None,
     rejected: Rejected = lambda _data, _code, _why: None,
-    absent: Collection[Queue] = (),
+    absent: Collection[str] = (),
     stopped: Callable[[], bool] = lambda: False,
 ) -> AbstractContextManager[Receiver]:
     """Build a receiver of ``stream`` as ``assembled_receiver`` does.

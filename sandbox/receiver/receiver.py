@@ -37,13 +37,13 @@ from sandbox.receiver.receiving_application import (
 )
 from sandbox.receiver.rejects import Rejects
 from sandbox.receiver.shard_threads import ShardThreads
-from sandbox.repository import ArrivalStatus, Outcome, Part, Repository, RollbackFailedError, SequenceProgress
-from schemas.rdss.envelope import MAX_MESSAGE_BYTES, oversize
+from sandbox.repository import ArrivalStatus, Outcome, Part, Repository, RollbackFailedError
+from schemas import contract
+from schemas.contract import Code, Verdict
+from schemas.rdss.contract import AS_PUBLISHED, RDSS
 from schemas.rdss.error_codes import ErrorCode
-from schemas.rdss.older_versions import RELEASES, CannotUpgradeError, upgrade
 from schemas.rdss.peek import Peek, peek
-from schemas.rdss.sequence import PATIENCE_SECONDS, SequenceError, body_of, join, shared_message_id
-from schemas.rdss.validation import judge
+from schemas.rdss.sequence import PATIENCE_SECONDS, body_of, shared_message_id
 
 OUTAGE_SECONDS: Final = 30.0
 """The time in seconds that a running receiver tolerates a channel that cannot be read."""
@@ -55,7 +55,7 @@ _BUSY_WAIT: Final = 0.2
 """The most seconds to wait for records while threads are at work: what they have done is given back then."""
 
 _LOG = logging.getLogger(__name__)
-_Refusal: TypeAlias = tuple[ErrorCode, str]
+_Refusal: TypeAlias = tuple[Code, str]
 
 
 class _NotPreparedError(Exception):
@@ -94,7 +94,8 @@ class Receiver:
         self._rejects = rejects
         self._clock = clock
         self._patience = patience
-        self._as_published = as_published
+        chosen = AS_PUBLISHED if as_published else RDSS
+        self._judge, self._sequences = chosen.versions.judge, chosen.sequences
         self._refused = refused
         self._prepare = application.prepare if isinstance(application, PreparingApplication) else None
         self._prepared: dict[bytes, _Refusal | None] = {}
@@ -177,7 +178,8 @@ class Receiver:
             self._settle_or_undo(delivery)
             return
         seen = peek(delivery.data)
-        with self._threads.alone(seen.sequence if (seen.total or 1) > 1 else seen.message_id):
+        part = seen.part
+        with self._threads.alone(part.sequence if part else seen.message_id):
             try:
                 self._settle_or_undo(delivery)
             except _NotPreparedError as asked:
@@ -202,7 +204,7 @@ class Receiver:
             decide(delivery.data)
             self._repository.save_checkpoint(self._channel.name, delivery.shard, delivery.sequence_number)
 
-    def reject(self, data: bytes, code: ErrorCode, why: str) -> None:
+    def reject(self, data: bytes, code: Code, why: str) -> None:
         """Move a message that failed after it was accepted to the queue of its code."""
         with self._repository.transaction():
             self._rejects.keep(data, code, why)
@@ -210,61 +212,32 @@ class Receiver:
         self._rejects.flush()
 
     def give_up_late_sequences(self) -> None:
-        """Reject the parts of sequences whose other parts did not arrive in time, as GENERR001."""
+        """Reject the parts of sequences whose other parts did not arrive in time."""
         for sequence in self._repository.overdue(self._clock.time() - self._patience):
             with self._repository.transaction():
                 parts = self._repository.parts(sequence)
-                came = f"{len(parts)} of {parts[0].total} parts came within {self._patience:.0f} s"
-                self._reject_parts(parts, f"sequence {sequence}: {came}")
+                late = self._sequences.judge_overdue(sequence, len(parts), parts[0].total, self._patience)
+                self._reject_parts(parts, *_refusal(late))
             self._rejects.flush()
 
     def _decide(self, data: bytes) -> None:
         seen, digest = peek(data), sha256(data).digest()
         message_id = None if seen.damaged else seen.message_id
-        status = self._repository.arrival_status(self._channel.name, message_id, digest, _part(seen))
+        part = seen.part
+        place = (part.sequence, part.position) if part else None
+        status = self._repository.arrival_status(self._channel.name, message_id, digest, place)
         if status is not ArrivalStatus.NEW:
             self._repository.count(status)
             return
-        arrival, refusal = self._to_current_version(Arrival(data, seen, 1))
-        if refusal is not None:
-            self._reject(data, seen, digest, *refusal)
-        elif seen.total is not None and seen.total > 1:
-            self._take_part(data, seen, digest)
+        verdict = self._judge(data, now=self._clock.time())
+        if not verdict.valid:
+            self._reject(data, seen, digest, *_refusal(verdict))
+        elif part is not None:
+            self._take_part(data, seen, part, digest)
         else:
-            self._hand_over(arrival, data, seen, digest)
+            self._hand_over(_arrival(verdict, data, seen, 1), data, seen, digest)
 
-    def _to_current_version(
-        self, arrival: Arrival, *, joined: bool = False
-    ) -> tuple[Arrival, _Refusal | None]:
-        """Return the message in the form of 4.0.0, and the refusal if it is invalid.
-
-        A valid message is accepted with any version. An invalid one that claims an older version is upgraded
-        and validated again.
-        """
-        data, version = arrival.data, arrival.header.version
-        if not joined and oversize(data):
-            why = f"the message has {len(data):,} bytes; the limit is {MAX_MESSAGE_BYTES:,}"
-            return arrival, (ErrorCode.GENERR006, why)
-        refusal = self._validate(data, joined=joined)
-        if refusal is None or refusal[0] is ErrorCode.GENERR003 or version not in RELEASES:
-            return arrival, refusal
-        try:
-            upgraded = upgrade(data, version)
-        except CannotUpgradeError as error:
-            return arrival, (refusal[0], f"{error}: {refusal[1]}")
-        if (still := self._validate(upgraded, joined=joined)) is not None:
-            return arrival, (still[0], f"upgraded from version {version}: {still[1]}")
-        return Arrival(upgraded, peek(upgraded), arrival.parts), None
-
-    def _validate(self, data: bytes, *, joined: bool) -> _Refusal | None:
-        verdict = judge(data, now=self._clock.time(), joined=joined, as_published=self._as_published)
-        if verdict.valid:
-            return None
-        said = "; ".join(f"{violation.path}: {violation.message}" for violation in verdict.violations[:10])
-        code = verdict.code or ErrorCode.GENERR009
-        return code, said or code.description
-
-    def _reject(self, data: bytes, seen: Peek, digest: bytes, code: ErrorCode, why: str) -> None:
+    def _reject(self, data: bytes, seen: Peek, digest: bytes, code: Code, why: str) -> None:
         self._repository.record_received(self._channel.name, seen, digest, Outcome.REJECTED, code=code)
         self._rejects.keep(data, code, why)
 
@@ -276,45 +249,41 @@ class Receiver:
             self._reject(data, seen, digest, *refusal)
             self._refused(arrival, *refusal)
 
-    def _take_part(self, data: bytes, seen: Peek, digest: bytes) -> None:
+    def _take_part(self, data: bytes, seen: Peek, part: contract.Part, digest: bytes) -> None:
         """Store a part; the last part completes the sequence (specification, Multi-Message Sequence)."""
-        assert seen.sequence is not None
-        assert seen.position is not None
-        assert seen.total is not None
-        so_far = self._repository.sequence_progress(seen.sequence, seen.position, seen.message_id)
+        so_far = self._repository.sequence_progress(part.sequence, part.position, seen.message_id)
         if so_far.finished or (so_far.same is not None and body_of(so_far.same) == body_of(data)):
             self._repository.count(ArrivalStatus.DUPLICATE)
             return
-        if (conflict := _conflict(seen, so_far)) is not None:
-            self._reject(data, seen, digest, ErrorCode.GENERR004, conflict)
+        verdict = self._sequences.judge_part(part, total=so_far.total, taken=so_far.same is not None)
+        if not verdict.valid:
+            self._reject(data, seen, digest, *_refusal(verdict))
             return
         if so_far.sharing:
             self._repository.count(SHARED_MESSAGE_ID)
         if so_far.sharing == 1:
-            _LOG.warning("%s", f"sequence {seen.sequence}: {shared_message_id(seen.message_id)}")
+            _LOG.warning("%s", f"sequence {part.sequence}: {shared_message_id(seen.message_id)}")
         self._repository.record_received(self._channel.name, seen, digest, Outcome.WAITING, payload=data)
-        if so_far.count + 1 == seen.total:
-            self._join(self._repository.parts(seen.sequence))
+        if so_far.count + 1 == part.total:
+            self._join(self._repository.parts(part.sequence))
 
     def _join(self, parts: list[Part]) -> None:
-        try:
-            whole = join(part.data for part in parts)
-        except SequenceError as error:
-            self._reject_parts(parts, str(error))
+        whole, verdict = self._sequences.judge_parts((part.data for part in parts), now=self._clock.time())
+        if whole is None:
+            self._reject_parts(parts, *_refusal(verdict))
             return
-        arrival, refusal = self._to_current_version(Arrival(whole, peek(whole), len(parts)), joined=True)
-        taken = refusal is None
-        refusal = refusal or self._process(arrival)
+        arrival = _arrival(verdict, whole, peek(whole), len(parts))
+        refusal = self._process(arrival) if verdict.valid else _refusal(verdict)
         if refusal is None:
             self._repository.finish_parts(parts, Outcome.PROCESSED)
         else:
             code, why = refusal
             self._repository.finish_parts(parts, Outcome.REJECTED, code)
             self._rejects.keep(whole, code, why)
-            if taken:
+            if verdict.valid:
                 self._refused(arrival, code, why)
 
-    def _reject_parts(self, parts: list[Part], why: str, code: ErrorCode = ErrorCode.GENERR001) -> None:
+    def _reject_parts(self, parts: list[Part], code: Code, why: str) -> None:
         self._repository.finish_parts(parts, Outcome.REJECTED, code)
         for part in parts:
             self._rejects.keep(part.data, code, why)
@@ -323,7 +292,7 @@ class Receiver:
         """Reject a message whose processing could not be rolled back, together with its other parts."""
         seen, digest = peek(data), sha256(data).digest()
         waiting = self._repository.parts(seen.sequence) if seen.sequence else []
-        self._reject_parts(waiting, why, ErrorCode.GENERR008)
+        self._reject_parts(waiting, ErrorCode.GENERR008, why)
         if all(part.position != seen.position for part in waiting):
             self._reject(data, seen, digest, ErrorCode.GENERR008, why)
 
@@ -355,21 +324,13 @@ class Receiver:
         return None
 
 
-def _part(seen: Peek) -> tuple[str, int] | None:
-    """The sequence and position of a part; None for a whole message."""
-    if seen.damaged or (seen.total or 1) <= 1 or seen.sequence is None or seen.position is None:
-        return None
-    return seen.sequence, seen.position
+def _arrival(verdict: Verdict, data: bytes, seen: Peek, parts: int) -> Arrival:
+    """What the application gets of a message: its present form."""
+    if verdict.upgraded is None:
+        return Arrival(data, seen, parts)
+    return Arrival(verdict.upgraded, peek(verdict.upgraded), parts)
 
 
-def _conflict(part: Peek, so_far: SequenceProgress) -> str | None:
-    """The reason why this part does not fit the waiting ones; None when it fits."""
-    assert part.position is not None
-    assert part.total is not None
-    if not 1 <= part.position <= part.total:
-        return f"position {part.position} is not within the total of {part.total}"
-    if so_far.total not in (None, part.total):
-        return f"the total is {part.total}; parts that came before say {so_far.total}"
-    if so_far.same is not None:
-        return f"another message has come as part {part.position} of {part.total}"
-    return None
+def _refusal(verdict: Verdict) -> _Refusal:
+    code = verdict.code or ErrorCode.GENERR009
+    return code, verdict.why or code.description

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias, runtime_checkable
 
+from schemas.contract import Code
 from schemas.rdss.envelope import Peek
-from schemas.rdss.error_codes import ErrorCode
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,12 +23,12 @@ class Arrival:
 class ApplicationError(Exception):
     """The application cannot process a message; ``code`` is the error code of the reason."""
 
-    def __init__(self, code: ErrorCode, description: str) -> None:
+    def __init__(self, code: Code, description: str) -> None:
         super().__init__(description)
         self.code = code
 
 
-Refused: TypeAlias = Callable[[Arrival, ErrorCode, str], None]
+Refused: TypeAlias = Callable[[Arrival, Code, str], None]
 """Called with a refused message, its code and the reason, in the transaction that rejects it."""
 
 

@@ -15,15 +15,12 @@ from typing import TypeAlias
 from emulator.clock import Clock
 from sandbox.gateway import Gateway, Machine
 from sandbox.receiver.originals import Originals
+from schemas.contract import LONGEST_WHY, Code
 from schemas.rdss.decoration import decorate
 from schemas.rdss.envelope import oversize, serialise
-from schemas.rdss.error_codes import ErrorCode, Queue
 from schemas.rdss.peek import peek
 
-LONGEST_DESCRIPTION = 4_000
-"""The most characters of an errorDescription, few enough that it does not make a message oversize."""
-
-Rejected: TypeAlias = Callable[[bytes, ErrorCode, str], None]
+Rejected: TypeAlias = Callable[[bytes, Code, str], None]
 """Is told of every message that goes to a queue, and why, in the transaction that writes it down."""
 
 _LOG = logging.getLogger(__name__)
@@ -37,14 +34,14 @@ class Rejects:
 
     def __init__(
         self,
-        gateways: Mapping[Queue, Gateway],
-        buckets: Mapping[Queue, str],
+        gateways: Mapping[str, Gateway],
+        buckets: Mapping[str, str],
         originals: Originals,
         clock: Clock,
         machine: Machine,
         *,
         rejected: Rejected = lambda _data, _code, _why: None,
-        absent: Collection[Queue] = (),
+        absent: Collection[str] = (),
     ) -> None:
         self._gateways = gateways
         self._present = [gateway for queue, gateway in gateways.items() if queue not in absent]
@@ -56,7 +53,7 @@ class Rejects:
         # An earlier process may have kept some that it did not dispatch.
         self._kept = True
 
-    def keep(self, data: bytes, code: ErrorCode, description: str) -> None:
+    def keep(self, data: bytes, code: Code, description: str) -> None:
         """Record the decorated message in the open transaction; ``flush`` dispatches it."""
         name = peek(data).message_id or "a message without an id"
         _LOG.warning("%s: %s goes to the %s queue: %s", code, name, code.queue, description)
@@ -76,8 +73,8 @@ class Rejects:
             self._kept = True
             raise
 
-    def _decorate_within_limit(self, data: bytes, code: ErrorCode, description: str) -> bytes:
-        description = description[:LONGEST_DESCRIPTION]
+    def _decorate_within_limit(self, data: bytes, code: Code, description: str) -> bytes:
+        description = description[:LONGEST_WHY]
         if not oversize(data) and not oversize(whole := self._decorate(data, code, description)):
             return whole
         digest = sha256(data).hexdigest()
@@ -87,7 +84,7 @@ class Rejects:
             decorated = self._decorate(_outline(data, original, digest), code, description)
         return decorated
 
-    def _decorate(self, data: bytes, code: ErrorCode, description: str, original: str | None = None) -> bytes:
+    def _decorate(self, data: bytes, code: Code, description: str, original: str | None = None) -> bytes:
         return decorate(
             data,
             code,

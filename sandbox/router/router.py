@@ -91,10 +91,7 @@ class Router:
     def _reject(self, data: bytes, tenant: int | None) -> None:
         verdict = judge(data)
         if verdict.code is not None and tenant is None:
-            said = "; ".join(
-                f"{violation.path}: {violation.message}" for violation in verdict.violations[:10]
-            )
-            self._rejects.keep(data, verdict.code, said)
+            self._rejects.keep(data, verdict.code, verdict.why)
             return
         known = ", ".join(map(str, self._routes.tenants))
         why = f"tenantJiscID {tenant} is no institution here; they are {known}"

@@ -31,7 +31,7 @@ class Routes:
     services: Mapping[str, tuple[str, ...]]
     tenants: Mapping[int, str]
     to_tenant: frozenset[str]
-    queues: Mapping[Queue, str]
+    queues: Mapping[str, str]
 
     @property
     def sources(self) -> tuple[str, ...]:

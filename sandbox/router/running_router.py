@@ -135,7 +135,7 @@ def assembled_router(
 
         targets = {name for targets in routes.services.values() for name in targets}
         gateways = {name: gateway(name) for name in sorted(targets | set(routes.tenants.values()))}
-        queues = {queue: gateway(name) for queue, name in routes.queues.items()}
+        queues: dict[str, Gateway] = {queue: gateway(name) for queue, name in routes.queues.items()}
         rejects = Rejects(queues, BUCKETS, originals, clock, MACHINE)
         yield Router(
             routes,

@@ -15,7 +15,7 @@ from schemas.rdss.formats import timestamp
 from schemas.rdss.peek import leading_header, peek
 
 if TYPE_CHECKING:
-    from schemas.rdss.error_codes import ErrorCode
+    from schemas.contract import Code
 
 SYNTHESISED: Final = "rdss-sandbox (header synthesised)"
 """The ``generator`` in a header that was made for bytes without a readable header."""
@@ -28,7 +28,7 @@ _UUID: Final = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[1-5][0-9a-f]{3}-[89ab][0-9a
 
 def decorate(
     raw: bytes,
-    code: ErrorCode,
+    code: Code,
     description: str,
     *,
     now: float,

@@ -9,9 +9,11 @@ from typing import Any, Literal
 
 import msgspec
 
+from schemas.contract import Verdict
 from schemas.rdss.catalogue import terms
 from schemas.rdss.samples import Samples
-from schemas.rdss.validation import Verdict, judge, judge_message
+from schemas.rdss.validation import judge_message
+from schemas.rdss.verdicts import judge_unsent
 
 Kind = Literal["message", "header", "body"]
 
@@ -102,7 +104,7 @@ def judge_document(raw: bytes, *, now: float | None = None, as_published: bool =
         case "body":
             message = {"messageHeader": header_for(value, Samples(1)), "messageBody": value}
             return _within("/messageBody", judge_message(message, as_published=as_published))
-    return judge(raw, now=now, as_published=as_published)
+    return judge_unsent(raw, now=now, as_published=as_published)
 
 
 def _each(source: str, lines: Iterable[tuple[int, bytes]]) -> Iterator[Document]:

@@ -8,8 +8,10 @@ Message Queue ("Error Queues").
 from __future__ import annotations
 
 from collections.abc import Mapping
-from enum import StrEnum
+from enum import ReprEnum, StrEnum
 from typing import Final, Self
+
+from schemas.contract import Code
 
 
 class Queue(StrEnum):
@@ -19,18 +21,17 @@ class Queue(StrEnum):
     INVALID = "invalid"
 
 
-class ErrorCode(StrEnum):
+class ErrorCode(Code, ReprEnum):
     """One of the 14 codes; ``str(code)`` is the value of the ``errorCode`` header.
 
     >>> ErrorCode("GENERR010").queue
     <Queue.INVALID: 'invalid'>
     """
 
-    description: str
     queue: Queue
 
     def __new__(cls, code: str, description: str, queue: Queue) -> Self:
-        member = str.__new__(cls, code)
+        member = Code.__new__(cls, code)
         member._value_ = code
         member.description = description
         member.queue = queue

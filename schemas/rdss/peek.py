@@ -7,6 +7,9 @@ from typing import Any, Final
 
 import msgspec
 
+from schemas import contract
+from schemas.contract import Part
+
 
 class Peek(msgspec.Struct, frozen=True, gc=False):
     """The header fields that routing needs; None for a field that could not be read.
@@ -29,6 +32,14 @@ class Peek(msgspec.Struct, frozen=True, gc=False):
     published: str | None = None
     expires: str | None = None
     damaged: bool = False
+
+    @property
+    def part(self) -> Part | None:
+        """The place of a part in its sequence; None for a whole message, and where it cannot be read."""
+        total, position, sequence = self.total, self.position, self.sequence
+        if total is None or total <= 1 or position is None or sequence is None or self.damaged:
+            return None
+        return Part(sequence, position, total)
 
 
 class _Timings(msgspec.Struct, rename="camel", frozen=True, gc=False):
@@ -104,16 +115,14 @@ def peek(raw: bytes) -> Peek:
     )
 
 
-def identity(seen: Peek) -> str | None:
+def identity(seen: contract.Peek) -> str | None:
     """The deduplication key of a message: its messageId, or sequence and position for a part of a sequence.
 
     The parts of a message may share its messageId, as in the specification's own code
     ("Multi-Message Sequence"). None where neither can be read.
     """
-    part = not seen.damaged and (seen.total or 1) > 1
-    if part and seen.sequence is not None and seen.position is not None:
-        return f"{seen.sequence}/{seen.position}"
-    return seen.message_id
+    part = seen.part
+    return seen.message_id if part is None else f"{part.sequence}/{part.position}"
 
 
 def return_address(raw: bytes) -> str | None:

@@ -17,17 +17,18 @@ from __future__ import annotations
 
 import json
 from functools import cache
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import jsonschema_rs
 import msgspec
 
+from schemas.contract import Verdict, Violation
 from schemas.rdss import bodies
 from schemas.rdss.brief import show
 from schemas.rdss.catalogue import definition, documents, reference
 from schemas.rdss.error_codes import ErrorCode
 from schemas.rdss.formats import FORMATS
-from schemas.rdss.violations import ERROR_CODES, Violation, expired, violations
+from schemas.rdss.violations import ERROR_CODES, expired, violations
 
 __all__ = [
     "PRECEDENCE",
@@ -37,18 +38,11 @@ __all__ = [
     "is_valid",
     "judge",
     "judge_message",
+    "refuse",
     "validator_for",
 ]
 
 JSON = dict[str, Any]
-
-
-class Verdict(NamedTuple):
-    """``code`` is the error code of the gravest of the ``violations``, None for a valid message."""
-
-    valid: bool
-    code: ErrorCode | None
-    violations: tuple[Violation, ...]
 
 
 VALID: Final = Verdict(valid=True, code=None, violations=())
@@ -68,12 +62,12 @@ _decode: Final = msgspec.json.Decoder().decode
 def judge(
     raw: bytes, *, now: float | None = None, joined: bool = False, as_published: bool = False
 ) -> Verdict:
-    """Validate the bytes of a message; never raises.
+    """Validate the bytes of a message of any size; never raises.
 
     The expiry is compared with ``now``, in seconds since the epoch; None leaves it out.
     For a part of a sequence only the header is validated. ``joined`` says that the body
-    is whole although the total is more than 1. The size is not checked here: see
-    ``envelope.oversize``.
+    is whole although the total is more than 1. The whole verdict, which begins with the
+    size, is that of ``verdicts.judge``.
     """
     try:
         message = _decode(raw)
@@ -86,8 +80,13 @@ def judge(
     return judge_message(message, now=now, joined=joined, as_published=as_published)
 
 
+def refuse(code: ErrorCode, rule: str, why: str) -> Verdict:
+    """The verdict on a message as a whole that breaks one rule."""
+    return Verdict(valid=False, code=code, violations=(Violation("", rule, why),))
+
+
 def _malformed(message: str) -> Verdict:
-    return Verdict(valid=False, code=ErrorCode.GENERR007, violations=(Violation("", "json", message),))
+    return refuse(ErrorCode.GENERR007, "json", message)
 
 
 def _given_twice(raw: bytes) -> str | None:

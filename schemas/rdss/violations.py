@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
+from schemas.contract import Violation
 from schemas.rdss import bodies
 from schemas.rdss.brief import show
 from schemas.rdss.catalogue import definition, reference, uuid_fields
@@ -17,14 +18,6 @@ if TYPE_CHECKING:
     from schemas.rdss.explanation import Flaw, Path
 
 JSON = dict[str, Any]
-
-
-class Violation(NamedTuple):
-    """One wrong field: its JSON Pointer (RFC 6901), the broken rule, and a message with the value."""
-
-    path: str
-    rule: str
-    message: str
 
 
 Found = tuple[ErrorCode, Violation]

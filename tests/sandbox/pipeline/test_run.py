@@ -87,7 +87,7 @@ def test_parts_that_never_come_end_as_rejects(
     endpoint.put(stream, [raw for raw in sent.records if b'"total":1' in raw][:1])
     tables = once(spark, job)
     assert [row.status for row in tables.read(spark, "sequences").collect()] == ["overdue"]
-    (reject,) = tables.read(spark, "rejects").filter("code = 'GENERR003' AND sequence IS NOT NULL").collect()
+    (reject,) = tables.read(spark, "rejects").filter("code = 'GENERR001' AND sequence IS NOT NULL").collect()
     assert bytes(reject.data) == first
 
 

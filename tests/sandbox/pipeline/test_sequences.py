@@ -16,6 +16,7 @@ from schemas.rdss.envelope import serialise
 from schemas.rdss.samples import Samples
 from schemas.rdss.sequence import body_of, split
 
+LIMIT = 3600.0
 NOW = datetime(2026, 11, 21, 8, tzinfo=UTC)
 
 
@@ -50,7 +51,7 @@ def test_parts_in_any_order_and_more_than_once_join_byte_for_byte(data: st.DataO
     raw = _message()
     parts = _parts(raw)
     shuffled = data.draw(st.permutations(parts + data.draw(st.lists(st.sampled_from(parts), max_size=4))))
-    (found,) = decide_outcome(shuffled)
+    (found,) = decide_outcome(shuffled, LIMIT)
     assert found["status"] == "joined"
     assert found["body_sha256"] == sha256(body_of(raw)).hexdigest()
     assert (found["parts"], found["total"]) == (len(parts), len(parts))
@@ -61,8 +62,8 @@ def test_parts_in_any_order_and_more_than_once_join_byte_for_byte(data: st.DataO
 def test_parts_that_came_too_late_are_rejects_with_their_bytes() -> None:
     """After the time limit every part that came is a reject, and the sequence says how many came."""
     parts = _parts(_message(), "overdue")[:-1]
-    sequence, *rejects = decide_outcome(parts)
-    assert (sequence["table"], sequence["status"], sequence["code"]) == ("sequences", "overdue", "GENERR003")
+    sequence, *rejects = decide_outcome(parts, LIMIT)
+    assert (sequence["table"], sequence["status"], sequence["code"]) == ("sequences", "overdue", "GENERR001")
     assert f"{len(parts)} of {len(parts) + 1} parts" in sequence["description"]
     assert [(r["table"], r["data"]) for r in rejects] == [("rejects", part["data"]) for part in parts]
 
@@ -70,7 +71,7 @@ def test_parts_that_came_too_late_are_rejects_with_their_bytes() -> None:
 def test_a_joined_message_that_is_not_valid_is_one_reject_with_its_whole_bytes() -> None:
     """The body is judged after joining, and what is rejected is the joined message."""
     raw = _message().replace(b'"objectTitle":', b'"objectTitel":')
-    sequence, reject = decide_outcome(_parts(raw))
+    sequence, reject = decide_outcome(_parts(raw), LIMIT)
     assert (sequence["status"], sequence["code"], reject["code"]) == ("refused", "GENERR001", "GENERR001")
     assert body_of(reject["data"]) == body_of(raw)
 
@@ -83,7 +84,7 @@ def test_parts_that_do_not_belong_together_are_rejects(change: str) -> None:
         parts[1]["data"] = parts[1]["data"].replace(b'"total":', b'"total":1')
     else:
         parts[1]["data"] = parts[1]["data"].replace(b'"messageBody":"', b'"messageBody":3,"x":"')
-    sequence, *rejects = decide_outcome(parts)
+    sequence, *rejects = decide_outcome(parts, LIMIT)
     assert sequence["status"] == "refused"
     assert sequence["code"] == "GENERR004"
     assert len(rejects) == len(parts)

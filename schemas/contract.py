@@ -1,0 +1,197 @@
+"""What the sandbox asks of a contract: what a message says of itself, a verdict on it, and its decoration.
+
+A contract is the form of the messages of one system. Its functions are attributes of one object, bound when
+the process starts: who asks once for each message keeps them, as ``judge = contract.judge``. A capability
+that a contract lacks is None, and whoever needs it does not offer what needs it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Final, NamedTuple, Protocol
+
+MOST_NAMED: Final = 10
+"""The most violations of one message that are named; the others are counted."""
+LONGEST_WHY: Final = 4_000
+"""The most characters of the reason of a refusal, few enough that it does not make a message oversize."""
+
+
+class Code(str):
+    """An error code: its text, what it means, and the queue that its messages go to."""
+
+    __slots__ = ()
+    description: str
+    queue: str
+
+
+class Violation(NamedTuple):
+    """One wrong field: its JSON Pointer (RFC 6901), the broken rule, and a message with the value.
+
+    The path is empty for the message as a whole.
+    """
+
+    path: str
+    rule: str
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.path}: {self.message}" if self.path else self.message
+
+
+class Verdict(NamedTuple):
+    """``code`` is the error code of the gravest of the ``violations``, None for a valid message.
+
+    ``upgraded`` is a valid message of an older release in the form of the present one; else None.
+    """
+
+    valid: bool
+    code: Code | None
+    violations: tuple[Violation, ...]
+    upgraded: bytes | None = None
+
+    @property
+    def why(self) -> str:
+        """The reason of a refusal, for an error description or a log; empty for a valid message."""
+        return "; ".join(self.sentences())[:LONGEST_WHY]
+
+    def sentences(self, most: int = MOST_NAMED) -> list[str]:
+        """The violations, ``most`` of them at most, then the number of the others."""
+        more = len(self.violations) - most
+        return [*map(str, self.violations[:most]), *([f"and {more} more"] if more > 0 else [])]
+
+
+class Part(NamedTuple):
+    """The place of a part in its sequence, a message in several parts; ``position`` counts from 1."""
+
+    sequence: str
+    position: int
+    total: int
+
+
+class Peek(Protocol):
+    """What a message says of itself; None for what could not be read.
+
+    ``published`` and ``expires`` are times as written. ``damaged`` means that the fields were searched in
+    bytes that have not the message's form.
+    """
+
+    @property
+    def message_id(self) -> str | None: ...
+
+    @property
+    def message_type(self) -> str | None: ...
+
+    @property
+    def error_code(self) -> str | None: ...
+
+    @property
+    def published(self) -> str | None: ...
+
+    @property
+    def expires(self) -> str | None: ...
+
+    @property
+    def damaged(self) -> bool: ...
+
+    @property
+    def part(self) -> Part | None:
+        """The place in a sequence; None for a whole message, and where the place cannot be read."""
+
+
+class Judge(Protocol):
+    """Gives the whole verdict on the bytes of a message: size, form, fields, expiry; never raises."""
+
+    def __call__(self, raw: bytes, *, now: float | None = None) -> Verdict:
+        """``now`` is in seconds since the epoch; None leaves the expiry out."""
+
+
+class Decorate(Protocol):
+    """Writes the code and the reason of a refusal into a message, whatever its bytes are."""
+
+    def __call__(
+        self,
+        raw: bytes,
+        code: Code,
+        description: str,
+        *,
+        now: float,
+        machine_id: str = ...,
+        machine_address: str = ...,
+        original: str | None = None,
+    ) -> bytes:
+        """``original`` is the address of the whole message, which then stands in place of its body."""
+
+
+class Joined(NamedTuple):
+    """The parts of a sequence as one message, None where they do not make one, and the verdict on it."""
+
+    whole: bytes | None
+    verdict: Verdict
+
+
+class Sequences(Protocol):
+    """Messages in several parts. ``patience`` is the time in seconds that a sequence waits for its parts."""
+
+    @property
+    def patience(self) -> float: ...
+
+    def judge_unsent(self, raw: bytes, *, now: float | None = None) -> Verdict:
+        """The verdict on a message that its sender may still split: a whole one has any size."""
+
+    def judge_part(self, part: Part, *, total: int | None, taken: bool) -> Verdict:
+        """The verdict on the place of a part among those that came before it.
+
+        ``total`` is what they say of the number of parts, None when there are none. ``taken`` means that
+        one of them is at this position and has another body.
+        """
+
+    def judge_parts(self, parts: Iterable[bytes], *, now: float | None = None) -> Joined:
+        """Join the parts, and judge what they make, of whatever release."""
+
+    def judge_overdue(self, sequence: str, came: int, total: int, waited: float) -> Verdict:
+        """The verdict on the parts that came of a sequence that is given up after ``waited`` seconds."""
+
+
+class Versions(Protocol):
+    """Messages of older releases of the contract."""
+
+    @property
+    def judge(self) -> Judge:
+        """Judge as a receiver: what is invalid in the present form may be valid in its own release's."""
+
+
+class Contract(Protocol):
+    """The form of a system's messages. ``codes`` are its error codes by name, the gravest first or as listed.
+
+    ``max_bytes`` is the size of the largest message.
+    """
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def media_type(self) -> str: ...
+
+    @property
+    def codes(self) -> Mapping[str, Code]: ...
+
+    @property
+    def max_bytes(self) -> int: ...
+
+    def peek(self, raw: bytes) -> Peek:
+        """Read what a message says of itself, from any bytes; never raises."""
+
+    def identity(self, seen: Peek) -> str | None:
+        """What tells a message, or a part, from all others; None where it cannot be read."""
+
+    @property
+    def judge(self) -> Judge: ...
+
+    @property
+    def decorate(self) -> Decorate: ...
+
+    @property
+    def sequences(self) -> Sequences | None: ...
+
+    @property
+    def versions(self) -> Versions | None: ...

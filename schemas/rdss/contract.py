@@ -1,0 +1,83 @@
+"""The RDSS Message API 4.0.0 as a contract.
+
+``RDSS`` judges by the specification's text, ``AS_PUBLISHED`` as the published schema files do. What judges is
+imported with the first verdict, since the validators are an extra that may not be installed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from functools import cached_property, partial
+from typing import Final
+
+from schemas.contract import Code, Joined, Judge, Part, Verdict
+from schemas.rdss.decoration import decorate
+from schemas.rdss.envelope import MAX_MESSAGE_BYTES
+from schemas.rdss.error_codes import ErrorCode
+from schemas.rdss.peek import identity, peek
+from schemas.rdss.sequence import PATIENCE_SECONDS
+
+
+class Rdss:
+    """The contract; ``as_published`` is said in ``schemas.rdss.validation``."""
+
+    name: Final = "rdss"
+    media_type: Final = "application/json"
+    codes: Final[Mapping[str, Code]] = {code.value: code for code in ErrorCode}
+    max_bytes: Final = MAX_MESSAGE_BYTES
+    peek = staticmethod(peek)
+    identity = staticmethod(identity)
+    decorate = staticmethod(decorate)
+
+    def __init__(self, *, as_published: bool = False) -> None:
+        self._as_published = as_published
+        self.sequences: Final = _RdssSequences(as_published=as_published)
+        self.versions: Final = _RdssVersions(as_published=as_published)
+
+    @cached_property
+    def judge(self) -> Judge:
+        from schemas.rdss.verdicts import judge
+
+        return partial(judge, as_published=True) if self._as_published else judge
+
+
+class _RdssSequences:
+    patience: Final = PATIENCE_SECONDS
+
+    def __init__(self, *, as_published: bool) -> None:
+        self._as_published = as_published
+
+    def judge_unsent(self, raw: bytes, *, now: float | None = None) -> Verdict:
+        from schemas.rdss.verdicts import judge_unsent
+
+        return judge_unsent(raw, now=now, as_published=self._as_published)
+
+    def judge_part(self, part: Part, *, total: int | None, taken: bool) -> Verdict:
+        from schemas.rdss.verdicts import judge_part
+
+        return judge_part(part, total=total, taken=taken)
+
+    def judge_parts(self, parts: Iterable[bytes], *, now: float | None = None) -> Joined:
+        from schemas.rdss.verdicts import judge_parts
+
+        return judge_parts(parts, now=now, as_published=self._as_published)
+
+    def judge_overdue(self, sequence: str, came: int, total: int, waited: float) -> Verdict:
+        from schemas.rdss.verdicts import judge_overdue
+
+        return judge_overdue(sequence, came, total, waited)
+
+
+class _RdssVersions:
+    def __init__(self, *, as_published: bool) -> None:
+        self._as_published = as_published
+
+    @cached_property
+    def judge(self) -> Judge:
+        from schemas.rdss.verdicts import judge_any_release
+
+        return partial(judge_any_release, as_published=True) if self._as_published else judge_any_release
+
+
+RDSS: Final = Rdss()
+AS_PUBLISHED: Final = Rdss(as_published=True)
