@@ -313,7 +313,9 @@ class FaultEngine:
         wanted = fault.record.channel
         if wanted == "*" or any(matches_channel(wanted, name, kind) for name, kind in known):
             return ""
-        there = ", ".join(sorted({name for name, _ in known})[:_MOST_NAMED]) or "none"
+        # A broker's own names are of no use to whoever mistyped one.
+        named = sorted({name for name, _ in known if not name.startswith("amq.")})
+        there = ", ".join(named[:_MOST_NAMED]) or "none"
         return f"there is no channel {wanted!r} yet; there are: {there}"
 
     def _schedule(self, fault: ActiveFault) -> None:
