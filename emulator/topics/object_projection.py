@@ -155,14 +155,15 @@ class ObjectProjection:
 
     def _whole(self, seen: Peek, raw: bytes) -> bytes | None:
         """The whole message, or None while parts of its sequence are missing."""
-        if (seen.total or 1) == 1 or seen.sequence is None:
+        part = seen.part
+        if part is None:
             return raw
-        assembly = self._sequences.setdefault(seen.sequence, Assembly())
+        assembly = self._sequences.setdefault(part.sequence, Assembly())
         if len(self._sequences) > _SEQUENCES:
             self._sequences.popitem(last=False)
         if not assembly.add(raw):
             return None
-        del self._sequences[seen.sequence]
+        del self._sequences[part.sequence]
         return assembly.message()
 
 

@@ -100,15 +100,14 @@ def _look_for_expiry(place: str, message: bytes, clock: Clock, *, strict: bool) 
 
     Raises ``_NotSentError`` for it where this is ``strict``.
     """
+    from schemas.rdss.contract import RDSS
     from schemas.rdss.error_codes import ErrorCode
-    from schemas.rdss.formats import instant
-    from schemas.rdss.peek import peek
+    from schemas.rdss.violations import EXPIRED
 
-    text = peek(message).expires
-    until = instant(text) if text else None
-    if until is None or until >= clock.time():
+    verdict = RDSS.sequences.judge_unsent(message, now=clock.time())
+    if all(violation.rule != EXPIRED for violation in verdict.violations):
         return
-    expired = f"{place} expired at {text} ({ErrorCode.GENERR003})"
+    expired = f"{place} expired at {RDSS.peek(message).expires} ({ErrorCode.GENERR003})"
     if strict:
         raise _NotSentError(f"{expired}; --strict did not send it", Exit.FAIL)
     click.echo(f"sandbox: {expired}; it is sent all the same", err=True)

@@ -14,10 +14,10 @@ from sandbox.gateway import Gateway, Machine
 from sandbox.receiver import Rejects
 from sandbox.repository import Repository
 from sandbox.router.routes import Routes
+from schemas.rdss.contract import RDSS
 from schemas.rdss.envelope import oversize
 from schemas.rdss.error_codes import ErrorCode
 from schemas.rdss.peek import peek
-from schemas.rdss.validation import judge
 
 _AT_ONCE: Final = 200
 _parts_of: Final = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
@@ -89,7 +89,7 @@ class Router:
         self._repository.save_checkpoint(name, delivery.shard, delivery.sequence_number)
 
     def _reject(self, data: bytes, tenant: int | None) -> None:
-        verdict = judge(data)
+        verdict = RDSS.judge(data, now=self._clock.time())
         if verdict.code is not None and tenant is None:
             self._rejects.keep(data, verdict.code, verdict.why)
             return

@@ -79,10 +79,10 @@ class CommandLab(Lab):
         name = identity(data)
         message_id = seen.message_id or name
         self._names[message_id] = name
-        if (seen.total or 1) > 1 and seen.sequence and seen.position and not seen.damaged:
-            self._sequence_of[message_id] = seen.sequence
-            self._sequences[seen.sequence][seen.position] = message_id
-            self._totals[seen.sequence] = seen.total or 1
+        if part := seen.part:
+            self._sequence_of[message_id] = part.sequence
+            self._sequences[part.sequence][part.position] = message_id
+            self._totals[part.sequence] = part.total
 
     def note_item(self, item: TraceItem, data: bytes = b"") -> None:
         if isinstance(item, Read) and item.stream == INPUT:

@@ -179,10 +179,9 @@ class CommandReceiver:
         self._delivered[shard, number] += 1
         # A command that reads the same again without end must not fill this process.
         if self._delivered[shard, number] <= _MOST_TIMES:
-            seen = peek(data)
             place: dict[str, Any] = {"shard": shard, "sequence_number": number}
-            if (seen.total or 1) > 1:
-                place |= {"sequence": seen.sequence, "position": seen.position}
+            if part := peek(data).part:
+                place |= {"sequence": part.sequence, "position": part.position}
             self._emit("message.delivered", channel=INPUT, message_id=identity(data), size=len(data), **place)
         return self._delivered[shard, number] == 1
 

@@ -11,8 +11,7 @@ from sandbox.judging.arrivals import body_digest
 from sandbox.scenarios.play import START, Played
 from sandbox.scenarios.scenario import INPUT
 from sandbox.scenarios.workload import identity
-from schemas.rdss.envelope import MAX_MESSAGE_BYTES
-from schemas.rdss.validation import judge
+from schemas.rdss.contract import RDSS
 
 Facts = dict[str, float]
 Culprits = dict[str, frozenset[str]]
@@ -146,7 +145,7 @@ def _expected_codes(
     for each in played.offered:
         name = identity(each.data)
         now = came.get(name, START + each.due)
-        found[id(each)] = spoiled.get(name) or judge(each.data, now=now).code
+        found[id(each)] = spoiled.get(name) or RDSS.versions.judge(each.data, now=now).code
     return found
 
 
@@ -154,7 +153,7 @@ def _spoils(injection: dict[str, Any]) -> str | None:
     """The error code that a message must get because of an injection."""
     if injection["type"] == "mutate":
         return str(injection["data"]["code"])
-    grown = injection["type"] == "oversize" and injection["data"]["size"] > MAX_MESSAGE_BYTES
+    grown = injection["type"] == "oversize" and injection["data"]["size"] > RDSS.max_bytes
     return "GENERR006" if grown else None
 
 

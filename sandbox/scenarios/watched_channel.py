@@ -60,7 +60,6 @@ class WatchedChannel:
         self._channel.close()
 
     def _event_fields(self, data: bytes) -> dict[str, Any]:
-        seen = peek(data)
-        part = seen.total is not None and seen.total > 1
-        sequence = {"sequence": seen.sequence, "position": seen.position} if part else {}
+        part = peek(data).part
+        sequence = {"sequence": part.sequence, "position": part.position} if part else {}
         return {"channel": self.name, "message_id": identity(data), "size": len(data), **sequence}

@@ -21,6 +21,8 @@ JSON = dict[str, Any]
 
 
 Found = tuple[ErrorCode, Violation]
+EXPIRED: Final = "expired"
+"""The rule of the violation of a message whose time has passed."""
 
 
 def violations(message: JSON, *, now: float | None, joined: bool, as_published: bool) -> Iterator[Found]:
@@ -69,7 +71,7 @@ def expired(message: JSON, now: float | None) -> Found | None:
     if now is None or until is None or until >= now:
         return None
     path = "/messageHeader/messageTimings/expirationTimestamp"
-    return ErrorCode.GENERR003, Violation(path, "expired", f"{show(text)} has passed")
+    return ErrorCode.GENERR003, Violation(path, EXPIRED, f"{show(text)} has passed")
 
 
 ERROR_CODES: Final = frozenset(str(code) for code in ErrorCode)
