@@ -60,6 +60,19 @@ class Verdict(NamedTuple):
         return [*map(str, self.violations[:most]), *([f"and {more} more"] if more > 0 else [])]
 
 
+class Failures(NamedTuple):
+    """The codes of what goes wrong without the message's fault.
+
+    The ``system`` below failed, a ``rollback`` failed, a message is ``unsent`` after all retries, or what
+    happened is ``unknown``.
+    """
+
+    system: Code
+    rollback: Code
+    unsent: Code
+    unknown: Code
+
+
 class Part(NamedTuple):
     """The place of a part in its sequence, a message in several parts; ``position`` counts from 1."""
 
@@ -174,6 +187,9 @@ class Contract(Protocol):
 
     @property
     def codes(self) -> Mapping[str, Code]: ...
+
+    @property
+    def failures(self) -> Failures: ...
 
     @property
     def max_bytes(self) -> int: ...

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from schemas.rdss.error_codes import ErrorCode
+from schemas.contract import Code
 
 
 class DownloadError(Exception):
-    """A file cannot be fetched: APPERRMET004 for a wrong checksum, GENERR006 for any other reason."""
+    """A file cannot be fetched: ``code`` is that of a wrong checksum, or of a failure of the system."""
 
-    def __init__(self, code: ErrorCode, description: str) -> None:
+    def __init__(self, code: Code, description: str) -> None:
         super().__init__(description)
         self.code = code
 

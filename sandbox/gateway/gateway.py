@@ -21,7 +21,7 @@ from emulator.clock import Clock
 from emulator.rng import new_uuid
 from rdss_sandbox.timestamps import timestamp
 from sandbox.repository import Repository, Unsent
-from schemas.rdss.error_codes import ErrorCode
+from schemas.rdss.contract import RDSS
 from schemas.rdss.sequence import split
 
 RETRY_SECONDS = tuple(islice(back_off(0.2), 10))
@@ -34,9 +34,9 @@ _FINAL = frozenset({"InvalidArgumentException", "PRECONDITION_FAILED", "Validati
 
 
 class SendFailedError(Exception):
-    """A message and its ten retries failed (GENERR005). It stays TO_SEND and is sent first next time."""
+    """A message and its ten retries failed. It stays TO_SEND and is sent first next time."""
 
-    code = ErrorCode.GENERR005
+    code = RDSS.failures.unsent
 
     def __init__(self, channel: str, why: Exception) -> None:
         super().__init__(
@@ -50,9 +50,9 @@ class SendStoppedError(Exception):
 
 
 class SendRefusedError(Exception):
-    """The broker refuses a message for good (GENERR006). It stays in the repository."""
+    """The broker refuses a message for good. It stays in the repository."""
 
-    code = ErrorCode.GENERR006
+    code = RDSS.failures.system
 
     def __init__(self, channel: str, key: str, why: Exception) -> None:
         super().__init__(f"{self.code}: {channel} does not take message {key}: {why}")
@@ -136,7 +136,7 @@ class Gateway:
             if not failed:
                 return refused
             name, why = self.channel.name, failed[-1][1]
-            _LOG.info("%s: trying to send to %s again in %g s: %s", ErrorCode.GENERR006, name, seconds, why)
+            _LOG.info("%s: trying to send to %s again in %g s: %s", RDSS.failures.system, name, seconds, why)
             if not self._clock.wait(seconds, self._stopped):
                 raise SendStoppedError(f"sending to {name} was stopped; it failed before: {why}")
             failed = self._try([message for message, _ in failed], refused)

@@ -18,7 +18,7 @@ from sandbox.processing.confirmation_policies import FRAMEWORK_FIELDS
 from sandbox.processing.errors import TechnicalError, ValidationError
 from sandbox.processing.expressions import MESSAGE_FIELDS, Record, fill_template, read_json_or_text
 from schemas.contract import LONGEST_WHY
-from schemas.rdss.error_codes import ErrorCode
+from schemas.rdss.contract import RDSS
 from schemas.rdss.peek import peek
 from schemas.rdss.sequence import SequenceError, split
 
@@ -205,7 +205,7 @@ class RdssConfirmation:
         header, error = received["messageHeader"], None
         if confirmation.result != "OK":
             why = f"{confirmation.result}: {confirmation.additional_info or 'no reason was given'}"
-            error = (ErrorCode.GENERR009, why[:LONGEST_WHY])
+            error = (RDSS.failures.unknown, why[:LONGEST_WHY])
         message = Author(self._generator, self._clock, new_id).message(
             header["messageType"],
             received["messageBody"],

@@ -41,7 +41,6 @@ from sandbox.repository import ArrivalStatus, Outcome, Part, Repository, Rollbac
 from schemas import contract
 from schemas.contract import Code, Verdict
 from schemas.rdss.contract import AS_PUBLISHED, RDSS
-from schemas.rdss.error_codes import ErrorCode
 from schemas.rdss.peek import Peek, peek
 from schemas.rdss.sequence import PATIENCE_SECONDS, body_of, shared_message_id
 
@@ -162,7 +161,7 @@ class Receiver:
             except ChannelUnavailableError as error:
                 if self._clock.elapsed() >= until:
                     raise
-                _LOG.warning("%s: trying again in %g s: %s", ErrorCode.GENERR006, pause, error)
+                _LOG.warning("%s: trying again in %g s: %s", RDSS.failures.system, pause, error)
             self._clock.wait(pause)
         raise AssertionError("the pauses do not end")
 
@@ -292,9 +291,9 @@ class Receiver:
         """Reject a message whose processing could not be rolled back, together with its other parts."""
         seen, digest = peek(data), sha256(data).digest()
         waiting = self._repository.parts(seen.sequence) if seen.sequence else []
-        self._reject_parts(waiting, ErrorCode.GENERR008, why)
+        self._reject_parts(waiting, RDSS.failures.rollback, why)
         if all(part.position != seen.position for part in waiting):
-            self._reject(data, seen, digest, ErrorCode.GENERR008, why)
+            self._reject(data, seen, digest, RDSS.failures.rollback, why)
 
     def _process(self, arrival: Arrival) -> _Refusal | None:
         """Run the application in a savepoint. Returns None, or the refusal after its writes are undone."""
@@ -318,9 +317,9 @@ class Receiver:
         except RollbackFailedError:
             raise
         except (OSError, sqlite3.Error) as error:
-            return ErrorCode.GENERR006, f"{type(error).__name__}: {error}"
+            return RDSS.failures.system, f"{type(error).__name__}: {error}"
         except Exception as error:  # noqa: BLE001 -- one bad message must not stop the others
-            return ErrorCode.GENERR009, f"{type(error).__name__}: {error}"
+            return RDSS.failures.unknown, f"{type(error).__name__}: {error}"
         return None
 
 
@@ -332,5 +331,5 @@ def _arrival(verdict: Verdict, data: bytes, seen: Peek, parts: int) -> Arrival:
 
 
 def _refusal(verdict: Verdict) -> _Refusal:
-    code = verdict.code or ErrorCode.GENERR009
+    code = verdict.code or RDSS.failures.unknown
     return code, verdict.why or code.description

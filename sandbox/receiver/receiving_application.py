@@ -37,8 +37,9 @@ class Application(Protocol):
 
     Its writes through ``store`` are committed together with the message's status and the shard's checkpoint,
     or not at all. An exception rejects the message: ``ApplicationError`` with its own code; ``OSError`` and
-    ``sqlite3.Error`` (disk, network, store) with GENERR006; any other with GENERR009. If the application
-    ended the transaction itself, so that its writes cannot be rolled back, the code is GENERR008.
+    ``sqlite3.Error`` (disk, network, store) with the code of the system's failures; any other with that of
+    unknown ones. If the application ended the transaction itself, so that its writes cannot be rolled back,
+    the code is that of a failed roll-back (``Failures``).
     """
 
     def __call__(self, arrival: Arrival, store: sqlite3.Connection, /) -> None: ...

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from functools import cached_property, partial
 from typing import Final
 
-from schemas.contract import Code, Joined, Judge, Part, Verdict
+from schemas.contract import Code, Failures, Joined, Judge, Part, Verdict
 from schemas.rdss.decoration import decorate
 from schemas.rdss.envelope import MAX_MESSAGE_BYTES
 from schemas.rdss.error_codes import ErrorCode
@@ -24,6 +24,9 @@ class Rdss:
     name: Final = "rdss"
     media_type: Final = "application/json"
     codes: Final[Mapping[str, Code]] = {code.value: code for code in ErrorCode}
+    failures: Final = Failures(
+        ErrorCode.GENERR006, ErrorCode.GENERR008, ErrorCode.GENERR005, ErrorCode.GENERR009
+    )
     max_bytes: Final = MAX_MESSAGE_BYTES
     peek = staticmethod(peek)
     identity = staticmethod(identity)
