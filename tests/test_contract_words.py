@@ -1,4 +1,4 @@
-"""The words of the RDSS contract stay behind its seam: what still says them is listed, and the list shrinks."""
+"""The words of the RDSS contract stay behind its seam: what still says them is on a list that shrinks."""
 
 from __future__ import annotations
 
