@@ -63,24 +63,18 @@ class AmqpLog:
             self._stack.enter_context(own.subscribed(partial(_forward_damage, events)))
         self._engine = Engine(directory, clock, own)
         self._home = home
-        self._known = set(self._engine.names(home))
 
     def record(self, channel: str, messages: Sequence[Entry]) -> None:
         """Record messages with their routing keys. Raises KinesisError."""
         name = _name_stream(channel)
-        if name not in self._known:
-            made = {"StreamName": name, "ShardCount": 1, "MaxRecordSizeInKiB": _MOST_RECORD_KIB}
-            self._engine.call("CreateStream", made, self._home)
-            self._known.add(name)
         keyed = [(data, _partition_key(key)) for data, key in messages]
         for batch in batches(keyed) if keyed[1:] else (keyed,):
-            self._engine.put(name, batch, self._home)
+            self._put(name, batch)
 
     def clear(self) -> None:
         """Delete every record."""
-        for name in tuple(self._known):
+        for name in self._engine.names(self._home):
             self._engine.call("DeleteStream", {"StreamName": name}, self._home)
-        self._known.clear()
 
     def held(self) -> AbstractContextManager[None]:
         """Let no other thread use the log while the context lasts."""
@@ -93,7 +87,6 @@ class AmqpLog:
     def load(self, saved: Sequence[bytes | memoryview], leap: int) -> None:
         """Replace every record by those that were saved, as ``Engine.load`` does. Raises OSError."""
         self._engine.load(saved, leap)
-        self._known = {view.name for view in self._engine.streams(self._home)}
 
     def close(self) -> None:
         self._engine.close()
@@ -109,7 +102,7 @@ class AmqpLog:
         return {"Shards": [_render_shard(shard) for shard in self._shards(name)]}
 
     def scopes(self) -> list[Scope]:
-        return [self._home] if self._known else []
+        return [self._home] if self._engine.names(self._home) else []
 
     def names(self, scope: Scope) -> list[str]:
         names = self._engine.names(self._home) if scope == self._home else []
@@ -146,6 +139,16 @@ class AmqpLog:
         return self._engine.on_records(
             lambda name, _: callback(stream_of_channel(_decode_name(name)), _REAL_SHARD)
         )
+
+    def _put(self, name: str, batch: Sequence[Entry]) -> None:
+        try:
+            self._engine.put(name, batch, self._home)
+        except KinesisError as error:
+            if error.code != "ResourceNotFoundException":
+                raise
+            made = {"StreamName": name, "ShardCount": 1, "MaxRecordSizeInKiB": _MOST_RECORD_KIB}
+            self._engine.call("CreateStream", made, self._home)
+            self._engine.put(name, batch, self._home)
 
     def _shards(self, name: str) -> list[ShardView]:
         views = (view for view in self._engine.streams(self._home) if view.name == name)

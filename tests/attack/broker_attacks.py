@@ -216,10 +216,10 @@ def consumed(url: str, count: int) -> None:
     """Messages consumed and acknowledged one by one, then as many in one acknowledgement."""
     with connected(url) as connection:
         _fill(connection, "eaten", 2 * count)
-        _take_some(connection, "eaten", count)
+        early = _take_some(connection, "eaten", count)
         for tag in range(1, count + 1):
             connection.sendall(marshal(commands.Basic.Ack(tag), 1))
-        _await(connection, count)
+        _await(connection, count - early)
         connection.sendall(marshal(commands.Basic.Ack(0, multiple=True), 1))
         sync(connection)
 
@@ -245,13 +245,14 @@ def _fill(connection: socket.socket, queue: str, count: int) -> None:
     sync(connection)
 
 
-def _take_some(connection: socket.socket, queue: str, count: int) -> None:
+def _take_some(connection: socket.socket, queue: str, count: int) -> int:
+    """Consume until so many deliveries have come; return how many came beyond them."""
     connection.sendall(marshal(commands.Basic.Consume(queue=queue, consumer_tag="eater"), 1))
-    _await(connection, count)
+    return _await(connection, count)
 
 
-def _await(connection: socket.socket, deliveries: int) -> None:
-    """Read until so many deliveries have come."""
+def _await(connection: socket.socket, deliveries: int) -> int:
+    """Read until so many deliveries have come; return how many came beyond them."""
     connection.settimeout(_READ_SECONDS)
     mark, left, seam = b"\x00\x3c\x00\x3c", deliveries, b""
     while left > 0:
@@ -259,6 +260,7 @@ def _await(connection: socket.socket, deliveries: int) -> None:
         assert piece
         left -= (seam + piece).count(mark)
         seam = piece[-3:]
+    return -left
 
 
 def flood(url: str, seconds: float) -> None:

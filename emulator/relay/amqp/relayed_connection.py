@@ -83,6 +83,8 @@ class Session:
         self._closing: list[Command] = []
         self._client_left = False
         self._closing_client = False
+        # The broker closes the connection: what the client says on channels goes nowhere any more.
+        self._refused = False
         self._supports_blocked = False
         self._blocked = 0
         self.is_gathering = False
@@ -175,6 +177,8 @@ class Session:
 
     def _on_command(self, peer: Peer, command: Command) -> None:
         from_client = peer is self.client
+        if from_client and self._refused and command.channel:
+            return
         if from_client and self._watcher is not None:
             self._watcher.note_from_client(command)
         if self._closing_client:
@@ -226,6 +230,8 @@ class Session:
         elif command.method == Method.CONNECTION_CLOSE and peer is self.client and self._busy:
             self._closing.append(command)
             return
+        elif command.method == Method.CONNECTION_CLOSE and peer is self.broker:
+            self._refused = True
         elif command.frames[0] == HEARTBEAT and peer is self.client and not self._heartbeats.spend():
             self.close_connection(501, "too many heartbeats")
             return

@@ -96,6 +96,42 @@ async def confirm_one(log: AmqpLog, events: Events, clock: Clock, fault_engine: 
     await upstream.close()
 
 
+async def open_too_many(log: AmqpLog, events: Events, clock: Clock, fault_engine: FaultEngine) -> None:
+    upstream = await EmbeddedUpstream.open(None, clock, events)
+    session = Session(fault_engine, clock, events, Tap(events, log), lambda _: None, turns=Turns())
+    written = Written()
+    await upstream.connect(session.broker)
+    session.client.connection_made(written)
+    login = f"\0{upstream.broker.user}\0{upstream.broker.password}"
+    for frame in (
+        GREETING,
+        marshal(commands.Connection.StartOk({}, "PLAIN", login), 0),
+        marshal(commands.Connection.TuneOk(2047, 131_072, 0), 0),
+        marshal(commands.Connection.Open(), 0),
+    ):
+        session.client.data_received(frame)
+    frames = [marshal(commands.Channel.Open(), number) for number in range(1, 20_001)]
+    session.client.data_received(b"".join(frames))
+    for _ in range(1000):
+        await asyncio.sleep(0)
+    assert b"\x00\x0a\x00\x32" in written.data
+    # What the broker had not handled before its answer may open some more than it allows.
+    assert len(session._channels) < 5_000
+    session.drop()
+    await upstream.close()
+
+
+def test_what_a_client_says_after_it_was_refused_costs_nothing() -> None:
+    """20,000 channels are opened, of which the broker allows 2,047."""
+    clock = Clock()
+    events = Events(clock)
+    with (
+        closing(AmqpLog(None, clock, DEFAULT_SCOPE)) as log,
+        closing(FaultEngine(Chance(1), clock, events)) as e,
+    ):
+        asyncio.run(open_too_many(log, events, clock, e))
+
+
 def count(log: AmqpLog) -> int:
     (stream,) = log.streams(DEFAULT_SCOPE)
     assert stream.name == stream_of_channel("q")
