@@ -277,7 +277,7 @@ CLIENTS: Final = (
         "Python",
         "producer of rabbitmq",
         partial(_python, "pika", "pika_confirms.py", "pika==1.4.4"),
-        "The messages of the documentation's example are transient, and a nack is an exception that nobody catches.",
+        "The messages of the documentation's example are transient, and a nack is an exception that ends it, until nobody starts it any more.",
     ),
     Certified(
         "aio-pika-producer",
@@ -285,7 +285,7 @@ CLIENTS: Final = (
         "Python",
         "producer of rabbitmq",
         partial(_python, "aio-pika", "aio_pika_producer.py", install.AIO_PIKA),
-        "A returned message is taken for sent (on_return_raises is off), messages are transient, and a nack ends the script.",
+        "A returned message is taken for sent (on_return_raises is off), messages are transient, and a nack ends the script, until nobody starts it any more.",
     ),
     Certified(
         "kombu-producer",

@@ -16,6 +16,7 @@ from tests.real_clients import install
 
 CLIENTS: Final = Path(__file__).parents[1] / "clients"
 _REAL_CLIENTS: Final = Path(install.__file__).parent
+_EXAMPLES: Final = Path(__file__).parents[4] / "examples/python"
 _DELIVERY: Final = frozenset({Group.DELIVERY})
 _FIELDS: Final = {Role.CONSUMER: "processed", Role.PRODUCER: "sent"}
 
@@ -123,6 +124,7 @@ SHAPES: Final = (
         "JavaScript", Role.PRODUCER, Channel.KINESIS, _REAL_CLIENTS / "certified_producer.mjs", "javascript"
     ),
     Shape("contract", Role.PRODUCER, Channel.KINESIS, CLIENTS / "gateway_producer.py", groups=_BOTH),
+    Shape("example", Role.PRODUCER, Channel.KINESIS, _EXAMPLES / "producer.py", groups=_BOTH),
     Shape("loop", Role.CONSUMER, Channel.RABBITMQ, CLIENTS / "right_queue_consumer.py"),
     Shape("fetching", Role.CONSUMER, Channel.RABBITMQ, CLIENTS / "fetching_queue_consumer.py"),
     Shape("asynchronous", Role.CONSUMER, Channel.RABBITMQ, CLIENTS / "asynchronous_queue_consumer.py"),
