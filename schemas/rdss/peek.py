@@ -36,8 +36,11 @@ class Peek(msgspec.Struct, frozen=True, gc=False):
     @property
     def part(self) -> Part | None:
         """The place of a part in its sequence; None for a whole message, and where it cannot be read."""
-        total, position, sequence = self.total, self.position, self.sequence
-        if total is None or total <= 1 or position is None or sequence is None or self.damaged:
+        total = self.total
+        if total is None or total <= 1:
+            return None  # as nearly all are
+        sequence, position = self.sequence, self.position
+        if sequence is None or position is None or self.damaged:
             return None
         return Part(sequence, position, total)
 

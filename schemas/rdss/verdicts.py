@@ -48,6 +48,8 @@ def judge_any_release(raw: bytes, *, now: float | None = None, as_published: boo
     judged again.
     """
     verdict = judge(raw, now=now, as_published=as_published)
+    if verdict.valid:
+        return verdict
     return _upgrade(verdict, raw, now, joined=False, as_published=as_published)
 
 
