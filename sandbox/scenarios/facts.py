@@ -145,7 +145,7 @@ def _expected_codes(
     for each in played.offered:
         name = identity(each.data)
         now = came.get(name, START + each.due)
-        found[id(each)] = spoiled.get(name) or RDSS.versions.judge(each.data, now=now).code
+        found[id(each)] = spoiled.get(name) or RDSS.sequences.judge_unsent(each.data, now=now).code
     return found
 
 
