@@ -7,13 +7,15 @@ messages without the field. An ``id`` or ``sequence`` without ``*`` matches as
 written, in lower case or in upper case. ``size``, ``position``, ``total``,
 ``number`` and ``time`` also take ``>``, ``>=``, ``<`` and ``<=``. Sizes take
 ``k`` and ``M``; times are RFC 3339 or seconds since the epoch. A word alone is
-searched in the messageId and the partition key. Quotes keep spaces and colons
-in one value.
+searched in the message id and the partition key. Quotes keep spaces and colons
+in one value. Of the fields, ``OF_A_RECORD`` are the same everywhere; a contract
+declares the others.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
@@ -22,24 +24,16 @@ from rdss_sandbox.timestamps import read_timestamp
 Kind: TypeAlias = Literal["text", "identifier", "number", "size", "time", "mark", "decimal"]
 
 MARKS: Final = ("duplicate", "late", "oversize", "retried")
-FIELDS: Final[dict[str, Kind]] = {
-    "type": "text",
-    "class": "text",
-    "code": "text",
+OF_A_RECORD: Final[dict[str, Kind]] = {
     "stream": "text",
     "shard": "text",
     "key": "text",
-    "id": "identifier",
-    "sequence": "identifier",
-    "tenant": "text",
-    "version": "text",
     "number": "decimal",
-    "position": "number",
-    "total": "number",
     "size": "size",
     "time": "time",
     "mark": "mark",
 }
+"""The fields that every message has from its place in a stream, whatever its contract."""
 MOST_TERMS: Final = 200
 """The most terms and values in one filter. SQLite limits the depth of an expression to 1,000."""
 
@@ -72,8 +66,12 @@ class Term:
     values: tuple[str | float | None, ...]
 
 
-def read_filter(text: str) -> tuple[Term, ...]:
-    """Parse a filter into its terms. Raises ``FilterError``."""
+def read_filter(text: str, fields: Mapping[str, Kind]) -> tuple[Term, ...]:
+    """Parse a filter of these ``fields`` into its terms. Raises ``FilterError``.
+
+    The fields are those of ``OF_A_RECORD`` and those that the contract declares, as ``GET /contract`` lists
+    them.
+    """
     # SQLite rejects lone surrogates, so no row can hold one.
     rest = text.strip().encode(errors="replace").decode()
     if len(rest) > _LONGEST:
@@ -87,21 +85,21 @@ def read_filter(text: str) -> tuple[Term, ...]:
         count += max(1, len(_choices(written["value"])))
         if count > MOST_TERMS:
             raise FilterError(f"filter: it has more than {MOST_TERMS} terms and values; ask in several")
-        terms.append(_term(written))
+        terms.append(_term(written, fields))
         rest = rest[written.end() :]
     return tuple(terms)
 
 
-def _term(written: re.Match[str]) -> Term:
+def _term(written: re.Match[str], fields: Mapping[str, Kind]) -> Term:
     value, excluded = written["value"], bool(written["not"])
     if written["field"] is None:
         if ":" in value and not value.startswith('"'):
             raise FilterError(f"filter: cannot read {value!r}; put quotes around a word with a colon")
         return Term(excluded, None, "=", (value.strip('"'),))
     field = written["field"].lower()
-    if field not in FIELDS:
-        raise FilterError(f"filter: no field {field!r}; there are {', '.join(FIELDS)}")
-    kind = FIELDS[field]
+    if field not in fields:
+        raise FilterError(f"filter: no field {field!r}; there are {', '.join(fields)}")
+    kind = fields[field]
     if written["op"] in {":", "="}:
         choices = _choices(value)
         if not choices:

@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Final, NamedTuple, Protocol
 
+from schemas.fields import Field
+
 MOST_NAMED: Final = 10
 """The most violations of one message that are named; the others are counted."""
 LONGEST_WHY: Final = 4_000
@@ -176,7 +178,7 @@ class Versions(Protocol):
 class Contract(Protocol):
     """The form of a system's messages. ``codes`` are its error codes by name, the gravest first or as listed.
 
-    ``max_bytes`` is the size of the largest message.
+    ``max_bytes`` is the size of the largest message. ``fields`` are in the order in which they are listed.
     """
 
     @property
@@ -194,8 +196,14 @@ class Contract(Protocol):
     @property
     def max_bytes(self) -> int: ...
 
-    def peek(self, raw: bytes) -> Peek:
-        """Read what a message says of itself, from any bytes; never raises."""
+    @property
+    def fields(self) -> tuple[Field, ...]: ...
+
+    def peek(self, raw: bytes, key: str = "", /) -> Peek:
+        """Read what a message says of itself, from any bytes; never raises.
+
+        ``key`` is what its transport knows it by: the partition key of a record, or empty.
+        """
 
     def identity(self, seen: Peek) -> str | None:
         """What tells a message, or a part, from all others; None where it cannot be read."""

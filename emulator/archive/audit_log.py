@@ -17,6 +17,7 @@ from emulator.streams.merged_reading import Record, ShardKey, Streams
 from rdss_sandbox.record_lines import place_in_key
 from rdss_sandbox.shapes.audit import AuditPlace
 from rdss_sandbox.shapes.topology import AuditTap
+from schemas.contract import Contract
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
@@ -26,8 +27,15 @@ class AuditLog:
     """The two indexes. Thread-safe. Their files lie beside the file ``beside``; None makes them temporary."""
 
     def __init__(
-        self, audit: AuditTap, catalogue: Catalogue, s3: Callable[[], S3Client], beside: Path | None
+        self,
+        audit: AuditTap,
+        catalogue: Catalogue,
+        s3: Callable[[], S3Client],
+        beside: Path | None,
+        *,
+        contract: Contract,
     ) -> None:
+        self._contract = contract
         self._streams: dict[AuditPlace, Streams] = {
             "stream": _AuditStream(catalogue, audit.stream),
             "bucket": AuditObjects(s3, audit.bucket, audit.stream),
@@ -40,7 +48,9 @@ class AuditLog:
         """The index of every entry in ``place``, numbered in the order of arrival."""
         with self._lock:
             if place not in self._indexes:
-                self._indexes[place] = MessageIndex(self._streams[place], self._path(place), _find_source)
+                self._indexes[place] = MessageIndex(
+                    self._streams[place], self._path(place), _find_source, contract=self._contract
+                )
             return self._indexes[place]
 
     def clear(self) -> None:

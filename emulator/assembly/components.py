@@ -43,6 +43,7 @@ from emulator.streams.service import StreamService
 from emulator.topics.service import ObjectSources, TopicService
 from rdss_sandbox.shapes.resetting import Reset
 from rdss_sandbox.shapes.topology import Populated, Topology
+from schemas.rdss.contract import RDSS
 
 if TYPE_CHECKING:
     from emulator.topics.configuration import TopicConfiguration
@@ -246,11 +247,13 @@ def build_components(
         amqp = AmqpLog(directory.amqp if directory else None, clock, home, events)
         stack.callback(amqp.close)
         catalogue = Catalogue(streams, home, amqp, copies=(audit.stream,) if audit else ())
-        index = MessageIndex(catalogue, infrastructure.index, found=events.emit)
+        index = MessageIndex(catalogue, infrastructure.index, contract=RDSS, found=events.emit)
         stack.callback(index.close)
         audit_log = None
         if audit:
-            audit_log = AuditLog(audit, catalogue, infrastructure.buckets.client, infrastructure.index)
+            audit_log = AuditLog(
+                audit, catalogue, infrastructure.buckets.client, infrastructure.index, contract=RDSS
+            )
             stack.callback(audit_log.close)
         fault_engine = _fault_engine(settings, clock, events, streams, home, served=served)
         stack.callback(fault_engine.close)

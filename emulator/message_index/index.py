@@ -22,46 +22,25 @@ from typing import Any, TypeAlias
 from emulator.clock import stopwatch
 from emulator.journal import no_space
 from emulator.machine.private_files import touch
-from emulator.message_index.sql_filter import COLUMNS, Condition, compile_filter
+from emulator.message_index.sql_filter import Condition, compile_filter, list_columns
+from emulator.message_index.tables import FORMAT, FROM, MessageTables
 from emulator.streams.merged_reading import Record, ShardCursor, ShardKey, Streams, merge_by_arrival
-from rdss_sandbox.message_filter import MARKS
-from rdss_sandbox.shapes.messages import Count, CountedField, MessagePage, MessageRow
+from rdss_sandbox.message_filter import FilterError
+from rdss_sandbox.shapes.messages import Count, MessagePage, MessageRow
 from rdss_sandbox.shapes.sequences import SequencePage, SequenceRow
-from schemas.rdss.envelope import oversize
-from schemas.rdss.peek import Peek, identity, peek
+from schemas.contract import Contract, Peek
 from schemas.rdss.sequence import shared_message_id
 
 LATE_SECONDS = 60.0
 """A message that arrives more than this after ``publishedTimestamp`` is marked late."""
 
 
-_FORMAT = 4
 _FILTERS_KEPT = 8
 _MOST_PARAMETERS = 10_000
-_TABLES = """
-CREATE TABLE shard (
-  no INTEGER PRIMARY KEY, stream TEXT NOT NULL, shard TEXT NOT NULL, generation TEXT NOT NULL,
-  read_up_to TEXT, UNIQUE (stream, shard, generation));
-CREATE TABLE message (
-  id INTEGER PRIMARY KEY, time REAL NOT NULL, shard_no INTEGER NOT NULL, sequence_number TEXT NOT NULL,
-  partition_key TEXT NOT NULL, message_id TEXT, message_type TEXT, message_class TEXT, sequence TEXT,
-  position INTEGER, total INTEGER, size INTEGER NOT NULL, code TEXT, tenant INTEGER, version TEXT,
-  marks INTEGER NOT NULL, digest INTEGER NOT NULL, expires REAL);
-CREATE INDEX message_by_id ON message (message_id) WHERE message_id IS NOT NULL;
-CREATE INDEX message_by_digest ON message (digest) WHERE message_id IS NULL;
-CREATE INDEX message_by_sequence ON message (sequence, position) WHERE total > 1;
-"""
-_COLUMNS = """id, time, stream, shard, sequence_number, partition_key, message_id, message_type,
-  message_class, sequence, position, total, size, code, tenant, version, marks"""
 _SEQUENCE = """sequence, stream, min(message_type), max(total), group_concat(DISTINCT position), count(*),
   sum(size), min(time), max(time), min(expires)"""
 _POSITIONS_SHOWN = 10_000
 _SEQUENCES_REMEMBERED = 10_000
-_INSERT = "INSERT INTO message VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
-_FROM = "FROM message JOIN shard ON shard.no = message.shard_no"
-_MARKS_OF = tuple(
-    tuple(mark for bit, mark in enumerate(MARKS) if bits & 1 << bit) for bits in range(1 << len(MARKS))
-)
 _DUPLICATE, _LATE, _OVERSIZE, _RETRIED = (1 << bit for bit in range(4))
 
 
@@ -80,8 +59,8 @@ class MessageIndex:
     """Call ``catch_up`` to index new messages, then ask for pages and rows. Thread-safe.
 
     With a ``path`` of None the index is a temporary file. ``origin`` maps a stream and a partition key
-    to the stream within which a message may be a duplicate. ``found`` is called like ``Events.emit`` when
-    messages break a rule.
+    to the stream within which a message may be a duplicate. ``contract`` reads the messages and declares what
+    is kept of them. ``found`` is called like ``Events.emit`` when messages break a rule.
     """
 
     def __init__(
@@ -90,8 +69,13 @@ class MessageIndex:
         path: Path | None = None,
         origin: Callable[[str, str], str] = lambda stream, _: stream,
         *,
+        contract: Contract,
         found: Callable[..., object] = lambda _kind, **_fields: None,
     ) -> None:
+        self._contract = contract
+        self._tables = MessageTables(contract)
+        self._columns = list_columns(contract.fields)
+        self._counted = [field.name for field in contract.fields if field.counted] + ["stream"]
         self._streams = streams
         self._origin = origin
         self._path = path
@@ -99,7 +83,7 @@ class MessageIndex:
         self._lock = threading.RLock()
         self._parts: OrderedDict[tuple[str, str | None], tuple[str, int | None] | None] = OrderedDict()
         self._matches: OrderedDict[Condition, _Matches] = OrderedDict()
-        self._db = _open(path)
+        self._db = _open(path, self._tables)
         self._load()
 
     def close(self) -> None:
@@ -109,7 +93,9 @@ class MessageIndex:
     def clear(self) -> None:
         """Forget every message. The next ``catch_up`` reads the streams from the start."""
         with self._lock:
-            self._db.executescript("DROP TABLE message; DROP TABLE shard;" + _TABLES)
+            self._db.executescript(
+                "DROP TABLE message; DROP TABLE shard; DROP TABLE declared;" + self._tables.create
+            )
             self._matches.clear()
             self._load()
 
@@ -134,7 +120,7 @@ class MessageIndex:
 
         A negative ``offset`` counts from the end. Raises FilterError when the filter is invalid.
         """
-        condition = compile_filter(filter_text)
+        condition = compile_filter(filter_text, self._columns)
         with self._lock:
             if condition.everything:
                 first = after if after is not None else _resolve_offset(offset or 0, self.last)
@@ -144,12 +130,18 @@ class MessageIndex:
             start = bisect_right(ids, after) if after is not None else _resolve_offset(offset or 0, len(ids))
             return MessagePage(self._rows(ids[start : start + limit]), len(ids), self.last)
 
-    def counts(self, field: CountedField, filter_text: str = "") -> tuple[Count, ...]:
+    def check_filter(self, filter_text: str) -> None:
+        """Raise FilterError when the filter is invalid."""
+        compile_filter(filter_text, self._columns)
+
+    def counts(self, field: str, filter_text: str = "") -> tuple[Count, ...]:
         """Count the matching messages by their value of ``field``. Raises FilterError."""
-        condition = compile_filter(filter_text)
-        column = COLUMNS[field]
+        condition = compile_filter(filter_text, self._columns)
+        if field not in self._counted:
+            raise FilterError(f"by: no field {field!r} to count by; there are {', '.join(self._counted)}")
+        column = self._columns[field].name
         query = (
-            f"SELECT {column}, count(*) {_FROM} WHERE {condition.sql or '1'} "
+            f"SELECT {column}, count(*) {FROM} WHERE {condition.sql or '1'} "
             f"GROUP BY {column} ORDER BY count(*) DESC, {column}"
         )
         with self._lock:
@@ -163,7 +155,7 @@ class MessageIndex:
 
         ``unfinished`` leaves out complete sequences. Raises FilterError when the filter is invalid.
         """
-        condition = compile_filter(filter_text)
+        condition = compile_filter(filter_text, self._columns)
         where = (
             f"WHERE total > 1 AND sequence IS NOT NULL AND ({condition.sql or '1'}) GROUP BY sequence, stream"
         )
@@ -171,9 +163,9 @@ class MessageIndex:
             there = "CASE WHEN position BETWEEN 1 AND total THEN position END"
             where += f" HAVING count(DISTINCT {there}) < max(total)"
         with self._lock:
-            counted = f"SELECT count(*) FROM (SELECT 1 {_FROM} {where})"  # noqa: S608 -- a compiled filter
+            counted = f"SELECT count(*) FROM (SELECT 1 {FROM} {where})"  # noqa: S608 -- a compiled filter
             (total,) = self._db.execute(counted, condition.parameters).fetchone()
-            page = f"SELECT {_SEQUENCE} {_FROM} {where} ORDER BY min(id) LIMIT ? OFFSET ?"
+            page = f"SELECT {_SEQUENCE} {FROM} {where} ORDER BY min(id) LIMIT ? OFFSET ?"
             rows = self._db.execute(page, (*condition.parameters, limit, offset)).fetchall()
         return SequencePage(tuple(_build_sequence_row(row) for row in rows), total)
 
@@ -186,7 +178,7 @@ class MessageIndex:
         """The message's bytes, or None when its stream no longer holds them."""
         with self._lock:
             found = self._db.execute(
-                f"SELECT generation {_FROM} WHERE message.id = ?",
+                f"SELECT generation {FROM} WHERE message.id = ?",
                 (row.id,),
             ).fetchone()
         if found is None:
@@ -202,9 +194,11 @@ class MessageIndex:
 
     def _index_slice(self) -> bool:
         """Read a little of every shard and index it in the order of arrival; False when there was nothing."""
+        peek = self._contract.peek
         cursors = [self._find_cursor(shard) for shard in self._streams.shards()]
         found = [
-            (cursor, record, peek(record.data)) for cursor, record in merge_by_arrival(cursors, self._streams)
+            (cursor, record, peek(record.data, record.partition_key or ""))
+            for cursor, record in merge_by_arrival(cursors, self._streams)
         ]
         self._add(found)
         changed = {cursor.no: cursor.read_up_to for cursor, _, _ in found}
@@ -239,12 +233,13 @@ class MessageIndex:
 
     def _add(self, found: list[_Found]) -> None:
         known = self._find_known(found)
+        identity, values_of = self._contract.identity, self._tables.values_of
         rows: list[tuple[object, ...]] = []
         for cursor, record, seen in found:
             digest = _digest(record.data)
             origin = self._origin(cursor.shard.stream, record.partition_key or "")
             who = (origin, identity(seen) or digest)
-            marks = _find_marks(seen, record)
+            marks = self._find_marks(seen, record)
             if (earlier := known.get(who)) is not None:
                 marks |= _DUPLICATE if earlier == digest else _DUPLICATE | _RETRIED
             known[who] = digest
@@ -259,9 +254,8 @@ class MessageIndex:
                         record.sequence_number,
                         record.partition_key or "",
                     ),
-                    *(seen.message_id, seen.message_type, seen.message_class),
-                    *(seen.sequence, seen.position, seen.total),
-                    *(len(record.data), seen.error_code, seen.tenant, seen.version, marks, digest),
+                    *values_of(seen),
+                    *(len(record.data), marks, digest),
                     _parse_time(seen.expires),
                 )
             )
@@ -273,18 +267,20 @@ class MessageIndex:
             {
                 seen.message_id
                 for _, _, seen in found
-                if seen.message_id is not None and _is_identified_by_id(seen)
+                if seen.message_id is not None and self._is_identified_by_id(seen)
             }
         )
-        digests = list({_digest(record.data) for _, record, seen in found if identity(seen) is None})
-        known = self._find_known_parts({seen for _, _, seen in found if not _is_identified_by_id(seen)})
+        digests = list(
+            {_digest(record.data) for _, record, seen in found if self._contract.identity(seen) is None}
+        )
+        known = self._find_known_parts({seen for _, _, seen in found if not self._is_identified_by_id(seen)})
         for column, values in (("message_id", names), ("digest", digests)):
             nameless = " AND message_id IS NULL" if column == "digest" else ""
             for start in range(0, len(values), _MOST_PARAMETERS):
                 asked = values[start : start + _MOST_PARAMETERS]
                 marks = ", ".join("?" * len(asked))
                 where = f"{column} IN ({marks}){nameless}"
-                query = f"SELECT stream, partition_key, {column}, digest {_FROM} WHERE {where} ORDER BY id"
+                query = f"SELECT stream, partition_key, {column}, digest {FROM} WHERE {where} ORDER BY id"
                 known |= {
                     (self._origin(stream, key), value): digest
                     for stream, key, value, digest in self._db.execute(query, asked)
@@ -293,13 +289,13 @@ class MessageIndex:
 
     def _find_known_parts(self, parts: Iterable[Peek]) -> dict[tuple[str, str | int], int]:
         """As ``_find_known``, for parts of sequences."""
-        places = list({(part.sequence, part.position) for part in parts})
+        places = list({(seen.part.sequence, seen.part.position) for seen in parts if seen.part})
         known: dict[tuple[str, str | int], int] = {}
         for start in range(0, len(places), _MOST_PARAMETERS):
             asked = places[start : start + _MOST_PARAMETERS]
             pairs = ", ".join(["(?, ?)"] * len(asked))
             query = (
-                f"SELECT stream, partition_key, sequence || '/' || position, digest {_FROM} "
+                f"SELECT stream, partition_key, sequence || '/' || position, digest {FROM} "
                 f"WHERE total > 1 AND (sequence, position) IN (VALUES {pairs}) ORDER BY message.id"
             )
             rows = self._db.execute(query, [_make_storable(value) for pair in asked for value in pair])
@@ -308,29 +304,41 @@ class MessageIndex:
 
     def _report_shared_id(self, stream: str, seen: Peek) -> None:
         """Report each sequence once, when different parts of it have the same messageId."""
-        if _is_identified_by_id(seen) or seen.message_id is None:
+        part = seen.part
+        if part is None or seen.message_id is None:
             return
-        where = (stream, seen.sequence)
-        first = self._parts.setdefault(where, (seen.message_id, seen.position))
+        where = (stream, part.sequence)
+        first = self._parts.setdefault(where, (seen.message_id, part.position))
         if len(self._parts) > _SEQUENCES_REMEMBERED:
             self._parts.popitem(last=False)
-        if first is not None and first[0] == seen.message_id and first[1] != seen.position:
+        if first is not None and first[0] == seen.message_id and first[1] != part.position:
             self._parts[where] = None
             self._found(
                 "sequence.shared_message_id",
                 stream=stream,
-                sequence=seen.sequence,
+                sequence=part.sequence,
                 message_id=seen.message_id,
                 why=shared_message_id(seen.message_id),
             )
 
+    def _is_identified_by_id(self, seen: Peek) -> bool:
+        """Whether the id alone identifies the message, as it does not for parts of a sequence."""
+        return self._contract.identity(seen) == seen.message_id
+
+    def _find_marks(self, seen: Peek, record: Record) -> int:
+        """The marks that do not depend on other messages."""
+        oversize = len(record.data) > self._contract.max_bytes
+        return (_OVERSIZE if oversize else 0) | (_LATE if _is_late(seen, record.arrived) else 0)
+
     def _insert(self, rows: list[tuple[object, ...]]) -> None:
         try:
-            self._db.executemany(_INSERT, rows)
+            self._db.executemany(self._tables.insert, rows)
         except (OverflowError, UnicodeEncodeError):
             first = rows[0][0]
             self._db.execute("DELETE FROM message WHERE id >= ?", (first,))
-            self._db.executemany(_INSERT, [[_make_storable(value) for value in row] for row in rows])
+            self._db.executemany(
+                self._tables.insert, [[_make_storable(value) for value in row] for row in rows]
+            )
 
     # -- answering
 
@@ -341,7 +349,7 @@ class MessageIndex:
         if len(self._matches) > _FILTERS_KEPT:
             self._matches.popitem(last=False)
         if found.seen < self.last:
-            query = f"SELECT id {_FROM} WHERE id > ? AND ({condition.sql}) ORDER BY id"
+            query = f"SELECT id {FROM} WHERE id > ? AND ({condition.sql}) ORDER BY id"
             rows = self._db.execute(query, (found.seen, *condition.parameters))
             found.ids.extend(row[0] for row in rows)
             found.seen = self.last
@@ -352,8 +360,10 @@ class MessageIndex:
         if not wanted:
             return ()
         marks = ", ".join("?" * len(wanted))
-        rows = self._db.execute(f"SELECT {_COLUMNS} {_FROM} WHERE id IN ({marks}) ORDER BY id", wanted)
-        return tuple(MessageRow(*(*row[:-1], _MARKS_OF[row[-1]])) for row in rows)
+        rows = self._db.execute(
+            f"SELECT {self._tables.select} {FROM} WHERE id IN ({marks}) ORDER BY id", wanted
+        )
+        return tuple(map(self._tables.build_row, rows))
 
 
 def _build_sequence_row(row: Sequence[Any]) -> SequenceRow:
@@ -361,16 +371,6 @@ def _build_sequence_row(row: Sequence[Any]) -> SequenceRow:
     positions = sorted(int(position) for position in (listed or "").split(",") if position)
     shown = tuple(positions[:_POSITIONS_SHOWN])
     return SequenceRow(sequence, stream, message_type, total, shown, parts, size, *times)
-
-
-def _is_identified_by_id(seen: Peek) -> bool:
-    """Whether the messageId alone identifies the message, as it does not for parts of a sequence."""
-    return identity(seen) == seen.message_id
-
-
-def _find_marks(seen: Peek, record: Record) -> int:
-    """The marks that do not depend on other messages."""
-    return (_OVERSIZE if oversize(record.data) else 0) | (_LATE if _is_late(seen, record.arrived) else 0)
 
 
 def _digest(data: bytes) -> int:
@@ -405,40 +405,45 @@ def _resolve_offset(offset: int, total: int) -> int:
     return max(0, total + offset) if offset < 0 else offset
 
 
-def _open(path: Path | None) -> sqlite3.Connection:
+def _open(path: Path | None, tables: MessageTables) -> sqlite3.Connection:
     if path is None:
-        return _connect("")  # SQLite's temporary database: in memory while it is small, then a private file
+        return _connect(
+            "", tables
+        )  # SQLite's temporary database: in memory while it is small, then a private file
     path.parent.mkdir(parents=True, exist_ok=True)
     try:
-        return _connect(str(touch(path)))
+        return _connect(str(touch(path)), tables)
     except (OSError, sqlite3.DatabaseError):
         for leftover in path.parent.glob(f"{path.name}*"):
             leftover.unlink()
     try:
-        return _connect(str(touch(path)))
+        return _connect(str(touch(path)), tables)
     except (OSError, sqlite3.OperationalError) as error:
         if not no_space(error):
             raise
         # On a full disk the index lives in memory, and the next start builds it again.
-        return _connect(":memory:")
+        return _connect(":memory:", tables)
 
 
-def _connect(name: str) -> sqlite3.Connection:
+def _connect(name: str, tables: MessageTables) -> sqlite3.Connection:
     db = sqlite3.connect(name, check_same_thread=False, isolation_level=None)
     try:
         # No fsync: a lost index is only built again.
         db.executescript("PRAGMA journal_mode = WAL; PRAGMA synchronous = OFF; PRAGMA cache_size = -16000;")
         if db.execute("PRAGMA user_version").fetchone()[0] == 0:
-            db.executescript(f"BEGIN; {_TABLES} PRAGMA user_version = {_FORMAT}; COMMIT;")
-        _check_format(db)
+            db.executescript(f"BEGIN; {tables.create} PRAGMA user_version = {FORMAT}; COMMIT;")
+        _check_format(db, tables)
     except BaseException:
         db.close()
         raise
     return db
 
 
-def _check_format(db: sqlite3.Connection) -> None:
+def _check_format(db: sqlite3.Connection, tables: MessageTables) -> None:
     found = db.execute("PRAGMA user_version").fetchone()[0]
-    if found != _FORMAT:
-        raise sqlite3.DatabaseError(f"index format {found}, expected {_FORMAT}")
+    if found != FORMAT:
+        raise sqlite3.DatabaseError(f"index format {found}, expected {FORMAT}")
+    (declared,) = db.execute("SELECT fields FROM declared").fetchone()
+    if declared != tables.declared:
+        raise sqlite3.DatabaseError(f"index of {declared}, expected {tables.declared}")
     db.execute("SELECT max(id) FROM message").fetchone()

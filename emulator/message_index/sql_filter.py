@@ -3,31 +3,39 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Final, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
-from rdss_sandbox.message_filter import FIELDS, MARKS, Term, read_filter
+from rdss_sandbox.message_filter import MARKS, OF_A_RECORD, Kind, Term, read_filter
+from schemas.fields import Field
 
 Parameter: TypeAlias = str | int | float
 
-COLUMNS: Final = {
-    "type": "message_type",
-    "class": "message_class",
-    "code": "code",
-    "stream": "stream",
-    "shard": "shard",
-    "key": "partition_key",
-    "id": "message_id",
-    "sequence": "sequence",
-    "tenant": "tenant",
-    "version": "version",
-    "number": "sequence_number",
-    "position": "position",
-    "total": "total",
-    "size": "size",
-    "time": "time",
-    "mark": "marks",
-}
+
+class Column(NamedTuple):
+    """What a field of the filter language is in the index: its column and its kind."""
+
+    name: str
+    kind: Kind
+
+
+def label_column(field: Field) -> str:
+    """The column of a label: apart from the index's own columns, whatever a contract calls it."""
+    return f"label_{field.column}"
+
+
+def list_columns(fields: Iterable[Field]) -> dict[str, Column]:
+    """The fields that a filter may name: those of the contract that are indexed, and those of a record."""
+    declared = {
+        field.name: Column(label_column(field) if field.label else field.column, field.kind)
+        for field in fields
+        if field.indexed
+    }
+    return declared | {name: Column(_OF_A_RECORD.get(name, name), kind) for name, kind in OF_A_RECORD.items()}
+
+
+_OF_A_RECORD: Final = {"key": "partition_key", "number": "sequence_number", "mark": "marks"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,25 +50,25 @@ class Condition:
         return not self.sql
 
 
-def compile_filter(text: str) -> Condition:
-    """Compile the filter ``text``. Raises ``FilterError`` when it is invalid."""
+def compile_filter(text: str, columns: Mapping[str, Column]) -> Condition:
+    """Compile the filter ``text`` over these columns. Raises ``FilterError`` when it is invalid."""
     parts: list[str] = []
     parameters: list[Parameter] = []
-    for term in read_filter(text):
-        condition = _compile_term(term)
+    for term in read_filter(text, {name: column.kind for name, column in columns.items()}):
+        condition = _compile_term(term, columns)
         # A NULL column does not match a term, so it matches the excluded term: hence coalesce.
         parts.append(f"NOT coalesce({condition.sql}, 0)" if term.excluded else f"({condition.sql})")
         parameters += condition.parameters
     return Condition(" AND ".join(parts), tuple(parameters))
 
 
-def _compile_term(term: Term) -> Condition:
+def _compile_term(term: Term, columns: Mapping[str, Column]) -> Condition:
     if term.field is None:
         word = f"%{_escape_like(str(term.values[0]))}%"
         return Condition(r"message_id LIKE ? ESCAPE '\' OR partition_key LIKE ? ESCAPE '\'", (word, word))
-    column = COLUMNS[term.field]
+    column, kind = columns[term.field]
     if term.operator == "=":
-        each = [_compile_equals(term.field, column, value) for value in term.values]
+        each = [_compile_equals(kind, column, value) for value in term.values]
         sql = " OR ".join(condition.sql for condition in each)
         return Condition(sql, tuple(parameter for condition in each for parameter in condition.parameters))
     value = term.values[0]
@@ -71,8 +79,8 @@ def _compile_term(term: Term) -> Condition:
     return Condition(f"{column} {term.operator} ?", (value,))
 
 
-def _compile_equals(field: str, column: str, value: str | float | None) -> Condition:
-    if FIELDS[field] == "mark":
+def _compile_equals(kind: Kind, column: str, value: str | float | None) -> Condition:
+    if kind == "mark":
         if value is None:
             return Condition("marks = 0", ())
         return Condition("marks & ? != 0", (1 << MARKS.index(str(value)),))
@@ -80,7 +88,7 @@ def _compile_equals(field: str, column: str, value: str | float | None) -> Condi
         return Condition(f"{column} IS NULL", ())
     if not isinstance(value, str):
         return Condition(f"{column} = ?", (value,))
-    if FIELDS[field] == "identifier" and not {"*", "?"} & {*value}:
+    if kind == "identifier" and not {"*", "?"} & {*value}:
         # IN over the likely spellings uses an index, which LIKE does not.
         spellings = tuple(dict.fromkeys((value, value.lower(), value.upper())))
         return Condition(f"{column} IN ({', '.join('?' * len(spellings))})", spellings)

@@ -9,7 +9,6 @@ from rdss_sandbox.api.endpoint import GET, POST, Mode, Subject, download
 from rdss_sandbox.api.parameters import Id, Limit, Matching, Position
 from rdss_sandbox.shapes.messages import (
     Count,
-    CountedField,
     Counts,
     MessageDetail,
     MessagePage,
@@ -43,8 +42,8 @@ class Messages(Subject[Mode], at="/messages"):
         """
 
     @GET("/counts", Counts, lambda found: found.counts, errors=_BAD_FILTER)
-    def counts(self, by: CountedField = "code", *, matching: Matching = "") -> tuple[Count, ...]:
-        """The number of messages for each value of a field: type, class, code, stream or version."""
+    def counts(self, by: str = "code", *, matching: Matching = "") -> tuple[Count, ...]:
+        """The number of messages for each value of ``stream``, or of a field that the contract counts."""
 
     @download("/export", "application/x-ndjson", errors=_BAD_FILTER)
     def export(self, matching: Matching = "") -> Iterator[bytes]:

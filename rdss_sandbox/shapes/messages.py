@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Any, TypeAlias
 
 import msgspec
+from msgspec import UNSET, UnsetType
 
-CountedField: TypeAlias = Literal["type", "class", "code", "stream", "version"]
-"""A field by whose values messages are counted."""
+Label: TypeAlias = str | int | None
+"""The value of a label, a field that is a contract's own; None where it could not be read."""
 
 
-class MessageRow(msgspec.Struct, frozen=True):
+class MessageRow(msgspec.Struct, frozen=True, kw_only=True):
     """A message as the list shows it.
 
     ``id`` counts from 1 without gaps, in the order in which messages were indexed. ``time`` is when the
@@ -19,6 +20,9 @@ class MessageRow(msgspec.Struct, frozen=True):
     this stream before), ``retried`` (a duplicate with another payload than the one before: the sender built
     it again), ``oversize`` (over 1,000,000 bytes), ``late`` (accepted after its expirationTimestamp, or more
     than a minute after its publishedTimestamp).
+
+    ``message_class``, ``tenant`` and ``version`` are labels of the contract ``rdss``. A message of another
+    contract lacks them, and has that contract's labels in ``labels``, by their columns in ``GET /contract``.
     """
 
     id: int
@@ -29,15 +33,16 @@ class MessageRow(msgspec.Struct, frozen=True):
     partition_key: str
     message_id: str | None
     message_type: str | None
-    message_class: str | None
+    message_class: str | UnsetType | None = UNSET
     sequence: str | None
     position: int | None
     total: int | None
     size: int
     code: str | None
-    tenant: int | None
-    version: str | None
+    tenant: int | UnsetType | None = UNSET
+    version: str | UnsetType | None = UNSET
     marks: tuple[str, ...]
+    labels: dict[str, Label] | UnsetType = UNSET
 
 
 class StoredMessage(MessageRow, frozen=True, kw_only=True):
@@ -58,7 +63,7 @@ class MessagePage(msgspec.Struct, frozen=True):
     indexed: bool = True
 
 
-class MessageDetail(MessageRow, frozen=True):
+class MessageDetail(MessageRow, frozen=True, kw_only=True):
     """A whole message.
 
     ``header`` and ``body`` are None when the payload is not an RDSS message. ``raw`` is the payload as text;

@@ -14,6 +14,7 @@ from schemas.contract import Code, Failures, Joined, Judge, Part, Verdict
 from schemas.rdss.decoration import decorate
 from schemas.rdss.envelope import MAX_MESSAGE_BYTES
 from schemas.rdss.error_codes import ErrorCode
+from schemas.rdss.fields import FIELDS
 from schemas.rdss.peek import identity, peek
 from schemas.rdss.sequence import PATIENCE_SECONDS
 
@@ -28,6 +29,7 @@ class Rdss:
         ErrorCode.GENERR006, ErrorCode.GENERR008, ErrorCode.GENERR005, ErrorCode.GENERR009
     )
     max_bytes: Final = MAX_MESSAGE_BYTES
+    fields: Final = FIELDS
     peek = staticmethod(peek)
     identity = staticmethod(identity)
     decorate = staticmethod(decorate)

@@ -88,7 +88,7 @@ _HEADER_FIRST: Final = b'{"messageHeader":'
 _HEADER_FIRST_LENGTH: Final = len(_HEADER_FIRST)
 
 
-def peek(raw: bytes) -> Peek:
+def peek(raw: bytes, _key: str = "") -> Peek:
     """Read the header fields of any bytes; never raises.
 
     Where the header is given twice, the first one is read; ``validation.judge`` refuses such a message.

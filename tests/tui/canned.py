@@ -8,15 +8,17 @@ import sqlite3
 from collections.abc import AsyncIterator, Callable
 from typing import Any, Literal
 
-from emulator.message_index.sql_filter import compile_filter
+from emulator.message_index.sql_filter import compile_filter, list_columns
 from rdss_sandbox import shapes as r
 from rdss_sandbox.client import RefusedError, UnreachableError
 from rdss_sandbox.message_filter import MARKS
 from rdss_sandbox.shapes.diagnosis import Diagnosis, Finding
 from rdss_sandbox.shapes.events import Event, News
 from rdss_sandbox.shapes.readers import Reader, ReaderList
+from schemas.rdss.contract import RDSS
 from tests.tui.canned_scenarios import CannedScenarios
 
+_COLUMNS = list_columns(RDSS.fields)
 NOON = 1_780_000_000.0
 TYPES = ("MetadataCreate", "MetadataUpdate", "MetadataRead", "MetadataDelete", "PreservationEvent")
 STREAMS = ("input", "output", "input", "error", "input", "output", "invalid")
@@ -149,7 +151,8 @@ class Canned:
         self._db = sqlite3.connect(":memory:")
         self._db.execute(
             "CREATE TABLE message (id, time, stream, shard, sequence_number, partition_key, message_id,"
-            " message_type, message_class, sequence, position, total, size, code, tenant, version, marks)"
+            " message_type, label_message_class, sequence, position, total, size, code, label_tenant,"
+            " label_version, marks)"
         )
         self.arrive(messages)
         self.all_streams = (
@@ -194,7 +197,9 @@ class Canned:
             made = row(number)
             self.rows.append(made)
             bits = sum(1 << MARKS.index(mark) for mark in made.marks)
-            values = [getattr(made, name) for name in made.__struct_fields__[:-1]]
+            values = [
+                getattr(made, name) for name in made.__struct_fields__ if name not in ("marks", "labels")
+            ]
             self._db.execute(f"INSERT INTO message VALUES ({', '.join('?' * 17)})", (*values, bits))
 
     async def close(self) -> None:
@@ -262,7 +267,7 @@ class Canned:
         self, *, offset: int | None = None, after: int | None = None, limit: int = 100, matching: str = ""
     ) -> r.MessagePage:
         self._answer("messages", matching)
-        condition = compile_filter(matching)
+        condition = compile_filter(matching, _COLUMNS)
         found = self._db.execute(
             f"SELECT id FROM message WHERE {condition.sql or '1'} ORDER BY id", condition.parameters
         ).fetchall()
@@ -332,7 +337,7 @@ class Canned:
 
     async def counts(self, by: str, *, matching: str = "") -> tuple[r.Count, ...]:
         self._answer("counts", matching)
-        condition = compile_filter(matching)
+        condition = compile_filter(matching, _COLUMNS)
         rows = self._db.execute(
             f"SELECT {by}, count(*) FROM message WHERE {condition.sql or '1'} GROUP BY {by} ORDER BY 2 DESC",
             condition.parameters,

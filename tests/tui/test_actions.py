@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from emulator.message_index.sql_filter import compile_filter
-from rdss_sandbox.message_filter import FIELDS
+from emulator.message_index.sql_filter import compile_filter, list_columns
+from schemas.rdss.contract import RDSS
 from tests.tui.canned import Canned
 from tests.tui.conftest import opened, until
 from tui.keys.actions import ACTIONS, Group, as_markdown
@@ -36,9 +36,9 @@ def test_the_documentation_is_the_registry() -> None:
 
 def test_every_field_of_the_filter_language_is_explained() -> None:
     """The help knows each field that the sandbox knows, with an example that it can read."""
-    assert query.MEANINGS.keys() == FIELDS.keys()
+    assert query.MEANINGS.keys() == query.FIELDS.keys()
     for _, example, _ in query.MEANINGS.values():
-        compile_filter(example)
+        compile_filter(example, list_columns(RDSS.fields))
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from textual.widgets import Input, Label
 from rdss_sandbox.message_filter import FilterError, read_filter
 from tui.dialogs.prompt import Prompt
 from tui.session import session_of
-from tui.state.query import QuerySuggester
+from tui.state.query import FIELDS, QuerySuggester
 from tui.state.worker_messages import ActionDone
 
 
@@ -71,7 +71,7 @@ class FilterBar(Vertical):
         for name, meaning in saved.items():
             text = f" {text} ".replace(f" @{name} ", f" {meaning} ").strip()
         try:
-            read_filter(text)
+            read_filter(text, FIELDS)
         except FilterError as error:
             self._show_error(str(error))
         else:

@@ -6,25 +6,18 @@ from dataclasses import dataclass
 
 from textual.suggester import Suggester
 
-from rdss_sandbox.message_filter import FIELDS, MARKS
-from schemas.rdss.error_codes import ErrorCode
+from rdss_sandbox.message_filter import MARKS, OF_A_RECORD, Kind
+from schemas.rdss.fields import FIELDS as DECLARED
 
-_TYPES = ("MetadataCreate", "MetadataRead", "MetadataUpdate", "MetadataDelete", "PreservationEvent")
+FIELDS: dict[str, Kind] = {field.name: field.kind for field in DECLARED if field.indexed} | OF_A_RECORD
 # For each field: its meaning, an example, and values for completion.
 MEANINGS: dict[str, tuple[str, str, tuple[str, ...]]] = {
-    "type": ("messageType", "type:Metadata*", _TYPES),
-    "class": ("messageClass", "class:Event", ("Command", "Event", "Document")),
-    "code": ("errorCode", "code:GENERR*", tuple(ErrorCode)),
+    field.name: (field.path, field.example, field.choices) for field in DECLARED if field.indexed
+} | {
     "stream": ("the stream it is in", "stream:input", ("input", "output", "error", "invalid", "audit")),
     "shard": ("the shard it is in", "shard:*0003", ()),
     "key": ("partition key", "key:*", ()),
-    "id": ("messageId", "id:3f2a*", ()),
-    "sequence": ("messageSequence.sequence", "sequence:9b1d*", ()),
-    "tenant": ("tenantJiscID", "tenant:12", ()),
-    "version": ("version", "version:4.*", ()),
     "number": ("sequence number in its shard", "number>4959", ()),
-    "position": ("messageSequence.position", "position:2", ()),
-    "total": ("messageSequence.total", "total>1", ()),
     "size": ("bytes, with k or M", "size>500k", ()),
     "time": ("when the stream took it", "time>=2026-03-01T12:00:00Z", ()),
     "mark": ("what is out of the ordinary", "mark:duplicate", MARKS),

@@ -14,12 +14,10 @@ from emulator.events import Events
 from emulator.listeners.control.events import flatten
 from emulator.listeners.control.routing import ApiError, handles
 from emulator.message_index.index import MessageIndex
-from emulator.message_index.sql_filter import compile_filter
 from rdss_sandbox.api.messages import Messages, StoredMessages
 from rdss_sandbox.ndjson import as_line
 from rdss_sandbox.shapes.events import Event
 from rdss_sandbox.shapes.messages import (
-    CountedField,
     Counts,
     MessageDetail,
     MessagePage,
@@ -51,22 +49,22 @@ class MessageResources:
         return page if indexed else msgspec.structs.replace(page, indexed=False)
 
     @handles(Messages.counts)
-    def counts(self, by: CountedField, *, matching: str) -> Counts:
+    def counts(self, by: str, *, matching: str) -> Counts:
         self._index.catch_up(_CATCH_UP_SECONDS)
         return Counts(self._index.counts(by, matching))
 
     @handles(Messages.export)
     def export(self, matching: str) -> StreamingResponse:
-        compile_filter(matching)  # a bad filter must be refused before the answer begins
         index = self._index
+        index.check_filter(matching)  # a bad filter must be refused before the answer begins
         index.catch_up(_EXPORT_CATCH_UP_SECONDS)
         lines = (f"{as_line(data)}\n".encode() for _, data in _read_all(index, matching))
         return StreamingResponse(lines, media_type=Messages.export.media_type)
 
     @handles(StoredMessages.stored)
     def stored(self, matching: str) -> StreamingResponse:
-        compile_filter(matching)
         index = self._index
+        index.check_filter(matching)
         index.catch_up(_EXPORT_CATCH_UP_SECONDS)
         lines = (
             msgspec.json.encode(StoredMessage(**msgspec.structs.asdict(row), data=data)) + b"\n"

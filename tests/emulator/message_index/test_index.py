@@ -14,9 +14,10 @@ from hypothesis import strategies as st
 
 from emulator.kinesis import StoredRecord
 from emulator.message_index.index import MessageIndex
-from emulator.message_index.sql_filter import compile_filter
+from emulator.message_index.sql_filter import compile_filter, list_columns
 from emulator.streams.merged_reading import ShardKey
 from rdss_sandbox.message_filter import FilterError
+from schemas.rdss.contract import RDSS
 
 PUBLISHED = "2026-11-21T08:00:00Z"
 NOON = 1_795_248_000.0  # the same moment
@@ -58,7 +59,7 @@ def streams() -> FakeStreams:
 
 @pytest.fixture
 def index(streams: FakeStreams) -> Iterator[MessageIndex]:
-    index = MessageIndex(streams)
+    index = MessageIndex(streams, contract=RDSS)
     yield index
     index.close()
 
@@ -82,7 +83,7 @@ def test_nothing_is_missed_or_repeated_however_it_is_fed(
 ) -> None:
     """Any arrival times in any shards, asked for at any moment: a row for each record, in shard order."""
     streams = FakeStreams()
-    index = MessageIndex(streams)
+    index = MessageIndex(streams, contract=RDSS)
     size = max(1, len(arrivals) // batches)
     for start in range(0, len(arrivals), size):
         for shard, at in arrivals[start : start + size]:
@@ -240,13 +241,13 @@ def test_the_index_goes_on_where_it_stopped(streams: FakeStreams, tmp_path: Path
     """A second process on the same directory has the same rows under the same ids, and adds what is new."""
     path = tmp_path / "messages.db"
     streams.put("input", message("a"))
-    first = MessageIndex(streams, path)
+    first = MessageIndex(streams, path, contract=RDSS)
     first.catch_up()
     before = first.page()
     first.close()
 
     streams.put("input", message("b"))
-    second = MessageIndex(streams, path)
+    second = MessageIndex(streams, path, contract=RDSS)
     assert second.page() == before
     second.catch_up()
     assert [row.message_id for row in second.page().messages] == ["a", "b"]
@@ -258,7 +259,7 @@ def test_a_lost_or_unreadable_index_is_made_again(streams: FakeStreams, tmp_path
     """The streams are the truth: nothing is lost with the index."""
     path = tmp_path / "messages.db"
     streams.put("input", message("a"))
-    index = MessageIndex(streams, path)
+    index = MessageIndex(streams, path, contract=RDSS)
     index.catch_up()
     index.close()
     if damage == "gone":
@@ -270,7 +271,7 @@ def test_a_lost_or_unreadable_index_is_made_again(streams: FakeStreams, tmp_path
             db.execute("PRAGMA user_version = 99")
         db.close()
 
-    again = MessageIndex(streams, path)
+    again = MessageIndex(streams, path, contract=RDSS)
     again.catch_up()
     assert [row.message_id for row in again.page().messages] == ["a"]
     again.close()
@@ -338,7 +339,7 @@ def test_an_identifier_is_found_by_the_index(streams: FakeStreams, index: Messag
         ("id:ab-1*", ["AB-1", "ab-10"]),
     ):
         assert [row.message_id for row in index.page(text).messages] == found
-    condition = compile_filter("id:ab-2")
+    condition = compile_filter("id:ab-2", list_columns(RDSS.fields))
     plan = index._db.execute(
         f"EXPLAIN QUERY PLAN SELECT id FROM message WHERE id > 0 AND ({condition.sql})", condition.parameters
     ).fetchall()
@@ -360,7 +361,9 @@ def test_a_sequence_says_when_its_parts_expire(streams: FakeStreams, index: Mess
 def test_parts_that_share_a_message_id_are_no_duplicates_and_told_of_once(streams: FakeStreams) -> None:
     """A part is known by its sequence and position, in one slice or many; a repeated one is a duplicate."""
     told: list[dict[str, object]] = []
-    index = MessageIndex(streams, found=lambda kind, **fields: told.append({"kind": kind, **fields}))
+    index = MessageIndex(
+        streams, contract=RDSS, found=lambda kind, **fields: told.append({"kind": kind, **fields})
+    )
     for position in (1, 2, 3, 2):
         place = {"sequence": "s-1", "position": position, "total": 3}
         streams.put("input", message("m-1", messageSequence=place))

@@ -7,20 +7,23 @@ from contextlib import closing
 
 import pytest
 
-from emulator.message_index.sql_filter import COLUMNS, compile_filter
+from emulator.message_index.sql_filter import compile_filter, list_columns
 from rdss_sandbox.message_filter import MARKS, FilterError
+from schemas.rdss.contract import RDSS
+
+COLUMNS = list_columns(RDSS.fields)
 
 ROW = {
     "message_type": "MetadataCreate",
-    "message_class": "Command",
+    "label_message_class": "Command",
     "code": None,
     "stream": "input",
     "shard": "shardId-000000000001",
     "partition_key": "key 7_%",
     "message_id": "c677641b-c70e-4a7f-9807-ea20742c346e",
     "sequence": "570e54de-ddeb-47a9-b629-2a1ec2f85726",
-    "tenant": 12,
-    "version": "4.0.0",
+    "label_tenant": 12,
+    "label_version": "4.0.0",
     "sequence_number": "49579524988800000000000000100000000000000011795249888614",
     "position": 2,
     "total": 5,
@@ -31,12 +34,12 @@ ROW = {
 
 
 def lets_through(text: str) -> bool:
-    condition = compile_filter(text)
+    condition = compile_filter(text, COLUMNS)
     with sqlite3.connect(":memory:") as db:
-        db.execute(f"CREATE TABLE message ({', '.join(COLUMNS.values())})")
+        db.execute(f"CREATE TABLE message ({', '.join(ROW)})")
         db.execute(
-            f"INSERT INTO message VALUES ({', '.join('?' * len(COLUMNS))})",
-            [ROW[name] for name in COLUMNS.values()],
+            f"INSERT INTO message VALUES ({', '.join('?' * len(ROW))})",
+            list(ROW.values()),
         )
         found = db.execute(
             f"SELECT 1 FROM message WHERE {condition.sql or '1'}", condition.parameters
@@ -138,7 +141,7 @@ def test_a_term_that_does_not_hold_keeps_the_message_back(text: str) -> None:
 def test_a_filter_that_cannot_be_read_says_why(text: str, said: str) -> None:
     """The term and what would do are in the message."""
     with pytest.raises(FilterError, match=said):
-        compile_filter(text)
+        compile_filter(text, COLUMNS)
 
 
 @pytest.mark.parametrize("text", ["'; DROP TABLE message; --", "type:' OR 1=1 --", 'id:") OR ("1"="1'])
@@ -157,12 +160,12 @@ def test_a_filter_is_never_taken_for_sql(text: str) -> None:
 def test_a_filter_that_is_too_large_is_refused(text: str) -> None:
     """With the most that is taken, before SQLite finds its expression too deep."""
     with pytest.raises(FilterError, match=r"10000|200"):
-        compile_filter(text)
+        compile_filter(text, COLUMNS)
 
 
 @pytest.mark.parametrize("text", ["word " * 200, "-word " * 200, f"type:{'a,' * 200}", "-number>1 " * 200])
 def test_the_largest_filters_are_answered(text: str) -> None:
-    condition = compile_filter(text)
+    condition = compile_filter(text, COLUMNS)
     with closing(sqlite3.connect(":memory:")) as db:
         db.execute("CREATE TABLE m (message_id, partition_key, message_type, sequence_number)")
         assert db.execute(f"SELECT * FROM m WHERE {condition.sql}", condition.parameters).fetchall() == []
