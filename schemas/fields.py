@@ -12,6 +12,8 @@ from typing import Final, Literal, TypeAlias
 
 Kind: TypeAlias = Literal["text", "identifier", "number", "time"]
 
+Stored: TypeAlias = Literal["STRING", "INT", "BIGINT", "TIMESTAMP"]
+
 COMMON: Final = ("id", "type", "sequence", "position", "total", "code", "published", "expires")
 """The names of the fields that mean the same in every contract that declares them."""
 
@@ -25,7 +27,7 @@ class Field:
     ``peek`` returns. ``example`` is a term of a filter, ``choices`` are values to offer. ``counted`` fields
     have few values, by which messages are counted. ``indexed`` fields are kept in the index and can be
     filtered by; of the others only the message knows. ``meaning`` describes the column in tables, where the
-    path alone does not.
+    path alone does not, and ``stored`` is its type there, as Spark names it.
     """
 
     name: str
@@ -38,6 +40,7 @@ class Field:
     counted: bool = False
     indexed: bool = True
     meaning: str = ""
+    stored: Stored = "STRING"
 
     def __post_init__(self) -> None:
         for name in (self.name, self.column):

@@ -63,7 +63,7 @@ class Parcels:
         )
     }
     fields: Final = (
-        Field("id", "message_id", "key of the record", "identifier", "message_id", "id:*7"),
+        Field("id", "message_id", "key", "identifier", "message_id", "id:*7"),
         Field(
             "type",
             "message_type",

@@ -156,7 +156,7 @@ class ActiveFault:
         """Draw whether the fault strikes this message now; None when it does not."""
         if not self.can_strike(now) or now - self.added_at < self.when.at:
             return None
-        if self.when.match and not self.when.matches(message, channel):
+        if self.when.chooses and not self.when.matches(message, channel):
             return None
         if message.message_id is not None:
             return self._draw(channel, message.message_id)
@@ -186,7 +186,7 @@ class ActiveFault:
     @property
     def timed(self) -> bool:
         """Whether a control fault strikes by the clock alone, not at a message."""
-        return not self.when.counts and not self.when.match and self._record.toxicity == 1
+        return not self.when.counts and not self.when.chooses and self._record.toxicity == 1
 
     def choose_on_time(self, now: float) -> Chosen | None:
         """Draw the chance of a timed fault that strikes now; None when it may not strike."""

@@ -5,47 +5,45 @@ from __future__ import annotations
 from functools import cached_property
 from hashlib import blake2b
 
-from schemas.rdss.peek import Peek, peek
+from schemas.contract import Contract, Peek
+from schemas.fields import Field
+from schemas.rdss.contract import RDSS
+
+
+def list_fields(contract: Contract) -> dict[str, Field]:
+    """The fields that ``when.match`` may name, by their names in a message of this contract."""
+    return {field.spelling: field for field in contract.fields if field.kind != "time"}
 
 
 class Message:
-    """One message in transit. ``arrived`` is when the broker took it, in seconds since the epoch, or None."""
+    """One message in transit. ``arrived`` is when the broker took it, in seconds since the epoch, or None.
 
-    def __init__(self, data: bytes, key: str = "", arrived: float | None = None) -> None:
+    ``key`` is what its transport knows it by, such as the partition key of a record.
+    """
+
+    def __init__(
+        self, data: bytes, key: str = "", arrived: float | None = None, *, contract: Contract = RDSS
+    ) -> None:
+        self._contract = contract
         self.data = data
         self.key = key
         self.arrived = arrived
 
     @cached_property
     def peek(self) -> Peek:
-        return peek(self.data)
+        return self._contract.peek(self.data, self.key)
 
     @cached_property
     def message_id(self) -> str | None:
-        """The ``messageId`` in the bytes; None when they are not an RDSS message."""
+        """The message's id; None when its bytes have not the form of the contract."""
         return None if self.peek.damaged else self.peek.message_id
 
     @cached_property
     def digest(self) -> str:
-        """A hash of the bytes, which identifies a payload that has no ``messageId``."""
+        """A hash of the bytes, which identifies a payload that has no id."""
         return blake2b(self.data, digest_size=12).hexdigest()
 
-    def header(self, name: str) -> object:
-        """A header field by its name in the specification; None where the message lacks it."""
-        value: object = getattr(self.peek, FIELDS[name])
+    def value_of(self, field: Field) -> object:
+        """The value of a field; None where the message lacks it."""
+        value: object = getattr(self.peek, field.attribute)
         return value
-
-
-FIELDS = {
-    "messageId": "message_id",
-    "correlationId": "correlation_id",
-    "messageClass": "message_class",
-    "messageType": "message_type",
-    "sequence": "sequence",
-    "position": "position",
-    "total": "total",
-    "version": "version",
-    "errorCode": "error_code",
-    "tenantJiscID": "tenant",
-}
-"""The header fields that ``when.match`` may name, and the names of the same fields in ``Peek``."""

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any
 
 from emulator.faults.fault import LONGEST_SECONDS, LONGEST_TEXT, FaultRefusedError
-from emulator.faults.faulted_message import FIELDS, Message
+from emulator.faults.faulted_message import Message, list_fields
 from rdss_sandbox.durations import seconds
+from schemas.contract import Contract
+from schemas.fields import Field
+from schemas.rdss.contract import RDSS
 
 _TIMES = ("at", "for")
 _COUNTS = ("every", "first", "after", "fails")
@@ -22,8 +26,8 @@ class When:
     a request) the length in seconds. ``after``, ``first`` and ``every`` count the distinct
     messages that meet the other conditions: skip ``after`` of them, strike only among the
     next ``first``, and of those only each ``every``-th. ``fails`` strikes each chosen
-    message that many times, then lets it pass. ``match`` compares header fields, or
-    ``channel``, with values in which ``*`` stands for any text.
+    message that many times, then lets it pass. ``match`` compares fields of the message
+    with values in which ``*`` stands for any text, and ``channel`` the channel's name.
     """
 
     at: float = 0.0
@@ -32,7 +36,8 @@ class When:
     first: int | None = None
     after: int = 0
     fails: int | None = None
-    match: dict[str, str] = field(default_factory=dict)
+    match: tuple[tuple[Field, str], ...] = ()
+    channel: str = "*"
 
     @property
     def counts(self) -> bool:
@@ -46,11 +51,15 @@ class When:
             return 1
         return self.fails
 
+    @property
+    def chooses(self) -> bool:
+        """Whether ``match`` leaves messages out."""
+        return bool(self.match) or self.channel != "*"
+
     def matches(self, message: Message, channel: str) -> bool:
-        """Whether the message's header and the channel satisfy ``match``."""
-        return all(
-            fnmatchcase(channel if name == "channel" else _text(message.header(name)), wanted)
-            for name, wanted in self.match.items()
+        """Whether the message's fields and the channel satisfy ``match``."""
+        return fnmatchcase(channel, self.channel) and all(
+            fnmatchcase(_text(message.value_of(field)), wanted) for field, wanted in self.match
         )
 
     def selects(self, ordinal: int) -> bool:
@@ -61,8 +70,11 @@ class When:
         return self.every is None or rank % self.every == 0
 
 
-def read_when(written: dict[str, Any]) -> When:
-    """Parse the conditions of a request. Raises FaultRefusedError, which names the wrong one."""
+def read_when(written: dict[str, Any], contract: Contract = RDSS) -> When:
+    """Parse the conditions of a request, with the fields of ``contract`` to match.
+
+    Raises FaultRefusedError, which names the wrong one.
+    """
     known = (*_TIMES, *_COUNTS, "match")
     for name in written:
         if name not in known:
@@ -74,7 +86,10 @@ def read_when(written: dict[str, Any]) -> When:
         raise FaultRefusedError(f"when: {error}") from error
     if "for" in found:
         found["lasts"] = found.pop("for")
-    return When(**found, match=_read_match(written.get("match", {})))
+    fields = list_fields(contract)
+    wanted = _read_match(written.get("match", {}), fields)
+    found["channel"] = wanted.pop("channel", "*")
+    return When(**found, match=tuple((fields[name], value) for name, value in wanted.items()))
 
 
 def _read_seconds(name: str, value: object) -> float:
@@ -91,13 +106,13 @@ def _read_count(name: str, value: object) -> int:
     return value
 
 
-def _read_match(written: object) -> dict[str, str]:
+def _read_match(written: object, fields: Mapping[str, Field]) -> dict[str, str]:
     if not isinstance(written, dict):
         raise FaultRefusedError(f"when.match is {written!r}: give header fields and what they shall be")
     for name in written:
-        if name not in FIELDS and name != "channel":
+        if name not in fields and name != "channel":
             raise FaultRefusedError(
-                f"when.match has no field {name!r}; it has {', '.join((*FIELDS, 'channel'))}"
+                f"when.match has no field {name!r}; it has {', '.join((*fields, 'channel'))}"
             )
     wanted = {name: _text(value) for name, value in written.items()}
     for name, value in wanted.items():

@@ -7,8 +7,12 @@ another type.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal
+
+from schemas.fields import Field
+from schemas.rdss.contract import RDSS
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -56,25 +60,32 @@ _PLACE = (
     Column("arrived", "TIMESTAMP", "when the stream took it in", "UTC"),
     Column("size", "INT", "the length of its data", "bytes"),
 )
-_HEADER = (
-    Column("message_id", "STRING", "messageId"),
-    Column("message_class", "STRING", "messageClass"),
-    Column("message_type", "STRING", "messageType"),
-    Column("tenant", "BIGINT", "tenantJiscID; null when it is not readable"),
-    Column("version", "STRING", "version of the Message API in the header"),
-    Column("published", "TIMESTAMP", "publishedTimestamp; null when it is not a time with a zone", "UTC"),
-)
+_WITHOUT_COLUMN: Final = frozenset({"code", "expires"})
+"""Fields that are no columns of a message: what they say is in its verdict."""
+_OF_ONE_MESSAGE: Final = frozenset({"correlation", "sequence", "position", "total"})
+"""Fields that the parts of a sequence have each for themselves."""
+
+
+def describe_fields(fields: Iterable[Field]) -> tuple[Column, ...]:
+    """The columns of what a message says of itself, as its contract declares it."""
+    return tuple(
+        Column(
+            field.column,
+            field.stored,
+            field.meaning or field.spelling,
+            "UTC" if field.stored == "TIMESTAMP" else "",
+        )
+        for field in fields
+        if field.name not in _WITHOUT_COLUMN
+    )
+
+
+_HEADER = describe_fields(field for field in RDSS.fields if field.name not in _OF_ONE_MESSAGE)
 _HEAD = (
     *_PLACE,
     Column("identity", "STRING",
            "what duplicates share: 'message' or 'reject', and the messageId or a hash of the data"),
-    _HEADER[0],
-    Column("correlation_id", "STRING", "correlationId"),
-    *_HEADER[1:3],
-    Column("sequence", "STRING", "the id of the sequence that it is part of"),
-    Column("position", "INT", "its position in the sequence, from 1"),
-    Column("total", "INT", "the parts of the sequence; 1 for a whole message"),
-    *_HEADER[3:],
+    *describe_fields(RDSS.fields),
 )  # fmt: skip
 _VERSIONS = (
     Column("previous", "ARRAY<STRING>", "objectUUIDs of versions before it"),
