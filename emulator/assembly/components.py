@@ -43,6 +43,7 @@ from emulator.streams.service import StreamService
 from emulator.topics.service import ObjectSources, TopicService
 from rdss_sandbox.shapes.resetting import Reset
 from rdss_sandbox.shapes.topology import Populated, Topology
+from schemas.contract import Contract
 from schemas.rdss.contract import RDSS
 
 if TYPE_CHECKING:
@@ -82,6 +83,7 @@ class Components:
     """
 
     settings: Settings
+    contract: Contract
     clock: Clock
     events: Events
     home: Scope
@@ -301,6 +303,7 @@ def build_components(
         startup.close()
         components = Components(
             settings=settings,
+            contract=RDSS,
             clock=clock,
             events=events,
             home=home,

@@ -37,6 +37,7 @@ from emulator.listeners.control.access import AccessResources
 from emulator.listeners.control.audit import AuditResources
 from emulator.listeners.control.buckets import BucketResources
 from emulator.listeners.control.chaos import ChaosResources
+from emulator.listeners.control.contract import ContractResources
 from emulator.listeners.control.diagnosis import DiagnosisResources
 from emulator.listeners.control.events import EventResources
 from emulator.listeners.control.faults import FaultResources
@@ -366,6 +367,7 @@ class Embedded:
             MessageReadResources(components.index, components.diagnosis),
             SendResources(self._put_record, components.catalogue, components.diagnosis.note_own),
             SequenceResources(components.index),
+            ContractResources(components.contract, components.clock),
             EventResources(components.events, self._live, (components.streams, components.amqp)),
             FaultResources(components.fault_engine),
             AccessResources(components.access, components.events),

@@ -8,6 +8,7 @@ from typing import Any, Final
 from rdss_sandbox.api.access import Access
 from rdss_sandbox.api.audit import AuditLog, AuditMessages
 from rdss_sandbox.api.buckets import Buckets
+from rdss_sandbox.api.contract import MessageContract
 from rdss_sandbox.api.diagnosis import ClientDiagnosis
 from rdss_sandbox.api.endpoint import Mode, Subject
 from rdss_sandbox.api.events import Events
@@ -30,6 +31,7 @@ class ControlApi(
     StoredMessages[Mode],
     Sending[Mode],
     Sequences[Mode],
+    MessageContract[Mode],
     Events[Mode],
     ClientDiagnosis[Mode],
     Faults[Mode],
@@ -85,6 +87,7 @@ SUBJECTS: Final[dict[type[Subject[Any]], str]] = {
     StoredMessages: "client",
     Sending: "client",
     Sequences: "client",
+    MessageContract: "client",
     Events: "client",
     ClientDiagnosis: "client",
     Faults: "client",

@@ -31,7 +31,7 @@ def test_a_fault_matches_by_what_the_contract_declares(
 ) -> None:
     """By the names that the fields have in a message, an id from outside of its bytes too."""
     assert read_when({"match": match}, contract).matches(message, "input")
-    other = {name: "another" for name in match}
+    other = dict.fromkeys(match, "another")
     assert not read_when({"match": other}, contract).matches(message, "input")
 
 

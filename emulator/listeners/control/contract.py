@@ -1,0 +1,53 @@
+"""The contract that messages are judged by, and its verdict on a message."""
+
+from __future__ import annotations
+
+from emulator.clock import Clock
+from emulator.listeners.control.routing import handles
+from rdss_sandbox.api.contract import MessageContract
+from rdss_sandbox.shapes import contract as shapes
+from schemas.contract import Contract
+
+
+class ContractResources:
+    """``/contract`` and ``/contract/verdict``."""
+
+    def __init__(self, contract: Contract, clock: Clock) -> None:
+        self._contract = contract
+        self._clock = clock
+
+    @handles(MessageContract.contract)
+    def contract(self) -> shapes.Contract:
+        contract = self._contract
+        return shapes.Contract(
+            contract.name,
+            contract.media_type,
+            contract.max_bytes,
+            fields=tuple(
+                shapes.ContractField(
+                    field.name,
+                    field.column,
+                    field.path,
+                    field.kind,
+                    field.example,
+                    tuple(map(str, field.choices)),
+                    field.counted,
+                    field.indexed,
+                )
+                for field in contract.fields
+            ),
+            codes=tuple(
+                shapes.ContractCode(name, code.description, str(code.queue))
+                for name, code in contract.codes.items()
+            ),
+            patience=contract.sequences.patience if contract.sequences else None,
+        )
+
+    @handles(MessageContract.judge)
+    def judge(self, message: shapes.Judged) -> shapes.Verdict:
+        now = self._clock.time() if message.time is None else message.time
+        found = self._contract.judge(message.data, now=now)
+        return shapes.Verdict(
+            None if found.code is None else str(found.code),
+            tuple(shapes.Violation(*each) for each in found.violations),
+        )
