@@ -105,7 +105,7 @@ async def test_a_filter_that_cannot_be_read_is_explained_in_place(canned: Canned
         await until(pilot, lambda: browser.list.total == 500)
         await pilot.press("slash")
         await answer(pilot, "colour:red")
-        await until(pilot, lambda: "no field 'colour'; there are type" in text_of(pilot))
+        await until(pilot, lambda: "no field 'colour'; there are id, class, type" in text_of(pilot))
         assert browser.filter == ""
         assert browser.list.total == 500
         assert pilot.app.focused.value == "colour:red"
