@@ -51,8 +51,8 @@ def state(row: SequenceRow) -> str:
 
 
 def deadline(row: SequenceRow) -> float:
-    """The earliest expiry of a part or time-out of the receiver, in seconds since the epoch."""
-    given_up = row.first + PATIENCE_SECONDS
+    """When a receiver gives the sequence up, in seconds since the epoch: a part expires, or none comes for long."""
+    given_up = row.last + PATIENCE_SECONDS
     return given_up if row.expires is None else min(row.expires, given_up)
 
 
