@@ -89,6 +89,7 @@ def judge_identity(history: History) -> Judgement:
     """Each message of the file is put under its own messageId, and each time with the same text."""
     wanted = {each.message_id for each in history.sent} | {each.message_id for each in history.bad}
     large = {sequence.message_ids[0] for sequence in history.sequences}
+    parts = {each.message_id for each in history.stored if (peek(each.data).total or 1) > 1}
     known = KnownTexts()
     again: set[str] = set()
     wrong: dict[tuple[str | None, str], float] = {}
@@ -96,7 +97,7 @@ def judge_identity(history: History) -> Judgement:
         for entry in put.entries:
             name = entry.message_id
             if name is None or name not in wanted:
-                if not large:
+                if name not in large | parts:
                     wrong.setdefault((name, "is no message of the file"), put.at)
             elif (same := known.note(name, entry.digest)) is not None:
                 again.add(name)
