@@ -12,6 +12,8 @@ from typing import Final, NamedTuple, Protocol
 
 from schemas.fields import Field
 
+MOST_FOUND: Final = 1_000
+"""The most violations of one kind that are looked for in a message: a large one may have a million."""
 MOST_NAMED: Final = 10
 """The most violations of one message that are named; the others are counted."""
 LONGEST_WHY: Final = 4_000
@@ -59,7 +61,8 @@ class Verdict(NamedTuple):
     def sentences(self, most: int = MOST_NAMED) -> list[str]:
         """The violations, ``most`` of them at most, then the number of the others."""
         more = len(self.violations) - most
-        return [*map(str, self.violations[:most]), *([f"and {more} more"] if more > 0 else [])]
+        others = f"at least {more}" if len(self.violations) >= MOST_FOUND else str(more)
+        return [*map(str, self.violations[:most]), *([f"and {others} more"] if more > 0 else [])]
 
 
 class Failures(NamedTuple):

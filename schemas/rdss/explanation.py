@@ -10,12 +10,14 @@ import json
 import re
 from difflib import get_close_matches
 from functools import cache
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import jsonschema
 import jsonschema.validators
 from jsonschema.exceptions import ValidationError
 
+from schemas.contract import MOST_FOUND
 from schemas.rdss.brief import SHOWN, show
 from schemas.rdss.catalogue import definition, reference
 from schemas.rdss.formats import FORMATS
@@ -38,11 +40,12 @@ class Flaw(NamedTuple):
 
 
 def flaws(name: str, instance: object, *, formats: bool = True) -> list[Flaw]:
-    """List the flaws of an instance in the definition's order; empty for a valid instance.
+    """List the first ``MOST_FOUND`` flaws of an instance in the definition's order; empty for a valid one.
 
     Without ``formats``, any text is a time, an email address, a URI and a network address.
     """
-    return [_flaw(error) for error in _validator(name, formats=formats).iter_errors(instance)]
+    errors = _validator(name, formats=formats).iter_errors(instance)
+    return [_flaw(error) for error in islice(errors, MOST_FOUND)]
 
 
 def _flaw(error: ValidationError) -> Flaw:

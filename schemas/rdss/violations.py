@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
-from schemas.contract import Violation
+from schemas.contract import MOST_FOUND, Violation
 from schemas.rdss import bodies
 from schemas.rdss.brief import show
 from schemas.rdss.catalogue import definition, reference, uuid_fields
@@ -26,7 +27,10 @@ EXPIRED: Final = "expired"
 
 
 def violations(message: JSON, *, now: float | None, joined: bool, as_published: bool) -> Iterator[Found]:
-    """Yield every violation of a refused message with its code, those of the header first."""
+    """Yield the violations of a refused message with their codes, those of the header first.
+
+    Of each kind ``MOST_FOUND`` are looked for; the gravest code is among them.
+    """
     yield from _of_message(message)
     header = message.get("messageHeader")
     if isinstance(header, dict):
@@ -106,7 +110,8 @@ def _of_body(message: JSON, *, joined: bool, as_published: bool) -> Iterator[Fou
     told = {flaw.path for flaw in found if flaw.is_uuid}
     for flaw in found:
         yield ErrorCode.GENERR010 if flaw.is_uuid else ErrorCode.GENERR001, _violation("messageBody", flaw)
-    for path, value in _wrong_uuids(body):
+    # Looked for by themselves: their code is graver, and has to be found behind any number of other flaws.
+    for path, value in islice(_wrong_uuids(body), MOST_FOUND):
         if path not in told:
             text = f"{show(value)} is not a UUID in lower case of version 1 to 5"
             yield ErrorCode.GENERR010, Violation(pointer(("messageBody", *path)), "pattern", text)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from schemas.contract import MOST_FOUND, MOST_NAMED
 from schemas.rdss.catalogue import reference
 from schemas.rdss.envelope import serialise
 from schemas.rdss.error_codes import ErrorCode
@@ -68,6 +69,17 @@ def test_of_several_faults_the_gravest_gives_the_code(code: ErrorCode, *, as_pub
         for lesser in PRECEDENCE[PRECEDENCE.index(code) + 1 :]:
             SPOILS[lesser][-1](message)
             assert judge(serialise(message), now=NOW, as_published=as_published).code is code, (code, lesser)
+
+
+def test_of_twenty_thousand_faults_the_first_are_found_and_the_gravest() -> None:
+    """The rest is not looked for, but for a UUID, whose code is graver."""
+    message = Samples(3).message("MetadataCreate", "dataset")
+    message["messageBody"]["objectFile"] = [{"a": number} for number in range(20_000)]
+    verdict = judge(serialise(message))
+    assert (verdict.code, len(verdict.violations)) == (ErrorCode.GENERR001, MOST_FOUND)
+    assert verdict.sentences()[-1] == f"and at least {MOST_FOUND - MOST_NAMED} more"
+    message["messageBody"]["objectFile"].append({"fileUUID": "no UUID"})
+    assert judge(serialise(message)).code is ErrorCode.GENERR010
 
 
 @pytest.mark.parametrize(
