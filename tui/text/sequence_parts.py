@@ -51,7 +51,7 @@ def state(row: SequenceRow) -> str:
 
 
 def deadline(row: SequenceRow) -> float:
-    """When a receiver gives the sequence up, in seconds since the epoch: a part expires, or none comes for long."""
+    """When a receiver gives the sequence up, in seconds since the epoch: a part expires, or none comes."""
     given_up = row.last + PATIENCE_SECONDS
     return given_up if row.expires is None else min(row.expires, given_up)
 
