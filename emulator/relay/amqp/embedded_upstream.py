@@ -37,7 +37,8 @@ class EmbeddedUpstream:
         self._going_on = True
         self._timer: asyncio.Task[None] | None = None
         self._timer_due: float | None = None
-        self._reminder: asyncio.TimerHandle | None = None
+        self._reminder: asyncio.Handle | None = None
+        self._reminder_due = 0.0
 
     @classmethod
     async def open(
@@ -77,10 +78,13 @@ class EmbeddedUpstream:
             self._loop.call_soon(self._go_on)
 
     def wake_in(self, seconds: float) -> None:
+        due = self._loop.time() + seconds
         if not seconds:
             self.wake()
-        elif self._reminder is None or self._reminder.when() > self._loop.time() + seconds:
+        elif self._reminder is None or self._reminder_due > due:
             self._cancel_reminder()
+            # The time is kept here: uvloop's handle for a very short delay is no timer.
+            self._reminder_due = due
             self._reminder = self._loop.call_later(seconds, self._remind)
 
     def report(self, kind: str, **fields: object) -> None:
