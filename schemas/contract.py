@@ -7,7 +7,7 @@ that a contract lacks is None, and whoever needs it does not offer what needs it
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final, NamedTuple, Protocol
 
 from schemas.fields import Field
@@ -153,6 +153,13 @@ class Sequences(Protocol):
     @property
     def patience(self) -> float: ...
 
+    def split(self, raw: bytes, *, new_id: Callable[[], str], limit: int | None = None) -> list[bytes]:
+        """Cut a message into parts of at most ``limit`` bytes, by default those of the largest message.
+
+        One that fits is its own only part. Another's first part keeps its id, the others get one from
+        ``new_id``, a source of UUIDs. Raises ValueError for what cannot be split.
+        """
+
     def judge_unsent(self, raw: bytes, *, now: float | None = None) -> Verdict:
         """The verdict on a message that its sender may still split: a whole one has any size."""
 
@@ -178,9 +185,65 @@ class Versions(Protocol):
         """Judge as a receiver: what is invalid in the present form may be valid in its own release's."""
 
 
+class Sample(NamedTuple):
+    """A message, and the key that its sender gives it: the partition key of its record."""
+
+    data: bytes
+    key: str
+
+
+class SampleMaker(Protocol):
+    """Makes messages from one seed: with the same seed and calls they are the same, byte for byte."""
+
+    def message(self, kind: str | None = None, *, expires: float | None = None) -> Sample:
+        """Make a valid message of a kind, by default a drawn one; ``expires`` is in seconds since the epoch.
+
+        Raises ValueError for an unknown kind, and for ``expires`` where messages do not expire.
+        """
+
+    def stream(self, count: int) -> Iterator[Sample]:
+        """Make so many valid messages, in which every kind is early."""
+
+    def big_message(self, parts: int, *, limit: int | None = None) -> Sample:
+        """Make a valid message that ``Sequences.split`` cuts into so many parts of at most ``limit`` bytes.
+
+        Raises ValueError for a limit that is too low, and where the contract has no sequences.
+        """
+
+    def bad(self, code: Code) -> Sample:
+        """Make a message that ``judge`` refuses with one of the ``Samples.codes``; ValueError for others."""
+
+    def older(self, release: str) -> Sample:
+        """Make a message that is valid in one of the ``Samples.releases`` alone; ValueError for others."""
+
+
+class Samples(Protocol):
+    """Messages to try a client with.
+
+    ``kinds`` are those of the contract's messages, the most usual first. ``codes`` are those that a message
+    alone can cause, ``releases`` the older ones whose messages are still taken.
+    """
+
+    @property
+    def kinds(self) -> tuple[str, ...]: ...
+
+    @property
+    def codes(self) -> tuple[Code, ...]: ...
+
+    @property
+    def releases(self) -> tuple[str, ...]: ...
+
+    def from_seed(self, seed: int, *, now: float) -> SampleMaker:
+        """Begin with a seed. The first message is published at ``now``, in seconds since the epoch.
+
+        Raises ValueError for a time at which no message can be published.
+        """
+
+
 class Contract(Protocol):
     """The form of a system's messages. ``codes`` are its error codes by name, the gravest first or as listed.
 
+    ``expired`` is the code of a message that comes too late, None where messages do not expire.
     ``max_bytes`` is the size of the largest message. ``fields`` are in the order in which they are listed.
     """
 
@@ -197,6 +260,9 @@ class Contract(Protocol):
     def failures(self) -> Failures: ...
 
     @property
+    def expired(self) -> Code | None: ...
+
+    @property
     def max_bytes(self) -> int: ...
 
     @property
@@ -211,6 +277,12 @@ class Contract(Protocol):
     def identity(self, seen: Peek) -> str | None:
         """What tells a message, or a part, from all others; None where it cannot be read."""
 
+    def body(self, raw: bytes, /) -> bytes:
+        """What a message carries, as written: the same in a whole message and in its joined parts.
+
+        Raises ValueError for bytes that have none.
+        """
+
     @property
     def judge(self) -> Judge: ...
 
@@ -222,3 +294,6 @@ class Contract(Protocol):
 
     @property
     def versions(self) -> Versions | None: ...
+
+    @property
+    def samples(self) -> Samples | None: ...

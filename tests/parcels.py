@@ -6,12 +6,13 @@ record. It comes in one piece, never expires, and is refused with one of three c
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 import msgspec
 
-from schemas.contract import Code, Contract, Part, Peek, Verdict, Violation
+from emulator.rng import Chance
+from schemas.contract import Code, Contract, Failures, Part, Peek, Sample, Verdict, Violation
 from schemas.fields import Field
 
 
@@ -48,20 +49,75 @@ def _code(name: str, description: str, queue: str) -> Code:
     return code
 
 
+MAX_BYTES: Final = 2_000
+CODES: Final[Mapping[str, Code]] = {
+    name: _code(name, description, queue)
+    for name, description, queue in (
+        ("undeliverable", "The message is too large, or could not be handled.", "error"),
+        ("unreadable", "The message is no JSON object.", "invalid"),
+        ("no-event", "The message names no event.", "invalid"),
+    )
+}
+
+
+class _ParcelSamples:
+    kinds: Final = ("left", "came")
+    codes: Final = tuple(CODES.values())
+    releases: Final = ()
+
+    def from_seed(self, seed: int, *, now: float) -> _ParcelMaker:
+        del now
+        return _ParcelMaker(seed)
+
+
+class _ParcelMaker:
+    """Makes parcels ``p-1``, ``p-2`` and so on; the seed draws their kinds and depots."""
+
+    def __init__(self, seed: int) -> None:
+        self._draws = Chance(seed).draws("parcels")
+        self._made = 0
+
+    def _sample(self, data: bytes) -> Sample:
+        self._made += 1
+        return Sample(data, f"p-{self._made}")
+
+    def message(self, kind: str | None = None, *, expires: float | None = None) -> Sample:
+        if expires is not None:
+            raise ValueError("parcels do not expire")
+        if kind not in (None, *_ParcelSamples.kinds):
+            raise ValueError(f"no kind of parcels is {kind}; there are {', '.join(_ParcelSamples.kinds)}")
+        event = kind or self._draws.choice(_ParcelSamples.kinds)
+        depot = self._draws.choice(("Leith", "Oban", "Ayr"))
+        return self._sample(msgspec.json.encode({"event": event, "depot": depot}))
+
+    def stream(self, count: int) -> Iterator[Sample]:
+        return (self.message(_ParcelSamples.kinds[at % 2]) for at in range(count))
+
+    def big_message(self, parts: int, *, limit: int | None = None) -> Sample:
+        raise ValueError("a parcel comes in one piece")
+
+    def bad(self, code: Code) -> Sample:
+        whole = self.message().data
+        spoilt = {
+            "undeliverable": whole + b" " * MAX_BYTES,
+            "unreadable": whole[: self._draws.randrange(len(whole))],
+            "no-event": whole.replace(b'"event"', b'"evens"'),
+        }
+        return Sample(spoilt[code], f"p-{self._made}")
+
+    def older(self, release: str) -> Sample:
+        raise ValueError(f"parcels have no release {release}")
+
+
 class Parcels:
     """The contract."""
 
     name: Final = "parcels"
     media_type: Final = "application/json"
-    max_bytes: Final = 2_000
-    codes: Final[Mapping[str, Code]] = {
-        name: _code(name, description, queue)
-        for name, description, queue in (
-            ("too-large", "The message is too large.", "error"),
-            ("unreadable", "The message is no JSON object.", "invalid"),
-            ("no-event", "The message names no event.", "invalid"),
-        )
-    }
+    max_bytes: Final = MAX_BYTES
+    codes: Final = CODES
+    failures: Final = Failures(*(CODES["undeliverable"],) * 4)
+    expired: Final = None
     fields: Final = (
         Field("id", "message_id", "key", "identifier", "message_id", "id:*7"),
         Field(
@@ -71,14 +127,15 @@ class Parcels:
             "text",
             "message_type",
             "type:left",
-            ("left", "came"),
+            _ParcelSamples.kinds,
             counted=True,
         ),
-        Field("code", "code", "refused", "text", "error_code", "code:no*", tuple(codes), counted=True),
+        Field("code", "code", "refused", "text", "error_code", "code:no*", tuple(CODES), counted=True),
         Field("depot", "depot", "depot", "text", "depot", "depot:Leith", counted=True),
     )
     sequences: Final = None
     versions: Final = None
+    samples: Final = _ParcelSamples()
 
     def peek(self, raw: bytes, key: str = "", /) -> ParcelPeek:
         try:
@@ -90,11 +147,14 @@ class Parcels:
     def identity(self, seen: Peek) -> str | None:
         return seen.message_id
 
+    def body(self, raw: bytes, /) -> bytes:
+        return raw
+
     def judge(self, raw: bytes, *, now: float | None = None) -> Verdict:
         del now
         seen = self.peek(raw)
         if len(raw) > self.max_bytes:
-            return _refuse(self.codes["too-large"], "size")
+            return _refuse(self.codes["undeliverable"], "size")
         if seen.damaged:
             return _refuse(self.codes["unreadable"], "json")
         return Verdict(True, None, ()) if seen.message_type else _refuse(self.codes["no-event"], "required")

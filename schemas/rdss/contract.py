@@ -6,17 +6,17 @@ imported with the first verdict, since the validators are an extra that may not 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property, partial
 from typing import Final
 
-from schemas.contract import Code, Failures, Joined, Judge, Part, Verdict
+from schemas.contract import Code, Failures, Joined, Judge, Part, Samples, Verdict
 from schemas.rdss.decoration import decorate
 from schemas.rdss.envelope import MAX_MESSAGE_BYTES
 from schemas.rdss.error_codes import ErrorCode
 from schemas.rdss.fields import FIELDS
 from schemas.rdss.peek import identity, peek
-from schemas.rdss.sequence import PATIENCE_SECONDS
+from schemas.rdss.sequence import PATIENCE_SECONDS, body_of, split_raw
 
 
 class Rdss:
@@ -28,10 +28,12 @@ class Rdss:
     failures: Final = Failures(
         ErrorCode.GENERR006, ErrorCode.GENERR008, ErrorCode.GENERR005, ErrorCode.GENERR009
     )
+    expired: Final = ErrorCode.GENERR003
     max_bytes: Final = MAX_MESSAGE_BYTES
     fields: Final = FIELDS
     peek = staticmethod(peek)
     identity = staticmethod(identity)
+    body = staticmethod(body_of)
     decorate = staticmethod(decorate)
 
     def __init__(self, *, as_published: bool = False) -> None:
@@ -45,12 +47,21 @@ class Rdss:
 
         return partial(judge, as_published=True) if self._as_published else judge
 
+    @cached_property
+    def samples(self) -> Samples:
+        from schemas.rdss.sample_maker import RdssSamples
+
+        return RdssSamples()
+
 
 class _RdssSequences:
     patience: Final = PATIENCE_SECONDS
 
     def __init__(self, *, as_published: bool) -> None:
         self._as_published = as_published
+
+    def split(self, raw: bytes, *, new_id: Callable[[], str], limit: int | None = None) -> list[bytes]:
+        return split_raw(raw, limit=limit or MAX_MESSAGE_BYTES, new_id=new_id)
 
     def judge_unsent(self, raw: bytes, *, now: float | None = None) -> Verdict:
         from schemas.rdss.verdicts import judge_unsent

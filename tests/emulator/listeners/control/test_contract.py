@@ -43,7 +43,7 @@ def test_another_contract_tells_its_own() -> None:
     found = resources.contract()
     assert (found.name, found.patience) == ("parcels", None)
     assert [each.name for each in found.fields] == ["id", "type", "code", "depot"]
-    assert [each.code for each in found.codes] == ["too-large", "unreadable", "no-event"]
+    assert [each.code for each in found.codes] == ["undeliverable", "unreadable", "no-event"]
     assert resources.judge(Judged(b'{"event": "left"}')).code is None
     assert resources.judge(Judged(b"parcel")).code == "unreadable"
 
