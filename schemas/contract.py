@@ -8,9 +8,12 @@ that a contract lacks is None, and whoever needs it does not offer what needs it
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Final, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 from schemas.fields import Field
+
+if TYPE_CHECKING:
+    from random import Random  # noqa: TID251 -- the type of what is handed in
 
 MOST_FOUND: Final = 1_000
 """The most violations of one kind that are looked for in a message: a large one may have a million."""
@@ -240,6 +243,19 @@ class Samples(Protocol):
         """
 
 
+class Changes(Protocol):
+    """Changes of messages in transit. ``codes`` are those that a changed message can cause."""
+
+    @property
+    def codes(self) -> tuple[Code, ...]: ...
+
+    def spoil(self, raw: bytes, code: Code, draws: Random) -> bytes | None:
+        """Change a whole message so that it causes ``code``; None where the code cannot apply to it."""
+
+    def grow(self, raw: bytes, size: int) -> bytes | None:
+        """Make a message ``size`` bytes large and leave it as valid as it was; None where that cannot be."""
+
+
 class Contract(Protocol):
     """The form of a system's messages. ``codes`` are its error codes by name, the gravest first or as listed.
 
@@ -297,3 +313,6 @@ class Contract(Protocol):
 
     @property
     def samples(self) -> Samples | None: ...
+
+    @property
+    def changes(self) -> Changes | None: ...

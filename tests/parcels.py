@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import msgspec
 
-from emulator.rng import Chance
+from emulator.rng import Chance, Draws
 from schemas.contract import Code, Contract, Failures, Part, Peek, Sample, Verdict, Violation
 from schemas.fields import Field
 
@@ -60,6 +60,16 @@ CODES: Final[Mapping[str, Code]] = {
 }
 
 
+def _spoil(whole: bytes, code: Code, draws: Draws) -> bytes:
+    """Make a parcel bad, so that it has this code."""
+    spoilt = {
+        "undeliverable": whole + b" " * MAX_BYTES,
+        "unreadable": whole[: draws.randrange(len(whole))],
+        "no-event": whole.replace(b'"event"', b'"evens"'),
+    }
+    return spoilt[code]
+
+
 class _ParcelSamples:
     kinds: Final = ("left", "came")
     codes: Final = tuple(CODES.values())
@@ -97,16 +107,24 @@ class _ParcelMaker:
         raise ValueError("a parcel comes in one piece")
 
     def bad(self, code: Code) -> Sample:
-        whole = self.message().data
-        spoilt = {
-            "undeliverable": whole + b" " * MAX_BYTES,
-            "unreadable": whole[: self._draws.randrange(len(whole))],
-            "no-event": whole.replace(b'"event"', b'"evens"'),
-        }
-        return Sample(spoilt[code], f"p-{self._made}")
+        return Sample(_spoil(self.message().data, code, self._draws), f"p-{self._made}")
 
     def older(self, release: str) -> Sample:
         raise ValueError(f"parcels have no release {release}")
+
+
+class _ParcelChanges:
+    codes: Final = _ParcelSamples.codes
+
+    def spoil(self, raw: bytes, code: Code, draws: Draws) -> bytes | None:
+        try:
+            msgspec.json.decode(raw, type=_Parcel)
+        except msgspec.MsgspecError:
+            return None
+        return _spoil(raw, code, draws)
+
+    def grow(self, raw: bytes, size: int) -> bytes | None:
+        return raw.ljust(size)
 
 
 class Parcels:
@@ -136,6 +154,7 @@ class Parcels:
     sequences: Final = None
     versions: Final = None
     samples: Final = _ParcelSamples()
+    changes: Final = _ParcelChanges()
 
     def peek(self, raw: bytes, key: str = "", /) -> ParcelPeek:
         try:

@@ -43,8 +43,8 @@ from emulator.streams.service import StreamService
 from emulator.topics.service import ObjectSources, TopicService
 from rdss_sandbox.shapes.resetting import Reset
 from rdss_sandbox.shapes.topology import Populated, Topology
+from schemas.bound import CONTRACT
 from schemas.contract import Contract
-from schemas.rdss.contract import RDSS
 
 if TYPE_CHECKING:
     from emulator.topics.configuration import TopicConfiguration
@@ -249,12 +249,12 @@ def build_components(
         amqp = AmqpLog(directory.amqp if directory else None, clock, home, events)
         stack.callback(amqp.close)
         catalogue = Catalogue(streams, home, amqp, copies=(audit.stream,) if audit else ())
-        index = MessageIndex(catalogue, infrastructure.index, contract=RDSS, found=events.emit)
+        index = MessageIndex(catalogue, infrastructure.index, contract=CONTRACT, found=events.emit)
         stack.callback(index.close)
         audit_log = None
         if audit:
             audit_log = AuditLog(
-                audit, catalogue, infrastructure.buckets.client, infrastructure.index, contract=RDSS
+                audit, catalogue, infrastructure.buckets.client, infrastructure.index, contract=CONTRACT
             )
             stack.callback(audit_log.close)
         fault_engine = _fault_engine(settings, clock, events, streams, home, served=served)
@@ -303,7 +303,7 @@ def build_components(
         startup.close()
         components = Components(
             settings=settings,
-            contract=RDSS,
+            contract=CONTRACT,
             clock=clock,
             events=events,
             home=home,
@@ -356,6 +356,7 @@ def _fault_engine(
         Chance(settings.seed),
         clock,
         events,
+        contract=CONTRACT,
         control=lambda operation, request: streams.call(operation, request, home),
         streams=lambda: streams.names(home),
         served=served,

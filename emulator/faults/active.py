@@ -13,6 +13,7 @@ from emulator.faults.faulted_message import Message
 from emulator.faults.when import read_when
 from emulator.rng import Chance, Draws
 from rdss_sandbox.shapes.faults import Fault
+from schemas.contract import Contract
 
 _REMEMBERED: Final = 200_000
 """Messages whose strikes and ordinals a fault remembers; the oldest are forgotten first."""
@@ -84,8 +85,8 @@ class ActiveFault:
 
     Whether a message is struck is drawn from (seed, fault, message, earlier strikes of this
     message by this fault). A spared message stays spared when it comes again for another
-    reason. A struck message has a new chance to pass at its next try. A payload that is no
-    RDSS message is identified by its bytes and by the number of equal payloads before it.
+    reason. A struck message has a new chance to pass at its next try. A payload that has
+    no id is identified by its bytes and by the number of equal payloads before it.
     """
 
     def __init__(
@@ -94,12 +95,14 @@ class ActiveFault:
         type_: FaultType,
         chance: Chance,
         added_at: float,
+        *,
+        contract: Contract,
         before: ActiveFault | None = None,
     ) -> None:
         self.type = type_
         self.direction = Direction(record.direction)
         self.attributes = read_attributes(type_, record.attributes)
-        self.when = read_when(record.when)
+        self.when = read_when(record.when, contract)
         self.added_at = added_at
         self.injected = record.injected
         self._record = record

@@ -40,12 +40,14 @@ from emulator.faults.fault import (
 from emulator.faults.fault_index import FaultIndex
 from emulator.faults.faulted_message import Message
 from emulator.faults.injection import Handlers, Injection, build_injection, strike
-from emulator.faults.registry import TYPES, known_type
+from emulator.faults.registry import known_type, list_types
 from emulator.faults.rules import check_record, matches_channel
 from emulator.faults.targets import find_target
 from emulator.faults.timers import Timers
 from emulator.rng import Chance
 from rdss_sandbox.shapes.faults import Fault, FaultChange, NewFault
+from schemas.bound import CONTRACT
+from schemas.contract import Contract
 
 _MOST_NAMED: Final = 20
 _encode: Final = msgspec.msgpack.Encoder().encode
@@ -64,7 +66,7 @@ MOST_FAULTS: Final = 200
 
 
 class FaultEngine:
-    """The faults in force. Safe to use from several threads.
+    """The faults in force, which strike messages of one contract. Safe to use from several threads.
 
     What may be struck besides messages: ``control`` does Kinesis operations for the faults that act on a
     stream; ``streams`` gives the names of the streams there are, and where they are ``served`` over HTTP a
@@ -78,6 +80,7 @@ class FaultEngine:
         clock: Clock,
         events: Events,
         *,
+        contract: Contract = CONTRACT,
         control: Control | None = None,
         streams: Callable[[], Iterable[str]] = tuple,
         served: bool = False,
@@ -86,6 +89,8 @@ class FaultEngine:
         self._chance = chance
         self._clock = clock
         self._events = events
+        self._contract = contract
+        self._types = list_types(contract)
         self._lock = threading.RLock()
         self._faults: dict[str, ActiveFault] = {}
         self._streams = streams
@@ -107,7 +112,7 @@ class FaultEngine:
 
         Raises FaultRefusedError when the fault is invalid, or means nothing on its channel.
         """
-        type_ = known_type(wanted.type)
+        type_ = known_type(wanted.type, self._types)
         self._note_streams_of_queues()
         with self._lock:
             if len(self._faults) >= MOST_FAULTS:
@@ -189,7 +194,7 @@ class FaultEngine:
             found = _decode(payload)
             try:
                 with self._lock:
-                    fault = self._activate(found.record, known_type(found.record.type))
+                    fault = self._activate(found.record, known_type(found.record.type, self._types))
                     fault.recall(found)
             except FaultRefusedError as error:
                 refused.append(f"the fault {found.record.name} is left out: {error}")
@@ -212,7 +217,7 @@ class FaultEngine:
 
     def types(self) -> tuple[FaultType, ...]:
         """Every registered type of fault."""
-        return tuple(TYPES.values())
+        return tuple(self._types.values())
 
     def run_due(self) -> None:
         """Run every timed action that is due, and return when all are done."""
@@ -255,7 +260,10 @@ class FaultEngine:
     def _plan(
         self, direction: Direction, channel: str, kind: str, messages: Iterable[Message], *, single: bool
     ) -> Call:
-        items = [Item(message, message.data) for message in messages]
+        items = []
+        for message in messages:
+            message.contract = self._contract
+            items.append(Item(message, message.data))
         removals = self._removals
         call = Call(
             channel,
@@ -292,7 +300,7 @@ class FaultEngine:
     def _activate(self, record: Fault, type_: FaultType, before: ActiveFault | None = None) -> ActiveFault:
         check_record(record, type_, self._channels)
         since = before.added_at if before else self._clock.time()
-        fault = ActiveFault(record, type_, self._chance, since, before)
+        fault = ActiveFault(record, type_, self._chance, since, contract=self._contract, before=before)
         if "target" in fault.attributes:
             find_target(fault.attributes["target"], self._targets)
         self._faults[record.name] = fault

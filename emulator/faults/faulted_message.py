@@ -5,9 +5,9 @@ from __future__ import annotations
 from functools import cached_property
 from hashlib import blake2b
 
+from schemas.bound import CONTRACT
 from schemas.contract import Contract, Peek
 from schemas.fields import Field
-from schemas.rdss.contract import RDSS
 
 
 def list_fields(contract: Contract) -> dict[str, Field]:
@@ -18,20 +18,20 @@ def list_fields(contract: Contract) -> dict[str, Field]:
 class Message:
     """One message in transit. ``arrived`` is when the broker took it, in seconds since the epoch, or None.
 
-    ``key`` is what its transport knows it by, such as the partition key of a record.
+    ``key`` is what its transport knows it by, such as the partition key of a record. ``contract`` is that of
+    the fault engine that it meets.
     """
 
-    def __init__(
-        self, data: bytes, key: str = "", arrived: float | None = None, *, contract: Contract = RDSS
-    ) -> None:
-        self._contract = contract
+    contract: Contract = CONTRACT
+
+    def __init__(self, data: bytes, key: str = "", arrived: float | None = None) -> None:
         self.data = data
         self.key = key
         self.arrived = arrived
 
     @cached_property
     def peek(self) -> Peek:
-        return self._contract.peek(self.data, self.key)
+        return self.contract.peek(self.data, self.key)
 
     @cached_property
     def message_id(self) -> str | None:

@@ -9,14 +9,14 @@ from emulator.faults.fault import Attribute, FaultType
 from emulator.faults.faulted_message import list_fields
 from emulator.faults.registry import TYPES
 from emulator.page_parts import renew_file, renew_part
-from schemas.rdss.contract import RDSS
+from schemas.bound import CONTRACT
 
 _EXAMPLE: Final = Path(__file__).parent / "types" / "stale_read.py"
 
 
 def render_page(page: str) -> str:
     """Render the parts of the page between its marks again. Raises ValueError when a mark is missing."""
-    fields = ", ".join(f"`{name}`" for name in list_fields(RDSS))
+    fields = ", ".join(f"`{name}`" for name in list_fields(CONTRACT))
     example = f"\n```python\n{_EXAMPLE.read_text(encoding='utf-8')}```\n"
     types = "\n" + "\n".join(_section(type_) for type_ in TYPES.values())
     for mark, text in (("fields", fields), ("types: made from the registry", types), ("example", example)):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final
 
 from emulator.faults.fault import FaultRefusedError, FaultType
@@ -23,32 +24,41 @@ from emulator.faults.types import (
     stale_read,
     throttle,
 )
+from schemas.bound import CONTRACT
+from schemas.contract import Contract
 
-TYPES: Final[dict[str, FaultType]] = {
-    module.TYPE.name: module.TYPE
-    for module in (
-        reshard,
-        duplicate,
-        latency,
-        oversize,
-        reorder,
-        throttle,
-        partial_failure,
-        error,
-        expire_iterator,
-        disconnect,
-        corrupt,
-        mutate,
-        stale_read,
-        pause,
-        kill,
-        isolate,
+
+def list_types(contract: Contract) -> dict[str, FaultType]:
+    """Every type that can strike messages of this contract, by its name."""
+    changes = contract.changes
+    larger = (oversize.build_type(contract, changes),) if changes else ()
+    bad = (mutate.build_type(contract, changes),) if changes else ()
+    types: tuple[FaultType, ...] = (
+        reshard.TYPE,
+        duplicate.TYPE,
+        latency.TYPE,
+        *larger,
+        reorder.TYPE,
+        throttle.TYPE,
+        partial_failure.TYPE,
+        error.TYPE,
+        expire_iterator.TYPE,
+        disconnect.TYPE,
+        corrupt.TYPE,
+        *bad,
+        stale_read.TYPE,
+        pause.TYPE,
+        kill.TYPE,
+        isolate.TYPE,
     )
-}
+    return {type_.name: type_ for type_ in types}
 
 
-def known_type(name: str) -> FaultType:
+TYPES: Final = list_types(CONTRACT)
+
+
+def known_type(name: str, types: Mapping[str, FaultType] = TYPES) -> FaultType:
     """The fault type of this name. Raises FaultRefusedError, which lists the known types."""
-    if name not in TYPES:
-        raise FaultRefusedError(f"no fault type {name!r}; there are {', '.join(TYPES)}")
-    return TYPES[name]
+    if name not in types:
+        raise FaultRefusedError(f"no fault type {name!r}; there are {', '.join(types)}")
+    return types[name]

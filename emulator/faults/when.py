@@ -12,7 +12,6 @@ from emulator.faults.faulted_message import Message, list_fields
 from rdss_sandbox.durations import seconds
 from schemas.contract import Contract
 from schemas.fields import Field
-from schemas.rdss.contract import RDSS
 
 _TIMES = ("at", "for")
 _COUNTS = ("every", "first", "after", "fails")
@@ -70,7 +69,7 @@ class When:
         return self.every is None or rank % self.every == 0
 
 
-def read_when(written: dict[str, Any], contract: Contract = RDSS) -> When:
+def read_when(written: dict[str, Any], contract: Contract) -> When:
     """Parse the conditions of a request, with the fields of ``contract`` to match.
 
     Raises FaultRefusedError, which names the wrong one.

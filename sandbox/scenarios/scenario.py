@@ -17,6 +17,7 @@ from emulator.faults.when import read_when
 from rdss_sandbox.durations import seconds
 from rdss_sandbox.shapes.faults import NewFault
 from sandbox.scenarios.condition import Condition, ConditionError, read_condition
+from schemas.bound import CONTRACT
 
 INPUT: Final = "input"
 """The channel of a scenario's messages."""
@@ -176,6 +177,6 @@ def _check(source: str, scenario: Scenario) -> None:
     for at, fault in enumerate(scenario.faults):
         try:
             read_attributes(known_type(fault.type), fault.attributes)
-            read_when(fault.when)
+            read_when(fault.when, CONTRACT)
         except FaultRefusedError as error:
             raise ScenarioError(f"{source}: faults/{at}: {error}") from error

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property, partial
 from typing import Final
 
-from schemas.contract import Code, Failures, Joined, Judge, Part, Samples, Verdict
+from schemas.contract import Changes, Code, Failures, Joined, Judge, Part, Samples, Verdict
 from schemas.rdss.decoration import decorate
 from schemas.rdss.envelope import MAX_MESSAGE_BYTES
 from schemas.rdss.error_codes import ErrorCode
@@ -52,6 +52,12 @@ class Rdss:
         from schemas.rdss.sample_maker import RdssSamples
 
         return RdssSamples()
+
+    @cached_property
+    def changes(self) -> Changes:
+        from schemas.rdss.changes import RdssChanges
+
+        return RdssChanges()
 
 
 class _RdssSequences:

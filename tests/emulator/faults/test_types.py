@@ -25,9 +25,9 @@ from emulator.faults.faulted_message import Message
 from emulator.faults.registry import TYPES
 from emulator.faults.targets import Process
 from emulator.faults.types.latency import draw_seconds
-from emulator.faults.types.oversize import grow
 from emulator.rng import Chance
 from rdss_sandbox.shapes.faults import NewFault
+from schemas.rdss.changes import grow
 from schemas.rdss.envelope import serialise
 from schemas.rdss.error_codes import ErrorCode
 from schemas.rdss.samples import Samples
