@@ -1,10 +1,10 @@
 """The local data repository: the messages that one application received and sends, and its checkpoints.
 
-Specification, Transactional Behaviour: a row for each message (messageId,
-messageClass, messageType, sequence, position, status), by which a message that was
-processed before is recognised, and the last processed sequence number of each
-shard. Both change in one transaction, so that an application that is stopped at any
-point loses nothing and processes nothing twice.
+Specification, Transactional Behaviour: a row for each message (its id, class, type,
+sequence, position and status), by which a message that was processed before is
+recognised, and the last processed sequence number of each shard. Both change in one
+transaction, so that an application that is stopped at any point loses nothing and
+processes nothing twice.
 """
 
 from __future__ import annotations
@@ -21,13 +21,14 @@ from pathlib import Path
 from emulator.channels.checkpoints import SHARD_END
 from emulator.clock import Clock
 from emulator.machine.private_files import touch
-from schemas.rdss.peek import Peek, peek
+from schemas.bound import CONTRACT
+from schemas.contract import Contract, Peek
 
 _TABLES = """
 CREATE TABLE IF NOT EXISTS messages (
   row INTEGER PRIMARY KEY,
   channel TEXT NOT NULL,
-  messageId TEXT, messageClass TEXT, messageType TEXT, sequence TEXT, position INTEGER, total INTEGER,
+  messageId TEXT, {kinds} sequence TEXT, position INTEGER, total INTEGER,
   status TEXT NOT NULL CHECK (status IN ('RECEIVED', 'TO_SEND', 'SENT')),
   outcome TEXT CHECK (outcome IN ('waiting', 'processed', 'rejected')),
   errorCode TEXT,
@@ -116,19 +117,30 @@ class SequenceProgress:
 class Repository:
     """A SQLite file in WAL mode for one application; it may be used by several threads.
 
-    A commit survives the death of the process, and with ``fsync`` a power cut too.
+    A commit survives the death of the process, and with ``fsync`` a power cut too. The fields of the contract
+    that tell what kind of message it is have columns of the names that they have in a message.
     """
 
-    def __init__(self, path: Path, clock: Clock, *, fsync: bool = False) -> None:
+    def __init__(
+        self, path: Path, clock: Clock, *, contract: Contract = CONTRACT, fsync: bool = False
+    ) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         self.path = path
         self._clock = clock
+        self._contract = contract
+        kinds = [field for field in contract.fields if field.choices and field.name != "code"]
+        place = [field for field in contract.fields if field.name in _PLACE]
+        self._envelope = [field.attribute for field in (*kinds, *place)]
+        columns = [*(f'"{field.spelling}"' for field in kinds), *(field.name for field in place)]
+        self._insertion = _INSERT.format("".join(f"{name}, " for name in columns), "?, " * len(columns))
         self._lock = threading.RLock()
         self._depth = 0
         self._store = sqlite3.connect(touch(path), isolation_level=None, check_same_thread=False, timeout=30)
         self._store.execute("PRAGMA journal_mode=WAL")
         self._store.execute(f"PRAGMA synchronous={'FULL' if fsync else 'NORMAL'}")
-        self._store.executescript(_TABLES)
+        self._store.executescript(
+            _TABLES.format(kinds="".join(f'"{field.spelling}" TEXT, ' for field in kinds))
+        )
 
     def close(self) -> None:
         with self._lock:
@@ -165,11 +177,14 @@ class Repository:
 
     # Sending
 
-    def record_to_send(self, channel: str, messages: Iterable[bytes]) -> None:
-        """Record serialised messages as TO_SEND; a message that is already waiting is recorded once."""
+    def record_to_send(self, channel: str, messages: Iterable[bytes], key: str = "") -> None:
+        """Record serialised messages as TO_SEND; a message that is already waiting is recorded once.
+
+        ``key`` is what their transport is to know them by, where their bytes do not say it.
+        """
         with self.transaction() as store:
             for data in messages:
-                digest, seen = sha256(data).digest(), peek(data)
+                digest, seen = sha256(data).digest(), self._contract.peek(data, key)
                 unsent = "SELECT 1 FROM messages WHERE digest = ? AND channel = ? AND status = 'TO_SEND'"
                 if store.execute(unsent, (digest, channel)).fetchone() is None:
                     self._insert(channel, seen, digest, Status.TO_SEND, payload=data)
@@ -338,11 +353,10 @@ class Repository:
         code: str | None = None,
         payload: bytes | None = None,
     ) -> None:
-        names = (seen.message_id, seen.message_class, seen.message_type, seen.sequence)
-        envelope = (*names, _storable(seen.position), _storable(seen.total))
+        envelope = (seen.message_id, *(_storable(getattr(seen, name)) for name in self._envelope))
         rest = (status, outcome, code, digest, _partition_key(seen, digest), payload, self._clock.time())
         with self._lock:
-            self._store.execute(_INSERT, (channel, *envelope, *rest))
+            self._store.execute(self._insertion, (channel, *envelope, *rest))
 
 
 class StreamCheckpoints:
@@ -376,9 +390,9 @@ def _partition_key(seen: Peek, digest: bytes) -> str:
     return seen.message_id if usable and seen.message_id else digest.hex()
 
 
-def _storable(number: int | None) -> int | None:
-    """The number if it fits SQLite's 64 bits, else None: integers in JSON have no bounds."""
-    return number if number is not None and -(2**63) <= number < 2**63 else None
+def _storable(value: str | int | None) -> str | int | None:
+    """The value, but None for a number beyond SQLite's 64 bits: integers in JSON have no bounds."""
+    return None if isinstance(value, int) and not -(2**63) <= value < 2**63 else value
 
 
 _BRACKETS = (
@@ -386,10 +400,11 @@ _BRACKETS = (
     ("SAVEPOINT {}", "RELEASE {}", ("ROLLBACK TO {}", "RELEASE {}")),
 )
 _INSERT = """
-INSERT INTO messages (channel, messageId, messageClass, messageType, sequence, position, total,
-                      status, outcome, errorCode, digest, partitionKey, payload, recorded)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+INSERT INTO messages (channel, messageId, {}status, outcome,
+                      errorCode, digest, partitionKey, payload, recorded)
+VALUES (?, ?, {}?, ?, ?, ?, ?, ?, ?)
 """
+_PLACE = ("sequence", "position", "total")
 _CHECKPOINT = """
 INSERT INTO checkpoints VALUES (:stream, :shard, :number)
 ON CONFLICT (stream, shard) DO UPDATE SET sequence_number = :number

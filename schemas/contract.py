@@ -69,16 +69,17 @@ class Verdict(NamedTuple):
 
 
 class Failures(NamedTuple):
-    """The codes of what goes wrong without the message's fault.
+    """The codes of what goes wrong with a message that may be valid.
 
-    The ``system`` below failed, a ``rollback`` failed, a message is ``unsent`` after all retries, or what
-    happened is ``unknown``.
+    The ``system`` below failed, a ``rollback`` failed, a message is ``unsent`` after all retries, what
+    happened is ``unknown``, or a message is ``misaddressed``: it names a place that does not exist.
     """
 
     system: Code
     rollback: Code
     unsent: Code
     unknown: Code
+    misaddressed: Code
 
 
 class Part(NamedTuple):
@@ -140,7 +141,16 @@ class Decorate(Protocol):
         machine_address: str = ...,
         original: str | None = None,
     ) -> bytes:
-        """``original`` is the address of the whole message, which then stands in place of its body."""
+        """``original`` is the address of the whole message, which then stands in place of its body.
+
+        What comes back is no larger than a message may be if there is an ``original``.
+        """
+
+
+class Stamp(Protocol):
+    """Adds a machine to those that a message says it has passed; other bytes stay as they are."""
+
+    def __call__(self, raw: bytes, machine_id: str, machine_address: str, *, now: float) -> bytes: ...
 
 
 class Joined(NamedTuple):
@@ -162,6 +172,9 @@ class Sequences(Protocol):
         One that fits is its own only part. Another's first part keeps its id, the others get one from
         ``new_id``, a source of UUIDs. Raises ValueError for what cannot be split.
         """
+
+    def describe_shared_id(self, message_id: str | None) -> str:
+        """The warning about parts of one sequence that have the same id."""
 
     def judge_unsent(self, raw: bytes, *, now: float | None = None) -> Verdict:
         """The verdict on a message that its sender may still split: a whole one has any size."""
@@ -306,6 +319,9 @@ class Contract(Protocol):
     def decorate(self) -> Decorate: ...
 
     @property
+    def stamp(self) -> Stamp | None: ...
+
+    @property
     def sequences(self) -> Sequences | None: ...
 
     @property
@@ -316,3 +332,13 @@ class Contract(Protocol):
 
     @property
     def changes(self) -> Changes | None: ...
+
+
+def list_queues(contract: Contract) -> tuple[str, ...]:
+    """The queues that refused messages go to."""
+    return tuple(sorted({str(code.queue) for code in contract.codes.values()}))
+
+
+def judge_received(contract: Contract) -> Judge:
+    """The judge of a receiver, who takes messages of older releases too."""
+    return contract.versions.judge if contract.versions else contract.judge

@@ -134,7 +134,7 @@ class Parcels:
     media_type: Final = "application/json"
     max_bytes: Final = MAX_BYTES
     codes: Final = CODES
-    failures: Final = Failures(*(CODES["undeliverable"],) * 4)
+    failures: Final = Failures(*(CODES["undeliverable"],) * 5)
     expired: Final = None
     fields: Final = (
         Field("id", "message_id", "key", "identifier", "message_id", "id:*7"),
@@ -151,6 +151,7 @@ class Parcels:
         Field("code", "code", "refused", "text", "error_code", "code:no*", tuple(CODES), counted=True),
         Field("depot", "depot", "depot", "text", "depot", "depot:Leith", counted=True),
     )
+    stamp: Final = None
     sequences: Final = None
     versions: Final = None
     samples: Final = _ParcelSamples()

@@ -29,7 +29,6 @@ from rdss_sandbox.message_filter import FilterError
 from rdss_sandbox.shapes.messages import Count, MessagePage, MessageRow
 from rdss_sandbox.shapes.sequences import SequencePage, SequenceRow
 from schemas.contract import Contract, Peek
-from schemas.rdss.sequence import shared_message_id
 
 LATE_SECONDS = 60.0
 """A message that arrives more than this after ``publishedTimestamp`` is marked late."""
@@ -304,8 +303,8 @@ class MessageIndex:
 
     def _report_shared_id(self, stream: str, seen: Peek) -> None:
         """Report each sequence once, when different parts of it have the same messageId."""
-        part = seen.part
-        if part is None or seen.message_id is None:
+        part, sequences = seen.part, self._contract.sequences
+        if part is None or sequences is None or seen.message_id is None:
             return
         where = (stream, part.sequence)
         first = self._parts.setdefault(where, (seen.message_id, part.position))
@@ -318,7 +317,7 @@ class MessageIndex:
                 stream=stream,
                 sequence=part.sequence,
                 message_id=seen.message_id,
-                why=shared_message_id(seen.message_id),
+                why=sequences.describe_shared_id(seen.message_id),
             )
 
     def _is_identified_by_id(self, seen: Peek) -> bool:

@@ -19,7 +19,7 @@ from sandbox.repository import Repository
 from schemas.contract import LONGEST_WHY, Code
 from schemas.rdss.error_codes import ErrorCode
 from schemas.rdss.formats import instant
-from schemas.rdss.peek import return_address
+from schemas.rdss.peek import peek, return_address
 from schemas.rdss.versions import VersionState, named_versions
 
 JSON = dict[str, Any]
@@ -44,7 +44,7 @@ class InstitutionalRepository:
     def __call__(self, arrival: Arrival, store: sqlite3.Connection, /) -> None:
         works, body = Works(store), body_in(arrival)
         uuid = uuid_in(body, "objectUUID")
-        match arrival.header.message_type, arrival.header.message_class:
+        match arrival.header.message_type, peek(arrival.data).message_class:
             case "MetadataCreate", _:
                 did = self._create(works, arrival, uuid, body)
             case "MetadataUpdate", _:
@@ -122,7 +122,7 @@ class InstitutionalRepository:
         self._outbox.keep(
             "MetadataRead",
             body,
-            tenant=arrival.header.tenant or 0,
+            tenant=peek(arrival.data).tenant or 0,
             message_class="Event" if error else "Document",
             correlation_id=arrival.header.message_id,
             error=error,
@@ -140,7 +140,7 @@ class InstitutionalRepository:
 
 def _asks(arrival: Arrival) -> bool:
     """Whether a MetadataRead is a request, and not an answer or an error answer."""
-    return arrival.header.message_class != "Document" and arrival.header.error_code is None
+    return peek(arrival.data).message_class != "Document" and arrival.header.error_code is None
 
 
 def _describe_filing(place: VersionState) -> str:

@@ -19,6 +19,7 @@ from sandbox.download import DownloadError, Downloads
 from sandbox.gateway.outbox import Outbox
 from sandbox.receiver import ApplicationError, Arrival
 from sandbox.repository import Repository
+from schemas.rdss.peek import peek
 from schemas.rdss.sequence import body_of
 
 JSON = dict[str, Any]
@@ -110,7 +111,7 @@ class PreservationSystem:
             "packagePreservationEvent": event,
         }
         self._outbox.keep(
-            "PreservationEvent", package, tenant=arrival.header.tenant or 0, message_class="Event"
+            "PreservationEvent", package, tenant=peek(arrival.data).tenant or 0, message_class="Event"
         )
 
     def _flag(self, store: sqlite3.Connection, arrival: Arrival, object_uuid: str) -> str:

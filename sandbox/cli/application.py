@@ -99,6 +99,7 @@ def run(
     """
     from sandbox.applications.application_run import run_application
     from sandbox.receiver.over_kinesis import receiver_over_kinesis
+    from schemas.bound import choose_contract
 
     found = find_stream(control, channel)
     find_stream(control, answers)
@@ -124,7 +125,7 @@ def run(
             later or opened.application,
             clock,
             queues=found.queues,
-            as_published=as_published,
+            contract=choose_contract(as_published=as_published),
             refused=opened.refused,
             rejected=rejections.tell,
             absent=found.absent,

@@ -164,6 +164,7 @@ def _stepping(
     from sandbox.receiver.over_kinesis import receiver_over_kinesis
     from sandbox.receiver.receiver import SHARED_MESSAGE_ID
     from sandbox.repository import Repository
+    from schemas.bound import choose_contract
 
     def process(arrival: Arrival, _store: sqlite3.Connection) -> None:
         show(arrival.data)
@@ -189,7 +190,7 @@ def _stepping(
                 process,
                 clock,
                 queues=found.queues,
-                as_published=as_published,
+                contract=choose_contract(as_published=as_published),
                 rejected=tell,
                 absent=found.absent,
                 stopped=lambda: stopping.wanted,

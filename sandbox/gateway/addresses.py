@@ -9,7 +9,7 @@ from emulator.channels import Channel
 from emulator.clock import Clock
 from sandbox.gateway import Gateway
 from sandbox.repository import Repository
-from schemas.rdss.error_codes import ErrorCode
+from schemas.bound import CONTRACT
 
 _LOG = logging.getLogger(__name__)
 GONE = "GONE"
@@ -68,7 +68,7 @@ class Addresses:
             try:
                 gateway = self.gateway(address)
             except UnknownAddressError as error:
-                _LOG.warning("%s: not sent: %s", ErrorCode.GENERR004, error)
+                _LOG.warning("%s: not sent: %s", CONTRACT.failures.misaddressed, error)
                 self._repository.record_gone(address, GONE)
             else:
                 sent += gateway.flush()

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal, Required, TypeAlias, TypedDict
+from typing import TYPE_CHECKING, Any, Literal, Required, TypeAlias, TypedDict
 
 from emulator.clock import Clock
 from emulator.rng import new_uuid
 from rdss_sandbox.timestamps import timestamp
 from schemas.contract import Code
 from schemas.rdss import SPECIFICATION_VERSION
+from schemas.rdss.decoration import history_entry
+
+if TYPE_CHECKING:
+    from sandbox.gateway.gateway import Machine
 
 JSON = dict[str, Any]
 MessageClass: TypeAlias = Literal["Command", "Event", "Document"]
@@ -27,11 +31,15 @@ class MessageFields(TypedDict, total=False):
 
 @dataclass(frozen=True, slots=True)
 class Author:
-    """An application that writes messages; ``generator`` is its name in their headers."""
+    """An application that writes messages; ``generator`` is its name in their headers.
+
+    ``machine`` is the first in their history.
+    """
 
     generator: str
     clock: Clock
     new_id: Callable[[], str] = new_uuid
+    machine: Machine | None = None
 
     def message(
         self,
@@ -43,16 +51,17 @@ class Author:
         correlation_id: str | None = None,
         error: tuple[Code, str] | None = None,
     ) -> JSON:
-        """Build a whole message that is published now, in one part and without a history.
+        """Build a whole message that is published now, in one part.
 
         ``error`` is the code and description of an error answer.
         """
-        header = {
+        now = self.clock.time()
+        header: JSON = {
             "messageId": self.new_id(),
             **({"correlationId": correlation_id} if correlation_id else {}),
             "messageClass": message_class,
             "messageType": message_type,
-            "messageTimings": {"publishedTimestamp": timestamp(self.clock.time())},
+            "messageTimings": {"publishedTimestamp": timestamp(now)},
             "messageSequence": {"sequence": self.new_id(), "position": 1, "total": 1},
             "version": SPECIFICATION_VERSION,
             "generator": self.generator,
@@ -61,4 +70,6 @@ class Author:
         if error is not None:
             code, why = error
             header |= {"errorCode": str(code), "errorDescription": why or code.description}
+        if self.machine is not None:
+            header["messageHistory"] = [history_entry(self.machine.id, self.machine.address, now)]
         return {"messageHeader": header, "messageBody": body}

@@ -15,14 +15,15 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
+import msgspec
+
 from emulator.back_off import back_off
 from emulator.channels import Channel, PublishRefusedError
 from emulator.clock import Clock
 from emulator.rng import new_uuid
-from rdss_sandbox.timestamps import timestamp
 from sandbox.repository import Repository, Unsent
-from schemas.rdss.contract import RDSS
-from schemas.rdss.sequence import split
+from schemas.bound import CONTRACT
+from schemas.contract import Contract
 
 RETRY_SECONDS = tuple(islice(back_off(0.2), 10))
 """The wait before each of ten retries, 2^n x 100 ms (specification, Network Failure Behaviour)."""
@@ -36,7 +37,7 @@ _FINAL = frozenset({"InvalidArgumentException", "PRECONDITION_FAILED", "Validati
 class SendFailedError(Exception):
     """A message and its ten retries failed. It stays TO_SEND and is sent first next time."""
 
-    code = RDSS.failures.unsent
+    code = CONTRACT.failures.unsent
 
     def __init__(self, channel: str, why: Exception) -> None:
         super().__init__(
@@ -52,7 +53,7 @@ class SendStoppedError(Exception):
 class SendRefusedError(Exception):
     """The broker refuses a message for good. It stays in the repository."""
 
-    code = RDSS.failures.system
+    code = CONTRACT.failures.system
 
     def __init__(self, channel: str, key: str, why: Exception) -> None:
         super().__init__(f"{self.code}: {channel} does not take message {key}: {why}")
@@ -60,14 +61,10 @@ class SendRefusedError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """A machine that messages pass: the ``machineId`` and ``machineAddress`` of a history entry."""
+    """A machine that messages pass, as they name it in their history."""
 
     id: str
     address: str
-
-    def entry(self, seconds: float) -> dict[str, str]:
-        """The history entry for a message that passed at ``seconds`` since the epoch."""
-        return {"machineId": self.id, "machineAddress": self.address, "timestamp": timestamp(seconds)}
 
 
 class Gateway:
@@ -83,6 +80,7 @@ class Gateway:
         repository: Repository,
         clock: Clock,
         *,
+        contract: Contract = CONTRACT,
         machine: Machine | None = None,
         new_id: Callable[[], str] = new_uuid,
         stopped: Callable[[], bool] = lambda: False,
@@ -90,6 +88,7 @@ class Gateway:
         self.channel = channel
         self._repository = repository
         self._clock = clock
+        self._contract = contract
         self._machine = machine
         self._new_id = new_id
         self._stopped = stopped
@@ -98,9 +97,12 @@ class Gateway:
         """Send a message, an oversize one as a sequence, and return the serialised messages.
 
         Raises ``SendFailedError`` when the broker cannot be reached, ``SendRefusedError`` when it refuses a
-        message for good.
+        message for good, and ValueError when it cannot be split.
         """
-        parts = split(self._with_history(message), new_id=self._new_id)
+        contract, raw = self._contract, msgspec.json.encode(message)
+        if self._machine and contract.stamp:
+            raw = contract.stamp(raw, self._machine.id, self._machine.address, now=self._clock.time())
+        parts = contract.sequences.split(raw, new_id=self._new_id) if contract.sequences else [raw]
         self.send_serialised(*parts)
         return parts
 
@@ -109,9 +111,12 @@ class Gateway:
         self.keep(messages)
         self.flush()
 
-    def keep(self, messages: Iterable[bytes]) -> None:
-        """Record serialised messages as TO_SEND; ``flush`` sends them."""
-        self._repository.record_to_send(self.channel.name, messages)
+    def keep(self, messages: Iterable[bytes], key: str = "") -> None:
+        """Record serialised messages as TO_SEND; ``flush`` sends them.
+
+        ``key`` is what their transport is to know them by, where their bytes do not say it.
+        """
+        self._repository.record_to_send(self.channel.name, messages, key)
 
     def flush(self) -> int:
         """Send every message with the status TO_SEND, oldest first, those of earlier processes included.
@@ -136,7 +141,7 @@ class Gateway:
             if not failed:
                 return refused
             name, why = self.channel.name, failed[-1][1]
-            _LOG.info("%s: trying to send to %s again in %g s: %s", RDSS.failures.system, name, seconds, why)
+            _LOG.info("%s: trying to send to %s again in %g s: %s", SendRefusedError.code, name, seconds, why)
             if not self._clock.wait(seconds, self._stopped):
                 raise SendStoppedError(f"sending to {name} was stopped; it failed before: {why}")
             failed = self._try([message for message, _ in failed], refused)
@@ -162,13 +167,3 @@ class Gateway:
                 failed.append((message, outcome))
         self._repository.record_sent(sent)
         return failed
-
-    def _with_history(self, message: dict[str, Any]) -> dict[str, Any]:
-        if self._machine is None:
-            return message
-        header = message["messageHeader"]
-        entry = self._machine.entry(self._clock.time())
-        return {
-            **message,
-            "messageHeader": {**header, "messageHistory": [*header.get("messageHistory", ()), entry]},
-        }

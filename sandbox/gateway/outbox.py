@@ -9,12 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Unpack
 
+import msgspec
+
 from emulator.clock import Clock
 from emulator.rng import new_uuid
 from sandbox.gateway import Gateway, Machine
 from sandbox.gateway.addresses import Addresses, UnknownAddressError
 from sandbox.gateway.authorship import Author, MessageFields
-from schemas.rdss.sequence import split
+from schemas.bound import CONTRACT
 
 JSON = dict[str, Any]
 
@@ -37,24 +39,23 @@ class Outbox:
     ) -> None:
         self._gateway = gateway
         self._addresses = addresses
-        self._author = Author(generator, clock, new_id)
-        self._machine = machine
+        self._author = Author(generator, clock, new_id, machine)
 
     def keep(
         self, message_type: str, body: JSON, *, to: str | None = None, **fields: Unpack[MessageFields]
     ) -> str:
         """Record a message as TO_SEND, an oversize one in parts, and return its messageId.
 
-        ``to`` is its address. Raises ``UnknownAddressError``, and ``schemas.rdss.sequence.SequenceError`` for
-        a message that cannot be split.
+        ``to`` is its address. Raises ``UnknownAddressError``, and ValueError for a message that cannot be
+        split.
         """
-        message = self.message(message_type, body, **fields)
-        self.keep_message(message, to=to)
-        return str(message["messageHeader"]["messageId"])
+        return self.keep_message(self.message(message_type, body, **fields), to=to)
 
-    def keep_message(self, message: JSON, *, to: str | None = None) -> None:
-        """Record a whole message as TO_SEND, an oversize one in parts. Raises as ``keep``."""
-        self._gateway_to(to).keep(split(message, new_id=self._author.new_id))
+    def keep_message(self, message: JSON, *, to: str | None = None) -> str:
+        """Record a whole message as TO_SEND, an oversize one in parts. Returns and raises as ``keep``."""
+        raw, sequences = msgspec.json.encode(message), CONTRACT.sequences
+        self._gateway_to(to).keep(sequences.split(raw, new_id=self._author.new_id) if sequences else [raw])
+        return str(CONTRACT.peek(raw).message_id)
 
     def _gateway_to(self, to: str | None) -> Gateway:
         own = self._gateway.channel.name
@@ -66,9 +67,7 @@ class Outbox:
 
     def message(self, message_type: str, body: JSON, **fields: Unpack[MessageFields]) -> JSON:
         """Build the message that ``keep`` would record."""
-        message = self._author.message(message_type, body, **fields)
-        message["messageHeader"]["messageHistory"] = [self._machine.entry(self._author.clock.time())]
-        return message
+        return self._author.message(message_type, body, **fields)
 
     def flush(self) -> int:
         """Send the recorded messages and return their number. Raises as ``Gateway.flush``."""

@@ -12,11 +12,11 @@ from hashlib import sha256
 from pathlib import Path
 
 from sandbox.receiver import Arrival
-from schemas.rdss.sequence import body_of
+from schemas.bound import CONTRACT
 
 ARRIVALS = """
 CREATE TABLE IF NOT EXISTS arrivals (
-  row INTEGER PRIMARY KEY, messageId TEXT, messageType TEXT, parts INTEGER, body TEXT, time REAL
+  row INTEGER PRIMARY KEY, messageId TEXT, parts INTEGER, body TEXT, time REAL
 )
 """
 
@@ -33,22 +33,19 @@ class Processed:
 
 
 def body_digest(data: bytes) -> str:
-    """The SHA-256 of the body's text as written. Raises ``SequenceError`` for bytes without a body."""
-    return sha256(body_of(data)).hexdigest()
+    """The SHA-256 of the body's text as written. Raises ValueError for bytes without a body."""
+    return sha256(CONTRACT.body(data)).hexdigest()
 
 
 def record_arrival(arrival: Arrival, store: sqlite3.Connection, now: float) -> None:
     """Record a message as processed, in the open transaction of ``store``; the table must exist."""
     row = (
         arrival.header.message_id,
-        arrival.header.message_type,
         arrival.parts,
         body_digest(arrival.data),
         now,
     )
-    store.execute(
-        "INSERT INTO arrivals (messageId, messageType, parts, body, time) VALUES (?, ?, ?, ?, ?)", row
-    )
+    store.execute("INSERT INTO arrivals (messageId, parts, body, time) VALUES (?, ?, ?, ?)", row)
 
 
 class ArrivalsReader:

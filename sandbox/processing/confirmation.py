@@ -2,33 +2,23 @@
 
 from __future__ import annotations
 
-import itertools
 import logging
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final, Protocol
-from uuid import UUID, uuid5
 
 import msgspec
 
-from emulator.channels import Channel
-from emulator.clock import Clock
 from emulator.events import Events
 from rdss_sandbox.timestamps import timestamp
 from sandbox.processing.confirmation_policies import FRAMEWORK_FIELDS
-from sandbox.processing.errors import TechnicalError, ValidationError
+from sandbox.processing.errors import TechnicalError
 from sandbox.processing.expressions import MESSAGE_FIELDS, Record, fill_template, read_json_or_text
-from schemas.contract import LONGEST_WHY
-from schemas.rdss.contract import RDSS
-from schemas.rdss.peek import peek
-from schemas.rdss.sequence import SequenceError, split
 
 if TYPE_CHECKING:
     import httpx
 
-    from sandbox.gateway import Machine
 
 _LOG = logging.getLogger(__name__)
-_ID_NAMESPACE: Final = UUID("2b4f1f0c-7a4e-5f0b-8a55-3d0f2f6f9a10")
 _REDIRECTS_KEEPING_METHOD: Final = frozenset({307, 308})
 _MAX_REDIRECTS: Final = 5
 
@@ -165,57 +155,6 @@ class HttpConfirmation:
         if not answer.is_success:
             why = f"{where} answered {answer.status_code} {answer.reason_phrase}".strip()
             raise httpx.HTTPStatusError(why, request=request, response=answer)
-
-
-class RdssConfirmation:
-    """Answers an RDSS message with another of the same type and body; its messageId is the correlationId.
-
-    An end other than OK has the headers errorCode and errorDescription. A repeated confirmation has the
-    messageId of the first. Raises ValidationError for a body that is not an RDSS message, and what the
-    channel raises.
-    """
-
-    def __init__(self, channel: Channel, clock: Clock, *, generator: str, machine: Machine) -> None:
-        self._channel = channel
-        self._clock = clock
-        self._generator = generator
-        self._machine = machine
-
-    def __call__(self, confirmation: Confirmation, /) -> None:
-        numbers = itertools.count()
-
-        def new_id() -> str:
-            end = (confirmation.source, confirmation.correlation, str(confirmation.step), str(next(numbers)))
-            return str(uuid5(_ID_NAMESPACE, "\x1f".join(end)))
-
-        try:
-            parts = split(self._build_reply(confirmation, new_id), new_id=new_id)
-        except (msgspec.MsgspecError, SequenceError, LookupError, TypeError, UnicodeDecodeError) as error:
-            why = f"the message is no RDSS message that could be answered: {error}"
-            raise ValidationError(why) from error
-        for outcome in self._channel.publish_many([(part, peek(part).message_id or "-") for part in parts]):
-            if isinstance(outcome, Exception):
-                raise outcome
-
-    def _build_reply(self, confirmation: Confirmation, new_id: Callable[[], str]) -> dict[str, Any]:
-        # Slow to import, and most sandboxes confirm nothing by a message.
-        from sandbox.gateway.authorship import Author
-
-        received = msgspec.json.decode(confirmation.body)
-        header, error = received["messageHeader"], None
-        if confirmation.result != "OK":
-            why = f"{confirmation.result}: {confirmation.additional_info or 'no reason was given'}"
-            error = (RDSS.failures.unknown, why[:LONGEST_WHY])
-        message = Author(self._generator, self._clock, new_id).message(
-            header["messageType"],
-            received["messageBody"],
-            tenant=header["tenantJiscID"],
-            message_class="Document",
-            correlation_id=header["messageId"],
-            error=error,
-        )
-        message["messageHeader"]["messageHistory"] = [self._machine.entry(self._clock.time())]
-        return message
 
 
 class TopicConfirmation:

@@ -17,7 +17,6 @@ from sandbox.processing.confirmation import (
     DelegateConfirmation,
     EventConfirmation,
     HttpConfirmation,
-    RdssConfirmation,
     TopicConfirmation,
 )
 from sandbox.processing.confirmation_policies import (
@@ -78,10 +77,11 @@ class Sources:
             case _:
                 return lambda _: None
 
-    def _build_rdss(self, way: ByRdss) -> RdssConfirmation:
+    def _build_rdss(self, way: ByRdss) -> ConfirmationCallback:
         components = self._components
         # Slow to import, and needed only for sources that are notified by a message.
         from sandbox.gateway import Machine
+        from sandbox.processing.rdss_confirmation import RdssConfirmation
 
         channel = MemoryChannel(
             components.streams,

@@ -15,10 +15,11 @@ from sandbox.receiver.receiver import Receiver
 from sandbox.receiver.receiving_application import Application, Refused
 from sandbox.receiver.rejects import Rejected, Rejects
 from sandbox.repository import Repository
-from schemas.rdss.error_codes import Queue
+from schemas.bound import CONTRACT
+from schemas.contract import Contract, list_queues
 
-BUCKETS: Final[Mapping[str, str]] = {Queue.ERROR: "rdss-error", Queue.INVALID: "rdss-invalid"}
-QUEUES: Final[Mapping[str, str]] = {queue: queue.value for queue in Queue}
+QUEUES: Final[Mapping[str, str]] = {queue: queue for queue in list_queues(CONTRACT)}
+BUCKETS: Final[Mapping[str, str]] = {queue: f"rdss-{queue}" for queue in QUEUES}
 OpenChannel: TypeAlias = Callable[[str, Checkpoints], Channel]
 """Opens a channel by name; it is read from its checkpoints on."""
 _MACHINE: Final = Machine("rdss-sandbox-receiver", "localhost")
@@ -26,8 +27,8 @@ _MACHINE: Final = Machine("rdss-sandbox-receiver", "localhost")
 
 def queues_among(streams: Collection[str]) -> dict[str, str]:
     """The names of the error and invalid queue in a sandbox with these streams, in either topology."""
-    deployed = {queue: message_stream(queue.value) for queue in Queue}
-    return {queue: deployed[queue] if deployed[queue] in streams else QUEUES[queue] for queue in Queue}
+    deployed = {queue: message_stream(queue) for queue in QUEUES}
+    return {queue: name if name in streams else QUEUES[queue] for queue, name in deployed.items()}
 
 
 @contextmanager
@@ -40,7 +41,7 @@ def assembled_receiver(
     application: Application,
     clock: Clock,
     queues: Mapping[str, str] = QUEUES,
-    as_published: bool = False,
+    contract: Contract = CONTRACT,
     refused: Refused = lambda _arrival, _code, _why: None,
     rejected: Rejected = lambda _data, _code, _why: None,
     absent: Collection[str] = (),
@@ -59,16 +60,26 @@ def assembled_receiver(
             return channel
 
         gateways: dict[str, Gateway] = {
-            queue: Gateway(open_by_name(queues[queue]), repository, clock, stopped=stopped) for queue in Queue
+            queue: Gateway(open_by_name(queues[queue]), repository, clock, contract=contract, stopped=stopped)
+            for queue in list_queues(contract)
         }
-        rejects = Rejects(gateways, BUCKETS, originals, clock, _MACHINE, rejected=rejected, absent=absent)
+        rejects = Rejects(
+            gateways,
+            BUCKETS,
+            originals,
+            clock,
+            _MACHINE,
+            contract=contract,
+            rejected=rejected,
+            absent=absent,
+        )
         receiver = Receiver(
             open_by_name(stream),
             repository,
             application,
             rejects,
             clock,
-            as_published=as_published,
+            contract=contract,
             refused=refused,
         )
         stack.callback(receiver.close)

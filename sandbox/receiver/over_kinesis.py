@@ -15,6 +15,8 @@ from sandbox.receiver.receiver import Receiver
 from sandbox.receiver.receiving_application import Application, Refused
 from sandbox.receiver.rejects import Rejected
 from sandbox.repository import Repository
+from schemas.bound import CONTRACT
+from schemas.contract import Contract
 
 
 def receiver_over_kinesis(
@@ -25,7 +27,7 @@ def receiver_over_kinesis(
     clock: Clock,
     *,
     queues: Mapping[str, str] = QUEUES,
-    as_published: bool = False,
+    contract: Contract = CONTRACT,
     refused: Refused = lambda _arrival, _code, _why: None,
     rejected: Rejected = lambda _data, _code, _why: None,
     absent: Collection[str] = (),
@@ -49,7 +51,7 @@ def receiver_over_kinesis(
         application=application,
         clock=clock,
         queues=queues,
-        as_published=as_published,
+        contract=contract,
         refused=refused,
         rejected=rejected,
         absent=absent,

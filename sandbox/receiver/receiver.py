@@ -23,7 +23,7 @@ import sqlite3
 from collections.abc import Callable
 from functools import partial
 from hashlib import sha256
-from typing import Final, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 from emulator.back_off import back_off
 from emulator.channels import Channel, ChannelUnavailableError, Delivery
@@ -39,10 +39,8 @@ from sandbox.receiver.rejects import Rejects
 from sandbox.receiver.shard_threads import ShardThreads
 from sandbox.repository import ArrivalStatus, Outcome, Part, Repository, RollbackFailedError
 from schemas import contract
-from schemas.contract import Code, Verdict
-from schemas.rdss.contract import AS_PUBLISHED, RDSS
-from schemas.rdss.peek import Peek, peek
-from schemas.rdss.sequence import PATIENCE_SECONDS, body_of, shared_message_id
+from schemas.bound import CONTRACT
+from schemas.contract import Code, Contract, Peek, Sequences, Verdict, judge_received
 
 OUTAGE_SECONDS: Final = 30.0
 """The time in seconds that a running receiver tolerates a channel that cannot be read."""
@@ -55,6 +53,15 @@ _BUSY_WAIT: Final = 0.2
 
 _LOG = logging.getLogger(__name__)
 _Refusal: TypeAlias = tuple[Code, str]
+
+
+class _Came(NamedTuple):
+    """A message that came: its bytes, the key that its transport knows it by, and their SHA-256."""
+
+    data: bytes
+    key: str
+    seen: Peek
+    digest: bytes
 
 
 class _NotPreparedError(Exception):
@@ -70,9 +77,8 @@ class Receiver:
 
     A message goes to the application, joined if it came in parts, or to the error or invalid queue. A message
     that is already known, or that this application sent itself, is dropped. The repository counts the
-    outcomes. ``as_published`` validates as the published schema files do (see ``schemas.rdss.validation``).
-    ``refused`` is called for each message that the application refused, so that it can answer the sender.
-    ``patience`` is the time in seconds that a sequence waits for its parts.
+    outcomes. ``refused`` is called for each message that the application refused, so that it can answer the
+    sender. ``patience`` is how many seconds a sequence waits for its parts, by default the contract's.
     """
 
     def __init__(
@@ -83,8 +89,8 @@ class Receiver:
         rejects: Rejects,
         clock: Clock,
         *,
-        patience: float = PATIENCE_SECONDS,
-        as_published: bool = False,
+        contract: Contract = CONTRACT,
+        patience: float | None = None,
         refused: Refused = lambda _arrival, _code, _why: None,
     ) -> None:
         self._channel = channel
@@ -92,9 +98,12 @@ class Receiver:
         self._application = application
         self._rejects = rejects
         self._clock = clock
+        self._contract = contract
+        self._peek, self._judge = contract.peek, judge_received(contract)
+        self._sequences = contract.sequences
+        if patience is None:
+            patience = contract.sequences.patience if contract.sequences else 0.0
         self._patience = patience
-        chosen = AS_PUBLISHED if as_published else RDSS
-        self._judge, self._sequences = chosen.versions.judge, chosen.sequences
         self._refused = refused
         self._prepare = application.prepare if isinstance(application, PreparingApplication) else None
         self._prepared: dict[bytes, _Refusal | None] = {}
@@ -161,7 +170,7 @@ class Receiver:
             except ChannelUnavailableError as error:
                 if self._clock.elapsed() >= until:
                     raise
-                _LOG.warning("%s: trying again in %g s: %s", RDSS.failures.system, pause, error)
+                _LOG.warning("%s: trying again in %g s: %s", self._contract.failures.system, pause, error)
             self._clock.wait(pause)
         raise AssertionError("the pauses do not end")
 
@@ -176,7 +185,7 @@ class Receiver:
         if self._prepare is None:
             self._settle_or_undo(delivery)
             return
-        seen = peek(delivery.data)
+        seen = self._peek(delivery.data, delivery.key)
         part = seen.part
         with self._threads.alone(part.sequence if part else seen.message_id):
             try:
@@ -196,83 +205,95 @@ class Receiver:
             self._settle(delivery, self._decide)
         except RollbackFailedError as error:
             why = str(error)
-            self._settle(delivery, lambda data: self._reject_undone(data, why))
+            self._settle(delivery, lambda came: self._reject_undone(came, why))
 
-    def _settle(self, delivery: Delivery, decide: Callable[[bytes], None]) -> None:
+    def _settle(self, delivery: Delivery, decide: Callable[[_Came], None]) -> None:
         with self._repository.transaction():
-            decide(delivery.data)
+            data = delivery.data
+            seen = self._peek(data, delivery.key)
+            decide(_Came(data, delivery.key, seen, sha256(data).digest()))
             self._repository.save_checkpoint(self._channel.name, delivery.shard, delivery.sequence_number)
 
     def reject(self, data: bytes, code: Code, why: str) -> None:
         """Move a message that failed after it was accepted to the queue of its code."""
         with self._repository.transaction():
             self._rejects.keep(data, code, why)
-            self._refused(Arrival(data, peek(data), 1), code, why)
+            self._refused(Arrival(data, self._peek(data), 1), code, why)
         self._rejects.flush()
 
     def give_up_late_sequences(self) -> None:
         """Reject the parts of sequences whose other parts did not arrive in time."""
+        if self._sequences is None:
+            return
         for sequence in self._repository.overdue(self._clock.time() - self._patience):
             with self._repository.transaction():
                 parts = self._repository.parts(sequence)
                 late = self._sequences.judge_overdue(sequence, len(parts), parts[0].total, self._patience)
-                self._reject_parts(parts, *_refusal(late))
+                self._reject_parts(parts, *self._refusal(late))
             self._rejects.flush()
 
-    def _decide(self, data: bytes) -> None:
-        seen, digest = peek(data), sha256(data).digest()
+    def _decide(self, came: _Came) -> None:
+        seen = came.seen
         message_id = None if seen.damaged else seen.message_id
         part = seen.part
         place = (part.sequence, part.position) if part else None
-        status = self._repository.arrival_status(self._channel.name, message_id, digest, place)
+        status = self._repository.arrival_status(self._channel.name, message_id, came.digest, place)
         if status is not ArrivalStatus.NEW:
             self._repository.count(status)
             return
-        verdict = self._judge(data, now=self._clock.time())
+        verdict = self._judge(came.data, now=self._clock.time())
         if not verdict.valid:
-            self._reject(data, seen, digest, *_refusal(verdict))
-        elif part is not None:
-            self._take_part(data, seen, part, digest)
+            self._reject(came, *self._refusal(verdict))
+        elif part is not None and self._sequences is not None:
+            self._take_part(came, part, self._sequences)
         else:
-            self._hand_over(_arrival(verdict, data, seen, 1), data, seen, digest)
+            self._hand_over(self._arrival(verdict, came.data, seen, 1), came)
 
-    def _reject(self, data: bytes, seen: Peek, digest: bytes, code: Code, why: str) -> None:
-        self._repository.record_received(self._channel.name, seen, digest, Outcome.REJECTED, code=code)
-        self._rejects.keep(data, code, why)
+    def _record(
+        self, came: _Came, outcome: Outcome, code: Code | None = None, payload: bytes | None = None
+    ) -> None:
+        self._repository.record_received(
+            self._channel.name, came.seen, came.digest, outcome, code=code, payload=payload
+        )
 
-    def _hand_over(self, arrival: Arrival, data: bytes, seen: Peek, digest: bytes) -> None:
+    def _reject(self, came: _Came, code: Code, why: str) -> None:
+        self._record(came, Outcome.REJECTED, code)
+        self._rejects.keep(came.data, code, why, key=came.key)
+
+    def _hand_over(self, arrival: Arrival, came: _Came) -> None:
         refusal = self._process(arrival)
         if refusal is None:
-            self._repository.record_received(self._channel.name, seen, digest, Outcome.PROCESSED)
+            self._record(came, Outcome.PROCESSED)
         else:
-            self._reject(data, seen, digest, *refusal)
+            self._reject(came, *refusal)
             self._refused(arrival, *refusal)
 
-    def _take_part(self, data: bytes, seen: Peek, part: contract.Part, digest: bytes) -> None:
+    def _take_part(self, came: _Came, part: contract.Part, sequences: Sequences) -> None:
         """Store a part; the last part completes the sequence (specification, Multi-Message Sequence)."""
+        seen, body = came.seen, self._contract.body
         so_far = self._repository.sequence_progress(part.sequence, part.position, seen.message_id)
-        if so_far.finished or (so_far.same is not None and body_of(so_far.same) == body_of(data)):
+        if so_far.finished or (so_far.same is not None and body(so_far.same) == body(came.data)):
             self._repository.count(ArrivalStatus.DUPLICATE)
             return
-        verdict = self._sequences.judge_part(part, total=so_far.total, taken=so_far.same is not None)
+        verdict = sequences.judge_part(part, total=so_far.total, taken=so_far.same is not None)
         if not verdict.valid:
-            self._reject(data, seen, digest, *_refusal(verdict))
+            self._reject(came, *self._refusal(verdict))
             return
         if so_far.sharing:
             self._repository.count(SHARED_MESSAGE_ID)
         if so_far.sharing == 1:
-            _LOG.warning("%s", f"sequence {part.sequence}: {shared_message_id(seen.message_id)}")
-        self._repository.record_received(self._channel.name, seen, digest, Outcome.WAITING, payload=data)
+            _LOG.warning("%s", f"sequence {part.sequence}: {sequences.describe_shared_id(seen.message_id)}")
+        self._record(came, Outcome.WAITING, payload=came.data)
         if so_far.count + 1 == part.total:
-            self._join(self._repository.parts(part.sequence))
+            self._join(self._repository.parts(part.sequence), sequences)
 
-    def _join(self, parts: list[Part]) -> None:
-        whole, verdict = self._sequences.judge_parts((part.data for part in parts), now=self._clock.time())
+    def _join(self, parts: list[Part], sequences: Sequences) -> None:
+        whole, verdict = sequences.judge_parts((part.data for part in parts), now=self._clock.time())
         if whole is None:
-            self._reject_parts(parts, *_refusal(verdict))
+            self._reject_parts(parts, *self._refusal(verdict))
             return
-        arrival = _arrival(verdict, whole, peek(whole), len(parts))
-        refusal = self._process(arrival) if verdict.valid else _refusal(verdict)
+        arrival = self._arrival(verdict, whole, self._peek(whole), len(parts))
+        refusal = self._process(arrival) if verdict.valid else self._refusal(verdict)
         if refusal is None:
             self._repository.finish_parts(parts, Outcome.PROCESSED)
         else:
@@ -287,13 +308,13 @@ class Receiver:
         for part in parts:
             self._rejects.keep(part.data, code, why)
 
-    def _reject_undone(self, data: bytes, why: str) -> None:
+    def _reject_undone(self, came: _Came, why: str) -> None:
         """Reject a message whose processing could not be rolled back, together with its other parts."""
-        seen, digest = peek(data), sha256(data).digest()
-        waiting = self._repository.parts(seen.sequence) if seen.sequence else []
-        self._reject_parts(waiting, RDSS.failures.rollback, why)
-        if all(part.position != seen.position for part in waiting):
-            self._reject(data, seen, digest, RDSS.failures.rollback, why)
+        own, code = came.seen.part, self._contract.failures.rollback
+        waiting = self._repository.parts(own.sequence) if own else []
+        self._reject_parts(waiting, code, why)
+        if own is None or all(part.position != own.position for part in waiting):
+            self._reject(came, code, why)
 
     def _process(self, arrival: Arrival) -> _Refusal | None:
         """Run the application in a savepoint. Returns None, or the refusal after its writes are undone."""
@@ -317,19 +338,17 @@ class Receiver:
         except RollbackFailedError:
             raise
         except (OSError, sqlite3.Error) as error:
-            return RDSS.failures.system, f"{type(error).__name__}: {error}"
+            return self._contract.failures.system, f"{type(error).__name__}: {error}"
         except Exception as error:  # noqa: BLE001 -- one bad message must not stop the others
-            return RDSS.failures.unknown, f"{type(error).__name__}: {error}"
+            return self._contract.failures.unknown, f"{type(error).__name__}: {error}"
         return None
 
+    def _arrival(self, verdict: Verdict, data: bytes, seen: Peek, parts: int) -> Arrival:
+        """What the application gets of a message: its present form."""
+        if verdict.upgraded is None:
+            return Arrival(data, seen, parts)
+        return Arrival(verdict.upgraded, self._peek(verdict.upgraded), parts)
 
-def _arrival(verdict: Verdict, data: bytes, seen: Peek, parts: int) -> Arrival:
-    """What the application gets of a message: its present form."""
-    if verdict.upgraded is None:
-        return Arrival(data, seen, parts)
-    return Arrival(verdict.upgraded, peek(verdict.upgraded), parts)
-
-
-def _refusal(verdict: Verdict) -> _Refusal:
-    code = verdict.code or RDSS.failures.unknown
-    return code, verdict.why or code.description
+    def _refusal(self, verdict: Verdict) -> _Refusal:
+        code = verdict.code or self._contract.failures.unknown
+        return code, verdict.why or code.description

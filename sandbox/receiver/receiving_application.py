@@ -7,13 +7,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias, runtime_checkable
 
-from schemas.contract import Code
-from schemas.rdss.envelope import Peek
+from schemas.contract import Code, Peek
 
 
 @dataclass(frozen=True, slots=True)
 class Arrival:
-    """A whole valid message: its bytes, its header fields and the number of parts it came in."""
+    """A whole valid message: its bytes, what it says of itself, and the number of parts it came in."""
 
     data: bytes
     header: Peek

@@ -1,8 +1,7 @@
 """Moving a message that cannot be processed to the queue of its error code, without loss.
 
-The message is decorated with errorCode and errorDescription (specification, Error
-Queues). When the decorated message would be oversize, the original is stored in the
-queue's bucket and the message names its address.
+The message is decorated with its code and the reason. When the decorated message would
+be oversize, the original is stored in the queue's bucket and the message names its address.
 """
 
 from __future__ import annotations
@@ -15,10 +14,8 @@ from typing import TypeAlias
 from emulator.clock import Clock
 from sandbox.gateway import Gateway, Machine
 from sandbox.receiver.originals import Originals
-from schemas.contract import LONGEST_WHY, Code
-from schemas.rdss.decoration import decorate
-from schemas.rdss.envelope import oversize, serialise
-from schemas.rdss.peek import peek
+from schemas.bound import CONTRACT
+from schemas.contract import LONGEST_WHY, Code, Contract
 
 Rejected: TypeAlias = Callable[[bytes, Code, str], None]
 """Is told of every message that goes to a queue, and why, in the transaction that writes it down."""
@@ -40,6 +37,7 @@ class Rejects:
         clock: Clock,
         machine: Machine,
         *,
+        contract: Contract = CONTRACT,
         rejected: Rejected = lambda _data, _code, _why: None,
         absent: Collection[str] = (),
     ) -> None:
@@ -49,16 +47,20 @@ class Rejects:
         self._originals = originals
         self._clock = clock
         self._machine = machine
+        self._contract = contract
         self._rejected = rejected
         # An earlier process may have kept some that it did not dispatch.
         self._kept = True
 
-    def keep(self, data: bytes, code: Code, description: str) -> None:
-        """Record the decorated message in the open transaction; ``flush`` dispatches it."""
-        name = peek(data).message_id or "a message without an id"
+    def keep(self, data: bytes, code: Code, description: str, *, key: str = "") -> None:
+        """Record the decorated message in the open transaction; ``flush`` dispatches it.
+
+        ``key`` is what its transport knows it by.
+        """
+        name = self._contract.peek(data, key).message_id or "a message without an id"
         _LOG.warning("%s: %s goes to the %s queue: %s", code, name, code.queue, description)
         self._kept = True
-        self._gateways[code.queue].keep([self._decorate_within_limit(data, code, description)])
+        self._gateways[code.queue].keep([self._decorate_within_limit(data, code, description)], key)
         self._rejected(data, code, description)
 
     def flush(self) -> None:
@@ -75,17 +77,16 @@ class Rejects:
 
     def _decorate_within_limit(self, data: bytes, code: Code, description: str) -> bytes:
         description = description[:LONGEST_WHY]
-        if not oversize(data) and not oversize(whole := self._decorate(data, code, description)):
+        most = self._contract.max_bytes
+        if len(data) <= most and len(whole := self._decorate(data, code, description)) <= most:
             return whole
-        digest = sha256(data).hexdigest()
-        original = self._originals.keep(self._buckets[code.queue], f"originals/{digest}", data)
-        decorated = self._decorate(data, code, description, original)
-        if oversize(decorated):
-            decorated = self._decorate(_outline(data, original, digest), code, description)
-        return decorated
+        key = f"originals/{sha256(data).hexdigest()}"
+        return self._decorate(
+            data, code, description, self._originals.keep(self._buckets[code.queue], key, data)
+        )
 
     def _decorate(self, data: bytes, code: Code, description: str, original: str | None = None) -> bytes:
-        return decorate(
+        return self._contract.decorate(
             data,
             code,
             description,
@@ -94,16 +95,3 @@ class Rejects:
             machine_address=self._machine.address,
             original=original,
         )
-
-
-def _outline(data: bytes, original: str, digest: str) -> bytes:
-    """A replacement for a message with an oversize header: its identity and the address of the original."""
-    seen = peek(data)
-    header = {
-        "messageId": seen.message_id,
-        "messageClass": seen.message_class,
-        "messageType": seen.message_type,
-    }
-    known = {name: text[:200] for name, text in header.items() if text}
-    reference = {"original": original, "bytes": len(data), "sha256": digest}
-    return serialise({"messageHeader": known, "messageBody": reference})

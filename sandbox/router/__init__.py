@@ -1,4 +1,4 @@
-"""The content-based router: it routes the messages of a stream to institutions by tenantJiscID."""
+"""The content-based router: it routes the messages of a stream to institutions by their tenants."""
 
 from sandbox.router.router import Router
 from sandbox.router.routes import RDSS_ROUTES, Routes

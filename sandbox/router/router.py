@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Mapping
-from typing import Any, Final
-
-import msgspec
+from typing import Final
 
 from emulator.channels import Channel, ChannelUnavailableError, Delivery
 from emulator.clock import Clock
@@ -14,14 +12,12 @@ from sandbox.gateway import Gateway, Machine
 from sandbox.receiver import Rejects
 from sandbox.repository import Repository
 from sandbox.router.routes import Routes
-from schemas.rdss.contract import RDSS
-from schemas.rdss.envelope import oversize
-from schemas.rdss.error_codes import ErrorCode
-from schemas.rdss.peek import peek
+from schemas.bound import CONTRACT
+from schemas.contract import Contract
 
 _AT_ONCE: Final = 200
-_parts_of: Final = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
-_object_of: Final = msgspec.json.Decoder(dict[str, Any]).decode
+_TENANT: Final = "tenant"
+"""The field of a contract by which messages are routed."""
 
 
 class Router:
@@ -42,6 +38,7 @@ class Router:
         repository: Repository,
         clock: Clock,
         machine: Machine,
+        contract: Contract = CONTRACT,
         checkpoint_names: Mapping[str, str] | None = None,
     ) -> None:
         self._routes = routes
@@ -51,6 +48,8 @@ class Router:
         self._repository = repository
         self._clock = clock
         self._machine = machine
+        self._contract = contract
+        self._field = next(field for field in contract.fields if field.name == _TENANT)
         self._checkpoint_names = checkpoint_names or {}
 
     def run_once(self) -> int:
@@ -78,7 +77,8 @@ class Router:
         return len(deliveries)
 
     def _route(self, source: str, delivery: Delivery) -> None:
-        tenant = peek(delivery.data).tenant
+        seen = self._contract.peek(delivery.data, delivery.key)
+        tenant: int | None = getattr(seen, self._field.attribute)
         if tenant is not None and tenant in self._routes.tenants:
             data = self._with_history(delivery.data)
             for target in self._routes.targets(source, tenant):
@@ -89,28 +89,20 @@ class Router:
         self._repository.save_checkpoint(name, delivery.shard, delivery.sequence_number)
 
     def _reject(self, data: bytes, tenant: int | None) -> None:
-        verdict = RDSS.judge(data, now=self._clock.time())
+        verdict = self._contract.judge(data, now=self._clock.time())
         if verdict.code is not None and tenant is None:
             self._rejects.keep(data, verdict.code, verdict.why)
             return
         known = ", ".join(map(str, self._routes.tenants))
-        why = f"tenantJiscID {tenant} is no institution here; they are {known}"
-        self._rejects.keep(data, ErrorCode.GENERR004, why)
+        why = f"{self._field.spelling} {tenant} is no institution here; they are {known}"
+        self._rejects.keep(data, self._contract.failures.misaddressed, why)
 
     def _with_history(self, data: bytes) -> bytes:
-        """Add the router's entry at the end of messageHistory, unless that makes the message oversize.
-
-        Nothing else changes; the body stays byte for byte.
-        """
-        entry = self._machine.entry(self._clock.time())
-        try:
-            parts = _parts_of(data)
-            header = _object_of(parts["messageHeader"])
-            header["messageHistory"] = [*header.get("messageHistory", ()), entry]
-        except (msgspec.MsgspecError, KeyError, TypeError, UnicodeDecodeError):
+        """Add the router to the machines that the message has passed, unless that makes it oversize."""
+        if self._contract.stamp is None:
             return data
-        longer = msgspec.json.encode({**parts, "messageHeader": msgspec.Raw(msgspec.json.encode(header))})
-        return data if oversize(longer) else longer
+        longer = self._contract.stamp(data, self._machine.id, self._machine.address, now=self._clock.time())
+        return data if len(longer) > self._contract.max_bytes else longer
 
     def _flush(self) -> None:
         for gateway in self._gateways.values():

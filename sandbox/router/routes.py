@@ -16,7 +16,8 @@ from emulator.settings.topologies import (
     service_input,
     service_output,
 )
-from schemas.rdss.error_codes import Queue
+from schemas.bound import CONTRACT
+from schemas.contract import list_queues
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +48,7 @@ def rdss_routes(environment: str = ENVIRONMENT) -> Routes:
     """The routes of the deployed topology in ``emulator.settings.topologies``.
 
     A message of an institution goes to all groups of services. A message of a group goes to the other groups
-    and to the institution whose JiscID is the message's tenantJiscID.
+    and to the institution whose JiscID is the message's tenant.
     """
     outputs = {group: service_output(group, environment) for group in SERVICES}
     services = {institution_input(each, environment): tuple(outputs.values()) for each in INSTITUTIONS}
@@ -59,7 +60,7 @@ def rdss_routes(environment: str = ENVIRONMENT) -> Routes:
         services={**services, **groups},
         tenants={each: institution_output(each, environment) for each in INSTITUTIONS},
         to_tenant=frozenset(groups),
-        queues={queue: message_stream(queue, environment) for queue in Queue},
+        queues={queue: message_stream(queue, environment) for queue in list_queues(CONTRACT)},
     )
 
 

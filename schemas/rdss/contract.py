@@ -11,12 +11,12 @@ from functools import cached_property, partial
 from typing import Final
 
 from schemas.contract import Changes, Code, Failures, Joined, Judge, Part, Samples, Verdict
-from schemas.rdss.decoration import decorate
+from schemas.rdss.decoration import decorate, stamp
 from schemas.rdss.envelope import MAX_MESSAGE_BYTES
 from schemas.rdss.error_codes import ErrorCode
 from schemas.rdss.fields import FIELDS
 from schemas.rdss.peek import identity, peek
-from schemas.rdss.sequence import PATIENCE_SECONDS, body_of, split_raw
+from schemas.rdss.sequence import PATIENCE_SECONDS, body_of, shared_message_id, split_raw
 
 
 class Rdss:
@@ -26,7 +26,11 @@ class Rdss:
     media_type: Final = "application/json"
     codes: Final[Mapping[str, Code]] = {code.value: code for code in ErrorCode}
     failures: Final = Failures(
-        ErrorCode.GENERR006, ErrorCode.GENERR008, ErrorCode.GENERR005, ErrorCode.GENERR009
+        system=ErrorCode.GENERR006,
+        rollback=ErrorCode.GENERR008,
+        unsent=ErrorCode.GENERR005,
+        unknown=ErrorCode.GENERR009,
+        misaddressed=ErrorCode.GENERR004,
     )
     expired: Final = ErrorCode.GENERR003
     max_bytes: Final = MAX_MESSAGE_BYTES
@@ -35,6 +39,7 @@ class Rdss:
     identity = staticmethod(identity)
     body = staticmethod(body_of)
     decorate = staticmethod(decorate)
+    stamp = staticmethod(stamp)
 
     def __init__(self, *, as_published: bool = False) -> None:
         self._as_published = as_published
@@ -62,6 +67,7 @@ class Rdss:
 
 class _RdssSequences:
     patience: Final = PATIENCE_SECONDS
+    describe_shared_id = staticmethod(shared_message_id)
 
     def __init__(self, *, as_published: bool) -> None:
         self._as_published = as_published

@@ -1,4 +1,4 @@
-"""Decorating a message with the reason why it was moved to the error or invalid queue ("Error Queues")."""
+"""What a message gets on its way: the reason why it was moved to a queue ("Error Queues"), and a history."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from schemas.rdss import SPECIFICATION_VERSION
+from schemas.rdss import MAX_MESSAGE_BYTES, SPECIFICATION_VERSION
 from schemas.rdss.formats import timestamp
 from schemas.rdss.peek import leading_header, peek
 
@@ -40,10 +40,10 @@ def decorate(
 
     Everything else stays byte for byte, the body included. ``original`` is the address where the whole
     message was stored; the body is then replaced by ``{"original", "bytes", "sha256"}``, because an oversize
-    message fits in no queue. For bytes that are not JSON, the body is ``{"raw"}`` with all bytes as text, or
-    ``{"rawBase64"}`` where they are not UTF-8. Their header is kept where it can be read; else a header is
-    made from what can be found, with ``SYNTHESISED`` as its ``generator``. ``now`` is in seconds since the
-    epoch.
+    message fits in no queue; of a header that is oversize itself only the identity is left. For bytes that
+    are not JSON, the body is ``{"raw"}`` with all bytes as text, or ``{"rawBase64"}`` where they are not
+    UTF-8. Their header is kept where it can be read; else a header is made from what can be found, with
+    ``SYNTHESISED`` as its ``generator``. ``now`` is in seconds since the epoch.
     """
     parts = _readable_parts(raw)
     if parts is None:
@@ -55,13 +55,49 @@ def decorate(
     header["errorDescription"] = description or code.description
     history = header.setdefault("messageHistory", [])
     if isinstance(history, list):
-        entry = {"machineId": machine_id, "machineAddress": machine_address, "timestamp": timestamp(now)}
-        history.append(entry)
+        history.append(history_entry(machine_id, machine_address, now))
     parts["messageHeader"] = _raw_json(header)
-    if original is not None:
-        reference = {"original": original, "bytes": len(raw), "sha256": hashlib.sha256(raw).hexdigest()}
-        parts["messageBody"] = _raw_json(reference)
-    return msgspec.json.encode(parts)
+    if original is None:
+        return msgspec.json.encode(parts)
+    reference = {"original": original, "bytes": len(raw), "sha256": hashlib.sha256(raw).hexdigest()}
+    parts["messageBody"] = _raw_json(reference)
+    referring = msgspec.json.encode(parts)
+    if len(referring) <= MAX_MESSAGE_BYTES:
+        return referring
+    outline = msgspec.json.encode({"messageHeader": _identity_of(raw), "messageBody": reference})
+    machine = {"machine_id": machine_id, "machine_address": machine_address}
+    return decorate(outline, code, description, now=now, **machine)
+
+
+def stamp(raw: bytes, machine_id: str, machine_address: str, *, now: float) -> bytes:
+    """Add an entry at the end of ``messageHistory``; bytes without a readable header stay as they are.
+
+    Nothing else changes; the body stays byte for byte. ``now`` is in seconds since the epoch.
+    """
+    entry = history_entry(machine_id, machine_address, now)
+    try:
+        parts = _parts_of(raw)
+        header = _object_of(parts["messageHeader"])
+        header["messageHistory"] = [*header.get("messageHistory", ()), entry]
+    except (msgspec.MsgspecError, KeyError, TypeError, UnicodeDecodeError):
+        return raw
+    return msgspec.json.encode({**parts, "messageHeader": _raw_json(header)})
+
+
+def history_entry(machine_id: str, machine_address: str, now: float) -> dict[str, str]:
+    """The entry of ``messageHistory`` for a message that passed a machine ``now``."""
+    return {"machineId": machine_id, "machineAddress": machine_address, "timestamp": timestamp(now)}
+
+
+def _identity_of(raw: bytes) -> dict[str, str]:
+    """The start of a header that is too large."""
+    seen = peek(raw)
+    header = {
+        "messageId": seen.message_id,
+        "messageClass": seen.message_class,
+        "messageType": seen.message_type,
+    }
+    return {name: text[:200] for name, text in header.items() if text}
 
 
 def _readable_parts(raw: bytes) -> dict[str, msgspec.Raw] | None:

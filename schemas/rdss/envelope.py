@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import msgspec
 
-from schemas.rdss import SPECIFICATION_VERSION
+from schemas.rdss import MAX_MESSAGE_BYTES, SPECIFICATION_VERSION
 from schemas.rdss.decoration import decorate
 from schemas.rdss.peek import Peek, peek
 
@@ -29,9 +29,6 @@ __all__ = [
     "serialise",
     "write",
 ]
-
-MAX_MESSAGE_BYTES: Final = 1_000_000
-"""The specification's 1000KB: the most bytes of a whole serialised message in UTF-8."""
 
 
 class Timings(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):

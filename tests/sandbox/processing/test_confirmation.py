@@ -22,8 +22,8 @@ from sandbox.processing.confirmation import (
     DelegateConfirmation,
     HttpConfirmation,
     LogConfirmation,
-    RdssConfirmation,
 )
+from sandbox.processing.rdss_confirmation import RdssConfirmation
 from schemas.rdss.envelope import serialise
 from schemas.rdss.samples import Samples
 from schemas.rdss.validation import judge

@@ -17,6 +17,8 @@ from emulator.rng import Chance, Draws
 from sandbox.gateway import Gateway, Machine
 from sandbox.receiver import Application, Arrival, MemoryOriginals, Receiver, Rejects
 from sandbox.repository import Repository
+from schemas.contract import Contract
+from schemas.rdss.contract import RDSS
 from schemas.rdss.error_codes import Queue
 from schemas.rdss.sequence import split
 
@@ -96,8 +98,8 @@ class Site:
     queues: dict[Queue, FakeStream] = field(default_factory=lambda: {q: FakeStream(q.value) for q in Queue})
     originals: MemoryOriginals = field(default_factory=MemoryOriginals)
     step: Callable[[], None] = lambda: None
-    patience: float = 3600.0
-    as_published: bool = False
+    patience: float | None = 3600.0
+    contract: Contract = RDSS
     application: Application | None = None
     crash: ClassVar[type[BaseException]] = Crash
 
@@ -124,7 +126,7 @@ class Site:
         rejects = Rejects(gateways, buckets, self.originals, self.clock, Machine("test", "localhost"))
         return Receiver(
             channel(self.input), repository, self.application or self.remember, rejects, self.clock,
-            patience=self.patience, as_published=self.as_published,
+            contract=self.contract, patience=self.patience,
         )  # fmt: skip
 
     def remember(self, arrival: Arrival, store: sqlite3.Connection) -> None:

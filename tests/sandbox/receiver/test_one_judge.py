@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -223,11 +222,14 @@ def test_parts_that_contradict_each_other_have_one_code(change: str, site: Site)
     assert RDSS.sequences.judge_parts([parts[0], parts[1], serialise(other)]).verdict.code == "GENERR004"
 
 
-def test_the_pipeline_waits_as_long_as_a_receiver() -> None:
+def test_the_pipeline_waits_as_long_as_a_receiver(site: Site) -> None:
     """One patience, so that neither gives up what the other joins."""
     from sandbox.pipeline.batch import Rules
-    from sandbox.receiver import Receiver
 
-    defaults: Callable[..., Any] = Receiver.__init__
-    assert Rules().sequence_limit == RDSS.sequences.patience
-    assert (defaults.__kwdefaults__ or {})["patience"] == RDSS.sequences.patience
+    patience = Rules().sequence_limit
+    site.patience = None
+    assert _received(site, *_parts(_message())[:-1]) == []
+    site.clock.advance(patience - 1)
+    assert _received(site) == []
+    site.clock.advance(2)
+    assert set(_received(site)) == {"GENERR001"}

@@ -14,6 +14,8 @@ import pytest
 from emulator.channels import ChannelUnavailableError
 from sandbox.receiver import ApplicationError, Arrival, OriginalNotKeptError
 from sandbox.receiver.receiver import OUTAGE_SECONDS
+from schemas.contract import Contract
+from schemas.rdss.contract import AS_PUBLISHED, RDSS
 from schemas.rdss.envelope import MAX_MESSAGE_BYTES, serialise
 from schemas.rdss.error_codes import ErrorCode, Queue
 from schemas.rdss.older_versions import RELEASES
@@ -169,13 +171,13 @@ def test_a_part_that_cannot_belong_to_its_sequence_is_rejected(
     assert rejected["messageHeader"]["errorCode"] == "GENERR004"
 
 
-@pytest.mark.parametrize("as_published", [False, True])
+@pytest.mark.parametrize("contract", [RDSS, AS_PUBLISHED])
 @pytest.mark.parametrize("number", [2**31, 2**63, 10**400], ids=["32 bits", "64 bits", "no bits"])
 def test_a_sequence_of_more_parts_than_can_be_is_rejected(
-    site: Site, messages: Messages, number: int, *, as_published: bool
+    site: Site, messages: Messages, number: int, contract: Contract
 ) -> None:
     """However the message is judged; what comes after it is received."""
-    site.as_published = as_published
+    site.contract = contract
     part, good = json.loads(messages.parts(2)[0]), serialise(messages.small())
     part["messageHeader"]["messageSequence"] |= {"position": number, "total": number}
     for data in (json.dumps(part).encode(), json.dumps(part).encode(), good):

@@ -5,9 +5,7 @@ from __future__ import annotations
 from contextlib import closing
 from typing import Any
 
-import pytest
-
-from sandbox.receiver import receiver
+from schemas.rdss.contract import Rdss
 from schemas.rdss.envelope import serialise
 from schemas.rdss.peek import Peek, peek
 
@@ -32,15 +30,16 @@ def test_the_checkpoint_is_written_once_in_the_transaction_of_the_work(site: Any
     ]
 
 
-def test_the_header_is_read_once(site: Any, messages: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_header_is_read_once(site: Any, messages: Any) -> None:
     """What identifies a message also says its version, and is what the application is given."""
     looks: list[bytes] = []
 
-    def counted(data: bytes) -> Peek:
-        looks.append(data)
-        return peek(data)
+    class Counting(Rdss):
+        def peek(self, data: bytes, _key: str = "") -> Peek:
+            looks.append(data)
+            return peek(data)
 
-    monkeypatch.setattr(receiver, "peek", counted)
+    site.contract = Counting()
     sent = [serialise(messages.small()) for _ in range(3)]
     for data in sent:
         site.input.put(data)
