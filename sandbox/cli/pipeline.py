@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,15 +25,14 @@ from sandbox.cli.pipeline_options import (
     tables_at,
 )
 from sandbox.cli.printing import json_option, print_json, print_table
+from sandbox.cli.stopping import Stopping
 from sandbox.cli.waiting import Deadline, timeout_option
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    from pyspark.sql import SparkSession
 
     from sandbox.pipeline.impact import Injected
     from sandbox.pipeline.pipeline_run import Job
-    from sandbox.pipeline.tables import Tables
 
 
 @click.group("pipeline")
@@ -88,10 +86,19 @@ def run(
     """
     if once and timeout is not None:
         raise click.UsageError("--timeout is for --follow; a run of what is there ends by itself")
-    with failures(), bar() as tell:
+    from sandbox.pipeline import pipeline_run
+
+    stopping = Stopping(Deadline(timeout))
+    read = pipeline_run.once if once else pipeline_run.follow
+    with failures(), bar() as tell, stopping.noting_signals():
         job = _job(service, **chosen)
         tell("starting Spark", 0.0)
-        rows = _run(session(), job, once=once, deadline=Deadline(timeout), tell=tell).rows()
+        spark = session()
+        if stopping.signals:
+            raise KeyboardInterrupt
+        rows = read(spark, job, stopped=lambda: stopping.wanted, progress=tell).rows()
+    if once and stopping.signals:
+        raise KeyboardInterrupt
     if as_json:
         print_json(rows)
     else:
@@ -129,27 +136,6 @@ def _job(
         checkpoint=checkpoint,
         rules=Rules(as_published=as_published),
     )
-
-
-def _run(
-    spark: SparkSession, job: Job, *, once: bool, deadline: Deadline, tell: Callable[[str, float], None]
-) -> Tables:
-    import signal
-    import threading
-
-    from sandbox.pipeline import pipeline_run as running
-
-    if once:
-        return running.once(spark, job, progress=tell)
-    stop = threading.Event()
-    before = {
-        number: signal.signal(number, lambda *_: stop.set()) for number in (signal.SIGINT, signal.SIGTERM)
-    }
-    try:
-        return running.follow(spark, job, stopped=lambda: stop.is_set() or deadline.passed, progress=tell)
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
 
 
 @pipeline.command()

@@ -84,10 +84,21 @@ def run_once(
     return once(spark, job, progress=tell).rows()
 
 
-def once(spark: SparkSession, job: Job, *, progress: Progress | None = None) -> Tables:
-    """Process all current records, publish, and end."""
+def once(
+    spark: SparkSession,
+    job: Job,
+    *,
+    stopped: Callable[[], bool] = lambda: False,
+    progress: Progress | None = None,
+) -> Tables:
+    """Process all current records, or those until ``stopped`` returns True; publish, and end."""
     tell = progress or (lambda _what, _share: None)
-    tables = _run_query(spark, job, {"availableNow": True}, tell, lambda query, _: query.awaitTermination())
+
+    def wait_for(query: StreamingQuery, _: Tables) -> None:
+        while not query.awaitTermination(1) and not stopped():
+            pass
+
+    tables = _run_query(spark, job, {"availableNow": True}, tell, wait_for)
     tell("publishing objects", 0.9)
     publish(spark, tables, new_uuid())
     tell("tables are written", 1.0)

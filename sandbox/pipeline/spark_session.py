@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -30,7 +31,7 @@ def open_session(
     """Get the running session or start one, with the ``kinesis``, ``kinesis-ranges`` and ``bucket`` sources.
 
     ``memory`` is the driver's heap, ``settings`` are further Spark settings. Raises JavaMissingError without
-    Java 17+, PysparkMissingError without pyspark.
+    Java 17+, PysparkMissingError without pyspark. Signals are left to the caller's handlers.
     """
     if find_spec("pyspark") is None:
         raise PysparkMissingError(f"the pipeline needs PySpark; get it with: {how_to_add('pipeline')}")
@@ -44,7 +45,9 @@ def open_session(
     builder = SparkSession.builder.master(master).appName("rdss-pipeline")
     for key, value in (_settings(master, memory) | dict(settings or {})).items():
         builder = builder.config(key, value)
-    spark = builder.getOrCreate()
+    # In the main thread Spark would take SIGINT for itself; and cut off in its start, it hangs.
+    with ThreadPoolExecutor(1) as starting:
+        spark = starting.submit(builder.getOrCreate).result()
     spark.sparkContext.setLogLevel("ERROR")
     spark.dataSource.register(KinesisSource)
     spark.dataSource.register(KinesisRangeSource)

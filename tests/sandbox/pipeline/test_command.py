@@ -7,6 +7,8 @@ import json
 import os
 import re
 import signal
+import subprocess
+import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -120,6 +122,21 @@ def test_following_takes_in_what_comes_until_interrupted(
     assert (rows["arrivals"], rows["messages"], rows["sequences"]) == (len(sent.records), 20, 1)
     assert rows["objects"] > 0
     assert signal.getsignal(signal.SIGINT) is before
+
+
+@pytest.mark.parametrize("how", ["--once", "--follow"])
+def test_ctrl_c_while_spark_starts_ends_the_run(how: str, endpoint: Endpoint, tmp_path: Path) -> None:
+    """Whoever thinks better of it at once waits for no table, and sees no traceback."""
+    command = [sys.executable, "-m", "sandbox", "pipeline", "run", how, "--endpoint", endpoint.url]
+    with subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True) as run:
+        assert run.stderr
+        while "incubator" not in (line := run.stderr.readline()):  # the first word of the JVM
+            assert line, "Spark's JVM said nothing"
+        run.send_signal(signal.SIGINT)
+        said = run.stderr.read()
+    assert (run.returncode, said.rstrip().splitlines()[-1]) == (130, "sandbox: stopped")
+    assert "Traceback" not in said
+    assert not (tmp_path / "runs").exists()
 
 
 def test_without_tables_one_line_says_how_to_get_some(pipeline: Callable[..., Ran]) -> None:
