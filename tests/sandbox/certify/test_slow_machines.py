@@ -6,6 +6,7 @@ import asyncio
 
 import pytest
 
+from emulator.rng import Chance
 from rdss_sandbox.shapes.trace import Delivery, Put, PutEntry, Read, Subscription, TraceItem
 from sandbox.certify import silence
 from sandbox.certify.clause import Role
@@ -241,6 +242,25 @@ def test_a_pause_that_the_machine_made_longer_is_no_breach(
     pauses: list[tuple[float, ...]], failed: bool
 ) -> None:
     """A pause is too long when it always is; it is too short when it is so once."""
+    history = _refused_with(pauses)
+    (clause,) = [each for each in clauses(Role.PRODUCER) if each.id == "back-off-as-specified"]
+    assert bool(clause.judge(history).findings) is failed
+
+
+def test_random_pauses_that_grow_on_the_average_are_no_breach() -> None:
+    """SDKs draw a pause between nothing and a bound that doubles: of 2,000 such clients two are accused."""
+    chance, accused = Chance(1).draws("pauses"), 0
+    (clause,) = [each for each in clauses(Role.PRODUCER) if each.id == "backs-off"]
+    for _ in range(2_000):
+        pauses = [tuple(chance.uniform(0, 1) * 2**number for number in range(tries)) for tries in (4, 3, 3)]
+        accused += bool(clause.judge(_refused_with(pauses)).findings)
+    assert accused <= 2
+    steady = [tuple(0.1 + chance.uniform(0, 1) / 100 for _ in range(tries)) for tries in (4, 3, 3)]
+    assert clause.judge(_refused_with(steady)).findings
+
+
+def _refused_with(pauses: list[tuple[float, ...]]) -> History:
+    """Messages that are refused until they were tried after each of their pauses."""
     history = _history()
     at = 0.0
     for number, each in enumerate(pauses):
@@ -248,5 +268,4 @@ def test_a_pause_that_the_machine_made_longer_is_no_breach(
             entry = PutEntry(f"m-{number}", "d", 10, "k", "ProvisionedThroughputExceededException")
             history.exchanges.append(Put(at + pause, at + pause, 0, "input", (entry,), batch=True))
             at += pause
-    (clause,) = [each for each in clauses(Role.PRODUCER) if each.id == "back-off-as-specified"]
-    assert bool(clause.judge(history).findings) is failed
+    return history
