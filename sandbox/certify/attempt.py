@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import threading
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from enum import Enum
 from math import inf
@@ -103,7 +103,8 @@ class Attempt:
         self._deaths: dict[tuple[Moment, str], tuple[signal.Signals, float]] = {}
         self._struck: signal.Signals | None = None
         self._mark = new_uuid()
-        self._began = self._stage_began = stopwatch()
+        self._began = self._entered = stopwatch()
+        self._spent: defaultdict[str, float] = defaultdict(float)
         self._vain = 0.0
         self._impatient = False
         lab.listen = self._listen
@@ -116,9 +117,11 @@ class Attempt:
         kill_marked(self._mark)
 
     def enter(self, stage: Stage) -> None:
-        """Begin a stage."""
-        self._stage = stage
-        self._stage_began = stopwatch()
+        """Begin a stage, or go on with it: a producer works at several in turn."""
+        now = stopwatch()
+        if self._stage is not None:
+            self._spent[self._stage.name] += now - self._entered
+        self._stage, self._entered = stage, now
         self._impatient = False
         self.lab.begin_stage(stage.name, stage.level)
 
@@ -126,6 +129,14 @@ class Attempt:
         """End a stage: what the client has not done by now, it has not done in time."""
         if self._stage is not None:
             self.lab.end_stage(self._stage.name, impatient=self._impatient)
+        self._spent.clear()
+
+    @property
+    def overdue(self) -> bool:
+        """Whether the present stage has had all of its time."""
+        return self._stage is not None and (
+            self._spent[self._stage.name] + stopwatch() - self._entered > self._bounds.stage
+        )
 
     @property
     def worn_out(self) -> bool:
@@ -140,6 +151,7 @@ class Attempt:
     def start(self) -> None:
         """Start the client. Raises ``ClientNotStartedError``."""
         lab, number = self.lab, len(self.lab.history.lives)
+        self._struck = None
         lab.add(lab.history.lives, Life(number, lab.now))
         self._process = ClientProcess(
             self._client.command,
@@ -206,7 +218,7 @@ class Attempt:
                 self._vain += self._silence.seconds()
                 self._impatient |= leases and self._silence.seconds() < _LEASE_SECONDS
                 return False
-            if self.worn_out or stopwatch() - self._stage_began > self._bounds.stage:
+            if self.worn_out or self.overdue:
                 self._impatient = True
                 return False
         return True
@@ -248,7 +260,8 @@ class Attempt:
         """Send the signal that was planned for this moment of one of these messages, once; open the gate."""
         for message_id in ids:
             # A large batch has several of these messages: the others are for later starts.
-            if self._process is None or self._struck is not None:
+            # What a dead process had put is still read after its end, and is no moment of the next one.
+            if self._process is None or not self._lives:
                 return
             number, part = self._deaths.pop((moment, message_id), (None, 0.0))
             if number is None:
@@ -262,6 +275,11 @@ class Attempt:
             later.daemon = True
             later.start()
 
+    @property
+    def _lives(self) -> bool:
+        """Whether the client runs, and no signal of a plan is on its way to it."""
+        return self._process is not None and self._process.code is None and self._struck is None
+
     def _strike(self, process: ClientProcess, number: signal.Signals) -> None:
         if process is self._process and self._struck is None:
             self._struck = number
@@ -269,24 +287,28 @@ class Attempt:
         self.lab.gate.open()
 
     def plans_death(self, moment: Moment, ids: Iterable[str]) -> bool:
-        """Whether a signal is planned for this moment of one of these messages."""
-        return any((moment, message_id) in self._deaths for message_id in ids)
+        """Whether the client that runs gets a signal at this moment of one of these messages."""
+        return self._lives and any((moment, message_id) in self._deaths for message_id in ids)
 
     def wait_for_end(self) -> int | None:
         """Wait until the client ends; return its exit code, None for a death that was planned.
 
-        One that is silent is ended.
+        One that is silent is ended, and one whose stage is overdue.
         """
         process = self._process
         assert process is not None
         self._silence.begin()
         while not self.lab.wait(_LOOK_SECONDS, lambda: process.code is not None):
-            if (self._silence.lasts(reads=False) or self.worn_out) and process.code is None:
+            silent = self._silence.lasts(reads=False) or self.worn_out
+            if (silent or self.overdue) and process.code is None:
                 self._vain += self._silence.seconds()
-                self._early_ends += _HUNG
+                self._early_ends += _HUNG * silent
+                self._impatient = not silent
                 self.end()
                 return None
-        planned, self._struck = self._struck, None
+        planned = self._struck
+        # A message that was told while its client died is put no more, and nothing else would open the gate.
+        self.lab.gate.open()
         process.finish()
         code = process.code
         # A signal that came too late, to a process that had ended, is no death that was planned.

@@ -243,10 +243,13 @@ class History:
         return {name for name, end in ends if end.impatient or first.get(name, inf) <= end.life}
 
     def stored_in_time(self) -> set[str]:
-        """The messages that were in the stream when their part of the producer's file was done."""
+        """The messages that were in the stream when their part of the producer's file was done.
+
+        Messages of an impatient stage count as stored.
+        """
         first = _find_first((each.message_id, each.life) for each in self.stored)
         ends = ((sent.message_id, self.end_of(sent.at)) for sent in self.sent)
-        return {name for name, end in ends if first.get(name, inf) <= end.life}
+        return {name for name, end in ends if end.impatient or first.get(name, inf) <= end.life}
 
     def unread(self, shard: Shard) -> list[tuple[str, str | None]]:
         """The records of a shard that were not delivered in time, as in ``told_in_time``."""

@@ -88,10 +88,10 @@ class ProducerRun:
                     plays(ids)
 
     def _run_to_the_end(self, progress: Callable[[str], None]) -> None:
-        """Start the producer until it has sent the whole file."""
+        """Start the producer until it has sent the whole file, or has had all the time of a stage."""
         attempt = self._attempt
         done = False
-        while not (done or attempt.gave_up or attempt.worn_out):
+        while not (done or attempt.gave_up or attempt.worn_out or attempt.overdue):
             progress(f"start {len(self._lab.history.lives) + 1}")
             attempt.start()
             done = attempt.wait_for_end() == 0

@@ -32,6 +32,8 @@ _SAMPLE: Final = {
 """The first wrong client of each clause."""
 _NOT_WHOLE: Final = {"kinesis-consumer-fan-out", "kinesis-producer-single", "kinesis-producer-threads"}
 """Shapes of which some clauses are not exercised."""
+_FEWEST_KILLS: Final = 5
+"""A producer that puts its whole file in one call can be killed so often, others 15 times."""
 
 
 def _build(shape: Shape, program: Path, **more: object) -> Trial:
@@ -69,6 +71,8 @@ def test_a_right_client_fails_nothing(shape: Shape) -> None:
     certificate, history = certify(_build(shape, shape.program), lambda _doing: None)
     assert certificate.failed == ()
     assert shape.id in _NOT_WHOLE or certificate.missed == ()
+    kills = next(each.exposure for each in certificate.clauses if each.id == "resumes-after-a-kill")
+    assert kills >= _FEWEST_KILLS
     rules = {rule.id for clause in CLAUSES if clause.role is shape.role for rule in clause.rules}
     assert not find_rules(history) & rules
 

@@ -44,6 +44,30 @@ def test_strange_consumers_get_a_verdict(script: str) -> None:
     assert all(life.ended is not None for life in history.lives)
 
 
+_ENDLESS = """
+import os, boto3, json, time, uuid
+kinesis = boto3.client("kinesis")
+message = json.loads(open(os.environ["SANDBOX_MESSAGES"]).readline())
+while True:
+    message["messageHeader"]["messageId"] = str(uuid.uuid4())
+    data = json.dumps(message)
+    kinesis.put_record(StreamName=os.environ["SANDBOX_STREAM"], Data=data, PartitionKey="k")
+    time.sleep(0.1)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(200)
+def test_a_producer_that_is_never_done_is_cut_at_the_end_of_a_stages_time() -> None:
+    """It gets a verdict on each part of its file, and the certificate says that it was cut."""
+    trial = build_trial(Role.PRODUCER, sys.executable, "-c", _ENDLESS, patience=0.6)
+    certificate, history = certify(trial, lambda _doing: None)
+    assert [end.impatient for end in history.ends] == [True] * 3
+    assert all(each.ended is not None and each.ended - each.began < 15 for each in history.lives)
+    assert "keeps-the-message-id" in certificate.failed
+    assert any("was cut while the client was at work" in each for each in certificate.remarks)
+
+
 def test_a_client_leaves_no_process_behind(tmp_path: Path) -> None:
     """What the client started dies with it, in its process group or out of it."""
     pids = tmp_path / "pids"
