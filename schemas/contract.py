@@ -201,6 +201,27 @@ class Versions(Protocol):
         """Judge as a receiver: what is invalid in the present form may be valid in its own release's."""
 
 
+class PublishedObject(NamedTuple):
+    """A version of an object as a message publishes it.
+
+    ``key`` is what names the version. ``previous`` are the keys of those that it follows; ``linked`` says
+    that it names any other. ``digest`` is of what it holds, however it is written.
+    """
+
+    key: str
+    update: bool
+    previous: frozenset[str]
+    linked: bool
+    digest: bytes
+
+
+class Objects(Protocol):
+    """Messages that publish versions of objects, each under a key of its own."""
+
+    def read(self, raw: bytes, seen: Peek, /) -> PublishedObject | None:
+        """What a valid message publishes; None for one that publishes no version by itself."""
+
+
 class Sample(NamedTuple):
     """A message, and the key that its sender gives it: the partition key of its record."""
 
@@ -326,6 +347,9 @@ class Contract(Protocol):
 
     @property
     def versions(self) -> Versions | None: ...
+
+    @property
+    def objects(self) -> Objects | None: ...
 
     @property
     def samples(self) -> Samples | None: ...

@@ -154,6 +154,7 @@ class Parcels:
     stamp: Final = None
     sequences: Final = None
     versions: Final = None
+    objects: Final = None
     samples: Final = _ParcelSamples()
     changes: Final = _ParcelChanges()
 

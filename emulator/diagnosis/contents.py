@@ -11,9 +11,7 @@ from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass, field
 from functools import cache
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Any, Final
-
-import msgspec
+from typing import Any, Final
 
 from emulator.clock import Clock, stopwatch
 from emulator.diagnosis.clients import CONTROL_API
@@ -25,12 +23,7 @@ from emulator.streams.merged_reading import Record, ShardKey
 from rdss_sandbox.installation import find_missing
 from rdss_sandbox.shapes.recorded_exchange import BadMessage, Contents, OpenSequence
 from rdss_sandbox.shapes.streams import Shard
-from schemas.rdss.envelope import oversize
-from schemas.rdss.formats import instant
-from schemas.rdss.peek import Peek, identity, peek
-
-if TYPE_CHECKING:
-    from schemas.rdss.validation import Verdict
+from schemas.contract import Contract, Judge, Peek, Verdict
 
 MOST_MESSAGES: Final = 50_000
 _MOST_SEQUENCES: Final = 5_000
@@ -101,9 +94,15 @@ class ContentReader:
     """What the streams of a catalogue hold. Callers hold a lock of their own."""
 
     def __init__(
-        self, catalogue: Catalogue, strikes: Strikes, find_writers: FindWriters, clock: Clock
+        self,
+        catalogue: Catalogue,
+        strikes: Strikes,
+        find_writers: FindWriters,
+        clock: Clock,
+        contract: Contract,
     ) -> None:
         self._catalogue = catalogue
+        self._contract = contract
         self._clock = clock
         self._real = Clock()
         self._strikes = strikes
@@ -192,7 +191,7 @@ class ContentReader:
     def _judge(self, found: _StreamContents, shard: str, record: Record) -> None:
         """Judge one record. What a receiver rejected is left alone."""
         found.counts["records"] += 1
-        seen = peek(record.data)
+        seen = self._contract.peek(record.data, record.partition_key or "")
         if seen.error_code is not None:
             found.counts["rejected"] += 1
             return
@@ -205,25 +204,37 @@ class ContentReader:
             self._note_part(found, seen, record)
         elif not record.data.startswith(_AGGREGATED):
             found.counts["foreign_records"] += 1
-            self._report(found, "foreign", place, _describe_foreign(record.data))
+            validate = load_validator(self._contract)
+            why = describe_refusal(validate(record.data)) if validate else ""
+            self._report(found, "foreign", place, f"{why or 'no message'}: {record.data[:40]!r}")
 
     def _judge_message(self, found: _StreamContents, seen: Peek, record: Record, place: Publication) -> None:
-        if oversize(record.data):
+        if seen.expires is not None:
+            found.counts["expiring"] += 1
+        validate = load_validator(self._contract)
+        if len(record.data) > self._contract.max_bytes:
             self._report(found, "oversize", place, f"{len(record.data):,} bytes")
-        why = find_invalid(record.data)
-        if why is None:
+        elif validate is None:
             found.counts["unvalidated"] += 1
-        elif why:
-            self._report(found, "invalid", place, why)
         else:
-            found.objects.note(record.data, seen, place)
-        known, digest = identity(seen), blake2b(record.data, digest_size=8).digest()
+            verdict = validate(record.data, now=self._sent_at(record) - _ON_THE_WAY_SECONDS)
+            self._note_verdict(found, seen, record, place, verdict)
+        known, digest = self._contract.identity(seen), blake2b(record.data, digest_size=8).digest()
         if known is not None and found.texts.note(known, digest) is False:
             self._report(found, "altered", place, "other bytes than before under this messageId")
-        if (expires := instant(seen.expires) if seen.expires else None) is not None:
-            found.counts["expiring"] += 1
-            if expires + _ON_THE_WAY_SECONDS < self._sent_at(record):
-                self._report(found, "expired", place, f"it expired at {seen.expires}")
+
+    def _note_verdict(
+        self, found: _StreamContents, seen: Peek, record: Record, place: Publication, verdict: Verdict
+    ) -> None:
+        objects = self._contract.objects
+        if verdict.code is None:
+            read = objects.read(record.data, seen) if objects else None
+            if read is not None:
+                found.objects.note(read, seen.message_type or "", place)
+        elif verdict.code == self._contract.expired:
+            self._report(found, "expired", place, f"it expired at {seen.expires}")
+        else:
+            self._report(found, "invalid", place, describe_refusal(verdict))
 
     def _report(self, found: _StreamContents, kind: str, place: Publication, what: str) -> None:
         described = self._describe(found, place, what)
@@ -247,18 +258,19 @@ class ContentReader:
         )
 
     def _note_part(self, found: _StreamContents, seen: Peek, record: Record) -> None:
-        if seen.sequence is None or seen.position is None or (seen.total or 1) < 2:
+        part = seen.part
+        if part is None or part.total < 2:
             return
-        part_of = found.sequences.get(seen.sequence)
+        part_of = found.sequences.get(part.sequence)
         if part_of is None:
             writers = self._writers_of(found, record)
-            part_of = _Sequence(seen.total or 0, record.arrived, record.arrived, writers)
-            found.sequences[seen.sequence] = part_of
+            part_of = _Sequence(part.total, record.arrived, record.arrived, writers)
+            found.sequences[part.sequence] = part_of
         part_of.first = min(part_of.first, record.arrived)
         part_of.last = max(part_of.last, record.arrived)
-        part_of.positions.add(seen.position)
+        part_of.positions.add(part.position)
         if len(part_of.positions) >= part_of.total:
-            del found.sequences[seen.sequence]
+            del found.sequences[part.sequence]
             found.counts["sequences"] += 1
         elif len(found.sequences) > _MOST_SEQUENCES:
             found.sequences.popitem(last=False)
@@ -268,38 +280,21 @@ class ContentReader:
         return self._find_writers(found.number, place) if place else ()
 
 
-def find_invalid(data: bytes) -> str | None:
-    """What makes a message invalid, with its error code: empty for nothing, None where no validator is."""
-    judge = _load_validator()
-    if judge is None:
-        return None
-    verdict = judge(data)
-    why = f": {verdict.violations[0].message}" if verdict.violations else ""
-    return "" if verdict.valid else f"{verdict.code}{why}"
-
-
 @cache
-def _load_validator() -> Callable[[bytes], Verdict] | None:
-    """The function that validates a message; None where the extra that has it is not installed."""
-    if find_missing("messages"):
-        return None
-    from schemas.rdss.validation import judge
+def load_validator(contract: Contract) -> Judge | None:
+    """What judges a message; None where the extra that has it is not installed."""
+    return None if find_missing("messages") else contract.judge
 
-    return judge
+
+def describe_refusal(verdict: Verdict) -> str:
+    """The error code of a message and what is wrong first; empty for a valid one."""
+    why = f": {verdict.violations[0]}" if verdict.violations else ""
+    return "" if verdict.code is None else f"{verdict.code}{why}"
 
 
 def _is_a_clients(bad: BadMessage) -> bool:
     """Whether a client put it, and not whoever uses the control API."""
     return bad.writers != _OWN
-
-
-def _describe_foreign(data: bytes) -> str:
-    try:
-        value = msgspec.json.decode(data)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        return f"GENERR007, no JSON: {data[:40]!r}"
-    named = isinstance(value, dict) and "messageHeader" in value
-    return "a messageHeader without a messageId" if named else "JSON without a messageHeader"
 
 
 def _number_of(listed: ListedStream) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from hashlib import sha256
 from typing import Any, Final, TypeAlias
 
@@ -20,7 +20,6 @@ from rdss_sandbox.shapes.trace import (
     Read,
     TraceItem,
 )
-from schemas.rdss.peek import peek
 
 _SHORT: Final = 12
 _NOWHERE: Final = ("", "")
@@ -63,7 +62,7 @@ class KinesisTrace:
         """Note an event of a subscription that was asked for at the moment ``asked``."""
         trace = self.trace
         life = trace.life_at(trace.time_of(asked))
-        records, ended = _list_deliveries(event.get("Records", ())), bool(event.get("ChildShards"))
+        records, ended = self._list_deliveries(event.get("Records", ())), bool(event.get("ChildShards"))
         trace.note_item(
             Read(trace.now, life, *_find_place(request), records=records, ended=ended, pushed=True)
         )
@@ -87,7 +86,7 @@ class KinesisTrace:
             life,
             *place,
             sha256(token.encode()).hexdigest()[:_SHORT],
-            _list_deliveries(response.get("Records", ())),
+            self._list_deliveries(response.get("Records", ())),
             ended=not error and not following,
             error=error,
         )
@@ -101,11 +100,23 @@ class KinesisTrace:
             life,
             stream_named(request) or "",
             tuple(
-                _build_entry(entry, answer.get("ErrorCode", ""), self.trace.identify)
+                self._build_entry(entry, answer.get("ErrorCode", ""))
                 for entry, answer in zip(entries, answers, strict=False)
             ),
             "Records" in request,
             error,
+        )
+
+    def _build_entry(self, entry: Shape, error: str) -> PutEntry:
+        # A refused request may lack what it has to have.
+        data: bytes = entry.get("Data") or b""
+        key: str = entry.get("PartitionKey", "")
+        return PutEntry(self.trace.identify(data, key), sha256(data).hexdigest(), len(data), key, error)
+
+    def _list_deliveries(self, records: Iterable[Shape]) -> tuple[Delivery, ...]:
+        return tuple(
+            Delivery(each["SequenceNumber"], self.trace.identify(each["Data"], each["PartitionKey"]))
+            for each in records
         )
 
 
@@ -119,14 +130,3 @@ def find_code(error: BaseException) -> str:
 def _find_place(request: Shape) -> tuple[str, str]:
     """The stream and the shard that a request names; empty for what it lacks."""
     return stream_named(request) or "", request.get("ShardId", "")
-
-
-def _list_deliveries(records: Iterable[Shape]) -> tuple[Delivery, ...]:
-    return tuple(Delivery(each["SequenceNumber"], peek(each["Data"]).message_id) for each in records)
-
-
-def _build_entry(entry: Shape, error: str, identify: Callable[[bytes], str | None]) -> PutEntry:
-    # A refused request may lack what it has to have.
-    data: bytes = entry.get("Data") or b""
-    digest = sha256(data).hexdigest()
-    return PutEntry(identify(data), digest, len(data), entry.get("PartitionKey", ""), error)

@@ -36,8 +36,9 @@ from emulator.kinesis.sequence_numbers import Position, position
 from emulator.kinesis.stream import Stream
 from rdss_sandbox.shapes.recorded_exchange import Client, RefusedAttempt
 from rdss_sandbox.shapes.trace import DISCONNECT, UNANSWERED
-from schemas.rdss.peek import peek
+from schemas.bound import CONTRACT
 
+_peek: Final = CONTRACT.peek
 MOST_CLIENTS: Final = 256
 MOST_SHARDS: Final = 10_000
 MOST_STREAMS: Final = 1_000
@@ -345,7 +346,7 @@ class ClientRecord:
             at,
             fault=call.fault,
             batch=batch,
-            message_id=peek(data).message_id if data else None,
+            message_id=_peek(data).message_id if data else None,
             bytes=len(data),
         )
         self.refused.refuse(key, refusal, call.asked, moment)
@@ -495,4 +496,4 @@ def _key(entry: Shape) -> Hashable:
 
 def _identify_record(data: bytes, partition_key: str | None) -> Hashable:
     """What a record is known by when it comes again, on either path: a retry may write the message anew."""
-    return peek(data).message_id or hash((partition_key, data))
+    return _peek(data, partition_key or "").message_id or hash((partition_key, data))

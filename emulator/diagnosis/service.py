@@ -35,6 +35,7 @@ from rdss_sandbox.shapes.recorded_exchange import (
     StreamState,
     Writing,
 )
+from schemas.contract import Contract
 
 if TYPE_CHECKING:
     from emulator.diagnosis.queue_recorder import ConnectionRecorder, QueueRecorder
@@ -63,6 +64,7 @@ class DiagnosisService:
         catalogue: Catalogue,
         clock: Clock,
         events: Events,
+        contract: Contract,
     ) -> None:
         self._recorder = recorder
         self._catalogue = catalogue
@@ -80,7 +82,7 @@ class DiagnosisService:
         self._subscriptions = ExitStack()
         # An upstream's records are not fetched for it: that would be as much traffic as a client's.
         self._contents = (
-            ContentReader(catalogue, recorder.strikes, recorder.find_writers, clock)
+            ContentReader(catalogue, recorder.strikes, recorder.find_writers, clock, contract)
             if recorder.places is None
             else None
         )

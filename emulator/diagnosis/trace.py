@@ -35,8 +35,11 @@ class Trace(Protocol):
     def life_at(self, at: float) -> int:
         """The number of the start of the client that was under way."""
 
-    def identify(self, data: bytes) -> str | None:
-        """The messageId of what a client put, or got from a queue, also where it lies in an envelope."""
+    def identify(self, data: bytes, key: str = "") -> str | None:
+        """The messageId of what a client put or got, also where it lies in an envelope.
+
+        ``key`` is the partition key of a record.
+        """
 
     def note_request(self) -> None:
         """Note that the client asks for something, of any service."""

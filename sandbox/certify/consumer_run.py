@@ -12,15 +12,10 @@ from rdss_sandbox.shapes.trace import Read, TraceItem
 from sandbox.certify.attempt import Attempt, ClientGivesUpError
 from sandbox.certify.history import Returned, Sent, SentBad, SentOlder, SentSequence
 from sandbox.certify.kill_moments import measure_pace, spread
+from sandbox.certify.kit_messages import KitMessages
 from sandbox.certify.lab import ERROR, INPUT, INVALID, OUTPUT, Lab
 from sandbox.certify.stages import Stage
-from sandbox.judging.arrivals import body_digest
-from schemas.rdss.envelope import serialise
-from schemas.rdss.error_codes import ErrorCode
-from schemas.rdss.peek import peek
-from schemas.rdss.sample_older_versions import UPGRADED_RELEASES, older_sample
-from schemas.rdss.samples import Samples
-from schemas.rdss.sequence import split_raw
+from schemas.contract import Code, Sample
 
 _SENT_AGAIN: Final = 3
 _THIRD: Final = 3
@@ -34,13 +29,6 @@ _FOR_EACH_KILL: Final = 10
 _AT_ONCE: Final = 5
 _MANY_AT_ONCE: Final = 100
 _PART_BYTES: Final = 20_000
-BAD_CODES: Final = (
-    ErrorCode.GENERR001,
-    ErrorCode.GENERR002,
-    ErrorCode.GENERR004,
-    ErrorCode.GENERR007,
-    ErrorCode.GENERR010,
-)
 
 
 class ConsumerRun:
@@ -49,10 +37,10 @@ class ConsumerRun:
     def __init__(self, attempt: Attempt, lab: Lab) -> None:
         self._attempt = attempt
         self._lab = lab
-        self._samples = Samples(lab.seed, now=Clock().time())
+        self._messages = KitMessages(lab.contract, lab.seed)
         self._given_up: set[str] = set()
         self._not_delivered: set[tuple[str, str]] = set()
-        self._expected: dict[str, bytes] = {}
+        self._expected: dict[str, Sample] = {}
         self._plays: dict[str, Callable[[Stage], None]] = {
             "quiet": self.quiet,
             "duplicates": self.duplicates,
@@ -110,7 +98,7 @@ class ConsumerRun:
         A ``fault`` with these attributes strikes the first delivery of every third: which ones does not
         depend on the order in which the client reads its shards.
         """
-        messages = [serialise(self._samples.message("MetadataCreate")) for _ in range(count)]
+        messages = [self._messages.good() for _ in range(count)]
         ids = self._expect(messages)
         for message_id in ids[::_THIRD] if fault else ():
             self._strike(fault, message_id, attributes)
@@ -119,10 +107,10 @@ class ConsumerRun:
 
     def send_to(self, shard: str, count: int) -> list[str]:
         """Send valid messages whose ids all lie on one shard; return their ids."""
-        found: list[bytes] = []
+        found: list[Sample] = []
         while len(found) < count:
-            message = serialise(self._samples.message("MetadataCreate"))
-            if self._lab.shard_of(peek(message).message_id or "") == shard:
+            message = self._messages.good()
+            if self._lab.shard_of(message.key) == shard:
                 found.append(message)
         ids = self._expect(found)
         self._put(found)
@@ -148,18 +136,18 @@ class ConsumerRun:
             )
         )
 
-    def _put(self, messages: Sequence[bytes]) -> None:
+    def _put(self, messages: Sequence[Sample]) -> None:
         # In several calls, so that a consumer sees more than one batch.
         size = max(_AT_ONCE, min(_MANY_AT_ONCE, len(messages) // _AT_ONCE))
         for start in range(0, len(messages), size):
             self._lab.put(messages[start : start + size])
 
-    def _expect(self, messages: Iterable[bytes]) -> list[str]:
+    def _expect(self, messages: Iterable[Sample]) -> list[str]:
         lab = self._lab
         ids = []
         for message in messages:
-            message_id = peek(message).message_id or ""
-            lab.add(lab.history.sent, Sent(message_id, body_digest(message), lab.level, lab.now))
+            message_id = lab.identify(*message) or ""
+            lab.add(lab.history.sent, Sent(message_id, self._messages.digest(message), lab.level, lab.now))
             ids.append(message_id)
             self._expected[message_id] = message
         return ids
@@ -355,10 +343,10 @@ class ConsumerRun:
         """Send parts of sequences before a restart and behind it, so that they have to be kept meanwhile."""
         lab, sequences = self._lab, []
         for parts in range(2, 2 + stage.messages):
-            whole = serialise(self._samples.big_message(parts, limit=_PART_BYTES))
-            cut = split_raw(whole, limit=_PART_BYTES, new_id=lab.chance.draws("parts", str(parts)).uuid4)
-            ids = tuple(peek(part).message_id or "" for part in cut)
-            lab.add(lab.history.sequences, SentSequence(ids, body_digest(whole), lab.now))
+            whole = self._messages.big(parts, _PART_BYTES)
+            cut = self._messages.split(whole, _PART_BYTES, lab.chance.draws("parts", str(parts)).uuid4)
+            ids = tuple(part.key for part in cut)
+            lab.add(lab.history.sequences, SentSequence(ids, self._messages.digest(whole), lab.now))
             # The last part comes first, since parts lie on different shards anyway.
             sequences.append([*reversed(cut)])
         lab.put(each[0] for each in sequences)
@@ -374,48 +362,49 @@ class ConsumerRun:
 
     def bad_messages(self, stage: Stage) -> None:
         rejects = True
-        for code in BAD_CODES:
-            self._send_bad(self._samples.bad(code), code)
-            self.send(max(1, stage.messages // len(BAD_CODES)))
+        codes = self._messages.codes
+        for code in codes:
+            self._send_bad(self._messages.bad(code), code)
+            self.send(max(1, stage.messages // len(codes)))
             # One after the other, so that a client that ends at one of them is seen to.
             rejects = rejects and self._wait_for_rejects()
 
     def expired_messages(self, stage: Stage) -> None:
         for _ in range(stage.messages):
-            self._send_bad(self._samples.bad(ErrorCode.GENERR003), ErrorCode.GENERR003)
+            self._send_bad(*self._messages.expired())
         self.send(1)
         self._wait_for_rejects()
 
     def older_versions(self, stage: Stage) -> None:
-        lab = self._lab
+        lab, releases = self._lab, self._messages.releases
         for number in range(stage.messages):
-            version = UPGRADED_RELEASES[number % len(UPGRADED_RELEASES)]
-            data = serialise(older_sample(self._samples, version))
-            sent = SentOlder(peek(data).message_id or "", version, lab.now)
+            version = releases[number % len(releases)]
+            message = self._messages.older(version)
+            sent = SentOlder(message.key, version, lab.now)
             lab.add(lab.history.older, sent)
-            self._expected[sent.message_id] = data
-            lab.put([data])
+            self._expected[sent.message_id] = message
+            lab.put([message])
 
     def its_own_messages(self, stage: Stage) -> None:
         """Put what the client published on its input, as a router does, and good messages behind it."""
-        lab = self._lab
+        lab, code = self._lab, self._messages.codes[0]
         for _ in range(stage.messages // 2):
-            self._send_bad(self._samples.bad(ErrorCode.GENERR001), ErrorCode.GENERR001)
+            self._send_bad(self._messages.bad(code), code)
         self.send(stage.messages // 2)
         self._wait_for_rejects()
         self._settle()
-        published = [(stream, data) for stream in (OUTPUT, ERROR, INVALID) for data in lab.written(stream)]
-        for stream, data in published:
-            if message_id := peek(data).message_id:
+        published = [(stream, each) for stream in (OUTPUT, ERROR, INVALID) for each in lab.written(stream)]
+        for stream, each in published:
+            if message_id := lab.contract.peek(*each).message_id:
                 lab.add(lab.history.returned, Returned(message_id, stream, lab.now))
-                lab.put([data])
+                lab.put([Sample(each.data, message_id)])
         for shard in lab.open_shards():
             self.send_to(shard, 1)
 
-    def _send_bad(self, data: bytes, code: ErrorCode) -> None:
+    def _send_bad(self, message: Sample, code: Code) -> None:
         lab = self._lab
-        lab.add(lab.history.bad, SentBad(peek(data).message_id or "", code.value, code.queue.value, lab.now))
-        lab.put([data])
+        lab.add(lab.history.bad, SentBad(message.key, str(code), str(code.queue), lab.now))
+        lab.put([message])
 
     def _wait_for_rejects(self) -> bool:
         """Wait until each bad message is in a queue, or was told by mistake; False for a silent client."""
@@ -423,7 +412,7 @@ class ConsumerRun:
         wanted = {each.message_id for each in lab.history.bad}
 
         def settled() -> bool:
-            queued = {peek(data).message_id for stream in (ERROR, INVALID) for data in lab.written(stream)}
+            queued = {lab.identify(*each) for stream in (ERROR, INVALID) for each in lab.written(stream)}
             return wanted <= queued | lab.history.times_told().keys()
 
         return self._attempt.wait(settled)

@@ -13,7 +13,7 @@ import msgspec
 
 from rdss_sandbox.shapes import recorded_exchange
 from rdss_sandbox.shapes.trace import IteratorRequest, Put, Read, Settlement, Subscription, TraceItem
-from schemas.rdss.peek import peek
+from schemas.bound import CONTRACT
 
 _Name = TypeVar("_Name", bound=str | None)
 ENOUGH_DELIVERIES: Final = 5
@@ -263,7 +263,7 @@ class History:
         found: dict[str | None, list[tuple[str, str | None]]] = {}
         for queue, stored in (("error", self.errors), ("invalid", self.invalid)):
             for each in stored:
-                found.setdefault(each.message_id, []).append((queue, peek(each.data).error_code))
+                found.setdefault(each.message_id, []).append((queue, CONTRACT.peek(each.data).error_code))
         return found
 
     def kills(self) -> list[Life]:

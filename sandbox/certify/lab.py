@@ -26,7 +26,8 @@ from rdss_sandbox.shapes.topology import Topology
 from rdss_sandbox.shapes.trace import Read, TraceItem
 from sandbox.certify.gate import Gate
 from sandbox.certify.history import History, Injected, Level, Reshard, Shard, StageEnd, Stored
-from schemas.rdss.peek import peek
+from schemas.bound import CONTRACT
+from schemas.contract import Contract, Sample
 
 INPUT, OUTPUT, ERROR, INVALID = "input", "output", "error", "invalid"
 _T = TypeVar("_T")
@@ -45,10 +46,11 @@ class Lab:
     ``level`` is that of the present stage, ``known`` are the ids of the messages that the client can get or
     send, and ``place_of`` has the shard of each message by its id. ``requested_at`` is the moment of its last
     request, of whatever service. ``listen`` takes note of what the client has told so far. The lab is the
-    trace of its sandbox's recorders.
+    trace of its sandbox's recorders. Its messages are of the ``contract``.
     """
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int, contract: Contract = CONTRACT) -> None:
+        self.contract = contract
         self.chance = Chance(seed)
         self.seed = seed
         self.history = History(INPUT, stopwatch())
@@ -188,9 +190,9 @@ class Lab:
 
     # Streams
 
-    def put(self, messages: Iterable[bytes]) -> None:
-        """Put records into the input stream past the recorder; each message's id is its partition key."""
-        records = [{"Data": each, "PartitionKey": peek(each).message_id or "unreadable"} for each in messages]
+    def put(self, messages: Iterable[Sample]) -> None:
+        """Put records into the input stream past the recorder."""
+        records = [{"Data": each.data, "PartitionKey": each.key or "unreadable"} for each in messages]
         self.known.update(str(each["PartitionKey"]) for each in records)
         for start in range(0, len(records), _AT_ONCE):
             request = {"StreamName": INPUT, "Records": records[start : start + _AT_ONCE]}
@@ -248,9 +250,13 @@ class Lab:
         first, second = max(pairs, key=lambda pair: (pair[0].parents == pair[1].parents, pair[0].id))
         return first.id, second.id
 
-    def written(self, stream: str) -> list[bytes]:
-        """The data of every record of a stream, shard by shard."""
-        return [record.data for shard in self._shards(stream) for record in self._read(stream, shard.id)]
+    def written(self, stream: str) -> list[Sample]:
+        """Every record of a stream, shard by shard."""
+        return [
+            Sample(record.data, record.partition_key or "")
+            for shard in self._shards(stream)
+            for record in self._read(stream, shard.id)
+        ]
 
     def collect(self) -> None:
         """Add what came to the input since the last call to what the history knows to be stored."""
@@ -260,7 +266,8 @@ class Lab:
             )
             for each in records:
                 self._collected[shard.id] = each.sequence_number
-                self.history.stored.append(Stored(self.identify(each.data), each.data, self.life))
+                found = self.identify(each.data, each.partition_key or "")
+                self.history.stored.append(Stored(found, each.data, self.life))
 
     def settle_history(self) -> None:
         """Add the shards and records that there are at the end to the history."""
@@ -268,10 +275,12 @@ class Lab:
         self.collect()
         for shard in self._shards():
             records = self._read(INPUT, shard.id)
-            seen = tuple((each.sequence_number, peek(each.data).message_id) for each in records)
+            seen = tuple(
+                (each.sequence_number, self.identify(each.data, each.partition_key or "")) for each in records
+            )
             history.shards.append(Shard(shard.id, tuple(shard.parents), seen))
         for stream, stored in ((ERROR, history.errors), (INVALID, history.invalid)):
-            stored += [Stored(peek(data).message_id, data) for data in self.written(stream)]
+            stored += [Stored(self.identify(*each), each.data) for each in self.written(stream)]
         components = self._emulator.components
         history.epoch = components.clock.time() - self.now
         complete = False
@@ -307,9 +316,9 @@ class Lab:
 
     # What the recorders see
 
-    def identify(self, data: bytes) -> str | None:
+    def identify(self, data: bytes, key: str = "") -> str | None:
         """The messageId of a message; of an envelope, such as celery's, the only known one in it."""
-        seen = peek(data).message_id
+        seen = self.contract.peek(data, key).message_id
         if seen is not None:
             return seen
         found = {each.decode() for each in _UUID.findall(data)} & self.known

@@ -7,20 +7,15 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final
 
-from emulator.clock import Clock
 from rdss_sandbox.shapes.faults import NewFault
 from rdss_sandbox.shapes.trace import Put, TraceItem
 from sandbox.certify.attempt import Attempt, Moment
 from sandbox.certify.gate import PUTS
 from sandbox.certify.history import Sent, SentBad, SentSequence
 from sandbox.certify.kill_moments import spread
+from sandbox.certify.kit_messages import KitMessages
 from sandbox.certify.lab import INPUT, Lab
 from sandbox.certify.stages import Stage
-from sandbox.judging.arrivals import body_digest
-from schemas.rdss.envelope import serialise
-from schemas.rdss.error_codes import ErrorCode
-from schemas.rdss.peek import peek
-from schemas.rdss.samples import Samples
 
 FILE_NAME: Final = "messages.ndjson"
 _STRUCK: Final = 3
@@ -45,7 +40,7 @@ class ProducerRun:
         self._attempt = attempt
         self._lab = lab
         self._file = file
-        self._samples = Samples(lab.seed, now=Clock().time())
+        self._messages = KitMessages(lab.contract, lab.seed)
         self._stage_of: dict[str, Stage] = {}
         self._faulty: set[str] = set()
         # What is not here is tried by its messages alone.
@@ -101,25 +96,24 @@ class ProducerRun:
         if stage.name == "expired messages":
             return self._write_expired(write)
         large = stage.name == "sequences"
-        made = self._samples.big_message(_BIG_PARTS) if large else self._samples.message("MetadataCreate")
-        message = serialise(made)
-        message_id, digest = peek(message).message_id or "", body_digest(message)
+        message = self._messages.big(_BIG_PARTS) if large else self._messages.good()
+        message_id, digest = message.key, self._messages.digest(message)
         lab.known.add(message_id)
         if large:
             lab.add(lab.history.sequences, SentSequence((message_id,), digest, lab.now))
         else:
             lab.add(lab.history.sent, Sent(message_id, digest, stage.level, lab.now))
         self._stage_of[message_id] = stage
-        write(message + b"\n")
+        write(message.data + b"\n")
         return message_id
 
     def _write_expired(self, write: Callable[[bytes], int]) -> str:
-        code, lab = ErrorCode.GENERR003, self._lab
-        message = self._samples.bad(code)
-        late = SentBad(peek(message).message_id or "", code.value, code.queue.value, lab.now)
+        lab = self._lab
+        message, code = self._messages.expired()
+        late = SentBad(message.key, str(code), str(code.queue), lab.now)
         lab.known.add(late.message_id)
         lab.add(lab.history.bad, late)
-        write(message + b"\n")
+        write(message.data + b"\n")
         return late.message_id
 
     # Stages

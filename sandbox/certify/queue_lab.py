@@ -19,7 +19,8 @@ from rdss_sandbox.shapes.trace import Put, TraceItem, Verdict
 from sandbox.certify.gate import PUTS
 from sandbox.certify.history import Shard, Stored
 from sandbox.certify.lab import ERROR, INPUT, INVALID, OUTPUT, Lab
-from schemas.rdss.peek import peek
+from schemas.bound import CONTRACT
+from schemas.contract import Contract, Sample
 
 DEAD_LETTERS: Final = "dead-letters"
 _QUEUES: Final = (INPUT, OUTPUT, ERROR, INVALID, DEAD_LETTERS)
@@ -36,8 +37,8 @@ class QueueLab(Lab):
 
     _broker: BlockingChannel
 
-    def __init__(self, seed: int) -> None:
-        super().__init__(seed)
+    def __init__(self, seed: int, contract: Contract = CONTRACT) -> None:
+        super().__init__(seed, contract)
         self._numbered: list[tuple[str, str | None]] = []
         self._accepted: list[tuple[str, bytes]] = []
         self._clients: set[WatchedClient] = set()
@@ -82,10 +83,10 @@ class QueueLab(Lab):
             "SANDBOX_INVALID_QUEUE": INVALID,
         }
 
-    def put(self, messages: Iterable[bytes]) -> None:
+    def put(self, messages: Iterable[Sample]) -> None:
         """Put messages on the input queue past the recorder."""
-        for message in messages:
-            number, message_id = str(len(self._numbered) + 1), peek(message).message_id
+        for message, key in messages:
+            number, message_id = str(len(self._numbered) + 1), self.identify(message, key)
             if message_id is not None:
                 self.known.add(message_id)
             self._numbered.append((number, message_id))
@@ -96,7 +97,7 @@ class QueueLab(Lab):
 
     def put_poison(self, data: bytes) -> None:
         """Put what is no message on the input queue."""
-        self.put([data])
+        self.put([Sample(data, "")])
         self.add(self.history.poison, self._numbered[-1][0])
 
     def keeps_leases(self) -> bool:
@@ -136,9 +137,9 @@ class QueueLab(Lab):
         """Nothing is held up: a broker pushes what it has."""
         yield
 
-    def written(self, stream: str) -> list[bytes]:
-        """The bodies of what the client has published to a queue so far."""
-        return [data for queue, data in tuple(self._accepted) if queue == stream]
+    def written(self, stream: str) -> list[Sample]:
+        """What the client has published to a queue so far."""
+        return [Sample(data, "") for queue, data in tuple(self._accepted) if queue == stream]
 
     def collect(self) -> None:
         """Take what lies in the input queue into the history, once no connection has it in hand."""
@@ -153,7 +154,7 @@ class QueueLab(Lab):
         self.collect()
         history.shards.append(Shard(INPUT, (), tuple(self._numbered)))
         for queue, stored in ((ERROR, history.errors), (INVALID, history.invalid)):
-            stored += [Stored(peek(data).message_id, data) for _, data in self._drain(queue)]
+            stored += [Stored(self.identify(data), data) for _, data in self._drain(queue)]
         history.dead_letters += [number for number, _ in self._drain(DEAD_LETTERS)]
 
     def _drain(self, queue: str) -> Iterator[tuple[str, bytes]]:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property, partial
 from typing import Final
 
-from schemas.contract import Changes, Code, Failures, Joined, Judge, Part, Samples, Verdict
+from schemas.contract import Changes, Code, Failures, Joined, Judge, Objects, Part, Samples, Verdict
 from schemas.rdss.decoration import decorate, stamp
 from schemas.rdss.envelope import MAX_MESSAGE_BYTES
 from schemas.rdss.error_codes import ErrorCode
@@ -51,6 +51,12 @@ class Rdss:
         from schemas.rdss.verdicts import judge
 
         return partial(judge, as_published=True) if self._as_published else judge
+
+    @cached_property
+    def objects(self) -> Objects:
+        from schemas.rdss.published_objects import RdssObjects
+
+        return RdssObjects()
 
     @cached_property
     def samples(self) -> Samples:

@@ -9,7 +9,7 @@ from operator import attrgetter as field
 
 from emulator.diagnosis.rule import Harm, Judgement, Rule, Seen, count
 from rdss_sandbox.shapes.recorded_exchange import BadMessage, Contents, Exchange, StreamState
-from schemas.rdss.envelope import MAX_MESSAGE_BYTES
+from schemas.bound import CONTRACT
 
 _SHOWN = 5
 
@@ -93,9 +93,9 @@ EXPIRED = _rule(
     id="expired-message",
     title="A message that had expired when it was sent",
     sign="A record comes more than five seconds after its expirationTimestamp, by the real clock too.",
-    sentence="A message is not delivered when its expiration date has passed: GENERR003.",
+    sentence=f"A message is not delivered when its expiration date has passed: {CONTRACT.expired}.",
     source="RDSS Message API 4.0.0, Error Codes",
-    advice="Look at expirationTimestamp at each try; what has expired goes to the error queue, GENERR003.",
+    advice=f"Look for expiry at each try; what has expired goes to the error queue, {CONTRACT.expired}.",
     judge=judge_contents(field("expired"), field("expiring"), "message", " too late; the first: {}"),
 )
 
@@ -121,7 +121,7 @@ FOREIGN = _rule(
         f"A stream holds {LEAST_MESSAGES} messages or more, which are three quarters of its records, and one "
         "whose messageId cannot be read. Queues of rejected messages and aggregates of the KPL are left out."
     ),
-    sentence="Malformed JSON is rejected by every receiver, with GENERR007; so is what has no header.",
+    sentence="Malformed JSON is rejected by every receiver; so is what has no header.",
     source="RDSS Message API 4.0.0, Invalid Message Queue and Error Codes",
     advice="Put whole messages in UTF-8, uncompressed; what is no message belongs on a stream of its own.",
     judge=judge_contents(
@@ -144,10 +144,10 @@ def judge_size(exchange: Exchange) -> Judgement:
             each.stream,
             each.at,
             f"{each.client} put a record of {each.bytes:,} bytes on {each.stream}, which refused it",
-            {"bytes": each.bytes, "messageId": each.message_id, "most": MAX_MESSAGE_BYTES},
+            {"bytes": each.bytes, "messageId": each.message_id, "most": CONTRACT.max_bytes},
         )
         for each in exchange.refusals
-        if each.code in _REFUSALS and each.bytes > MAX_MESSAGE_BYTES
+        if each.code in _REFUSALS and each.bytes > CONTRACT.max_bytes
     ]
     looked = len(seen)
     for stream in exchange.streams:
@@ -157,13 +157,13 @@ def judge_size(exchange: Exchange) -> Judgement:
 
 
 def _say(bad: list[BadMessage]) -> str:
-    return f"a message of {bad[0].what} on it; one has {MAX_MESSAGE_BYTES:,} bytes at most"
+    return f"a message of {bad[0].what} on it; one has {CONTRACT.max_bytes:,} bytes at most"
 
 
 OVERSIZE = _rule(
     id="over-the-limit",
     title="A message over the limit put anyway",
-    sign=f"A message has more than {MAX_MESSAGE_BYTES:,} bytes, whether the stream took it or refused it.",
+    sign=f"A message has more than {CONTRACT.max_bytes:,} bytes, whether the stream took it or refused it.",
     sentence="A message that is too large for one record is sent as a sequence of messages.",
     source="RDSS Message API 4.0.0, Multi-Message Sequence",
     advice="Split a message that is too large into a sequence before it is put.",

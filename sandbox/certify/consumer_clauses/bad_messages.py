@@ -7,7 +7,7 @@ from functools import partial
 
 from sandbox.certify.clause import ALL_CHANNELS, Clause, Group, Judgement, Role, judge_each, judged, report
 from sandbox.certify.history import History, Level, SentBad
-from schemas.rdss.error_codes import ErrorCode
+from schemas.bound import CONTRACT
 
 _clause = partial(Clause, role=Role.CONSUMER, group=Group.CONTRACT, level=Level.GOLD, channels=ALL_CHANNELS)
 
@@ -40,16 +40,16 @@ REJECTED = _clause(
     source="RDSS Message API 4.0.0, Error Queues and Error Codes",
     exercise="One message is sent for each code that a message alone can cause.",
     needed=5,
-    judge=lambda history: _judge_bad(history, ErrorCode.GENERR003.__ne__),
+    judge=lambda history: _judge_bad(history, lambda code: code != CONTRACT.expired),
 )
 
 EXPIRED = _clause(
     id="refuses-expired",
-    demand="A message whose expirationTimestamp has passed goes to the error queue with GENERR003.",
+    demand=f"A message that has expired goes to the error queue, with {CONTRACT.expired}.",
     source="RDSS Message API 4.0.0, messageTimings and Error Codes",
     exercise="Messages are sent after they have expired.",
     needed=2,
-    judge=lambda history: _judge_bad(history, ErrorCode.GENERR003.__eq__),
+    judge=lambda history: _judge_bad(history, lambda code: code == CONTRACT.expired),
 )
 
 

@@ -7,21 +7,18 @@ from collections.abc import Iterable
 from functools import partial
 from hashlib import sha256
 
-import msgspec
-
-from emulator.diagnosis.contents import KnownTexts, find_invalid
+from emulator.diagnosis.contents import KnownTexts, describe_refusal
 from emulator.diagnosis.rules import bad_messages
 from sandbox.certify.clause import ALL_CHANNELS, Clause, Finding, Group, Judgement, Role, judge_each, judged
 from sandbox.certify.history import History, Level, Stored
-from schemas.rdss.peek import peek
-from schemas.rdss.sequence import SequenceError, body_of, join
+from schemas.bound import CONTRACT
 
 _clause = partial(Clause, role=Role.PRODUCER, group=Group.CONTRACT, level=Level.GOLD)
 
 
 def judge_form(history: History) -> Judgement:
     def find_wrong(each: Stored) -> str | None:
-        why = find_invalid(each.data)
+        why = describe_refusal(CONTRACT.judge(each.data))
         return f"{each.message_id or 'a record without messageId'} is invalid, {why}" if why else None
 
     return judge_each(history.stored, find_wrong)
@@ -54,9 +51,9 @@ def judge_sequences(history: History) -> Judgement:
     """The parts of a sequence, joined, have the body that the file has."""
     parts: dict[str, dict[int, bytes]] = defaultdict(dict)
     for each in history.stored:
-        seen = peek(each.data)
-        if seen.sequence is not None and seen.position is not None and (seen.total or 1) > 1:
-            parts[seen.sequence][seen.position] = each.data
+        part = CONTRACT.peek(each.data).part
+        if part is not None:
+            parts[part.sequence][part.position] = each.data
     joined = {digest for found in parts.values() if (digest := _digest(found.values()))}
     return judge_each(
         history.sequences,
@@ -69,10 +66,9 @@ def judge_sequences(history: History) -> Judgement:
 
 
 def _digest(parts: Iterable[bytes]) -> str | None:
-    try:
-        return sha256(body_of(join(parts))).hexdigest()
-    except (SequenceError, msgspec.MsgspecError):
-        return None
+    assert CONTRACT.sequences is not None
+    whole = CONTRACT.sequences.judge_parts(parts).whole
+    return None if whole is None else sha256(CONTRACT.body(whole)).hexdigest()
 
 
 SPLIT = _clause(
@@ -89,7 +85,7 @@ def judge_identity(history: History) -> Judgement:
     """Each message of the file is put under its own messageId, and each time with the same text."""
     wanted = {each.message_id for each in history.sent} | {each.message_id for each in history.bad}
     large = {sequence.message_ids[0] for sequence in history.sequences}
-    parts = {each.message_id for each in history.stored if (peek(each.data).total or 1) > 1}
+    parts = {each.message_id for each in history.stored if CONTRACT.peek(each.data).part}
     known = KnownTexts()
     again: set[str] = set()
     wrong: dict[tuple[str | None, str], float] = {}
@@ -136,8 +132,8 @@ def judge_expiry(history: History) -> Judgement:
 
 IN_TIME = _clause(
     id="sends-nothing-expired",
-    demand="A message whose expirationTimestamp has passed is passed over, or goes to the error queue.",
-    source="RDSS Message API 4.0.0, Error Codes: GENERR003",
+    demand="A message that has expired is passed over, or goes to the error queue.",
+    source="RDSS Message API 4.0.0, Error Codes",
     exercise="The file has messages that have expired.",
     needed=2,
     judge=judge_expiry,

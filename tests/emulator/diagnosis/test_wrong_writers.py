@@ -93,7 +93,7 @@ def test_an_invalid_message_is_its_writers(wire: Wire) -> None:
 
 def test_nothing_is_called_valid_where_nothing_validates(wire: Wire, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without the validator's extra a message counts as not validated, and as no chance for a finding."""
-    monkeypatch.setattr(contents, "_load_validator", lambda: None)
+    monkeypatch.setattr(contents, "load_validator", lambda _: None)
     wire.put(2)
     assert wire.rules() == []
     exchange = wire.control.recorded_exchange()
@@ -186,7 +186,9 @@ def test_bytes_that_are_no_message_among_messages(wire: Wire) -> None:
     assert found.evidence["messages"] == 1
     assert "GENERR007" in found.said
     wire.put_bytes(b'{"a": 1}')
-    assert wire.find("no-message").evidence["why"][1] == "JSON without a messageHeader"
+    assert wire.find("no-message").evidence["why"][1] == (
+        "GENERR004: /messageHeader: is required and missing: b'{\"a\": 1}'"
+    )
 
 
 def test_a_message_that_had_expired_when_it_was_sent(wire: Wire) -> None:

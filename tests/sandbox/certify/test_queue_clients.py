@@ -21,6 +21,7 @@ from sandbox.certify.clauses import clauses
 from sandbox.certify.client_process import ClientProcess
 from sandbox.certify.history import History, Level, Sent, Shard, Stored, Told
 from sandbox.certify.queue_lab import QueueLab
+from schemas.contract import Sample
 from schemas.rdss.envelope import serialise
 from schemas.rdss.peek import peek
 from schemas.rdss.samples import Samples
@@ -50,9 +51,9 @@ def test_what_a_consumer_does_is_recorded(lab: QueueLab, channel: BlockingChanne
     channel.queue_declare("input", durable=True)
     channel.basic_qos(prefetch_count=2)
     message = _message()
-    lab.put([message])
+    lab.put([Sample(message, "")])
     lab.put_poison(b"no message")
-    lab.put([message])
+    lab.put([Sample(message, "")])
     given = channel.consume("input", inactivity_timeout=10)
     tags = [method.delivery_tag for method, _, _ in (next(given), next(given))]
     channel.basic_ack(tags[0])
@@ -89,7 +90,7 @@ def test_poison_that_was_left_is_taken_away(lab: QueueLab, channel: BlockingChan
 
 def test_the_recorder_serves_rules_and_trace_at_once(lab: QueueLab, channel: BlockingChannel) -> None:
     """What the client does is judged by rules too; the kit, on its own connection, is no client."""
-    lab.put([_message(), _message(2)])
+    lab.put([Sample(_message(), ""), Sample(_message(2), "")])
     channel.basic_qos(prefetch_count=2)
     given = channel.consume("input", inactivity_timeout=10)
     tags = [method.delivery_tag for method, _, _ in (next(given), next(given))]
@@ -105,7 +106,7 @@ def test_the_recorder_serves_rules_and_trace_at_once(lab: QueueLab, channel: Blo
 
 def test_what_is_fetched_is_no_consumers(lab: QueueLab, channel: BlockingChannel) -> None:
     """basic.get is in the trace with what it got, its acknowledgement, and the empty answer."""
-    lab.put([_message()])
+    lab.put([Sample(_message(), "")])
     got, _, _ = channel.basic_get("input")
     channel.basic_ack(got.delivery_tag)
     assert channel.basic_get("input") == (None, None, None)
@@ -123,7 +124,7 @@ def test_a_fetch_that_is_cut_off_is_a_failed_read(lab: QueueLab, channel: Blocki
     message = _message()
     match = {"match": {"messageId": peek(message).message_id}}
     lab.strike(NewFault("disconnect", channel="input", direction="deliver", when=match))
-    lab.put([message])
+    lab.put([Sample(message, "")])
     with pytest.raises(AMQPError):
         channel.basic_get("input")
     assert lab.wait(10, lambda: [each.error for each in lab.history.reads()] == ["disconnect"])
@@ -156,7 +157,7 @@ def test_what_a_producer_does_is_recorded(lab: QueueLab, channel: BlockingChanne
         ("input", "returned", True, False, True),
         ("input", "541", True, False, False),
     ]
-    assert lab.written("error") == [confirmed]
+    assert lab.written("error") == [Sample(confirmed, "")]
 
 
 def test_of_publishes_under_way_the_one_that_was_returned_is_noted(

@@ -50,7 +50,7 @@ def test_an_event_stream_that_fails_is_a_failed_read(
     """An error inside of it, and a connection that is cut, come after what was pushed until then."""
 
     async def events() -> AsyncGenerator[tuple[str, dict[str, Any]], None]:
-        pushed = {"SequenceNumber": _NUMBER, "Data": b"no message"}
+        pushed = {"SequenceNumber": _NUMBER, "Data": b"no message", "PartitionKey": "k"}
         yield "SubscribeToShardEvent", {"Records": [pushed], "ContinuationSequenceNumber": _NUMBER}
         raise failure
 

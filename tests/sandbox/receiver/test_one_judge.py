@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from emulator.clock import Clock
-from emulator.diagnosis.contents import find_invalid
+from emulator.diagnosis.contents import describe_refusal
 from sandbox.demo.expectation import expect
 from sandbox.demo.workload import Item
 from sandbox.pipeline.parsing import judge_record
@@ -140,8 +140,7 @@ def test_who_validates_gives_one_verdict(question: Question) -> None:
     if not too_large and question.code != "GENERR007":
         assert judge_message(json.loads(question.data), now=NOW) == verdict
     if not too_large and question.code != "GENERR003":
-        why = find_invalid(question.data)
-        assert why is not None
+        why = describe_refusal(RDSS.judge(question.data))
         assert (why.partition(":")[0] or None) == question.code
 
 
