@@ -36,6 +36,8 @@ _ON_THE_WAY_SECONDS: Final = 5.0
 _AGGREGATED: Final = b"\xf3\x89\x9a\xc2"
 """What a record begins with in which the Kinesis Producer Library has packed several."""
 
+_find_missing: Final = cache(find_missing)
+
 FindWriters = Callable[[int, Position], tuple[str, ...]]
 """The clients that may have put a record, from the stream's number and the record's place."""
 
@@ -280,10 +282,9 @@ class ContentReader:
         return self._find_writers(found.number, place) if place else ()
 
 
-@cache
 def load_validator(contract: Contract) -> Judge | None:
     """What judges a message; None where the extra that has it is not installed."""
-    return None if find_missing("messages") else contract.judge
+    return None if _find_missing("messages") else contract.judge
 
 
 def describe_refusal(verdict: Verdict) -> str:

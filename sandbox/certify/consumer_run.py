@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Final
 
 from emulator.clock import Clock
-from rdss_sandbox.shapes.faults import NewFault
 from rdss_sandbox.shapes.trace import Read, TraceItem
 from sandbox.certify.attempt import Attempt, ClientGivesUpError
 from sandbox.certify.history import Returned, Sent, SentBad, SentOlder, SentSequence
 from sandbox.certify.kill_moments import measure_pace, spread
 from sandbox.certify.kit_messages import KitMessages
-from sandbox.certify.lab import ERROR, INPUT, INVALID, OUTPUT, Lab
+from sandbox.certify.lab import ERROR, INVALID, OUTPUT, Lab
 from sandbox.certify.stages import Stage
 from schemas.contract import Code, Sample
 
@@ -101,7 +100,7 @@ class ConsumerRun:
         messages = [self._messages.good() for _ in range(count)]
         ids = self._expect(messages)
         for message_id in ids[::_THIRD] if fault else ():
-            self._strike(fault, message_id, attributes)
+            self._lab.strike_message(fault, message_id, "deliver", 1, attributes)
         self._put([*messages, *messages[:twice]])
         return ids
 
@@ -120,21 +119,6 @@ class ConsumerRun:
         """Send messages once more that were told already, byte for byte, as after a failure."""
         told = self._lab.history.times_told()
         self._put([self._expected[each] for each in ids if each in told])
-
-    def _strike(
-        self, fault: str, message_id: str, attributes: Mapping[str, object] | None = None, *, fails: int = 1
-    ) -> None:
-        """Strike the first ``fails`` deliveries of a message."""
-        self._lab.strike(
-            NewFault(
-                fault,
-                name=f"{fault}-{message_id}",
-                channel=INPUT,
-                direction="deliver",
-                attributes=dict(attributes or {}),
-                when={"match": {"messageId": message_id}, "fails": fails},
-            )
-        )
 
     def _put(self, messages: Sequence[Sample]) -> None:
         # In several calls, so that a consumer sees more than one batch.
@@ -263,7 +247,7 @@ class ConsumerRun:
         with self._lab.holding(shards[:1]):
             for shard in shards:
                 first, *_ = self.send_to(shard, max(2, stage.messages // 2 // len(shards)))
-                self._strike(fault, first, fails=fails)
+                self._lab.strike_message(fault, first, "deliver", fails, {})
 
     def split(self, stage: Stage) -> None:
         shard = self._lab.open_shards()[0]
@@ -291,7 +275,7 @@ class ConsumerRun:
     def _leave_unread(self, shard: str, count: int) -> None:
         """Put a backlog on a shard that takes several reads, with one that finds nothing between them."""
         ids = self.send_to(shard, count)
-        self._strike("stale_read", ids[count // 2])
+        self._lab.strike_message("stale_read", ids[count // 2], "deliver", 1, {})
 
     def _send_again_from(self, shard: str) -> None:
         """Send some messages again that lay on a shard, which now come on its children."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from hashlib import md5
 from itertools import pairwise
@@ -183,6 +183,22 @@ class Lab:
     def strike(self, fault: NewFault) -> None:
         """Put a fault in force."""
         self._emulator.components.fault_engine.add(fault)
+
+    def strike_message(
+        self, fault: str, message_id: str, direction: str, fails: int, attributes: Mapping[str, object]
+    ) -> None:
+        """Strike the first ``fails`` passages of a message of the input."""
+        name = next(field.spelling for field in self.contract.fields if field.name == "id")
+        self.strike(
+            NewFault(
+                fault,
+                name=f"{fault}-{message_id}",
+                channel=INPUT,
+                direction=direction,
+                attributes=dict(attributes),
+                when={"match": {name: message_id}, "fails": fails},
+            )
+        )
 
     def end_faults(self) -> None:
         """Remove every fault."""

@@ -7,14 +7,13 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final
 
-from rdss_sandbox.shapes.faults import NewFault
 from rdss_sandbox.shapes.trace import Put, TraceItem
 from sandbox.certify.attempt import Attempt, Moment
 from sandbox.certify.gate import PUTS
 from sandbox.certify.history import Sent, SentBad, SentSequence
 from sandbox.certify.kill_moments import spread
 from sandbox.certify.kit_messages import KitMessages
-from sandbox.certify.lab import INPUT, Lab
+from sandbox.certify.lab import Lab
 from sandbox.certify.stages import Stage
 
 FILE_NAME: Final = "messages.ndjson"
@@ -163,16 +162,7 @@ class ProducerRun:
 
     def _strike(self, fault: str, message_id: str, *, times: int = 1, **attributes: object) -> None:
         self._faulty.add(message_id)
-        self._lab.strike(
-            NewFault(
-                fault,
-                name=f"{fault}-{message_id[:8]}",
-                channel=INPUT,
-                direction="publish",
-                attributes=dict(attributes),
-                when={"match": {"messageId": message_id}, "fails": times},
-            )
-        )
+        self._lab.strike_message(fault, message_id, "publish", times, attributes)
 
     def _watch(self, exchange: TraceItem) -> None:
         """Begin the stage of the messages that are put, and kill the producer where that is planned.
