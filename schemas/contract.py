@@ -153,6 +153,28 @@ class Stamp(Protocol):
     def __call__(self, raw: bytes, machine_id: str, machine_address: str, *, now: float) -> bytes: ...
 
 
+class Envelope(NamedTuple):
+    """The names of the two fields of a message in which its header and its body are."""
+
+    header: str
+    body: str
+
+
+class Undecorated(NamedTuple):
+    """A message as its sender sent it, and what was written into it since.
+
+    ``reason`` is that of a refusal, and ``redriven`` how often it was sent again from a queue. Where it did
+    not fit into its queue, ``data`` is what the queue holds of it, and ``address`` where the whole is, with
+    its ``sha256`` in hexadecimal digits.
+    """
+
+    data: bytes
+    reason: str | None = None
+    redriven: int = 0
+    address: str | None = None
+    sha256: str | None = None
+
+
 class Joined(NamedTuple):
     """The parts of a sequence as one message, None where they do not make one, and the verdict on it."""
 
@@ -295,6 +317,7 @@ class Contract(Protocol):
 
     ``expired`` is the code of a message that comes too late, None where messages do not expire.
     ``max_bytes`` is the size of the largest message. ``fields`` are in the order in which they are listed.
+    ``envelope`` is None where a message is one object, with nothing around it.
     """
 
     @property
@@ -314,6 +337,9 @@ class Contract(Protocol):
 
     @property
     def max_bytes(self) -> int: ...
+
+    @property
+    def envelope(self) -> Envelope | None: ...
 
     @property
     def fields(self) -> tuple[Field, ...]: ...
@@ -338,6 +364,15 @@ class Contract(Protocol):
 
     @property
     def decorate(self) -> Decorate: ...
+
+    def undecorate(self, raw: bytes, /) -> Undecorated:
+        """Take out of a message what ``decorate`` wrapped, whatever its bytes are; never raises."""
+
+    def redrive(self, raw: bytes, /, *, now: float) -> bytes:
+        """Remove the decoration of a message that is sent again, and note that in it; other bytes stay.
+
+        ``now`` is in seconds since the epoch.
+        """
 
     @property
     def stamp(self) -> Stamp | None: ...

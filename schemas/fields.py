@@ -26,7 +26,8 @@ class Field:
     field is in a message, its parts separated by dots; ``attribute`` is the name of the field in what
     ``peek`` returns. ``example`` is a term of a filter, ``choices`` are values to offer. ``counted`` fields
     have few values, by which messages are counted. ``indexed`` fields are kept in the index and can be
-    filtered by; of the others only the message knows. ``meaning`` describes the column in tables, where the
+    filtered by; of the others only the message knows. ``listed`` labels have a column in lists of messages,
+    as all other indexed fields have. ``meaning`` describes the column in tables, where the
     path alone does not, and ``stored`` is its type there, as Spark names it.
     """
 
@@ -39,6 +40,7 @@ class Field:
     choices: tuple[str, ...] = ()
     counted: bool = False
     indexed: bool = True
+    listed: bool = False
     meaning: str = ""
     stored: Stored = "STRING"
 

@@ -12,7 +12,7 @@ from typing import Any, Final
 import msgspec
 
 from emulator.rng import Chance, Draws
-from schemas.contract import Code, Contract, Failures, Part, Peek, Sample, Verdict, Violation
+from schemas.contract import Code, Contract, Failures, Part, Peek, Sample, Undecorated, Verdict, Violation
 from schemas.fields import Field
 
 
@@ -149,8 +149,9 @@ class Parcels:
             counted=True,
         ),
         Field("code", "code", "refused", "text", "error_code", "code:no*", tuple(CODES), counted=True),
-        Field("depot", "depot", "depot", "text", "depot", "depot:Leith", counted=True),
+        Field("depot", "depot", "depot", "text", "depot", "depot:Leith", counted=True, listed=True),
     )
+    envelope: Final = None
     stamp: Final = None
     sequences: Final = None
     versions: Final = None
@@ -183,6 +184,15 @@ class Parcels:
     def decorate(self, raw: bytes, code: Code, description: str, *, now: float, **_: Any) -> bytes:
         del description, now
         return msgspec.json.encode({**msgspec.json.decode(raw), "refused": code})
+
+    def undecorate(self, raw: bytes, /) -> Undecorated:
+        return Undecorated(raw)
+
+    def redrive(self, raw: bytes, /, *, now: float) -> bytes:
+        del now
+        if self.peek(raw).damaged:
+            return raw
+        return msgspec.json.encode({k: v for k, v in msgspec.json.decode(raw).items() if k != "refused"})
 
 
 def _refuse(code: Code, rule: str) -> Verdict:

@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property, partial
 from typing import Final
 
-from schemas.contract import Changes, Code, Failures, Joined, Judge, Objects, Part, Samples, Verdict
-from schemas.rdss.decoration import decorate, stamp
+from schemas.contract import Changes, Code, Envelope, Failures, Joined, Judge, Objects, Part, Samples, Verdict
+from schemas.rdss.decoration import decorate, redrive, stamp, undecorate
 from schemas.rdss.envelope import MAX_MESSAGE_BYTES
 from schemas.rdss.error_codes import ErrorCode
 from schemas.rdss.fields import FIELDS
@@ -34,11 +34,14 @@ class Rdss:
     )
     expired: Final = ErrorCode.GENERR003
     max_bytes: Final = MAX_MESSAGE_BYTES
+    envelope: Final = Envelope("messageHeader", "messageBody")
     fields: Final = FIELDS
     peek = staticmethod(peek)
     identity = staticmethod(identity)
     body = staticmethod(body_of)
     decorate = staticmethod(decorate)
+    undecorate = staticmethod(undecorate)
+    redrive = staticmethod(redrive)
     stamp = staticmethod(stamp)
 
     def __init__(self, *, as_published: bool = False) -> None:

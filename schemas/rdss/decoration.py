@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
+from schemas.contract import Undecorated
 from schemas.rdss import MAX_MESSAGE_BYTES, SPECIFICATION_VERSION
 from schemas.rdss.formats import timestamp
 from schemas.rdss.peek import leading_header, peek
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 
 SYNTHESISED: Final = "rdss-sandbox (header synthesised)"
 """The ``generator`` in a header that was made for bytes without a readable header."""
+REDRIVEN: Final = "rdss-sandbox-redrive"
+"""The ``machineId`` in the history of a message that was sent again from a queue."""
 
 _parts_of: Final = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 _object_of: Final = msgspec.json.Decoder(dict[str, Any]).decode
@@ -69,6 +72,42 @@ def decorate(
     return decorate(outline, code, description, now=now, **machine)
 
 
+def undecorate(raw: bytes) -> Undecorated:
+    """Unwrap what ``decorate`` put into a body, and read what it wrote beside it; never raises."""
+    parts = _readable_parts(raw)
+    header = _object_of(parts["messageHeader"]) if parts else {}
+    why, history = header.get("errorDescription"), header.get("messageHistory")
+    entries = history if isinstance(history, list) else []
+    reason = why if isinstance(why, str) else None
+    redriven = sum(isinstance(entry, dict) and entry.get("machineId") == REDRIVEN for entry in entries)
+    body = _object_or_nothing(parts.get("messageBody")) if parts and "errorCode" in header else {}
+    try:
+        match body:
+            case {"raw": str(text)}:
+                return Undecorated(text.encode(), reason, redriven)
+            case {"rawBase64": str(text)}:
+                return Undecorated(base64.b64decode(text, validate=True), reason, redriven)
+            case {"original": str(address), "sha256": str(digest)}:
+                return Undecorated(raw, reason, redriven, address, digest)
+    except ValueError:  # a body of another's that is not what it seems
+        pass
+    return Undecorated(raw, reason, redriven)
+
+
+def redrive(raw: bytes, *, now: float) -> bytes:
+    """Remove the error code and its description, and add an entry to the history, which counts the rounds.
+
+    Bytes without a readable header stay as they are. ``now`` is in seconds since the epoch.
+    """
+    parts = _readable_parts(raw)
+    if parts is None:
+        return raw
+    header = _object_of(parts["messageHeader"])
+    kept = {name: value for name, value in header.items() if name not in {"errorCode", "errorDescription"}}
+    plain = msgspec.json.encode({**parts, "messageHeader": _raw_json(kept)})
+    return stamp(plain, REDRIVEN, "localhost", now=now)
+
+
 def stamp(raw: bytes, machine_id: str, machine_address: str, *, now: float) -> bytes:
     """Add an entry at the end of ``messageHistory``; bytes without a readable header stay as they are.
 
@@ -98,6 +137,13 @@ def _identity_of(raw: bytes) -> dict[str, str]:
         "messageType": seen.message_type,
     }
     return {name: text[:200] for name, text in header.items() if text}
+
+
+def _object_or_nothing(body: msgspec.Raw | None) -> dict[str, Any]:
+    try:
+        return _object_of(body or b"")
+    except msgspec.MsgspecError:
+        return {}
 
 
 def _readable_parts(raw: bytes) -> dict[str, msgspec.Raw] | None:
