@@ -267,7 +267,7 @@ FORMS: Final = (
         _queue_messages,
     ),
     _form(
-        "message 5680e8e0-28a5-4b20-948e-fd0d08781e2c was rejected with GENERR004",
+        "message 5680e8e0-28a5-4b20-948e-fd0d08781e2c was rejected with CODE",
         r"message (?P<id>\S+) (was|is) rejected( with (?P<code>\S+))?",
         _rejected,
     ),

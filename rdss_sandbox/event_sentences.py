@@ -67,7 +67,7 @@ def _processed(fields: _Fields) -> str:
 
 def _rejected(fields: _Fields, meanings: Mapping[str, str]) -> str:
     code = fields.get("code") or "no code"
-    why = ", ".join(filter(None, (code, meanings.get(code, ""))))
+    why = ", ".join(filter(None, (code, meanings.get(code, "").removesuffix("."))))
     return f"{_name_of(fields)} is in the {fields.get('queue')} queue: {why}"
 
 

@@ -1,4 +1,4 @@
-"""The filter language of the message list: ``type:Metadata* code:GENERR* size>500k -mark:duplicate``.
+"""The filter language of the message list: ``type:Metadata* size>500k -mark:duplicate``.
 
 Terms are separated by spaces and must all hold. ``-`` before a term negates it.
 ``field:value`` ignores case and takes the wildcards ``*`` and ``?``. Several

@@ -5,7 +5,7 @@ A line is one JSON object::
     {"stream": "audit", "shard_id": "shardId-000000000000", "sequence_number": "4959...",
      "partition_key": "...", "arrived": "2026-11-21T08:00:00.000Z",
      "source": {"stream": "input", "shard_id": "shardId-000000000001", "sequence_number": "4957..."},
-     "message": {"messageHeader": ..., "messageBody": ...}}
+     "message": {...}}
 
 Only the audit log has ``source``: the record that was copied. A payload that is
 JSON on one line is in ``message`` exactly as it was written. Any other payload is

@@ -80,6 +80,7 @@ class SandboxApp(ThemedApp):
         if self.lost:
             self.lost = ""
             self.notify("connected again")
+        self.contract = message.snapshot.contract
         self.topology = message.snapshot.status.topology
         self.snapshot = message.snapshot
 

@@ -6,6 +6,7 @@ from collections.abc import Coroutine
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from rdss_sandbox.client import AsyncClient
+from rdss_sandbox.shapes.contract import Contract
 from rdss_sandbox.shapes.events import News
 from rdss_sandbox.shapes.topology import Topology
 from tui.keys.preferences import Preferences
@@ -18,14 +19,17 @@ if TYPE_CHECKING:
 class Session(Protocol):
     """The connection to one sandbox, its last known state, and the user's preferences.
 
-    ``lost`` is the reason why the sandbox does not answer, or is empty. ``command`` is the shell command that
-    does the same as the last action. ``failures`` are the errors of calls to the sandbox and to files.
+    ``contract`` has no fields and no codes before it is known. ``lost`` is the reason why the sandbox does
+    not answer, or is empty. ``command`` is the shell command that does the same as the last action.
+    ``failures`` are the errors of calls to the sandbox and to files.
     """
 
     client: AsyncClient
     preferences: Preferences
     command: str
 
+    @property
+    def contract(self) -> Contract: ...
     @property
     def snapshot(self) -> Snapshot | None: ...
     @property

@@ -7,8 +7,10 @@ from typing import Any, ClassVar
 
 from textual.app import App, SystemCommand
 from textual.filter import LineFilter
+from textual.reactive import reactive
 from textual.screen import Screen
 
+from rdss_sandbox.shapes.contract import Contract
 from tui.dialogs.help import Help
 from tui.keys.actions import Group, bindings
 from tui.keys.palette import ActionCommands
@@ -18,10 +20,11 @@ from tui.themes import DARK, LIGHT
 
 _WIDE_CELLS = 120
 _VISIBLE = VisibleFilter()
+_UNKNOWN = Contract("", "", 0, (), (), None)
 
 
 class ThemedApp(App[None]):
-    """An app with the user's theme and keys."""
+    """An app with the user's theme and keys. Until the ``contract`` is known, it has no fields."""
 
     TITLE = "RDSS sandbox"
     CSS_PATH = "app.tcss"
@@ -31,6 +34,8 @@ class ThemedApp(App[None]):
         (0, "-narrow"),
         (_WIDE_CELLS, "-wide"),
     ]
+
+    contract: reactive[Contract] = reactive(_UNKNOWN, repaint=False)
 
     def __init__(self, preferences: Preferences) -> None:
         super().__init__()

@@ -215,7 +215,7 @@ class Components:
 
 @contextmanager
 def build_components(
-    settings: Settings, clock: Clock | None = None, *, served: bool = False
+    settings: Settings, clock: Clock | None = None, *, served: bool = False, contract: Contract = CONTRACT
 ) -> Iterator[Components]:
     """Build the components that the settings describe, populated, and close them at the end.
 
@@ -249,15 +249,15 @@ def build_components(
         amqp = AmqpLog(directory.amqp if directory else None, clock, home, events)
         stack.callback(amqp.close)
         catalogue = Catalogue(streams, home, amqp, copies=(audit.stream,) if audit else ())
-        index = MessageIndex(catalogue, infrastructure.index, contract=CONTRACT, found=events.emit)
+        index = MessageIndex(catalogue, infrastructure.index, contract=contract, found=events.emit)
         stack.callback(index.close)
         audit_log = None
         if audit:
             audit_log = AuditLog(
-                audit, catalogue, infrastructure.buckets.client, infrastructure.index, contract=CONTRACT
+                audit, catalogue, infrastructure.buckets.client, infrastructure.index, contract=contract
             )
             stack.callback(audit_log.close)
-        fault_engine = _fault_engine(settings, clock, events, streams, home, served=served)
+        fault_engine = _fault_engine(settings, clock, events, streams, home, contract=contract, served=served)
         stack.callback(fault_engine.close)
         archives = Archives(
             streams=streams,
@@ -303,7 +303,7 @@ def build_components(
         startup.close()
         components = Components(
             settings=settings,
-            contract=CONTRACT,
+            contract=contract,
             clock=clock,
             events=events,
             home=home,
@@ -345,7 +345,14 @@ def _read_topics(settings: Settings) -> TopicConfiguration | None:
 
 
 def _fault_engine(
-    settings: Settings, clock: Clock, events: Events, streams: StreamService, home: Scope, *, served: bool
+    settings: Settings,
+    clock: Clock,
+    events: Events,
+    streams: StreamService,
+    home: Scope,
+    *,
+    contract: Contract,
+    served: bool,
 ) -> FaultEngine:
     """The fault engine, and all that it may strike but the processes that the sandbox starts later."""
     try:
@@ -356,7 +363,7 @@ def _fault_engine(
         Chance(settings.seed),
         clock,
         events,
-        contract=CONTRACT,
+        contract=contract,
         control=lambda operation, request: streams.call(operation, request, home),
         streams=lambda: streams.names(home),
         served=served,

@@ -66,7 +66,8 @@ from rdss_sandbox.shapes.resetting import Reset
 from rdss_sandbox.shapes.status import Doors, Port, Status
 from rdss_sandbox.shapes.topology import Populated, Topology
 from rdss_sandbox.version import VERSION
-from schemas.rdss.error_codes import Queue
+from schemas.bound import CONTRACT
+from schemas.contract import Contract
 
 MakeResources: TypeAlias = Callable[[Components], object]
 
@@ -78,7 +79,7 @@ class Embedded:
     our own. Each function in ``more`` builds further
     resources of the control API from the components, for what is built on top of the emulator. The
     ``interceptors`` stand in front of the faults on the AWS port, and see what the client sees. All that
-    clients do is written to the ``trace``.
+    clients do is written to the ``trace``. The messages are of the ``contract``.
     Entering raises ``DirectoryInUseError``, ``SnapshotError``, and OSError for a port or directory that
     cannot be used.
     """
@@ -97,8 +98,11 @@ class Embedded:
         more: Iterable[MakeResources] = (),
         interceptors: Iterable[Interceptor] = (),
         trace: Trace | None = None,
+        *,
+        contract: Contract = CONTRACT,
     ) -> None:
         self.settings = settings
+        self._contract = contract
         self._clock = clock
         self._more = tuple(more)
         self._interceptors = tuple(interceptors)
@@ -111,7 +115,7 @@ class Embedded:
         self._started_at = stopwatch()
         try:
             self.components = self._stack.enter_context(
-                build_components(self.settings, self._clock, served=True)
+                build_components(self.settings, self._clock, served=True, contract=self._contract)
             )
             self._stack.enter_context(self.components.events.subscribed(partial(keep_damage, self._damaged)))
             if self._trace is not None:
@@ -342,7 +346,7 @@ class Embedded:
         return self._guard(app, access_policy.AWS)
 
     def _build_control_app(self) -> App:
-        components, settings = self.components, self.settings
+        components, settings, contract = self.components, self.settings, self.components.contract
         counts = EventCounts()
         self._stack.enter_context(components.events.subscribed(counts))
         readers = ReaderResources(components.streams, components.catalogue, components.diagnosis)
@@ -355,7 +359,11 @@ class Embedded:
             readers=lambda: readers.readers(None),
             faults=components.fault_engine.list,
             counts=counts.by_kind,
-            queues={*settings.topology.archives, *Queue},
+            queues={*settings.topology.archives, *(code.queue for code in contract.codes.values())},
+        )
+        buckets = BucketResources(components.buckets.client)
+        messages = partial(
+            MessageResources, events=components.events, contract=contract, read_object=buckets.read
         )
         resources: list[object] = [
             StateResources(self, VERSION, components.clock, components.events, self._live),
@@ -363,17 +371,23 @@ class Embedded:
             readers,
             PictureResources(PictureMaker(pictured), self._live),
             DiagnosisResources(components.diagnosis),
-            MessageResources(lambda: components.index, components.events),
+            messages(lambda: components.index),
             MessageReadResources(components.index, components.diagnosis),
-            SendResources(self._put_record, components.catalogue, components.diagnosis.note_own),
-            SequenceResources(components.index),
-            ContractResources(components.contract, components.clock),
+            SendResources(
+                self._put_record,
+                components.catalogue,
+                components.diagnosis.note_own,
+                contract,
+                components.clock,
+            ),
+            SequenceResources(components.index, contract),
+            ContractResources(contract, components.clock),
             EventResources(components.events, self._live, (components.streams, components.amqp)),
             FaultResources(components.fault_engine),
             AccessResources(components.access, components.events),
             ChaosResources(components.fault_engine, settings.region),
-            BucketResources(components.buckets.client),
-            AuditResources(components.archives, components.audit_log, components.events),
+            buckets,
+            AuditResources(components.archives, components.audit_log, messages),
             PruneResources(components.pruning),
             TopicResources(components.topics),
             QueueResources(components.queues),
@@ -413,12 +427,14 @@ def embedded(
     more: Iterable[MakeResources] = (),
     interceptors: Iterable[Interceptor] = (),
     trace: Trace | None = None,
+    *,
+    contract: Contract = CONTRACT,
 ) -> Iterator[Embedded]:
     """Run an emulator on its own thread while the context lasts, for callers without an event loop."""
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever, name="emulator", daemon=True)
     thread.start()
-    emulator = Embedded(settings, clock, more, interceptors, trace)
+    emulator = Embedded(settings, clock, more, interceptors, trace, contract=contract)
 
     def run(work: Any) -> Any:
         return asyncio.run_coroutine_threadsafe(work, loop).result()

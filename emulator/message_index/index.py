@@ -168,6 +168,16 @@ class MessageIndex:
             rows = self._db.execute(page, (*condition.parameters, limit, offset)).fetchall()
         return SequencePage(tuple(_build_sequence_row(row) for row in rows), total)
 
+    def parts(self, sequence: str, stream: str, *, limit: int) -> tuple[MessageRow, ...]:
+        """The parts of a sequence in a stream by their positions, repeated ones in the order of arrival."""
+        query = (
+            f"SELECT {self._tables.select} {FROM} WHERE total > 1 AND sequence = ? AND stream = ? "
+            "ORDER BY position, id LIMIT ?"
+        )
+        with self._lock:
+            rows = self._db.execute(query, (_make_storable(sequence), stream, limit)).fetchall()
+        return tuple(map(self._tables.build_row, rows))
+
     def row(self, row_id: int) -> MessageRow | None:
         with self._lock:
             rows = self._rows([row_id])

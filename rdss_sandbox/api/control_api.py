@@ -13,7 +13,7 @@ from rdss_sandbox.api.diagnosis import ClientDiagnosis
 from rdss_sandbox.api.endpoint import Mode, Subject
 from rdss_sandbox.api.events import Events
 from rdss_sandbox.api.faults import Chaos, Faults
-from rdss_sandbox.api.messages import Messages, Sending, Sequences, StoredMessages
+from rdss_sandbox.api.messages import Messages, Redriving, Sending, Sequences, StoredMessages
 from rdss_sandbox.api.processing import Processing
 from rdss_sandbox.api.queues import Queues
 from rdss_sandbox.api.sandbox_state import SandboxState
@@ -30,6 +30,7 @@ class ControlApi(
     Messages[Mode],
     StoredMessages[Mode],
     Sending[Mode],
+    Redriving[Mode],
     Sequences[Mode],
     MessageContract[Mode],
     Events[Mode],
@@ -86,6 +87,7 @@ SUBJECTS: Final[dict[type[Subject[Any]], str]] = {
     Messages: "client",
     StoredMessages: "client",
     Sending: "client",
+    Redriving: "client",
     Sequences: "client",
     MessageContract: "client",
     Events: "client",

@@ -7,6 +7,7 @@ from typing import Final
 
 from rdss_sandbox.api.endpoint import GET, POST, Mode, Subject, download
 from rdss_sandbox.api.parameters import Id, Limit, Matching, Position
+from rdss_sandbox.shapes.contract import MessageVerdict
 from rdss_sandbox.shapes.messages import (
     Count,
     Counts,
@@ -14,11 +15,14 @@ from rdss_sandbox.shapes.messages import (
     MessagePage,
     MessageReads,
     NewMessage,
+    Original,
     Sent,
 )
-from rdss_sandbox.shapes.sequences import SequencePage
+from rdss_sandbox.shapes.sequences import JoinedSequence, SequencePage
 
 _BAD_FILTER: Final = {"bad_filter": 400}
+_NO_ORIGINAL: Final = {"no_such_message": 404, "message_gone": 410, "other_object": 409}
+_NOT_SENT: Final = {"no_such_stream": 404, "connection_cut": 502}
 # The largest record that a stream can allow (10 MiB), in base64, with room for the other fields.
 _MOST_SENT_BYTES: Final = 15 << 20
 
@@ -53,6 +57,14 @@ class Messages(Subject[Mode], at="/messages"):
     def message(self, row_id: Id) -> MessageDetail:
         """The whole message with the id ``row_id`` of ``MessageRow``."""
 
+    @GET("/{id}/original", errors=_NO_ORIGINAL)
+    def original(self, row_id: Id) -> Original:
+        """The message as its sender sent it; where it did not fit into its queue, from the bucket."""
+
+    @GET("/{id}/verdict", errors=_NO_ORIGINAL)
+    def verdict(self, row_id: Id) -> MessageVerdict:
+        """The contract's verdict on the message as its sender sent it, at the time of its arrival."""
+
 
 class StoredMessages(Subject[Mode], at="/messages"):
     """Messages with what the streams hold of them."""
@@ -75,14 +87,17 @@ class StoredMessages(Subject[Mode], at="/messages"):
 class Sending(Subject[Mode], at="/messages"):
     """New messages."""
 
-    @POST(
-        "",
-        status=201,
-        most_bytes=_MOST_SENT_BYTES,
-        errors={"no_such_stream": 404, "connection_cut": 502},
-    )
+    @POST("", status=201, most_bytes=_MOST_SENT_BYTES, errors=_NOT_SENT)
     def send(self, message: NewMessage) -> Sent:
         """Put the message into its stream and return where it is. Faults apply to it."""
+
+
+class Redriving(Subject[Mode], at="/redriven"):
+    """Messages that are sent again."""
+
+    @POST("", status=201, most_bytes=_MOST_SENT_BYTES, errors=_NOT_SENT)
+    def redrive(self, message: NewMessage) -> Sent:
+        """Send a message of a queue again: without the queue's error, and with a note in its history."""
 
 
 class Sequences(Subject[Mode], at="/sequences"):
@@ -98,3 +113,7 @@ class Sequences(Subject[Mode], at="/sequences"):
         unfinished: bool = False,
     ) -> SequencePage:
         """Up to ``limit`` sequences from ``offset`` on, oldest first; ``unfinished`` ones lack a part."""
+
+    @GET("/{sequence}/joined", errors={"no_such_sequence": 404, "too_many_parts": 413})
+    def joined(self, sequence: str, *, stream: str) -> JoinedSequence:
+        """The message that the parts in a stream make: of at most 200, repeated ones included."""

@@ -22,12 +22,13 @@ from rdss_sandbox.shapes.messages import (
     MessageReads,
     MessageRow,
     NewMessage,
+    Original,
     Sent,
     StoredMessage,
 )
 from rdss_sandbox.shapes.refusals import Problem, Refusal
 from rdss_sandbox.shapes.resetting import Reset
-from rdss_sandbox.shapes.sequences import SequencePage, SequenceRow
+from rdss_sandbox.shapes.sequences import JoinedSequence, SequencePage, SequenceRow
 from rdss_sandbox.shapes.status import Health, Status, Version
 from rdss_sandbox.shapes.streams import Reshard, Shard, Stream, StreamDetail, StreamList
 from rdss_sandbox.shapes.topology import (
@@ -59,6 +60,7 @@ __all__ = [
     "FaultType",
     "FaultTypes",
     "Health",
+    "JoinedSequence",
     "MessageDetail",
     "MessagePage",
     "MessageRead",
@@ -69,6 +71,7 @@ __all__ = [
     "News",
     "ObjectPage",
     "ObjectRow",
+    "Original",
     "Populated",
     "Problem",
     "Refusal",

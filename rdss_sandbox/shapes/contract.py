@@ -14,7 +14,8 @@ class ContractField(msgspec.Struct, frozen=True):
 
     ``name`` stands in filters, ``column`` in rows and tables; ``path`` says where it is in a message.
     ``example`` is a term of a filter, ``choices`` are values to offer there. Messages are counted by the
-    ``counted`` ones. The others of which ``indexed`` is false can be matched by faults, not filtered by.
+    ``counted`` ones. The others of which ``indexed`` is false can be matched by faults, not filtered by. Of
+    the fields that are this contract's own, the ``listed`` ones have a column in lists of messages.
     """
 
     name: str
@@ -25,6 +26,7 @@ class ContractField(msgspec.Struct, frozen=True):
     choices: tuple[str, ...]
     counted: bool
     indexed: bool
+    listed: bool
 
 
 class ContractCode(msgspec.Struct, frozen=True):
@@ -38,6 +40,7 @@ class ContractCode(msgspec.Struct, frozen=True):
 class Contract(msgspec.Struct, frozen=True):
     """The form of the messages. ``max_bytes`` is the size of the largest one.
 
+    ``header`` and ``body`` are the fields of a message in which these are; None where it has no such fields.
     ``patience`` is the time in seconds that a sequence waits for its parts; None where every message comes in
     one part.
     """
@@ -48,6 +51,8 @@ class Contract(msgspec.Struct, frozen=True):
     fields: tuple[ContractField, ...]
     codes: tuple[ContractCode, ...]
     patience: float | None
+    header: str | None = None
+    body: str | None = None
 
 
 class Judged(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -74,3 +79,12 @@ class Verdict(msgspec.Struct, frozen=True):
 
     code: str | None
     violations: tuple[Violation, ...]
+
+
+class MessageVerdict(Verdict, frozen=True):
+    """The verdict on a message as its sender sent it.
+
+    ``reason`` is what is written in it of why it was refused, where it is in a queue.
+    """
+
+    reason: str | None

@@ -66,7 +66,8 @@ class MessagePage(msgspec.Struct, frozen=True):
 class MessageDetail(MessageRow, frozen=True, kw_only=True):
     """A whole message.
 
-    ``header`` and ``body`` are None when the payload is not an RDSS message. ``raw`` is the payload as text;
+    ``header`` and ``body`` are None when the payload has not the form of a message; the header is, too, where
+    the contract's messages have none. ``raw`` is the payload as text;
     a payload that is not UTF-8 is in ``raw_base64``. Both are None once the record has left the stream.
     ``events`` are the events that name its messageId.
     """
@@ -76,6 +77,16 @@ class MessageDetail(MessageRow, frozen=True, kw_only=True):
     raw: str | None = None
     raw_base64: str | None = None
     events: tuple[dict[str, Any], ...] = ()
+
+
+class Original(msgspec.Struct, frozen=True):
+    """A message as its sender sent it, in base64: what a queue wrapped is unwrapped.
+
+    ``redriven`` is how often it was sent again from a queue.
+    """
+
+    data: bytes
+    redriven: int
 
 
 class MessageRead(msgspec.Struct, frozen=True):

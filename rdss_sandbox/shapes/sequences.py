@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import msgspec
+
+from rdss_sandbox.shapes.contract import Verdict
 
 
 class SequenceRow(msgspec.Struct, frozen=True):
@@ -28,6 +32,18 @@ class SequenceRow(msgspec.Struct, frozen=True):
     def complete(self) -> bool:
         """Whether every position arrived."""
         return len({position for position in self.positions if 0 < position <= self.total}) == self.total
+
+
+class JoinedSequence(Verdict, frozen=True):
+    """The message that the parts of a sequence make, in the form of ``MessageDetail``, and the verdict on it.
+
+    Where the parts do not make one, it is None throughout, and the violations say why.
+    """
+
+    header: dict[str, Any] | None = None
+    body: Any = None
+    raw: str | None = None
+    raw_base64: str | None = None
 
 
 class SequencePage(msgspec.Struct, frozen=True):

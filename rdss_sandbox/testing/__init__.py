@@ -3,7 +3,7 @@
     from rdss_sandbox.testing import Sandbox
 
     with Sandbox(seed=7, faults=["duplicate"]) as sandbox:
-        sandbox.send({"messageHeader": {"messageId": "m-1"}})
+        sandbox.send("one")
         assert len(sandbox.stream("input").records()) == 2
 
 ``async with Sandbox()`` gives an ``AsyncSandbox``, whose methods are awaited. The fixtures ``sandbox``,

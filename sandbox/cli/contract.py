@@ -1,16 +1,35 @@
-"""The contract for validation by a command: the specification's text, or the published schema files."""
+"""The contract of the messages that commands send, receive and judge."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from sandbox.cli.setting_options import SETTINGS
 
+if TYPE_CHECKING:
+    from schemas.contract import Contract, Peek
+
 F = TypeVar("F", bound=Callable[..., Any])
+
+
+def load_contract() -> Contract:
+    """The contract that this process is bound to; importing it takes time, so no command does on its own."""
+    from schemas.bound import CONTRACT
+
+    return CONTRACT
+
+
+def name_message(seen: Peek) -> dict[str, str | None]:
+    """The id and type of a message, by their names in it, for rows of JSON."""
+    return {
+        field.spelling: getattr(seen, field.attribute)
+        for field in load_contract().fields
+        if field.name in {"id", "type"}
+    }
 
 
 def as_published_option(command: F) -> F:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from sandbox.cli.connection import asks_sandbox, connect, control_option
+from sandbox.cli.contract import load_contract
 from sandbox.cli.exit_codes import CommandFailedError, Exit
 from sandbox.cli.groups import LazyGroup
 from sandbox.cli.printing import json_option, print_json, print_line, print_rows
@@ -119,9 +120,15 @@ def _common_options(directions: list[str]) -> list[click.Parameter]:
             ["--match"],
             multiple=True,
             metavar="FIELD=GLOB",
-            help="Only messages whose header field matches, such as messageType=Metadata*.",
+            help=f"Only messages whose field matches: {_list_fields()}, or channel.",
         ),
     ]
+
+
+def _list_fields() -> str:
+    from emulator.faults.faulted_message import list_fields
+
+    return ", ".join(list_fields(load_contract()))
 
 
 def option_name(type_: FaultType, attribute: Attribute, taken: Container[str]) -> str:
@@ -169,7 +176,7 @@ def _adder(type_: FaultType) -> Callable[..., None]:
 def _field(text: str) -> tuple[str, str]:
     found = re.fullmatch(r"(\w+)=(.*)", text)
     if found is None:
-        raise click.BadParameter(f"{text!r} is not FIELD=GLOB, such as messageType=Metadata*")
+        raise click.BadParameter(f"{text!r} is not FIELD=GLOB; FIELD is {_list_fields()}, or channel")
     return found[1], found[2]
 
 

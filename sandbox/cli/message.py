@@ -103,9 +103,7 @@ def _moment(_ctx: click.Context, _parameter: click.Parameter, value: str | None)
     type=click.IntRange(min=2),
     help="Make bodies so large that each message is split into this many parts.",
 )
-@click.option(
-    "--bad", metavar="CODE", help="Make invalid messages that call for this error code, such as GENERR004."
-)
+@click.option("--bad", metavar="CODE", help="Make invalid messages that call for this error code.")
 @control_option
 @always_json
 def sample(count: int, seed: int | None, at: float | None, control: str | None, **wanted: Any) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from sandbox.cli.connection import FoundStream, control_option, find_stream, follow_clock
-from sandbox.cli.contract import as_published_option
+from sandbox.cli.contract import as_published_option, load_contract
 from sandbox.cli.exit_codes import Exit
 from sandbox.cli.extras import needs
 from sandbox.cli.printing import json_option
@@ -210,9 +210,7 @@ def _print(channel: Channel, limit: int, show: Callable[[bytes], None]) -> int:
 
 
 def _describe(data: bytes) -> str:
-    from schemas.rdss.peek import peek
-
-    seen = peek(data)
+    seen = load_contract().peek(data)
     code = f"  {seen.error_code}" if seen.error_code else ""
     return f"{seen.message_id or '-':<36}  {seen.message_type or '-':<17}  {len(data):>9,} bytes{code}"
 

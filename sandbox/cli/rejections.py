@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from rdss_sandbox.visible_text import visible
+from sandbox.cli.contract import load_contract, name_message
 from sandbox.cli.printing import print_json
 
 if TYPE_CHECKING:
@@ -33,19 +34,11 @@ class Rejections:
 
     def tell(self, data: bytes, code: Code, why: str) -> None:
         """Tell of a message that goes to the queue of ``code``."""
-        from schemas.rdss.peek import peek
-
-        seen, queue = peek(data), self._queues[code.queue]
+        seen, queue = load_contract().peek(data), self._queues[code.queue]
         self._count[queue] += 1
         if self._as_json:
-            row = {
-                "messageId": seen.message_id,
-                "messageType": seen.message_type,
-                "code": str(code),
-                "queue": queue,
-                "why": why,
-            }
-            print_json({"rejected": row})
+            row = {"code": str(code), "queue": queue, "why": why}
+            print_json({"rejected": name_message(seen) | row})
         about = seen.message_id or "a message without an id"
         reason = visible(" ".join(why.split()))
         short = reason if len(reason) <= _LONGEST_REASON else f"{reason[:_LONGEST_REASON]}..."

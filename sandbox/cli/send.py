@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from sandbox.cli.connection import control_option, find_stream, follow_clock
+from sandbox.cli.contract import load_contract, name_message
 from sandbox.cli.exit_codes import CommandFailedError, Exit
 from sandbox.cli.extras import needs
 from sandbox.cli.message_files import read_documents
@@ -35,9 +36,9 @@ def send(
     Large messages go out as a sequence. Each is written down before it is sent, so that what cannot be sent
     now goes first the next time.
 
-    A message is a JSON object with messageHeader or messageBody. However wrong the rest of it is, it is sent,
-    for receivers to reject. What is not JSON, or not such an object, is sent only with --as-is. What has
-    expired is sent too, and named on standard error.
+    A message is a JSON object with a header or a body. However wrong the rest of it is, it is sent, for
+    receivers to reject. What is not JSON, or not such an object, is sent only with --as-is. What has expired
+    is sent too, and named on standard error.
 
     Exit code 1: --strict refused an expired message. Exit code 2: something could not be read, or was not a
     message. The rest was sent.
@@ -96,18 +97,16 @@ def _read_parts(found: Document | str, clock: Clock, *, as_is: bool) -> tuple[st
 
 
 def _look_for_expiry(place: str, message: bytes, clock: Clock, *, strict: bool) -> None:
-    """Tell of a message that has expired (GENERR003: the point is the attempt to deliver).
+    """Tell of a message that has expired: who receives it refuses it for that.
 
     Raises ``_NotSentError`` for it where this is ``strict``.
     """
-    from schemas.rdss.contract import RDSS
-    from schemas.rdss.error_codes import ErrorCode
-    from schemas.rdss.violations import EXPIRED
-
-    verdict = RDSS.sequences.judge_unsent(message, now=clock.time())
-    if all(violation.rule != EXPIRED for violation in verdict.violations):
+    contract = load_contract()
+    judge = contract.sequences.judge_unsent if contract.sequences else contract.judge
+    verdict = judge(message, now=clock.time())
+    if verdict.valid or verdict == judge(message):
         return
-    expired = f"{place} expired at {RDSS.peek(message).expires} ({ErrorCode.GENERR003})"
+    expired = f"{place} expired at {contract.peek(message).expires} ({contract.expired})"
     if strict:
         raise _NotSentError(f"{expired}; --strict did not send it", Exit.FAIL)
     click.echo(f"sandbox: {expired}; it is sent all the same", err=True)
@@ -115,13 +114,12 @@ def _look_for_expiry(place: str, message: bytes, clock: Clock, *, strict: bool) 
 
 def _send(gateway: Gateway, parts: list[bytes], as_json: bool) -> None:
     """Send the parts of a message and print each."""
-    from schemas.rdss.peek import peek
-
+    peek = load_contract().peek
     gateway.send_serialised(*parts)
     for part in parts:
         seen = peek(part)
         print_line(
-            {"messageId": seen.message_id, "messageType": seen.message_type, "bytes": len(part)},
+            {**name_message(seen), "bytes": len(part)},
             f"{seen.message_id or '-':<36}  {seen.message_type or '-':<17}  {len(part):>9,} bytes",
             as_json=as_json,
         )

@@ -15,7 +15,10 @@ from rdss_sandbox.shapes.events import Event
 from sandbox.scenarios.facts import Culprits
 from sandbox.scenarios.judgement import Judgement
 from sandbox.scenarios.scenario import Scenario
+from schemas.bound import CONTRACT
 
+CODES: Final = {name: code.description for name, code in CONTRACT.codes.items()}
+"""What each error code means: a recorded run is told without the sandbox that it ran in."""
 PATIENCE_SECONDS: Final = 8.0
 """How long a command may ask and get nothing new before what is missing is given up."""
 
@@ -94,6 +97,7 @@ class Run:
             "channel": self.kind.value,
             "facts": self.judgement.facts,
             "lines": [msgspec.to_builtins(line) for line in self.judgement.lines],
+            "codes": CODES,
             "note": self.judgement.note,
             "command": self.command,
             "folder": str(self.folder),

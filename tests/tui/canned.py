@@ -8,17 +8,23 @@ import sqlite3
 from collections.abc import AsyncIterator, Callable
 from typing import Any, Literal
 
+from emulator.clock import Clock
+from emulator.listeners.control.contract import ContractResources
+from emulator.listeners.control.message_content import render_content, render_verdict
 from emulator.message_index.sql_filter import compile_filter, list_columns
 from rdss_sandbox import shapes as r
 from rdss_sandbox.client import RefusedError, UnreachableError
 from rdss_sandbox.message_filter import MARKS
+from rdss_sandbox.shapes.contract import Contract, MessageVerdict
 from rdss_sandbox.shapes.diagnosis import Diagnosis, Finding
 from rdss_sandbox.shapes.events import Event, News
 from rdss_sandbox.shapes.readers import Reader, ReaderList
 from schemas.rdss.contract import RDSS
 from tests.tui.canned_scenarios import CannedScenarios
+from tui.state import transfer
 
 _COLUMNS = list_columns(RDSS.fields)
+CONTRACT = ContractResources(RDSS, Clock()).contract()
 NOON = 1_780_000_000.0
 TYPES = ("MetadataCreate", "MetadataUpdate", "MetadataRead", "MetadataDelete", "PreservationEvent")
 STREAMS = ("input", "output", "input", "error", "input", "output", "invalid")
@@ -301,6 +307,24 @@ class Canned:
                 },
             ),
         )
+
+    async def contract(self) -> Contract:
+        return CONTRACT
+
+    async def original(self, row_id: int) -> r.Original:
+        return r.Original(transfer.as_bytes(await self.message(row_id)), 0)
+
+    async def verdict(self, row_id: int) -> MessageVerdict:
+        """The contract's own; the reason is what the header says."""
+        found = await self.message(row_id)
+        judged = render_verdict(RDSS.judge(transfer.as_bytes(found), now=found.time))
+        return MessageVerdict(**judged, reason=(found.header or {}).get("errorDescription"))
+
+    async def joined(self, sequence: str, *, stream: str) -> r.JoinedSequence:
+        found = await self.messages(matching=f'sequence:"{sequence}" stream:"{stream}" total>1')
+        parts = [transfer.as_bytes(await self.message(each.id)) for each in found.messages]
+        whole, verdict = RDSS.sequences.judge_parts(parts)
+        return r.JoinedSequence(**render_verdict(verdict), **render_content(whole, RDSS.envelope))
 
     async def reads(self, matching: str = "") -> r.MessageReads:
         """One read of each message, by one client."""

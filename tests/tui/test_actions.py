@@ -9,7 +9,7 @@ import pytest
 
 from emulator.message_index.sql_filter import compile_filter, list_columns
 from schemas.rdss.contract import RDSS
-from tests.tui.canned import Canned
+from tests.tui.canned import CONTRACT, Canned
 from tests.tui.conftest import opened, until
 from tui.keys.actions import ACTIONS, Group, as_markdown
 from tui.keys.preferences import Preferences, PreferencesError, read
@@ -31,14 +31,15 @@ def test_the_documentation_is_the_registry() -> None:
     """docs/tui.md holds the tables that the help page shows."""
     text = DOCS.read_text(encoding="utf-8")
     assert as_markdown() in text
-    assert query.as_markdown() in text
+    assert query.as_markdown(CONTRACT.fields) in text
 
 
 def test_every_field_of_the_filter_language_is_explained() -> None:
     """The help knows each field that the sandbox knows, with an example that it can read."""
-    assert query.MEANINGS.keys() == query.FIELDS.keys()
-    for _, example, _ in query.MEANINGS.values():
-        compile_filter(example, list_columns(RDSS.fields))
+    explained, columns = query.explain_fields(CONTRACT.fields), list_columns(RDSS.fields)
+    assert explained.keys() == columns.keys()
+    for each in explained.values():
+        compile_filter(each.example, columns)
 
 
 @pytest.mark.parametrize(
@@ -53,7 +54,7 @@ def test_every_field_of_the_filter_language_is_explained() -> None:
 )
 def test_filters_are_completed(word: str, expected: str | None) -> None:
     """A field's name, then the values it is known to have."""
-    assert query.complete(word) == expected
+    assert query.complete(word, query.explain_fields(CONTRACT.fields)) == expected
 
 
 async def test_a_keymap_of_the_users_own(canned: Canned) -> None:

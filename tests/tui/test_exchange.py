@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 from pathlib import Path
@@ -12,17 +11,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rdss_sandbox.client import AsyncClient
 from rdss_sandbox.ndjson import as_line, from_lines
 from rdss_sandbox.shapes.messages import MessageDetail
-from schemas.rdss.decoration import decorate
 from schemas.rdss.envelope import serialise
-from schemas.rdss.error_codes import ErrorCode
 from schemas.rdss.samples import Samples
 from tests.tui.canned import NOON, Canned, row
 from tui.state import redrive, transfer
 from tui.text.difference import difference, lines_of
-from tui.text.reasons import why
 from tui.text.trace import trace_of
 
 
@@ -76,82 +71,12 @@ async def test_an_export_holds_every_match(tmp_path: Path, canned: Canned) -> No
     assert not (tmp_path / f"out.ndjson.{os.getpid()}.draft").exists()
 
 
-def test_a_redriven_message_is_stamped_and_stripped_of_its_error() -> None:
-    """The queue's decoration is gone, our entry is in its history, and a second round is counted."""
-    message = Samples(1).message()
-    refused = decorate(serialise(message), ErrorCode.GENERR006, "no luck", now=NOON)
-    once = redrive.stamp(refused, NOON)
-    header = json.loads(once)["messageHeader"]
-    assert "errorCode" not in header
-    assert "errorDescription" not in header
-    assert header["messageHistory"][-1] == {
-        "machineId": redrive.STAMP, "machineAddress": "localhost", "timestamp": "2026-05-28T20:26:40.000Z",
-    }  # fmt: skip
-    assert json.loads(once)["messageBody"] == message["messageBody"]
-    assert redrive.times_redriven(json.loads(redrive.stamp(once, NOON))["messageHeader"]) == 2
-
-
-@pytest.mark.parametrize("data", [b"{broken", b"\xff\xfe", b"[]", b'{"messageHeader": 1}', b""])
-def test_bytes_that_are_no_message_are_redriven_as_they_are(data: bytes) -> None:
-    """There is no header to stamp."""
-    assert redrive.stamp(data, NOON) == data
-
-
-async def test_an_unreadable_message_is_unwrapped(canned: Canned) -> None:
-    """What the invalid queue wrapped comes out as the bytes that were sent."""
-    wrapped = decorate(b"{broken", ErrorCode.GENERR007, "no JSON", now=NOON)
-    assert await redrive.fetch_original(canned, detail(wrapped)) == b"{broken"  # type: ignore[arg-type]
-
-
-class Bucket(AsyncClient):
-    """Holds one object, whatever is asked for."""
-
-    def __init__(self, held: bytes) -> None:
-        self.held = held
-
-    async def object(self, bucket: str, key: str) -> bytes:
-        assert (bucket, key) == ("rdss-error", "originals/abc")
-        return self.held
-
-
-async def test_an_oversize_message_is_fetched_from_its_bucket() -> None:
-    """The reference in the queue leads to the original; another object there is refused."""
-    data = serialise(Samples(1).message())
-    reference = decorate(
-        data, ErrorCode.GENERR006, "too large", now=NOON, original="s3://rdss-error/originals/abc"
-    )
-    assert json.loads(reference)["messageBody"]["sha256"] == hashlib.sha256(data).hexdigest()
-    assert await redrive.fetch_original(Bucket(data), detail(reference)) == data
-    with pytest.raises(ValueError, match="SHA-256 differs"):
-        await redrive.fetch_original(Bucket(b"other"), detail(reference))
-
-
 def test_the_origin_is_the_first_stream_that_is_no_queue() -> None:
     """A message in the error queue goes back to where it was before."""
     rows = [row(3), row(4)]
     assert [each.stream for each in rows] == ["error", "input"]
     assert redrive.first_stream_outside(rows, {"error"}) == "input"
     assert redrive.first_stream_outside(rows[:1], {"error"}) is None
-
-
-def test_why_names_code_rule_field_and_value() -> None:
-    """A refused message says what its queue wrote and which fields the contract refuses."""
-    message = Samples(1).message("MetadataCreate")
-    message["messageHeader"]["messageId"] = "no-uuid"
-    refused = decorate(serialise(message), ErrorCode.GENERR010, "the id is no UUID", now=NOON)
-    reasons = why(detail(refused))
-    assert not reasons.fine
-    text = "\n".join(reasons.lines)
-    assert text.startswith("GENERR010: A UUID in the message is invalid.\nthe id is no UUID\n")
-    assert "/messageHeader/messageId" in text
-    assert "no-uuid" in text
-
-
-def test_a_good_message_has_nothing_against_it() -> None:
-    """No code, no violation."""
-    message = Samples(1).message()
-    message["messageHeader"]["messageTimings"].pop("expirationTimestamp", None)
-    assert why(detail(serialise(message))).fine
 
 
 def test_the_way_is_in_the_order_of_time() -> None:

@@ -14,10 +14,11 @@ from emulator.assembly.embedded import Embedded, embedded
 from emulator.settings.settings import Settings
 from rdss_sandbox import shapes as r
 from rdss_sandbox.client import AsyncClient, Client, UnreachableError
+from rdss_sandbox.shapes.contract import Contract
 from rdss_sandbox.shapes.events import News
 from schemas.rdss.envelope import serialise
 from schemas.rdss.samples import Samples
-from tests.tui.canned import Canned
+from tests.tui.canned import CONTRACT, Canned
 from tests.tui.conftest import opened, text_of, until
 from tui.screens.queues import QueuesScreen
 from tui.state import feed
@@ -156,6 +157,9 @@ class Sandbox:
         self.faults_asked += 1
         return ()
 
+    async def contract(self) -> Contract:
+        return CONTRACT
+
     async def follow_news(self, *, on_connection: Callable[[bool], None]) -> AsyncIterator[News]:
         on_connection(True)
         yield News(first=True)
@@ -196,11 +200,11 @@ async def test_a_flood_is_refreshed_less_often(each: int, pause: float) -> None:
     status, pace = await Canned(messages=0).status(), feed.Pace()
     for number in range(20):
         counted = r.Status(**{**_fields(status), "messages": number * each})
-        last = pace.after(Snapshot(number * 0.05, counted, ()))
+        last = pace.after(Snapshot(number * 0.05, counted, (), CONTRACT))
     assert last == pause
     quiet = r.Status(**{**_fields(status), "messages": 20 * each})
-    pace.after(Snapshot(2.0, quiet, ()))
-    assert pace.after(Snapshot(3.0, quiet, ())) == feed.PAUSE_SECONDS
+    pace.after(Snapshot(2.0, quiet, (), CONTRACT))
+    assert pace.after(Snapshot(3.0, quiet, (), CONTRACT)) == feed.PAUSE_SECONDS
 
 
 def _fields(status: r.Status) -> dict[str, Any]:

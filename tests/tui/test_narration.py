@@ -56,16 +56,16 @@ def test_an_event_is_a_sentence_and_then_its_fields(
 ) -> None:
     """A sentence for each kind, also where a field is missing; what it tells is not told again."""
     event = Event(1, 0.0, kind, fields)
-    assert said in sentence(event)
+    assert said in sentence(event, {})
     if more:
-        assert remaining_fields(event) in {more, ", ".join(reversed(more.split(", ")))}
+        assert remaining_fields(event, {}) in {more, ", ".join(reversed(more.split(", ")))}
 
 
 def test_every_kind_has_a_sentence_in_words() -> None:
     """No event is told by its name with dots and underlines, not even an unknown one."""
     for number, (kind, fields) in enumerate(EVENTS, 1):
-        assert kind not in sentence(Event(number, 0.0, kind, fields))
-    assert "_" not in sentence(Event(1, 0.0, "a.kind_of_later", {}))
+        assert kind not in sentence(Event(number, 0.0, kind, fields), {})
+    assert "_" not in sentence(Event(1, 0.0, "a.kind_of_later", {}), {})
 
 
 def test_the_sentence_is_whole_before_the_fields_have_any_room() -> None:

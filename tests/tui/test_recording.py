@@ -46,7 +46,7 @@ def test_a_run_of_ours_is_read_whole(tmp_path: Path) -> None:
     assert read.command == "sandbox scenario run happy-path --seed 3"
     assert {line.claim for line in read.lines} >= {"lost", "twice"}
     # Every one of our own events has a sentence of its own, or at least its name.
-    assert all(sentence(event) for event in read.events)
+    assert all(sentence(event, read.meanings) for event in read.events)
 
 
 def write_certificate(folder: Path) -> Path:
@@ -92,7 +92,7 @@ def test_a_certificate_opens_like_a_run(tmp_path: Path) -> None:
     assert "shardId-000000000002, made by a split" in lines["every-shard-read"].observed
     assert lines["refuses-expired"].holds is None
     assert [event.time for event in read.events] == sorted(event.time for event in read.events)
-    said = [sentence(event) for event in read.events]
+    said = [sentence(event, read.meanings) for event in read.events]
     assert said == [
         "the receiving process starts",
         "iterator wanted: LATEST of 0000",
@@ -132,11 +132,11 @@ def test_a_damaged_certificate_is_named(tmp_path: Path, file: str) -> None:
 def test_a_sentence_says_why(tmp_path: Path) -> None:
     """What the broker refused is told with its code; claims and empty reads are told in words."""
     throttled = run_scenario(find_scenario("throttled-producer"), "x", seed=7, runs=tmp_path).events
-    refused = [sentence(event) for event in throttled if event.kind == "message.refused"]
+    refused = [sentence(event, {}) for event in throttled if event.kind == "message.refused"]
     assert all(said.endswith("ProvisionedThroughputExceededException") for said in refused)
-    assert "the receiver reads and finds nothing" in map(sentence, throttled)
+    assert "the receiver reads and finds nothing" in [sentence(event, {}) for event in throttled]
     claimed = [
-        sentence(event)
+        sentence(event, {})
         for event in run_scenario(find_scenario("claim-expires"), "x", seed=7, runs=tmp_path).events
     ]
     assert "worker-2 claims 5 messages of input" in claimed

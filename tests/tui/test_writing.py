@@ -73,9 +73,9 @@ def row(total: int, *positions: int) -> SequenceRow:
 
 def test_a_sequence_is_too_late_when_a_part_expires_or_the_receiver_gives_up() -> None:
     """Whichever is first: a part's expirationTimestamp, or a day after the last part that came."""
-    assert sequence_parts.deadline(row(3, 1)) == 86_401.0
-    assert sequence_parts.deadline(msgspec.structs.replace(row(3, 1), expires=60.0)) == 60.0
-    assert sequence_parts.deadline(msgspec.structs.replace(row(3, 1), expires=1e9)) == 86_401.0
+    assert sequence_parts.deadline(row(3, 1), 86_400) == 86_401.0
+    assert sequence_parts.deadline(msgspec.structs.replace(row(3, 1), expires=60.0), 86_400) == 60.0
+    assert sequence_parts.deadline(msgspec.structs.replace(row(3, 1), expires=1e9), 86_400) == 86_401.0
 
 
 def test_parts_say_what_is_missing() -> None:

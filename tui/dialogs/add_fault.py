@@ -16,6 +16,7 @@ from textual.widgets import Checkbox, Footer, Input, Label, Select
 from rdss_sandbox.shapes.faults import FaultAttribute, FaultType, NewFault
 from tui.keys import shell_commands
 from tui.session import session_of
+from tui.state.query import show_match
 from tui.state.worker_messages import ActionDone
 
 _WHEN = (
@@ -73,9 +74,8 @@ class AddFault(ModalScreen[None]):
                     yield _row(attribute.name, _help(attribute), _field(attribute))
                 for name, sentence in _WHEN:
                     yield _row(name, sentence, Input(id=f"when-{name}", compact=True))
-                yield _row(
-                    "match", "header field=glob: messageType=Metadata*", Input(id="when-match", compact=True)
-                )
+                example = show_match(session_of(self).contract.fields)
+                yield _row("match", f"field=glob: {example}", Input(id="when-match", compact=True))
             yield Label(id="wrong", markup=False)
         yield Footer()
 

@@ -1,18 +1,21 @@
-"""An editor for a message; it is validated at every key."""
+"""An editor for a message; the sandbox judges it at every key."""
 
 from __future__ import annotations
 
 import json
 from typing import Any, ClassVar
 
+from textual import work
 from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.containers import Vertical
+from textual.message import Message
 from textual.screen import ModalScreen
 from textual.widgets import Footer, Label, TextArea
 
-from schemas.rdss.envelope import oversize
-from schemas.rdss.validation import judge
+from rdss_sandbox.shapes.contract import Judged, Verdict
+from tui.session import session_of
+from tui.text.reasons import list_violations
 
 _SHOWN = 3
 
@@ -35,10 +38,7 @@ def compact(text: str) -> bytes:
 
 
 class Edit(ModalScreen[bytes | None]):
-    """Edits a message; dismissed with the new bytes, or None when the user leaves.
-
-    ``now`` is the sandbox's time, in seconds since the epoch: what has expired by then is refused again.
-    """
+    """Edits a message; dismissed with the new bytes, or None when the user leaves."""
 
     BINDINGS: ClassVar[list[Any]] = [
         Binding("ctrl+s", "send", "Send"),
@@ -51,10 +51,16 @@ class Edit(ModalScreen[bytes | None]):
     Edit #verdict { width: 100%; padding: 0 1; background: $panel; }
     """
 
-    def __init__(self, data: bytes, now: float) -> None:
+    class VerdictArrived(Message):
+        """The verdict on the text as it is now, in lines."""
+
+        def __init__(self, lines: list[str]) -> None:
+            super().__init__()
+            self.lines = lines
+
+    def __init__(self, data: bytes) -> None:
         super().__init__()
         self._data = data
-        self._now = now
 
     def compose(self) -> ComposeResult:
         with Vertical():
@@ -63,22 +69,29 @@ class Edit(ModalScreen[bytes | None]):
         yield Footer()
 
     def on_mount(self) -> None:
-        self._validate()
+        self._judge()
         self.query_one(TextArea).focus()
 
     def on_text_area_changed(self) -> None:
-        self._validate()
+        self._judge()
 
     def action_send(self) -> None:
         self.dismiss(compact(self.query_one(TextArea).text))
 
-    def _validate(self) -> None:
-        data = compact(self.query_one(TextArea).text)
-        verdict = judge(data, now=self._now)
-        lines = [f"{each.path or 'the message'}: {each.message}" for each in verdict.violations[:_SHOWN]]
-        if (more := len(verdict.violations) - _SHOWN) > 0:
-            lines.append(f"and {more} more")
-        if oversize(data):
-            lines.append(f"{len(data):,} bytes, 1,000,000 are allowed")
-        head = "✓ meets the contract" if not lines else f"✗ {verdict.code or 'too large'}"
-        self.query_one("#verdict", Label).update("\n".join([head, *lines]))
+    @work(exclusive=True)
+    async def _judge(self) -> None:
+        session, data = session_of(self), compact(self.query_one(TextArea).text)
+        try:
+            lines = _tell(await session.client.judge(Judged(data)))
+        except session.failures as error:
+            lines = [f"? {error}"]
+        self.post_message(self.VerdictArrived(lines))
+
+    def on_edit_verdict_arrived(self, message: VerdictArrived) -> None:
+        self.query_one("#verdict", Label).update("\n".join(message.lines))
+
+
+def _tell(verdict: Verdict) -> list[str]:
+    if verdict.code is None:
+        return ["✓ meets the contract"]
+    return [f"✗ {verdict.code}", *list_violations(verdict, _SHOWN)]

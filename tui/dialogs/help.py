@@ -9,7 +9,8 @@ from textual.screen import ModalScreen
 from textual.widgets import Static, TabbedContent, TabPane
 
 from tui.keys.actions import ACTIONS, Action, keys_for_people
-from tui.state.query import MEANINGS
+from tui.session import session_of
+from tui.state.query import Meaning, explain_fields
 from tui.text.columns import Column
 from tui.widgets.row_list import RowList
 
@@ -18,10 +19,10 @@ SIGNS = """\
 ○   a closed shard          ‖   paused          ▶   chosen, or marked for a diff
 █   the shard's part of all hash keys          ■ □   a part that came, one that did not
 
-D   duplicate: the messageId was in this stream before
+D   duplicate: the message was in this stream before
 R   retried: a duplicate with another payload, made anew by its sender
-O   oversize: more than 1,000,000 bytes
-L   late: after its expirationTimestamp, or over a minute after publishedTimestamp
+O   oversize: more bytes than the contract allows
+L   late: after the time when it expires, or over a minute after it was published
 
 A filter's terms are separated by spaces and must all hold. - before a term turns it round,
 * stands for any text, a comma for or, none for a missing field. A word without a field is
@@ -34,10 +35,10 @@ KEY_COLUMNS: tuple[Column[Action], ...] = (
     Column("in full", 24, lambda row: row.help, worth=7, stretch=True),
     Column("in a keymap", 25, lambda row: row.id, lambda _: "dim", worth=2),
 )
-FIELD_COLUMNS: tuple[Column[str], ...] = (
-    Column("field", 10, str, lambda _: "accent", worth=9),
-    Column("looks at", 34, lambda row: MEANINGS[row][0], worth=8),
-    Column("for example", 20, lambda row: MEANINGS[row][1], worth=7, stretch=True),
+FIELD_COLUMNS: tuple[Column[tuple[str, Meaning]], ...] = (
+    Column("field", 10, lambda row: row[0], lambda _: "accent", worth=9),
+    Column("looks at", 34, lambda row: row[1].what, worth=8),
+    Column("for example", 20, lambda row: row[1].example, worth=7, stretch=True),
 )
 
 
@@ -68,7 +69,8 @@ class Help(ModalScreen[None]):
 
     def on_mount(self) -> None:
         self.query_one("#keys", RowList).fill(ACTIONS)
-        self.query_one("#fields", RowList).fill(tuple(MEANINGS))
+        fields = explain_fields(session_of(self).contract.fields)
+        self.query_one("#fields", RowList).fill(tuple(fields.items()))
         self.query_one("#keys").focus()
 
     def on_row_list_highlighted(self, message: RowList.Highlighted) -> None:

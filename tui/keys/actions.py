@@ -93,7 +93,7 @@ ACTIONS: tuple[Action, ...] = (
     ),
     *_in(
         Group.MESSAGES,
-        ("filter", "slash", "Filter", "Show only what matches: type:Metadata* code:GENERR* size>500k", 8),
+        ("filter", "slash", "Filter", "Show only what matches: type:*Create size>500k -mark:late", 8),
         ("follow", "t", "Tail", "Stay at the newest message, or stop staying there.", 5),
         ("pause", "space", "Pause", "Hold the list still; what arrives is counted and kept.", 5),
         ("goto", "colon", "Go to", "A sequence number, a time, #123, LATEST or TRIM_HORIZON.", 6),

@@ -13,7 +13,7 @@ from textual.widgets import Input, Label
 from rdss_sandbox.message_filter import FilterError, read_filter
 from tui.dialogs.prompt import Prompt
 from tui.session import session_of
-from tui.state.query import FIELDS, QuerySuggester
+from tui.state.query import QuerySuggester, explain_fields, show_example
 from tui.state.worker_messages import ActionDone
 
 
@@ -49,29 +49,27 @@ class FilterBar(Vertical):
     def compose(self) -> ComposeResult:
         with Horizontal():
             yield Label("/", id="slash")
-            yield Input(
-                placeholder="type:MetadataCreate code:GENERR* size>500k mark:duplicate …",
-                suggester=QuerySuggester(),
-                select_on_focus=False,
-                compact=True,
-            )
+            yield Input(select_on_focus=False, compact=True)
         yield Label(id="wrong", classes="-none", markup=False)
 
     def ask(self, text: str) -> None:
         """Show the editor with ``text``."""
         self.add_class("-asking")
-        field = self.query_one(Input)
+        field, declared = self.query_one(Input), session_of(self).contract.fields
+        field.placeholder = show_example(declared)
+        field.suggester = QuerySuggester(explain_fields(declared))
         field.value = text
         field.focus()
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         event.stop()
         text = event.value.strip()
-        saved = session_of(self).preferences.filters
-        for name, meaning in saved.items():
+        session = session_of(self)
+        for name, meaning in session.preferences.filters.items():
             text = f" {text} ".replace(f" @{name} ", f" {meaning} ").strip()
         try:
-            read_filter(text, FIELDS)
+            fields = explain_fields(session.contract.fields)
+            read_filter(text, {name: each.kind for name, each in fields.items()})
         except FilterError as error:
             self._show_error(str(error))
         else:

@@ -140,12 +140,9 @@ class MessageActions(Vertical):
             self._session.run_in_background(self._prepare(row, edit=True))
 
     async def _prepare(self, row: MessageRow, *, edit: bool) -> str:
-        detail = await self.browser.message_log.message(row.id)
-        data = await redrive.fetch_original(self._client, detail)
+        found = await self.browser.message_log.original(row.id)
         target = await self._origin(row) or first_stream(self._session.topology)
-        self.post_message(
-            self.PayloadArrived(row, data, target, redrive.times_redriven(detail.header), edit=edit)
-        )
+        self.post_message(self.PayloadArrived(row, found.data, target, found.redriven, edit=edit))
         return ""
 
     def on_message_actions_payload_arrived(self, message: PayloadArrived) -> None:
@@ -156,7 +153,7 @@ class MessageActions(Vertical):
                 self._ask_target(message, data)
 
         if message.edit:
-            self.app.push_screen(Edit(message.data, self._session.now), edited)
+            self.app.push_screen(Edit(message.data), edited)
         else:
             self._ask_target(message, message.data)
 
@@ -168,7 +165,7 @@ class MessageActions(Vertical):
         loop = f"; it was redriven {ready.times} times before" if ready.times else ""
         snapshot = self._session.snapshot
         streams = tuple(stream.name for stream in snapshot.status.streams) if snapshot else ()
-        hint = f"with a stamp in its messageHistory{loop}"
+        hint = f"with a note in its history{loop}"
         self.app.push_screen(
             Prompt(
                 f"Send message #{ready.row.id} to the stream", hint=hint, value=ready.target, words=streams
@@ -177,9 +174,7 @@ class MessageActions(Vertical):
         )
 
     async def _send(self, row: MessageRow, data: bytes, target: str) -> str:
-        sent = await self._client.send(
-            NewMessage(target, redrive.stamp(data, self._session.now), row.partition_key)
-        )
+        sent = await self._client.redrive(NewMessage(target, data, row.partition_key))
         return f"sent #{row.id} to {target}, {sent.shard}"
 
     def redrive_all(self) -> None:
@@ -205,7 +200,7 @@ class MessageActions(Vertical):
                 if target is None:
                     stray += 1
                 else:
-                    await redrive.resend(self._client, row, target, self._session.now)
+                    await redrive.resend(self._client, row, target)
                     sent += 1
             after = rows[-1].id
         left = f"; {count(stray)} had no stream to go back to" if stray else ""

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 import shlex
-from collections.abc import Coroutine, Sequence
+from collections.abc import Coroutine
 from typing import Any, ClassVar
 
 from textual import work
@@ -30,11 +29,10 @@ from tui.state.query import both
 from tui.state.scopes import Scope, everything_once
 from tui.state.seeking import MessageLog, NothingThereError, find_index, message_source, next_match
 from tui.state.worker_messages import ActionFailed
-from tui.text.columns import Column
-from tui.text.reasons import Reasons, why
+from tui.text.reasons import Reasons, find_reasons
 from tui.text.trace import Hop, trace_of
 from tui.widgets.message_detail import MessageDetail
-from tui.widgets.message_list import MESSAGE_COLUMNS, MessageList, copied_from
+from tui.widgets.message_list import HERE, Columns, MessageList, copied_from
 from tui.widgets.row_list import RowList
 
 
@@ -78,7 +76,7 @@ class MessageBrowser(Vertical):
     def __init__(
         self,
         scope: Scope = everything_once,
-        columns: Sequence[Column[MessageRow]] = MESSAGE_COLUMNS,
+        columns: Columns = HERE,
         place: AuditPlace | None = None,
     ) -> None:
         super().__init__()
@@ -275,7 +273,7 @@ class MessageBrowser(Vertical):
     async def _read(self, row: MessageRow) -> None:
         try:
             detail = await self.message_log.message(row.id)
-            reasons = await asyncio.to_thread(why, detail)
+            reasons = await find_reasons(self.message_log, detail, self.session.contract)
             self.post_message(self.DetailArrived(detail, trace_of(detail), reasons))
             if self.query_one(MessageDetail).shows_history:
                 address = copied_from(row) if self._place else _address(row)

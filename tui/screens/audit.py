@@ -19,7 +19,7 @@ from tui.panes.message_actions import MessageActions
 from tui.panes.message_browser import MessageBrowser
 from tui.panes.object_browser import ObjectBrowser
 from tui.screens.base import FollowingScreen
-from tui.widgets.message_list import AUDIT_COLUMNS, MessageList
+from tui.widgets.message_list import COPIED, MessageList
 from tui.widgets.object_view import ObjectView
 
 
@@ -46,7 +46,7 @@ class AuditScreen(FollowingScreen):
             yield ObjectBrowser(_bucket)
             with Vertical(id="entries-of-the-log"):
                 yield Static("", id="how-far", markup=False)
-                yield MessageActions(MessageBrowser(lambda _: "", AUDIT_COLUMNS, "stream"))
+                yield MessageActions(MessageBrowser(lambda _: "", COPIED, "stream"))
 
     def on_mount(self) -> None:
         self.query_one(MessageList).focus()

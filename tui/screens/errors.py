@@ -10,7 +10,6 @@ from textual.message import Message
 
 from rdss_sandbox import figures
 from rdss_sandbox.shapes.messages import Count
-from schemas.rdss.error_codes import ErrorCode
 from tui.keys.actions import Group, bindings
 from tui.panes.message_actions import MessageActions
 from tui.panes.message_browser import MessageBrowser
@@ -19,16 +18,6 @@ from tui.state.query import both
 from tui.state.scopes import refused
 from tui.text.columns import Column
 from tui.widgets.row_list import RowList
-
-_MEANINGS = {code.value: code.description for code in ErrorCode}
-
-COUNT_COLUMNS: tuple[Column[Count], ...] = (
-    Column("code", 12, lambda row: row.value or "no code", lambda _: "error", worth=9),
-    Column("count", 7, lambda row: figures.count(row.count), right=True, worth=8),
-    Column(
-        "meaning", 20, lambda row: _MEANINGS.get(row.value or "", ""), lambda _: "dim", worth=5, stretch=True
-    ),
-)
 
 
 class ErrorsScreen(FollowingScreen):
@@ -51,12 +40,18 @@ class ErrorsScreen(FollowingScreen):
         self._chosen: Count | None = None
 
     def content(self) -> ComposeResult:
+        columns = (
+            Column[Count]("code", 12, lambda row: row.value or "no code", lambda _: "error", worth=9),
+            Column[Count]("count", 7, lambda row: figures.count(row.count), right=True, worth=8),
+            Column[Count]("meaning", 20, self._explain, lambda _: "dim", worth=5, stretch=True),
+        )
         with Container(id="panes"):
-            yield RowList(COUNT_COLUMNS, marked=self._is_chosen, empty="no message was refused", id="codes")
+            yield RowList(columns, marked=self._is_chosen, empty="no message was refused", id="codes")
             yield MessageActions(MessageBrowser(refused))
 
     def on_mount(self) -> None:
         self.watch(self.app, "topology", self.fetch_again)
+        self.watch(self.app, "contract", self.query_one("#codes", RowList).redraw, init=False)
         self.query_one(MessageBrowser).list.focus()
 
     async def fetch(self) -> None:
@@ -80,6 +75,10 @@ class ErrorsScreen(FollowingScreen):
 
     def action_redrive_all(self) -> None:
         self.query_one(MessageActions).redrive_all()
+
+    def _explain(self, row: Count) -> str:
+        codes = self.sandbox.contract.codes
+        return next((each.description for each in codes if each.code == row.value), "")
 
     def _is_chosen(self, row: Count) -> bool:
         return self._chosen is not None and self._chosen.value == row.value

@@ -94,12 +94,21 @@ class RunScreen(Screen[None]):
             Column[Event]("at", 10, self._at, lambda _: "dim", right=True),
             Column[Event]("", 1, lambda row: TURNS.get(row.kind, ""), lambda _: "warning", worth=9),
             Column[Event](
-                "what happened", 24, sentence, _tone, worth=9, stretch=True, after=remaining_fields
+                "what happened",
+                24,
+                self._tell,
+                _tone,
+                worth=9,
+                stretch=True,
+                after=lambda row: remaining_fields(row, self.recording.meanings),
             ),
         )
 
     def _at(self, event: Event) -> str:
         return f"{event.time - self._began:.3f} s"
+
+    def _tell(self, event: Event) -> str:
+        return sentence(event, self.recording.meanings)
 
     # The position.
 
@@ -107,7 +116,7 @@ class RunScreen(Screen[None]):
         if message.row is None:
             return
         index = self.events.cursor
-        self.query_one("#now", Static).update(sentence(message.row))
+        self.query_one("#now", Static).update(self._tell(message.row))
         self.query_one(MessageGrid).show(self._playback.after(index + 1))
         self.query_one(Timeline).show(index)
         self._show_position()
@@ -122,7 +131,7 @@ class RunScreen(Screen[None]):
             self.query_one("#teach", Static).update(self._lesson())
 
     def on_row_list_opened(self, message: RowList.Opened) -> None:
-        self.app.push_screen(WholeRow(*tell_event(message.row)))
+        self.app.push_screen(WholeRow(*tell_event(message.row, self.recording.meanings)))
 
     def on_timeline_sought(self, message: Timeline.Sought) -> None:
         self.events.move_to(message.index)

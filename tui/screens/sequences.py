@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, ClassVar
 
 import msgspec
@@ -103,11 +104,14 @@ class SequencesScreen(MainScreen):
             self.query_one(SequenceDetail).show(row.sequence, row.stream)
 
     def _left(self, row: SequenceRow) -> str:
-        left = sequence_parts.deadline(row) - self.sandbox.now
+        left = self._deadline(row) - self.sandbox.now
         return "" if row.complete else figures.span(left) if left > 0 else "too late"
 
     def _left_tone(self, row: SequenceRow) -> str:
-        return "error" if sequence_parts.deadline(row) <= self.sandbox.now else ""
+        return "error" if self._deadline(row) <= self.sandbox.now else ""
+
+    def _deadline(self, row: SequenceRow) -> float:
+        return sequence_parts.deadline(row, self.sandbox.contract.patience or math.inf)
 
     def _waiting(self, row: SequenceRow) -> str:
         return "" if row.complete else figures.span(max(0.0, self.sandbox.now - row.first))

@@ -95,11 +95,15 @@ async def follow_sandbox(client: AsyncClient, post: Callable[[Message], object])
 
 
 async def take_snapshot(client: AsyncClient, before: Snapshot | None, news: News) -> Snapshot:
-    """Fetch the state of the sandbox; faults that no event can have changed are taken from ``before``."""
+    """Fetch the state of the sandbox; what cannot have changed since ``before`` is taken from it.
+
+    The contract is that of the sandbox's process, and faults change with an event.
+    """
     status = await client.status()
-    known = before is not None and not news.first and not news.kinds and before.status.pid == status.pid
-    faults = before.faults if before and known else await client.faults()
-    return Snapshot(asyncio.get_running_loop().time(), status, faults)
+    same = before if before and not news.first and before.status.pid == status.pid else None
+    faults = same.faults if same and not news.kinds else await client.faults()
+    contract = same.contract if same else await client.contract()
+    return Snapshot(asyncio.get_running_loop().time(), status, faults, contract)
 
 
 async def _listen(client: AsyncClient, unread: UnreadNews) -> None:

@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from typing import Final, NamedTuple
 
 from textual.suggester import Suggester
 
 from rdss_sandbox.message_filter import MARKS, OF_A_RECORD, Kind
-from schemas.rdss.fields import FIELDS as DECLARED
+from rdss_sandbox.shapes.contract import ContractField
 
-FIELDS: dict[str, Kind] = {field.name: field.kind for field in DECLARED if field.indexed} | OF_A_RECORD
-# For each field: its meaning, an example, and values for completion.
-MEANINGS: dict[str, tuple[str, str, tuple[str, ...]]] = {
-    field.name: (field.path, field.example, field.choices) for field in DECLARED if field.indexed
-} | {
+
+class Meaning(NamedTuple):
+    """What a field of a filter looks at, a term with it, and values for completion."""
+
+    kind: Kind
+    what: str
+    example: str
+    choices: tuple[str, ...] = ()
+
+
+_OF_A_RECORD: Final = {
     "stream": ("the stream it is in", "stream:input", ("input", "output", "error", "invalid", "audit")),
     "shard": ("the shard it is in", "shard:*0003", ()),
     "key": ("partition key", "key:*", ()),
@@ -24,34 +31,50 @@ MEANINGS: dict[str, tuple[str, str, tuple[str, ...]]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Filter:
-    """A filter that the user saved under a name."""
+def explain_fields(fields: Iterable[ContractField]) -> dict[str, Meaning]:
+    """Every field that can be filtered by: those of the contract, then those of a record."""
+    own = {
+        each.name: Meaning(each.kind, each.path, each.example, each.choices)
+        for each in fields
+        if each.indexed
+    }
+    return own | {name: Meaning(kind, *_OF_A_RECORD[name]) for name, kind in OF_A_RECORD.items()}
 
-    name: str
-    text: str
+
+def show_example(fields: Iterable[ContractField]) -> str:
+    """A filter to begin with."""
+    own = [each.example for each in fields if each.name in {"type", "code"}]
+    return " ".join((*own, "size>500k", "mark:duplicate", "…"))
+
+
+def show_match(fields: Iterable[ContractField]) -> str:
+    """How a fault is told which messages to match: a field, and what it is to be, with ``*`` if possible."""
+    counted = [each for each in fields if each.counted and each.example]
+    best = max(counted, key=lambda each: "*" in each.example, default=None)
+    return f"{best.path.rpartition('.')[2]}={best.example.partition(':')[2]}" if best else "…"
 
 
 class QuerySuggester(Suggester):
     """Completes the last word of a filter: a field's name, or a known value."""
 
-    def __init__(self) -> None:
+    def __init__(self, meanings: Mapping[str, Meaning]) -> None:
         super().__init__(use_cache=True, case_sensitive=True)
+        self._meanings = meanings
 
     async def get_suggestion(self, value: str) -> str | None:
         before, _, word = value.rpartition(" ")
-        completed = complete(word)
+        completed = complete(word, self._meanings)
         return f"{before} {completed}".lstrip() if completed else None
 
 
-def complete(word: str) -> str | None:
+def complete(word: str, meanings: Mapping[str, Meaning]) -> str | None:
     """The first field or known value that starts with ``word``; None for an empty word or an unknown one."""
     if not word:
         return None
     field, colon, value = word.partition(":")
     if not colon:
-        return next((f"{name}:" for name in FIELDS if name.startswith(field)), None)
-    known = MEANINGS.get(field, ("", "", ()))[2]
+        return next((f"{name}:" for name in meanings if name.startswith(field)), None)
+    known = meanings[field].choices if field in meanings else ()
     return next((f"{field}:{each}" for each in known if value and each.startswith(value)), None)
 
 
@@ -60,9 +83,11 @@ def both(scope: str, text: str) -> str:
     return f"{scope} {text}".strip()
 
 
-def as_markdown() -> str:
+def as_markdown(fields: Iterable[ContractField]) -> str:
     """The language as a table of Markdown."""
-    rows = "\n".join(f"| `{name}` | {what} | `{example}` |" for name, (what, example, _) in MEANINGS.items())
+    rows = "\n".join(
+        f"| `{name}` | {each.what} | `{each.example}` |" for name, each in explain_fields(fields).items()
+    )
     return (
         "### The filter language\n\nTerms are separated by spaces and all must hold; `-` before a term turns "
         "it round; `*` stands for any text, a comma for or, `none` for a missing field. A word without a "

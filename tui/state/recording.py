@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import msgspec
@@ -21,7 +22,10 @@ class RecordingError(ValueError):
 
 @dataclass(frozen=True)
 class Recording:
-    """A recorded run. ``command`` is the shell command that plays it again; ``verdict`` may be empty."""
+    """A recorded run. ``command`` is the shell command that plays it again; ``verdict`` may be empty.
+
+    ``meanings`` are those of the error codes of its contract.
+    """
 
     title: str
     seed: int | None
@@ -30,6 +34,7 @@ class Recording:
     teach: Teaching
     lines: tuple[Line, ...]
     events: tuple[Event, ...]
+    meanings: Mapping[str, str] = field(default_factory=dict)
 
 
 class _Taught(msgspec.Struct):
@@ -45,6 +50,7 @@ class _Summary(msgspec.Struct):
     verdict: str = ""
     command: str = ""
     lines: tuple[Line, ...] = ()
+    codes: dict[str, str] = msgspec.field(default_factory=dict)
     scenario: _Taught = msgspec.field(default_factory=_Taught)
 
 
@@ -67,6 +73,7 @@ def read_recording(folder: Path) -> Recording:
         summary.scenario.teach,
         summary.lines,
         _events(folder / "events.ndjson"),
+        summary.codes,
     )
 
 
@@ -85,12 +92,19 @@ def _read_certificate(folder: Path) -> Recording:
 
 async def fetch_recording(client: AsyncClient, run: int) -> Recording:
     """Fetch a finished run from the sandbox that played it."""
-    detail = await client.scenarios.run(run)
+    detail, contract = await client.scenarios.run(run), await client.contract()
     events: list[Event] = []
     while page := await client.scenarios.events(run, after=events[-1].id if events else 0, limit=_PAGE):
         events += page
     return Recording(
-        detail.title, detail.seed, detail.verdict, detail.command, detail.teach, detail.lines, tuple(events)
+        detail.title,
+        detail.seed,
+        detail.verdict,
+        detail.command,
+        detail.teach,
+        detail.lines,
+        tuple(events),
+        {each.code: each.description for each in contract.codes},
     )
 
 

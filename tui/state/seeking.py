@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from typing import Protocol
 
-from rdss_sandbox.shapes.messages import MessageDetail, MessagePage, MessageRow
+from rdss_sandbox.shapes.contract import MessageVerdict
+from rdss_sandbox.shapes.messages import MessageDetail, MessagePage, MessageRow, Original
 from tui.state import goto
 from tui.state.paging import Page, Source, first_index
 from tui.state.query import both
@@ -22,6 +23,8 @@ class MessageLog(Protocol):
         self, *, offset: int | None = None, after: int | None = None, limit: int = 100, matching: str = ""
     ) -> MessagePage: ...
     async def message(self, row_id: int) -> MessageDetail: ...
+    async def original(self, row_id: int) -> Original: ...
+    async def verdict(self, row_id: int) -> MessageVerdict: ...
     def export(self, matching: str = "") -> AsyncIterator[bytes]: ...
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from textual.message import Message
 
+from rdss_sandbox.shapes.contract import Contract
 from rdss_sandbox.shapes.events import News
 from rdss_sandbox.shapes.faults import Fault
 from rdss_sandbox.shapes.status import Status
@@ -13,11 +14,12 @@ from rdss_sandbox.shapes.status import Status
 
 @dataclass(frozen=True)
 class Snapshot:
-    """The state of the sandbox at ``at`` (seconds of the event loop)."""
+    """The state of the sandbox at ``at`` (seconds of the event loop), and the contract of its messages."""
 
     at: float
     status: Status
     faults: tuple[Fault, ...]
+    contract: Contract
 
 
 class NewsArrived(Message):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from difflib import SequenceMatcher
 
 from rdss_sandbox.shapes.messages import MessageDetail
@@ -13,8 +14,8 @@ _CONTEXT = 3
 
 def lines_of(detail: MessageDetail) -> list[str]:
     """The message as lines to compare: indented JSON, or its text."""
-    if detail.header is not None:
-        return pretty({"messageHeader": detail.header, "messageBody": detail.body})
+    if detail.raw is not None and isinstance(detail.header or detail.body, dict):
+        return pretty(json.loads(detail.raw))
     return wrap(detail.raw if detail.raw is not None else detail.raw_base64 or "", _WIDTH)
 
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
 from rdss_sandbox import event_sentences
 from rdss_sandbox.figures import shard
 from rdss_sandbox.shapes.events import Event
-from schemas.rdss.error_codes import MEANINGS
 from tui.text.trace import describe
 
 _SHARD = re.compile(r"\b(shardId-\d{12}|amqp-\d+)")
@@ -24,15 +24,18 @@ TURNS = {
 """The kinds of events that are turning points of a run, with their signs."""
 
 
-def sentence(event: Event) -> str:
-    """Tell an event in a sentence, with the names of shards as the screens have them."""
-    said = event_sentences.sentence(event, MEANINGS)
+def sentence(event: Event, meanings: Mapping[str, str]) -> str:
+    """Tell an event in a sentence, with the names of shards as the screens have them.
+
+    ``meanings`` are those of error codes.
+    """
+    said = event_sentences.sentence(event, meanings)
     return _SHARD.sub(lambda found: shard(found[0]), said)
 
 
-def remaining_fields(event: Event) -> str:
+def remaining_fields(event: Event, meanings: Mapping[str, str]) -> str:
     """The fields that the sentence does not tell, in a line."""
-    told = sentence(event)
+    told = sentence(event, meanings)
     rest = {
         name: ", ".join(map(str, value)) if isinstance(value, list | tuple) else value
         for name, value in event.fields.items()

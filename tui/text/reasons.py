@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from rdss_sandbox.client import RefusedError
+from rdss_sandbox.shapes.contract import Contract, Verdict
 from rdss_sandbox.shapes.messages import MessageDetail
-from schemas.rdss.envelope import oversize
-from schemas.rdss.error_codes import ErrorCode
-from schemas.rdss.validation import Violation, judge
-from tui.state.redrive import original_bytes
+from tui.state.seeking import MessageLog
 
 _VIOLATIONS_SHOWN = 4
 
@@ -20,32 +19,28 @@ class Reasons(NamedTuple):
     lines: tuple[str, ...]
 
 
-def why(detail: MessageDetail) -> Reasons:
-    """Collect the reasons from the message's decoration and from its validation."""
-    data = original_bytes(detail)
-    if data is None:
-        return Reasons(fine=False, lines=("past its stream's retention: only this row of it is left",))
-    lines = list(_of_the_queue(detail))
-    verdict = judge(data, now=detail.time)
-    lines += [_sentence(each) for each in verdict.violations[:_VIOLATIONS_SHOWN]]
-    if (more := len(verdict.violations) - _VIOLATIONS_SHOWN) > 0:
-        lines.append(f"and {more} more")
-    if oversize(data):
-        lines.append(f"it has {len(data):,} bytes; 1,000,000 are allowed")
+async def find_reasons(log: MessageLog, detail: MessageDetail, contract: Contract) -> Reasons:
+    """Collect the reasons from the message's error code, its decoration, and the sandbox's verdict on it."""
+    lines = []
+    if detail.code:
+        known = {each.code: each.description for each in contract.codes}
+        lines.append(f"{detail.code}: {known.get(detail.code, 'a code that the contract does not have')}")
+    try:
+        verdict = await log.verdict(detail.id)
+    except RefusedError as error:
+        return Reasons(fine=False, lines=(*lines, str(error)))
+    if verdict.reason and not any(line.endswith(verdict.reason) for line in lines):
+        lines.append(verdict.reason)
+    lines += list_violations(verdict, _VIOLATIONS_SHOWN)
     return Reasons(fine=not lines, lines=tuple(lines))
 
 
-def _of_the_queue(detail: MessageDetail) -> tuple[str, ...]:
-    header = detail.header or {}
-    code, said = header.get("errorCode"), header.get("errorDescription")
-    if not isinstance(code, str):
-        return ()
-    named = next((each for each in ErrorCode if each == code), None)
-    known = named.description if named else "a code that the specification does not have"
-    return (f"{code}: {known}", *([str(said)] if said and said != known else []))
-
-
-def _sentence(violation: Violation) -> str:
-    place = violation.path or "the message"
-    rule = "" if violation.rule in violation.message else f" ({violation.rule})"
-    return f"{place} {violation.message}{rule}"
+def list_violations(verdict: Verdict, most: int) -> list[str]:
+    """A line for each violation, ``most`` of them at most, and one with the number of the others."""
+    lines = []
+    for each in verdict.violations[:most]:
+        rule = "" if each.rule in each.message else f" ({each.rule})"
+        lines.append(f"{each.path} {each.message}{rule}".lstrip())
+    if (more := len(verdict.violations) - most) > 0:
+        lines.append(f"and {more} more")
+    return lines

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterable
 
 from rdss_sandbox.shapes.messages import MessageRow
-from rdss_sandbox.shapes.sequences import SequenceRow
-from schemas.rdss.sequence import PATIENCE_SECONDS, SequenceError, join
+from rdss_sandbox.shapes.sequences import JoinedSequence, SequenceRow
+from tui.text.pretty import pretty
 
 _NAMED = 20
 
@@ -50,9 +49,12 @@ def state(row: SequenceRow) -> str:
     return "; ".join(said)
 
 
-def deadline(row: SequenceRow) -> float:
-    """When a receiver gives the sequence up, in seconds since the epoch: a part expires, or none comes."""
-    given_up = row.last + PATIENCE_SECONDS
+def deadline(row: SequenceRow, patience: float) -> float:
+    """When a receiver gives the sequence up, in seconds since the epoch: a part expires, or none comes.
+
+    ``patience`` is how long it waits for the next part, in seconds.
+    """
+    given_up = row.last + patience
     return given_up if row.expires is None else min(row.expires, given_up)
 
 
@@ -62,10 +64,8 @@ def repeated(rows: Iterable[MessageRow]) -> dict[int, int]:
     return {position: times for position, times in sorted(counted.items()) if times > 1}
 
 
-def joined(parts: Iterable[bytes]) -> list[str]:
+def list_body(found: JoinedSequence) -> list[str]:
     """The joined body as lines of JSON, or the reason why the parts cannot be joined."""
-    try:
-        body = json.loads(join(list(parts)))["messageBody"]
-    except (SequenceError, ValueError, KeyError, TypeError) as error:
-        return [f"the parts make no body: {error}"]
-    return json.dumps(body, indent=2, ensure_ascii=False).split("\n")
+    if found.raw is None and found.raw_base64 is None:
+        return [f"the parts make no body: {found.violations[0].message}"]
+    return pretty(found.body)

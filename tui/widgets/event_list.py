@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from rdss_sandbox import figures
+from rdss_sandbox.shapes.contract import Contract
 from rdss_sandbox.shapes.events import Event, News
 from tui.session import session_of
 from tui.state.paging import Page
@@ -13,24 +16,11 @@ from tui.widgets.row_list import RowList, Whole
 
 _TONES = {"fault.injected": "warning", "stream.resharded": "accent", "request.failed": "error"}
 
-EVENT_COLUMNS: tuple[Column[Event], ...] = (
-    Column("UTC", 8, lambda row: figures.clock_time(row.time)[:8], lambda _: "dim", worth=8),
-    Column(
-        "happened",
-        42,
-        sentence,
-        lambda row: _TONES.get(row.kind, ""),
-        worth=9,
-        stretch=True,
-        after=remaining_fields,
-    ),
-)
 
-
-def tell_event(event: Event) -> Whole:
-    """The event's sentence, and its kind, time and fields."""
+def tell_event(event: Event, meanings: Mapping[str, str]) -> Whole:
+    """The event's sentence, and its kind, time and fields; ``meanings`` are those of error codes."""
     at = f"{figures.date_time(event.time)} UTC"
-    return sentence(event), pretty({"kind": event.kind, "time": at} | event.fields)
+    return sentence(event, meanings), pretty({"kind": event.kind, "time": at} | event.fields)
 
 
 def _happened(news: News) -> bool:
@@ -41,13 +31,34 @@ class EventList(RowList[Event]):
     """Shows the events live; it follows the newest until the user scrolls away. Enter shows one whole."""
 
     def __init__(self) -> None:
+        columns = (
+            Column[Event]("UTC", 8, lambda row: figures.clock_time(row.time)[:8], lambda _: "dim", worth=8),
+            Column[Event](
+                "happened",
+                42,
+                lambda row: sentence(row, self._meanings),
+                lambda row: _TONES.get(row.kind, ""),
+                worth=9,
+                stretch=True,
+                after=lambda row: remaining_fields(row, self._meanings),
+            ),
+        )
+        self._meanings: dict[str, str] = {}
         super().__init__(
-            EVENT_COLUMNS, live=_happened, whole=tell_event, empty="nothing happened yet", id="happened"
+            columns, live=_happened, whole=self._tell, empty="nothing happened yet", id="happened"
         )
 
     def on_mount(self) -> None:
+        self.watch(self.app, "contract", self._learn)
         self.browse(self._read)
         self.following = True
+
+    def _learn(self, contract: Contract) -> None:
+        self._meanings = {each.code: each.description for each in contract.codes}
+        self.redraw()
+
+    def _tell(self, event: Event) -> Whole:
+        return tell_event(event, self._meanings)
 
     async def _read(self, offset: int, limit: int) -> Page[Event]:
         client = session_of(self).client

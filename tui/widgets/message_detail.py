@@ -12,6 +12,7 @@ from textual.widgets.tree import TreeNode
 from rdss_sandbox import figures
 from rdss_sandbox.shapes.messages import MessageDetail as Detail
 from rdss_sandbox.visible_text import visible
+from tui.session import session_of
 from tui.text.pretty import pretty, wrap
 from tui.text.reasons import Reasons
 from tui.text.trace import Hop
@@ -47,7 +48,7 @@ class MessageDetail(Vertical):
         yield Static(id="why", markup=False)
         with TabbedContent(initial="header"):
             with TabPane("Header", id="header"):
-                yield Tree("messageHeader")
+                yield Tree("")
             with TabPane("Body", id="body"):
                 yield TextLines("body-text")
             with TabPane("Raw", id="raw"):
@@ -91,7 +92,9 @@ class MessageDetail(Vertical):
     def _show_header(self, header: dict[str, Any] | None) -> None:
         tree: Tree[None] = self.query_one(Tree)
         tree.clear()
-        tree.root.set_label("messageHeader" if header else "no header that can be read")
+        name = session_of(self).contract.header
+        missing = "no header that can be read" if name else "messages have no header"
+        tree.root.set_label(name or "header" if header else missing)
         for name, value in (header or {}).items():
             _branch(tree.root, name, value)
         tree.root.expand_all()

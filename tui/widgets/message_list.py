@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from msgspec import UNSET
 
 from rdss_sandbox.figures import clock_time, shard, size, tail
 from rdss_sandbox.record_lines import RecordAddress, place_in_key
+from rdss_sandbox.shapes.contract import Contract, ContractField
 from rdss_sandbox.shapes.events import News
 from rdss_sandbox.shapes.messages import MessageRow
 from rdss_sandbox.shapes.streams import AMQP_PREFIX
@@ -34,27 +38,58 @@ def _code_tone(row: MessageRow) -> str:
     return "error" if row.code else ""
 
 
-MESSAGE_COLUMNS: tuple[Column[MessageRow], ...] = (
-    Column("time (UTC)", 12, lambda row: clock_time(row.time), lambda _: "dim", worth=9),
-    Column("stream", 7, lambda row: row.stream, worth=8),
-    Column("shard", 5, lambda row: shard(row.shard), lambda _: "dim", worth=6),
-    Column("number", 8, lambda row: tail(row.sequence_number, 8), lambda _: "dim", worth=3),
-    Column("type", 17, lambda row: row.message_type or "unreadable", _code_tone, worth=9),
-    Column("part", 5, part, lambda _: "accent", right=True, worth=7),
-    Column("size", 7, lambda row: size(row.size), right=True, worth=7),
-    Column("code", 9, lambda row: row.code or "", _code_tone, worth=8),
-    Column("mark", 4, lambda row: "".join(mark[0].upper() for mark in row.marks), _mark_tone, worth=8),
-    Column("message id", 8, lambda row: row.message_id or "", lambda _: "dim", worth=2, stretch=True),
-)
+Columns = Mapping[str, Column[MessageRow]]
 
-_SOURCE = {
-    "stream": Column[MessageRow]("from", 7, lambda row: copied_from(row).stream, worth=8),
-    "shard": Column[MessageRow](
-        "shard", 5, lambda row: shard(copied_from(row).shard_id), lambda _: "dim", worth=6
+HERE: Final[Columns] = {
+    "stream": Column("stream", 7, lambda row: row.stream, worth=8),
+    "shard": Column("shard", 5, lambda row: shard(row.shard), lambda _: "dim", worth=6),
+}
+"""The columns of where a message is."""
+COPIED: Final[Columns] = {
+    "stream": Column("from", 7, lambda row: copied_from(row).stream, worth=8),
+    "shard": Column("shard", 5, lambda row: shard(copied_from(row).shard_id), lambda _: "dim", worth=6),
+}
+"""The columns of the record of which a message in the audit log is a copy."""
+_TIME: Final = Column[MessageRow](
+    "time (UTC)", 12, lambda row: clock_time(row.time), lambda _: "dim", worth=9
+)
+_OF_A_RECORD: Final[Columns] = {
+    "number": Column("number", 8, lambda row: tail(row.sequence_number, 8), lambda _: "dim", worth=3),
+    "size": Column("size", 7, lambda row: size(row.size), right=True, worth=7),
+    "mark": Column(
+        "mark", 4, lambda row: "".join(mark[0].upper() for mark in row.marks), _mark_tone, worth=8
     ),
 }
-AUDIT_COLUMNS = tuple(_SOURCE.get(column.title, column) for column in MESSAGE_COLUMNS)
-"""Columns of the audit log: the stream and shard of the copied record, the number of the entry itself."""
+_OF_A_MESSAGE: Final[Columns] = {
+    "type": Column("type", 17, lambda row: row.message_type or "unreadable", _code_tone, worth=9),
+    "sequence": Column("part", 5, part, lambda _: "accent", right=True, worth=7),
+    "code": Column("code", 9, lambda row: row.code or "", _code_tone, worth=8),
+    "id": Column("message id", 8, lambda row: row.message_id or "", lambda _: "dim", worth=2, stretch=True),
+}
+_ORDER: Final = ("number", "type", "sequence", "size", "code", "mark", "id")
+
+
+def list_columns(contract: Contract, place: Columns) -> tuple[Column[MessageRow], ...]:
+    """The columns of a message list: those of its record, and of the fields that the contract declares.
+
+    Before the contract is known, all fields have one that every list of messages may have.
+    """
+    declared = {field.name for field in contract.fields if field.indexed} or _OF_A_MESSAGE.keys()
+    known = {**_OF_A_RECORD, **{name: each for name, each in _OF_A_MESSAGE.items() if name in declared}}
+    labels = [_label(field) for field in contract.fields if field.listed]
+    columns = [known[name] for name in _ORDER if name in known]
+    return (_TIME, *place.values(), *columns[:-1], *labels, *columns[-1:])
+
+
+def _label(field: ContractField) -> Column[MessageRow]:
+    """The column of a field that is the contract's own."""
+
+    def tell(row: MessageRow) -> str:
+        own = {} if row.labels is UNSET else row.labels
+        value = own.get(field.column, getattr(row, field.column, None))
+        return "" if value in (None, UNSET) else str(value)
+
+    return Column(field.name, 10, tell, worth=4)
 
 
 _REPLACING = frozenset(("sandbox.reset", "snapshot.loaded"))
@@ -67,14 +102,19 @@ def came(news: News) -> bool:
 
 
 class MessageList(RowList[MessageRow]):
-    """A live list of messages."""
+    """A live list of messages, with the columns of their contract."""
 
-    def __init__(
-        self, marked: Callable[[MessageRow], bool], columns: Sequence[Column[MessageRow]] = MESSAGE_COLUMNS
-    ) -> None:
+    def __init__(self, marked: Callable[[MessageRow], bool], place: Columns = HERE) -> None:
+        self._place = place
         super().__init__(
-            columns,
+            (),
             live=came,
             marked=marked,
             empty="no messages; send one with: sandbox message sample --count 10 | sandbox send -",
         )
+
+    def on_mount(self) -> None:
+        self.watch(self.app, "contract", self._choose)
+
+    def _choose(self, contract: Contract) -> None:
+        self.show_columns(list_columns(contract, self._place))

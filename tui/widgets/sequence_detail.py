@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-
 import msgspec
 from textual import work
 from textual.app import ComposeResult
@@ -15,7 +13,6 @@ from rdss_sandbox import figures
 from rdss_sandbox.shapes.messages import MessageRow
 from rdss_sandbox.shapes.sequences import SequenceRow
 from tui.session import session_of
-from tui.state import transfer
 from tui.state.worker_messages import ActionFailed
 from tui.text import sequence_parts
 from tui.text.columns import Column
@@ -75,9 +72,7 @@ class SequenceDetail(Vertical):
             ordered = tuple(sorted(rows, key=lambda row: (row.position or 0, row.id)))
             lines = ["the body can be joined when every part is there"]
             if found and found[0].complete and len(ordered) < _PARTS_READ:
-                details = [await app.client.message(row.id) for row in ordered]
-                data = [transfer.as_bytes(detail) for detail in details]
-                lines = await asyncio.to_thread(sequence_parts.joined, data)
+                lines = sequence_parts.list_body(await app.client.joined(sequence, stream=stream))
             self.post_message(self.PartsArrived(found[0] if found else None, ordered, lines))
         except app.failures as error:
             self.post_message(ActionFailed(str(error)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from http import HTTPStatus
 from typing import Any
@@ -10,23 +11,28 @@ from starlette.responses import Response
 
 from emulator.archive.archives import Archives
 from emulator.archive.audit_log import AuditLog
-from emulator.events import Events
 from emulator.listeners.control.messages import MessageResources
 from emulator.listeners.control.routing import ApiError, handles
 from emulator.message_index.index import MessageIndex
 from rdss_sandbox.api import audit as api
 from rdss_sandbox.shapes.audit import AuditPlace, AuditStatus
-from rdss_sandbox.shapes.messages import Counts, MessageDetail, MessagePage
+from rdss_sandbox.shapes.contract import MessageVerdict
+from rdss_sandbox.shapes.messages import Counts, MessageDetail, MessagePage, Original
 
 
 class AuditResources:
     """``/audit``; the entries in each place answer as ``/messages`` does."""
 
-    def __init__(self, archives: Archives, log: AuditLog | None, events: Events) -> None:
+    def __init__(
+        self,
+        archives: Archives,
+        log: AuditLog | None,
+        resources_of: Callable[[Callable[[], MessageIndex]], MessageResources],
+    ) -> None:
         self._archives = archives
         self._log = log
         places: tuple[AuditPlace, ...] = ("stream", "bucket")
-        self._entries = {place: MessageResources(partial(self._index, place), events) for place in places}
+        self._entries = {place: resources_of(partial(self._index, place)) for place in places}
 
     @handles(api.AuditLog.audit_status)
     def status(self) -> AuditStatus:
@@ -55,6 +61,16 @@ class AuditResources:
     @handles(api.AuditMessages.message)
     def message(self, place: AuditPlace, row_id: int) -> MessageDetail:
         found: MessageDetail = self._entries[place].message(row_id)
+        return found
+
+    @handles(api.AuditMessages.original)
+    def original(self, place: AuditPlace, row_id: int) -> Original:
+        found: Original = self._entries[place].original(row_id)
+        return found
+
+    @handles(api.AuditMessages.verdict)
+    def verdict(self, place: AuditPlace, row_id: int) -> MessageVerdict:
+        found: MessageVerdict = self._entries[place].verdict(row_id)
         return found
 
     def _find_status(self) -> AuditStatus:

@@ -53,6 +53,10 @@ class BucketResources:
         pieces: Iterator[bytes] = answer["Body"].iter_chunks(_CHUNK_BYTES)
         return StreamingResponse(pieces, media_type=kind, headers=headers)
 
+    def read(self, bucket: str, key: str) -> bytes:
+        """Read an object whole. Raises ApiError."""
+        return bytes(self._ask(bucket, lambda s3: s3.get_object(Bucket=bucket, Key=key)["Body"].read()))
+
     def _ask(self, bucket: str, ask: Callable[[S3Client], Any]) -> Any:
         from botocore.exceptions import ClientError
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from emulator.clock import Clock
+from emulator.listeners.control.message_content import render_verdict
 from emulator.listeners.control.routing import handles
 from rdss_sandbox.api.contract import MessageContract
 from rdss_sandbox.shapes import contract as shapes
@@ -33,6 +34,7 @@ class ContractResources:
                     tuple(map(str, field.choices)),
                     field.counted,
                     field.indexed,
+                    field.listed,
                 )
                 for field in contract.fields
             ),
@@ -41,13 +43,10 @@ class ContractResources:
                 for name, code in contract.codes.items()
             ),
             patience=contract.sequences.patience if contract.sequences else None,
+            **(contract.envelope._asdict() if contract.envelope else {}),
         )
 
     @handles(MessageContract.judge)
     def judge(self, message: shapes.Judged) -> shapes.Verdict:
         now = self._clock.time() if message.time is None else message.time
-        found = self._contract.judge(message.data, now=now)
-        return shapes.Verdict(
-            None if found.code is None else str(found.code),
-            tuple(shapes.Violation(*each) for each in found.violations),
-        )
+        return shapes.Verdict(**render_verdict(self._contract.judge(message.data, now=now)))

@@ -2,28 +2,33 @@
 
 from __future__ import annotations
 
-import base64
+import hashlib
 from collections.abc import Callable, Iterator
 from http import HTTPStatus
 from typing import Any
+from urllib.parse import urlsplit
 
 import msgspec
 from starlette.responses import StreamingResponse
 
 from emulator.events import Events
 from emulator.listeners.control.events import flatten
+from emulator.listeners.control.message_content import render_content, render_verdict
 from emulator.listeners.control.routing import ApiError, handles
 from emulator.message_index.index import MessageIndex
 from rdss_sandbox.api.messages import Messages, StoredMessages
 from rdss_sandbox.ndjson import as_line
+from rdss_sandbox.shapes.contract import MessageVerdict
 from rdss_sandbox.shapes.events import Event
 from rdss_sandbox.shapes.messages import (
     Counts,
     MessageDetail,
     MessagePage,
     MessageRow,
+    Original,
     StoredMessage,
 )
+from schemas.contract import Contract, Undecorated
 
 _CATCH_UP_SECONDS = 0.1
 _EXPORT_CATCH_UP_SECONDS = 10.0
@@ -32,11 +37,22 @@ _EVENTS_SEARCHED = 10_000
 
 
 class MessageResources:
-    """The messages of an index. A request first indexes new ones for 0.1 s at most, an export for 10 s."""
+    """The messages of an index. A request first indexes new ones for 0.1 s at most, an export for 10 s.
 
-    def __init__(self, index: Callable[[], MessageIndex], events: Events) -> None:
+    ``read_object`` reads the object of a bucket and a key, or raises ApiError.
+    """
+
+    def __init__(
+        self,
+        index: Callable[[], MessageIndex],
+        events: Events,
+        contract: Contract,
+        read_object: Callable[[str, str], bytes],
+    ) -> None:
         self._find_index = index
         self._events = events
+        self._contract = contract
+        self._read_object = read_object
 
     @property
     def _index(self) -> MessageIndex:
@@ -74,15 +90,50 @@ class MessageResources:
 
     @handles(Messages.message)
     def message(self, row_id: int) -> MessageDetail:
+        row = self._find_row(row_id)
+        content = render_content(self._index.data(row), self._contract.envelope)
+        return MessageDetail(**msgspec.structs.asdict(row), **content, events=self._find_events(row))
+
+    @handles(Messages.original)
+    def original(self, row_id: int) -> Original:
+        found = self._undecorate(self._find_row(row_id))
+        return Original(self._read_whole(found), found.redriven)
+
+    @handles(Messages.verdict)
+    def verdict(self, row_id: int) -> MessageVerdict:
+        row = self._find_row(row_id)
+        found = self._undecorate(row)
+        judged = self._contract.judge(self._read_whole(found), now=row.time)
+        return MessageVerdict(**render_verdict(judged), reason=found.reason)
+
+    def _find_row(self, row_id: int) -> MessageRow:
         if row_id > self._index.last:
             self._index.catch_up(_CATCH_UP_SECONDS)
         row = self._index.row(row_id)
         if row is None:
             raise ApiError(HTTPStatus.NOT_FOUND, "no_such_message", f"no message has the id {row_id}")
+        return row
+
+    def _undecorate(self, row: MessageRow) -> Undecorated:
         data = self._index.data(row)
-        return MessageDetail(
-            **msgspec.structs.asdict(row), **_render_content(data), events=self._find_events(row)
-        )
+        if data is None:
+            why = f"message #{row.id} is past its stream's retention: only its row is left"
+            raise ApiError(HTTPStatus.GONE, "message_gone", why)
+        return self._contract.undecorate(data)
+
+    def _read_whole(self, found: Undecorated) -> bytes:
+        """The message, from its bucket where it did not fit into its queue."""
+        if found.address is None:
+            return found.data
+        place = urlsplit(found.address)
+        if place.scheme != "s3":
+            why = f"the whole message is at {found.address}, which is in no bucket"
+            raise ApiError(HTTPStatus.GONE, "message_gone", why)
+        whole = self._read_object(place.netloc, place.path.removeprefix("/"))
+        if found.sha256 and hashlib.sha256(whole).hexdigest() != found.sha256:
+            why = f"{found.address} is not the message that was refused: its SHA-256 differs"
+            raise ApiError(HTTPStatus.CONFLICT, "other_object", why)
+        return whole
 
     def _find_events(self, row: MessageRow) -> tuple[dict[str, Any], ...]:
         """The newest events that mention the message."""
@@ -94,23 +145,6 @@ class MessageResources:
 
 def _mentions(event: Event, message_id: str) -> bool:
     return event.fields.get("message_id") == message_id or message_id in event.fields.get("message_ids", ())
-
-
-def _render_content(data: bytes | None) -> dict[str, Any]:
-    if data is None:
-        return {}
-    try:
-        raw: dict[str, Any] = {"raw": data.decode()}
-    except UnicodeDecodeError:
-        return {"raw_base64": base64.b64encode(data).decode()}
-    try:
-        message = msgspec.json.decode(data)
-    except (msgspec.DecodeError, RecursionError):
-        return raw
-    if isinstance(message, dict):
-        header = message.get("messageHeader")
-        raw |= {"header": header if isinstance(header, dict) else None, "body": message.get("messageBody")}
-    return raw
 
 
 def _read_all(index: MessageIndex, matching: str) -> Iterator[tuple[MessageRow, bytes]]:

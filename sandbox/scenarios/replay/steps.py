@@ -8,6 +8,7 @@ from typing import Final
 
 from rdss_sandbox import figures
 from rdss_sandbox.shapes.events import Event
+from sandbox.scenarios.outcome import CODES
 from sandbox.scenarios.play import START
 from sandbox.scenarios.scenario import INPUT
 from tui.text.narration import sentence
@@ -61,7 +62,7 @@ def fold_events(events: Iterable[Event]) -> list[Step]:
         if event.kind != READ_EMPTY:
             active = max(active, at)
         name = str(event.fields.get("message_id") or "")
-        text = sentence(event)
+        text = sentence(event, CODES)
         steps.append(Step(event.kind, at, _next_slot(steps), text, place, wholes.get(name, name), event))
     if steps and (end := steps[-1].at + steps[-1].lasts) - active > _IDLE_SECONDS:
         steps.append(_idle(steps, active, end))

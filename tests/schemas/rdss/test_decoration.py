@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from schemas.rdss.decoration import SYNTHESISED, decorate
+from schemas.contract import Undecorated
+from schemas.rdss.decoration import REDRIVEN, SYNTHESISED, decorate, redrive, undecorate
 from schemas.rdss.envelope import peek, serialise
 from schemas.rdss.error_codes import ErrorCode
 from schemas.rdss.validation import is_valid
@@ -107,3 +108,62 @@ def test_any_bytes_can_be_recovered(raw: bytes) -> None:
     body = json.loads(decorated)["messageBody"]
     assert (body["raw"].encode() if "raw" in body else base64.b64decode(body["rawBase64"])) == raw
     assert peek(decorated).error_code == "GENERR007"
+
+
+@given(st.binary(max_size=200))
+def test_whatever_was_decorated_comes_out_again(raw: bytes) -> None:
+    """Bytes that are no message come out as they were, with the reason that was written beside them."""
+    found = undecorate(decorate(raw, ErrorCode.GENERR007, "no JSON", now=NOW))
+    assert (found.data, found.reason, found.redriven) == (raw, "no JSON", 0)
+
+
+def test_malformed_json_behind_a_header_comes_out_too(message: dict[str, Any]) -> None:
+    """Its header was readable, and stands twice in the queue: beside the bytes and in them."""
+    raw = serialise(message)[:-1] + b",}"
+    assert undecorate(decorate(raw, ErrorCode.GENERR007, "a comma", now=NOW)).data == raw
+
+
+def test_an_oversize_message_is_named_by_its_address(message: dict[str, Any]) -> None:
+    """Whoever wants it has to fetch it, and can check it."""
+    whole, kept = serialise(message), "s3://rdss-error/original/1.json"
+    decorated = decorate(whole, ErrorCode.GENERR006, "too large", now=NOW, original=kept)
+    digest = hashlib.sha256(whole).hexdigest()
+    assert undecorate(decorated) == Undecorated(decorated, "too large", 0, kept, digest)
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        b"", b"{broken", b"\xff", b"[]", b'{"messageHeader": 1}', b'{"messageHeader": {}}',
+        b'{"messageHeader": {"errorCode": "X", "messageHistory": 1}, "messageBody": {"rawBase64": "%"}}',
+        b'{"messageHeader": {"errorCode": "X"}, "messageBody": {"original": "s3://a/b"}}',
+        b'{"messageHeader": {}, "messageBody": {"raw": "not from a queue"}}',
+    ],
+)  # fmt: skip
+def test_what_was_not_decorated_stays(raw: bytes) -> None:
+    """Also what only looks as if."""
+    assert undecorate(raw) == Undecorated(raw)
+
+
+def test_a_redriven_message_is_stamped_and_stripped_of_its_error(message: dict[str, Any]) -> None:
+    """The queue's decoration is gone, an entry is in its history, and a second round is counted."""
+    once = redrive(decorate(serialise(message), ErrorCode.GENERR006, "no luck", now=NOW), now=NOW)
+    header = json.loads(once)["messageHeader"]
+    assert header.keys().isdisjoint({"errorCode", "errorDescription"})
+    assert header["messageHistory"][-1] == {
+        "machineId": REDRIVEN, "machineAddress": "localhost", "timestamp": "2018-12-11T10:00:00.000Z",
+    }  # fmt: skip
+    assert json.loads(once)["messageBody"] == message["messageBody"]
+    assert undecorate(redrive(once, now=NOW)).redriven == 2
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        b"", b"{broken", b"\xff\xfe", b"[]", b'{"messageHeader": 1}',
+        b'{"messageHeader": {"messageHistory": 1}}',
+    ],
+)  # fmt: skip
+def test_bytes_that_are_no_message_are_redriven_as_they_are(raw: bytes) -> None:
+    """There is no header to stamp, or no history."""
+    assert redrive(raw, now=NOW) == raw
