@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 from textual.pilot import Pilot
 
-from tests.tui.canned import Canned, CannedReadings
+from tests.tui.canned import Canned
+from tests.tui.canned_readings import CannedReadings
 from tests.tui.conftest import NARROW, WIDE, until
 from tui.app import SandboxApp
 from tui.keys.actions import ACTIONS, Group

@@ -186,8 +186,7 @@ class RowList(ScrollView, Generic[Row], can_focus=True, inherit_bindings=False):
     def show_columns(self, columns: Sequence[Column[Row]]) -> None:
         """Show the rows in other columns."""
         self._columns = columns
-        self._choose_columns()
-        self.redraw()
+        self.on_resize()
 
     def show_empty(self, empty: str) -> None:
         """Show no rows and the text ``empty``."""
@@ -331,14 +330,11 @@ class RowList(ScrollView, Generic[Row], can_focus=True, inherit_bindings=False):
 
     def on_resize(self) -> None:
         self._strips.clear()
-        self._choose_columns()
+        self._chosen = choose_columns(self._columns, self.scrollable_content_region.width - 2)
         self._fit_scrollbar()
         self._ask_for_missing()
         self._show_cursor()
         self.refresh()  # it may have been drawn at this size with the columns of the old one
-
-    def _choose_columns(self) -> None:
-        self._chosen = choose_columns(self._columns, self.scrollable_content_region.width - 2)
 
     def _fit_scrollbar(self) -> None:
         # Only the scrollbar changes. A plain assignment would lay out the whole screen again.
