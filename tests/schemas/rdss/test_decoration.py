@@ -161,7 +161,7 @@ def test_a_redriven_message_is_stamped_and_stripped_of_its_error(message: dict[s
     "raw",
     [
         b"", b"{broken", b"\xff\xfe", b"[]", b'{"messageHeader": 1}',
-        b'{"messageHeader": {"messageHistory": 1}}',
+        b'{"messageHeader":{"messageHistory":1}}',
     ],
 )  # fmt: skip
 def test_bytes_that_are_no_message_are_redriven_as_they_are(raw: bytes) -> None:
