@@ -322,7 +322,7 @@ def build_components(
             damage=tuple(damage),
             notes=describe_takeover(directory) if directory else (),
             destinations=destinations,
-            diagnosis=DiagnosisService(infrastructure.recorder, catalogue, clock, events, CONTRACT),
+            diagnosis=DiagnosisService(infrastructure.recorder, catalogue, clock, events, contract),
         )
         components.populate()
         components.add_faults()
