@@ -79,7 +79,9 @@ class Lab:
     def recording(self, settings: Settings, clock: Clock | None = None) -> Iterator[Embedded]:
         """Run a sandbox with these settings, and write down what a client sees of it."""
         with (
-            embedded(settings, clock, interceptors=[self.gate], trace=self) as emulator,
+            embedded(
+                settings, clock, interceptors=[self.gate], trace=self, contract=self.contract
+            ) as emulator,
             self._following(emulator),
         ):
             yield emulator

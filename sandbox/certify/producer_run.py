@@ -17,6 +17,8 @@ from sandbox.certify.lab import Lab
 from sandbox.certify.stages import Stage
 
 FILE_NAME: Final = "messages.ndjson"
+KEYS_NAME: Final = "keys.txt"
+"""The key of each message of the file, a line each: what names it, where it does not name itself."""
 _STRUCK: Final = 3
 _TIMES: Final = 3
 _OUTLASTING: Final = 5
@@ -75,9 +77,11 @@ class ProducerRun:
 
     def _append(self, stages: Sequence[Stage]) -> None:
         """Add the messages of some stages to the file, and put their faults in force."""
-        with self._file.open("ab") as file:
+        keys = self._file.with_name(KEYS_NAME)
+        with self._file.open("ab") as file, keys.open("a", encoding="utf-8") as names:
             for stage in stages:
                 ids = [self._write_message(file.write, stage) for _ in range(stage.messages)]
+                names.writelines(f"{each}\n" for each in ids)
                 if plays := self._plays.get(stage.name):
                     plays(ids)
 

@@ -56,7 +56,7 @@ class QueueLab(Lab):
             amqp="embedded",
         )
         with (
-            embedded(settings, trace=self) as emulator,
+            embedded(settings, trace=self, contract=self.contract) as emulator,
             self._following(emulator),
         ):
             parameters = URLParameters(str(emulator.broker.url))

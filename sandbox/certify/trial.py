@@ -29,12 +29,14 @@ from sandbox.certify.clauses import clauses
 from sandbox.certify.consumer_run import ConsumerRun
 from sandbox.certify.history import History, Level
 from sandbox.certify.lab import Lab
-from sandbox.certify.producer_run import FILE_NAME, ProducerRun
+from sandbox.certify.producer_run import FILE_NAME, KEYS_NAME, ProducerRun
 from sandbox.certify.queue_consumer_run import QueueConsumerRun
 from sandbox.certify.queue_lab import QueueLab
 from sandbox.certify.remarks import remarks
 from sandbox.certify.shrinking import repeat_failures
 from sandbox.certify.stages import Stage, narrow, stages
+from schemas.bound import CONTRACT
+from schemas.contract import Contract
 
 Progress: TypeAlias = Callable[[str], None]
 
@@ -56,11 +58,12 @@ class Trial:
     options: tuple[str, ...] = ()
     only: tuple[str, ...] = ()
     channel: Channel = Channel.KINESIS
+    contract: Contract = CONTRACT
 
     @property
     def planned(self) -> tuple[Stage, ...]:
         """The stages to play. Raises ``ValueError`` for one in ``only`` that is not there."""
-        every = stages(self.role, self.level, self.groups, self.channel)
+        every = stages(self.role, self.level, self.groups, self.channel, self.contract)
         return narrow(every, self.only) if self.only else every
 
     @property
@@ -139,7 +142,7 @@ def play(
     ``follow`` gets the history at the start, which grows while the stages are played. After ``run_seconds``
     the run is cut; by default after 75 times the client's patience. Raises ``ClientNotStartedError``.
     """
-    lab = QueueLab(trial.seed) if trial.channel is Channel.RABBITMQ else Lab(trial.seed)
+    lab = (QueueLab if trial.channel is Channel.RABBITMQ else Lab)(trial.seed, trial.contract)
     follow(lab.history)
     bounds = Bounds.of(trial.client.patience, run_seconds)
     with tempfile.TemporaryDirectory(prefix="sandbox-certify-") as name, lab.running():
@@ -154,7 +157,8 @@ def play(
                 run.play(planned, progress)
         else:
             file = directory / FILE_NAME
-            with Attempt(trial.client, lab, state, {"SANDBOX_MESSAGES": str(file)}, bounds) as attempt:
+            files = {"SANDBOX_MESSAGES": str(file), "SANDBOX_MESSAGE_KEYS": str(directory / KEYS_NAME)}
+            with Attempt(trial.client, lab, state, files, bounds) as attempt:
                 ProducerRun(attempt, lab, file).play(planned, progress)
         lab.settle_history()
     return lab.history

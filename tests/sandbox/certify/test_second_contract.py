@@ -1,0 +1,57 @@
+"""The delivery group judges clients of another contract: messages that do not say their own names."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from sandbox.certify.clause import Group, Role
+from sandbox.certify.trial import Trial, certify
+from tests.parcels import PARCELS
+from tests.sandbox.certify.population.kind import CLIENTS, SHAPES, build_trial
+from tests.sandbox.certify.population.population import WRONG, WrongClient
+from tests.sandbox.certify.trials import judge_all, play_stages
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+
+_OF_PARCELS: Final = (
+    ('json.loads(record["Data"])["messageHeader"]["messageId"]', 'record["PartitionKey"]'),
+    ('body_digest(record["Data"])', 'hashlib.sha256(record["Data"]).hexdigest()'),
+    (
+        '[(json.loads(line)["messageHeader"]["messageId"], line) for line in lines]',
+        'list(zip(Path(os.environ["SANDBOX_MESSAGE_KEYS"]).read_text().split(), lines))',
+    ),
+)
+"""What a client of RDSS reads in its message, and where a client of parcels finds it."""
+_ROLES: Final = {Role.CONSUMER: CLIENTS / "right_consumer.py", Role.PRODUCER: CLIENTS / "right_producer.py"}
+_WRONG: Final = [each for each in WRONG if each.shape.program in _ROLES.values() and not each.kind.groups]
+
+
+def _trial(role: Role, text: str, folder: Path) -> Trial:
+    """A trial over parcels of a client that was written for RDSS."""
+    for old, new in _OF_PARCELS:
+        text = text.replace(old, new)
+    program = folder / "parcels.py"
+    program.write_text(text, encoding="utf-8")
+    shape = next(each for each in SHAPES if each.program == _ROLES[role])
+    trial = build_trial(shape, program, patience=4.0)
+    return replace(trial, contract=PARCELS, groups=frozenset({Group.DELIVERY}))
+
+
+@pytest.mark.parametrize("role", list(Role))
+def test_a_right_client_of_parcels_passes(role: Role, tmp_path: Path) -> None:
+    """Every clause of the group is exercised and passes, as over RDSS."""
+    certificate, _ = certify(_trial(role, _ROLES[role].read_text(encoding="utf-8"), tmp_path), lambda _: None)
+    assert certificate.failed == ()
+    assert certificate.missed == ()
+
+
+@pytest.mark.parametrize("wrong", _WRONG[::6], ids=lambda each: f"{each.shape.role}-{each.kind.name}")
+def test_a_wrong_client_of_parcels_fails_the_clause_about_it(wrong: WrongClient, tmp_path: Path) -> None:
+    """A bug is found whatever the messages look like."""
+    trial = _trial(wrong.shape.role, wrong.write(tmp_path).read_text(encoding="utf-8"), tmp_path)
+    judged = judge_all(trial, play_stages(trial, wrong.kind.stages))
+    assert wrong.kind.clause in {name for name, each in judged.items() if each.verdict == "fail"}
