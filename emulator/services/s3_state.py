@@ -5,7 +5,6 @@ What the sandbox's own archives put is left out: the streams that it comes from 
 
 from __future__ import annotations
 
-import threading
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
@@ -18,7 +17,7 @@ from emulator.buckets.objects.object_bodies import Bodies, Body
 from emulator.services.keyed_log import Change
 from emulator.services.packing import make, pack, unpack
 from emulator.services.places import Places
-from emulator.services.s3_touching import touch_containers, touch_operations
+from emulator.services.s3_touching import touch_operations
 from emulator.services.swept_values import SweptValues
 from emulator.services.touched import Touched
 
@@ -39,13 +38,16 @@ class S3State:
         self._bodies = bodies
         self._fsync = fsync
         self._settings = SweptValues()
-        self._named: list[tuple[dict[str, tuple[int, ...]], str, tuple[int, ...]]] = []
+        self._named: list[tuple[Any, str, tuple[int, ...]]] = []
 
     def install(self) -> None:
         from moto.s3 import models
 
         if not getattr(models.FakeBucket.__init__, "touches", False):
-            touch_containers(models)
+            from emulator.services.s3_containers import TouchingKeys, TouchingUploads
+
+            changed: Any = models
+            changed._VersionedKeyStore, changed.MultipartDict = TouchingKeys, TouchingUploads  # noqa: SLF001
             touch_operations(models)
 
     def restore(self, values: Mapping[bytes, bytes]) -> None:
@@ -107,10 +109,8 @@ class S3State:
 
     def settle(self) -> None:
         self._settings.settle()
-        for stored, name, kept in self._named:
-            stored[name] = kept
-            if not kept:
-                del stored[name]
+        for keys, name, kept in self._named:
+            keys.note_stored(name, kept)
         self._named.clear()
         self._bodies.settle()
 
@@ -123,7 +123,7 @@ class S3State:
 
     def _changed_versions(self, bucket: Any, name: str) -> Iterator[Change]:
         """Yield what is new and what is gone of the versions of one object."""
-        known = bucket.keys.stored.get(name, ())
+        known = bucket.keys.stored(name)
         kept = []
         for version in bucket.keys.getlist(name, []):
             if not _is_kept(version):
@@ -135,7 +135,7 @@ class S3State:
         for place in known:
             if place not in kept:
                 yield _encode(("version", bucket.kept_as, place)), None
-        self._named.append((bucket.keys.stored, name, tuple(kept)))
+        self._named.append((bucket.keys, name, tuple(kept)))
 
     def _restore_bucket(self, names: list[Any], attributes: dict[str, Any]) -> Any:
         from moto.s3 import models
@@ -143,6 +143,10 @@ class S3State:
         partition, account, _ = names
         backend = models.s3_backends[account][partition]
         tags = attributes.pop("tags")
+        private = models.get_canned_acl("private")
+        if attributes["acl"].to_config_dict() == private.to_config_dict():
+            # Objects have that of their bucket, and say nothing of it where it is this one.
+            attributes["acl"] = private
         bucket = make(getattr(models, attributes.pop("class")), attributes)
         changed: Any = models
         bucket.keys, bucket.multiparts = changed._VersionedKeyStore(), changed.MultipartDict()  # noqa: SLF001
@@ -167,33 +171,30 @@ class S3State:
                 backend = models.s3_backends[bucket.account_id][bucket.partition]
                 backend.tagger.tags[version.arn] = tags
         _places.use(version.kept_at)
-        versions = bucket.keys.getlist(version.name, [])
-        dict.__setitem__(bucket.keys, version.name, [*versions, version])
-        bucket.keys.stored[version.name] = (*bucket.keys.stored.get(version.name, ()), version.kept_at)
+        bucket.keys.restore(version.name, version)
 
     def _key_with(self, attributes: dict[str, Any]) -> Any:
-        from moto.s3.models import FakeKey, FakeMultipart, get_canned_acl
+        from moto.s3.models import FakeMultipart
+
+        from emulator.buckets.objects.small_key import SmallKey
 
         pieces, closed = attributes.pop("body")
         upload = attributes.pop("upload", None)
-        key = make(FakeKey, {"region_name": _FIRST_REGION, **attributes})
-        key.lock = threading.Lock()
-        key._value_buffer = Body(self._bodies, tuple(self._bodies.find(PieceId(*piece)) for piece in pieces))  # noqa: SLF001
-        key.disposed = closed
+        body = Body(self._bodies, tuple(self._bodies.find(PieceId(*piece)) for piece in pieces))
         if closed:
-            key._value_buffer.close()  # noqa: SLF001
-        key.acl = attributes["acl"] if "acl" in attributes else get_canned_acl("private")
+            body.close()
         if upload is not None:
             parts = {number: self._key_with(part) for number, part in upload.pop("parts")}
-            key.multipart = make(FakeMultipart, {**upload, "parts": parts})
-        return key
+            attributes["multipart"] = make(FakeMultipart, {**upload, "parts": parts})
+        own = {"_value_buffer": body, "disposed": closed}
+        return SmallKey.made_of({"region_name": _FIRST_REGION, **attributes, **own})
 
 
 _places: Final = Places()
 
 
 def _give_place(version: Any) -> None:
-    if "kept_at" not in vars(version):
+    if not hasattr(version, "kept_at"):
         version.kept_at = _places.next()
 
 
@@ -233,7 +234,7 @@ def _tagger(bucket: Any) -> Any:
 
 def _is_kept(version: Any) -> bool:
     """Whether a version of an object is stored: a deletion is, and what the archives put is not."""
-    body = vars(version).get("_value_buffer")
+    body = getattr(version, "_value_buffer", None)
     return body is None or not isinstance(body.store, Bodies)
 
 
@@ -242,7 +243,7 @@ def _version_key(bucket: Any, version: Any) -> bytes:
 
 
 def _version_value(bucket: Any, version: Any) -> bytes:
-    if "_value_buffer" not in vars(version):
+    if not hasattr(version, "_value_buffer"):
         attributes = {name: value for name, value in vars(version).items() if name != "key"}
         return pack({**attributes, "marker": True})
     attributes = _attributes_of(version)
@@ -256,9 +257,8 @@ def _attributes_of(key: Any) -> dict[str, Any]:
     from moto.s3.models import get_canned_acl
 
     # The class has these two when they are those of this sandbox. The next one may have others.
-    attributes = {"account_id": key.account_id, "region_name": key.region_name, **vars(key)}
+    attributes = {"account_id": key.account_id, "region_name": key.region_name, **key.attributes()}
     body = attributes.pop("_value_buffer")
-    del attributes["lock"]
     upload = attributes.pop("multipart", None)
     if attributes.get("acl") is get_canned_acl("private"):
         del attributes["acl"]
@@ -278,7 +278,7 @@ def _upload_attributes(upload: Any) -> dict[str, Any]:
 def _key_changes(key: Any) -> Iterator[Change]:
     """A version that the request has read and may have changed, if it is still there."""
     # A delete marker does not know its bucket, and nothing changes it.
-    if not hasattr(key, "bucket_name") or "kept_at" not in vars(key):
+    if not hasattr(key, "bucket_name") or not hasattr(key, "kept_at"):
         return
     bucket = _bucket_of(key)
     if bucket is None:
@@ -317,9 +317,9 @@ def _part_changes(bucket: Any, upload: Any, number: int) -> Iterator[Change]:
 def _pieces(buckets: Iterable[Any]) -> Iterator[int]:
     """The numbers of the pieces that anything refers to."""
     for bucket in buckets:
-        keys = [version for versions in dict.values(bucket.keys) for version in versions]
+        keys = [version for _, versions in bucket.keys.iterlists() for version in versions]
         for upload in bucket.multiparts.values():
             keys.extend(upload.parts.values())
         for key in keys:
-            if (body := vars(key).get("_value_buffer")) is not None:
+            if (body := getattr(key, "_value_buffer", None)) is not None:
                 yield from (piece.id.number for piece in body.pieces)

@@ -14,45 +14,6 @@ from emulator.services.touched import current, touch
 _NAME: Final = "s3"
 
 
-def touch_containers(models: Any) -> None:
-    """Replace the containers of buckets' objects and uploads."""
-    keys, uploads = models._VersionedKeyStore, models.MultipartDict  # noqa: SLF001 -- as moto names it
-
-    class TouchingKeys(keys):  # type: ignore[misc, valid-type]
-        """The versions of a bucket's objects. ``stored`` has the places of the versions that are stored."""
-
-        def __init__(self) -> None:
-            super().__init__()
-            self.stored: dict[str, tuple[int, ...]] = {}
-
-        def __setitem__(self, name: str, version: Any) -> None:
-            super().__setitem__(name, version)
-            touch(_NAME, ("names", self.bucket, name))
-
-        def setlist(self, name: str, versions: Any) -> None:
-            super().setlist(name, versions)
-            touch(_NAME, ("names", self.bucket, name))
-
-        def pop(self, name: str) -> None:
-            super().pop(name)
-            touch(_NAME, ("names", self.bucket, name))
-
-    class TouchingUploads(uploads):  # type: ignore[misc, valid-type]
-        """A bucket's uploads under way."""
-
-        def __setitem__(self, upload_id: str, upload: Any) -> None:
-            super().__setitem__(upload_id, upload)
-            upload.kept_in = None if current().own else self.bucket
-            touch(_NAME, ("upload", self.bucket, upload))
-
-        def __delitem__(self, upload_id: str) -> None:
-            upload = self[upload_id]
-            super().__delitem__(upload_id)
-            touch(_NAME, ("upload", self.bucket, upload))
-
-    models._VersionedKeyStore, models.MultipartDict = TouchingKeys, TouchingUploads  # noqa: SLF001
-
-
 def touch_operations(models: Any) -> None:
     """Replace the making of buckets and parts, and the finding of an object that a request may change."""
     make_bucket, set_part, get_object = (

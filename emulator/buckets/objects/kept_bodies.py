@@ -15,6 +15,7 @@ from typing import Final, NamedTuple
 
 from isal.isal_zlib import compress, crc32, decompress
 
+from emulator.buckets.objects.piece_table import PiecePlace, PieceTable
 from emulator.journal import DamagedLogError, frames
 from emulator.journal.inventory import inventory_of, unlist
 from emulator.journal.salvage import blocks
@@ -38,40 +39,32 @@ class PieceId(NamedTuple):
 class KeptPiece:
     """A piece of a body. Its bytes are kept as long as this object lives, and while a log refers to it."""
 
-    __slots__ = ("_bodies", "id")
+    __slots__ = ("_bodies", "_check", "_number", "size")
 
     def __init__(self, bodies: KeptBodies, piece: PieceId) -> None:
         self._bodies = bodies
-        self.id = piece
+        self._number, self.size, self._check = piece
 
     @property
-    def size(self) -> int:
-        """How many bytes of the body it has."""
-        return self.id.size
+    def id(self) -> PieceId:
+        """What a log says of it. ``size`` is how many bytes of the body it has."""
+        return PieceId(self._number, self.size, self._check)
 
     def read(self) -> bytes:
         """Read its bytes. Raises OSError when they are not those that were kept."""
         return self._bodies.read(self.id)
 
     def __del__(self) -> None:
-        self._bodies.release(self.id)
+        self._bodies.release(self._number)
 
 
 class _File:
-    """One file, and where in it the pieces are that are needed: their positions and stored lengths."""
+    """One file, and how many bytes of the pieces in it are needed."""
 
     def __init__(self, path: Path, end: int = 0) -> None:
         self.path = path
         self.storage = FileStorage(path, end)
-        self.places: dict[int, tuple[int, int]] = {}
         self.needed = 0
-
-    def put(self, number: int, position: int, length: int) -> None:
-        self.places[number] = (position, length)
-        self.needed += length
-
-    def drop(self, number: int) -> None:
-        self.needed -= self.places.pop(number)[1]
 
 
 class KeptBodies:
@@ -88,7 +81,7 @@ class KeptBodies:
         self._file_bytes = file_bytes
         self._lock = threading.Lock()
         self._files: dict[int, _File] = {}
-        self._where: dict[int, _File] = {}
+        self._places = PieceTable()
         self._released: deque[int] = deque()
         self._unsynced: set[_File] = set()
         self._last = 0
@@ -117,14 +110,15 @@ class KeptBodies:
     def list_pieces(self) -> Iterator[tuple[PieceId, bytes]]:
         """Yield every piece in its stored form. Raises ``DamagedLogError`` and OSError."""
         with self._lock:
-            for number, file in self._where.items():
-                position, length = file.places[number]
-                start = position - frames.HEADER_BYTES
-                raw = file.storage.read(start, frames.HEADER_BYTES + length)
-                frame, stored = frames.parse(raw, start), raw[frames.HEADER_BYTES :]
-                if frame is None or crc32(stored) != frame.check:
-                    raise DamagedLogError(file.path, start, "a block does not match its checksum")
-                yield PieceId(number, frame.size, frame.check), stored
+            for number in self._places.numbers():
+                place = self._places.find(number)
+                assert place is not None
+                found = self._read_frame(place)
+                if found is None:
+                    start = place.position - frames.HEADER_BYTES
+                    path = self._files[place.file].path
+                    raise DamagedLogError(path, start, "a block does not match its checksum")
+                yield PieceId(number, found[0].size, found[0].check), found[1]
 
     def find(self, piece: PieceId) -> KeptPiece:
         """The piece that a log refers to. Whether it can be read is seen when it is."""
@@ -133,20 +127,22 @@ class KeptBodies:
     def read(self, piece: PieceId) -> bytes:
         """Read a piece. Raises OSError when its bytes are not those that were kept."""
         with self._lock:
-            file = self._where.get(piece.number)
-            if file is None:
+            place = self._places.find(piece.number)
+            if place is None:
                 raise OSError(
                     f"the stored bytes of an object are missing from the files in {self._directory}"
                 )
-            position, length = file.places[piece.number]
-            stored = file.storage.read(position, length)
+            file = self._files[place.file]
+            stored = file.storage.read(place.position, place.length)
         if crc32(stored) != piece.check:
-            raise OSError(f"the stored bytes of an object are damaged at byte {position} of {file.path}")
-        return stored if length == piece.size else decompress(stored)
+            raise OSError(
+                f"the stored bytes of an object are damaged at byte {place.position} of {file.path}"
+            )
+        return stored if place.length == piece.size else decompress(stored)
 
-    def release(self, piece: PieceId) -> None:
+    def release(self, number: int) -> None:
         """Release a piece. The garbage collector may call this at any time, so it takes no lock."""
-        self._released.append(piece.number)
+        self._released.append(number)
 
     def sync(self) -> None:
         """Return when every piece that was kept so far survives loss of power. Raises OSError."""
@@ -159,13 +155,9 @@ class KeptBodies:
     def settle(self) -> None:
         """Drop what was released and empty the files that are hardly needed. No log may refer to it."""
         with self._lock:
-            idle = set[_File]()
+            idle = set[int]()
             while self._released and not self._closed:
-                number = self._released.popleft()
-                file = self._where.pop(number, None)
-                if file is not None:
-                    file.drop(number)
-                    idle.add(file)
+                idle |= self._drop(self._released.popleft())
             for file in idle:
                 self._empty_if_idle(file)
 
@@ -173,18 +165,18 @@ class KeptBodies:
         """Drop the pieces that nothing refers to, after the start."""
         wanted = set(pieces)
         with self._lock:
-            for number in [number for number in self._where if number not in wanted]:
-                self._where.pop(number).drop(number)
-            for file in tuple(self._files.values()):
+            for number in [number for number in self._places.numbers() if number not in wanted]:
+                self._drop(number)
+            for file in tuple(self._files):
                 self._empty_if_idle(file)
 
     def clear(self) -> None:
         """Drop every piece."""
         with self._lock:
             self._released.clear()
-            for file in tuple(self._files.values()):
+            for file in tuple(self._files):
                 self._delete(file)
-            self._where.clear()
+            self._places = PieceTable()
 
     def close(self) -> None:
         """Close the files. What is released from now on stays in them."""
@@ -194,46 +186,68 @@ class KeptBodies:
                 file.storage.close()
 
     def _append(self, number: int, size: int, stored: bytes) -> None:
-        file = self._files[max(self._files)] if self._files else None
-        if file is None or file.storage.end >= self._file_bytes:
+        last = max(self._files, default=0)
+        if not last or self._files[last].storage.end >= self._file_bytes:
             make_directory(self._directory)
-            following = max(self._files, default=0) + 1
-            file = self._files[following] = _File(self._directory / f"{_PREFIX}{following}.log")
+            last = self._add_file()
+        file = self._files[last]
         position = file.storage.end + frames.HEADER_BYTES
         first = not file.storage.end
         file.storage.append([frames.header(stored, size=size, ordinal=number), stored])
         if first and (inventory := inventory_of(file.path)) is not None:
             inventory.add(file.path)
         self._unsynced.add(file)
-        file.put(number, position, len(stored))
-        self._where[number] = file
+        self._put(number, PiecePlace(last, position, len(stored)))
 
-    def _empty_if_idle(self, file: _File) -> None:
+    def _add_file(self) -> int:
+        following = max(self._files, default=0) + 1
+        self._files[following] = _File(self._directory / f"{_PREFIX}{following}.log")
+        return following
+
+    def _put(self, number: int, place: PiecePlace) -> None:
+        """Note where a piece is now, in place of where it was."""
+        self._drop(number)
+        self._places.put(number, place)
+        self._files[place.file].needed += place.length
+
+    def _drop(self, number: int) -> set[int]:
+        """Forget where a piece is. Returns the number of its file, if it is known."""
+        place = self._places.take(number)
+        if place is None:
+            return set()
+        self._files[place.file].needed -= place.length
+        return {place.file}
+
+    def _read_frame(self, place: PiecePlace) -> tuple[frames.Frame, bytes] | None:
+        """A piece in its stored form, with its header; None when it is damaged."""
+        start = place.position - frames.HEADER_BYTES
+        raw = self._files[place.file].storage.read(start, frames.HEADER_BYTES + place.length)
+        frame, stored = frames.parse(raw, start), raw[frames.HEADER_BYTES :]
+        return (frame, stored) if frame is not None and crc32(stored) == frame.check else None
+
+    def _empty_if_idle(self, number: int) -> None:
         """Move the needed pieces of a file to the last one and delete it, if they are a small part of it."""
-        last = max(self._files)
-        if file is self._files[last] and file.storage.end < self._file_bytes:
+        file, last = self._files[number], max(self._files)
+        if number == last and file.storage.end < self._file_bytes:
             return
         if file.needed >= _NEEDED_SHARE * file.storage.end:
             return
-        numbers = list(file.places)
-        if numbers and file is self._files[last]:
-            following = last + 1
-            self._files[following] = _File(self._directory / f"{_PREFIX}{following}.log")
-        for number in numbers:
-            position, length = file.places[number]
-            raw = file.storage.read(position - frames.HEADER_BYTES, frames.HEADER_BYTES + length)
-            frame = frames.parse(raw, 0)
-            if frame is None or crc32(raw[frames.HEADER_BYTES :]) != frame.check:
+        if file.needed and number == last:
+            self._add_file()
+        for piece in list(self._places.numbers(number)):
+            place = self._places.find(piece)
+            found = self._read_frame(place) if place is not None else None
+            if found is None:
                 # A damaged piece stays where it is, and so does its file, for sandbox repair.
                 return
-            self._append(number, frame.size, raw[frames.HEADER_BYTES :])
+            self._append(piece, found[0].size, found[1])
         for moved in tuple(self._unsynced - {file}):
             moved.storage.sync()
             self._unsynced.discard(moved)
-        self._delete(file)
+        self._delete(number)
 
-    def _delete(self, file: _File) -> None:
-        self._files = {number: each for number, each in self._files.items() if each is not file}
+    def _delete(self, number: int) -> None:
+        file = self._files.pop(number)
         self._unsynced.discard(file)
         unlist(file.path)
         file.storage.delete()
@@ -243,11 +257,7 @@ class KeptBodies:
         for number, path in sorted(found):
             file = self._files[number] = _File(path, path.stat().st_size)
             for frame in self._frames(file):
-                before = self._where.pop(frame.ordinal, None)
-                if before is not None:
-                    before.drop(frame.ordinal)
-                file.put(frame.ordinal, frame.start, frame.length)
-                self._where[frame.ordinal] = file
+                self._put(frame.ordinal, PiecePlace(number, frame.start, frame.length))
                 self._last = max(self._last, frame.ordinal)
 
     def _frames(self, file: _File) -> Iterator[frames.Frame]:

@@ -168,12 +168,20 @@ class Body:
         return self._chunks
 
     @property
-    def _size(self) -> int:
-        return sum(piece.size for piece in self._chunks)
+    def size(self) -> int:
+        """How many bytes it has."""
+        # Of most bodies there is one piece. A sum would be another number in memory, equal to the piece's.
+        return self._chunks[0].size if len(self._chunks) == 1 else sum(piece.size for piece in self._chunks)
 
     def contents(self) -> Contents:
         """All of it, to be read later."""
-        return Contents(self._chunks, 0, self._size)
+        return Contents(self._chunks, 0, self.size)
+
+    def whole(self) -> bytes:
+        """All of it. Raises OSError when it is damaged, ValueError when the object was deleted."""
+        if self.closed:
+            raise ValueError("the object was deleted")
+        return b"".join(self.contents())
 
     def write(self, data: bytes) -> int:
         """Add ``data`` at the end. Raises OSError."""
@@ -182,14 +190,14 @@ class Body:
             self.store.keep(view[start : start + _CHUNK_BYTES]) for start in range(0, len(view), _CHUNK_BYTES)
         )
         self._chunks += kept
-        self._at = self._size
+        self._at = self.size
         return len(view)
 
     def read(self, most: int = -1) -> bytes:
         """Read up to ``most`` bytes from the position on. Raises OSError when they are damaged."""
         if self.closed:
             raise ValueError("the object was deleted")
-        end = self._size if most < 0 else min(self._size, self._at + most)
+        end = self.size if most < 0 else min(self.size, self._at + most)
         found = b"".join(self.contents()[self._at : end])
         self._at = end
         return found
