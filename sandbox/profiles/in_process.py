@@ -19,6 +19,7 @@ import msgspec
 from emulator.clock import Clock
 from emulator.machine import private_files, process_ids
 from emulator.machine.resident_memory import returning_freed_memory
+from emulator.machine.short_collections import collecting_shortly
 from emulator.settings.settings import RDSS_TOPOLOGY, Settings
 from rdss_sandbox.watchdog import watchdog
 from sandbox.profiles import running
@@ -102,10 +103,9 @@ async def _serve(settings: Settings, ready: Callable[[Running], None]) -> None:
             running.write(found)
             try:
                 async with _routing(settings, emulator):
-                    gc.freeze()
-                    gc.enable()
-                    ready(found)
-                    await asked_to_stop.wait()
+                    with collecting_shortly():
+                        ready(found)
+                        await asked_to_stop.wait()
             finally:
                 running.remove(found.pid)
                 await asyncio.to_thread(processing.close)

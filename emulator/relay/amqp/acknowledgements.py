@@ -6,10 +6,11 @@ deliveries to the client may stand for one of the broker.
 
 from __future__ import annotations
 
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import IntEnum
+from itertools import takewhile
 from typing import NamedTuple
 
 
@@ -104,14 +105,16 @@ class Acknowledgements:
         """
         if not (multiple and tag == 0) and tag not in self._by_client_tag:
             raise UnknownTagError(tag)
-        tags = [tag]
-        if multiple:
-            tags = []
-            for each in self._by_client_tag:
-                if tag and each > tag:
-                    break
-                tags.append(each)
-        return self._settlements([self._settle(each, verdict) for each in tags])
+        tags, deliveries = self._take_up_to(tag) if multiple else ([tag], [self._by_client_tag.pop(tag)])
+        if self._undo is not None:
+            self._undo += (_Undo(*each, each[1].verdict) for each in zip(tags, deliveries, strict=True))
+        # One acknowledgement may be for a hundred thousand: what can be done for all of them is done once.
+        for delivery in deliveries:
+            delivery.left -= 1
+            delivery.verdict = max(delivery.verdict, verdict)
+        for window, number in Counter(delivery.window for delivery in deliveries).items():
+            window.add(-number)
+        return self._settlements(deliveries)
 
     def withdraw(self, delivery: BrokerDelivery) -> list[Settlement]:
         """Give up a delivery that was not sent yet; a message that was never sent is requeued."""
@@ -143,19 +146,22 @@ class Acknowledgements:
         self._by_broker_tag = OrderedDict(sorted(self._by_broker_tag.items()))
         self._undo = []
 
-    def _settle(self, tag: int, verdict: Verdict) -> BrokerDelivery:
-        delivery = self._by_client_tag.pop(tag)
-        if self._undo is not None:
-            self._undo.append(_Undo(tag, delivery, delivery.verdict))
-        delivery.window.add(-1)
-        delivery.left -= 1
-        delivery.verdict = max(delivery.verdict, verdict)
-        return delivery
+    def _take_up_to(self, tag: int) -> tuple[list[int], list[BrokerDelivery]]:
+        """Take the deliveries up to a tag, or all for 0, with their tags."""
+        taken = self._by_client_tag
+        if tag and tag != next(reversed(taken)):
+            tags = list(takewhile(lambda each: each <= tag, taken))
+            return tags, [taken.pop(each) for each in tags]
+        self._by_client_tag = OrderedDict()
+        return list(taken), list(taken.values())
 
     def _settlements(self, changed: Iterable[BrokerDelivery]) -> list[Settlement]:
         done = {delivery.tag: delivery for delivery in changed if not delivery.left}
-        for tag in done:
-            del self._by_broker_tag[tag]
+        if len(done) == len(self._by_broker_tag):
+            self._by_broker_tag.clear()
+        else:
+            for tag in done:
+                del self._by_broker_tag[tag]
         verdicts = {delivery.verdict for delivery in done.values()}
         if len(done) > 1 and len(verdicts) == 1:
             last = max(done)

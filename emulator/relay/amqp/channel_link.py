@@ -54,7 +54,10 @@ class RelayContext:
 
 
 class ChannelLink:
-    """Both directions of one channel. After it is ``closed``, only the closing handshake passes."""
+    """Both directions of one channel. After it is ``closed``, only the closing handshake passes.
+
+    Nothing refers to its channel then, which is gone at once: the garbage collector has no work with it.
+    """
 
     def __init__(self, context: RelayContext, number: int, on_close: Callable[[], None]) -> None:
         self.context = context
@@ -94,7 +97,8 @@ class ChannelLink:
     def end(self) -> None:
         """Mark the channel as closed, and give up everything that waits."""
         self.closed = True
-        self._on_close()
+        on_close, self._on_close = self._on_close, _do_nothing
+        on_close()
         self.count_held(-self._held)
 
     def refuse(self, refused: Refusal, method: int | None) -> None:
@@ -149,3 +153,7 @@ class ChannelLink:
 
     def _tell_client(self, method: methods.Method) -> None:
         self.context.peers.to_client([encode_method(method, self.number)])
+
+
+def _do_nothing() -> None:
+    pass

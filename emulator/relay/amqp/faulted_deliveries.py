@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Generic, TypeAlias, TypeVar
 
+from emulator.clock import Clock
 from emulator.faults.delayed_deliveries import Due
 from emulator.faults.fault import Failure
 from emulator.faults.faulted_message import Message
@@ -58,7 +60,12 @@ class FaultedDeliveries:
         self._acks = acks
         self._tap = tap
         self._faults = link.context.faults
-        self._form = Form(lambda arrived: arrived.queue, self._message, one_by_one=True, planned=_expect)
+        self._form = Form(
+            lambda arrived: arrived.queue,
+            partial(_message, link.context.clock),
+            one_by_one=True,
+            planned=_expect,
+        )
 
     def new_consumer(self, queue: str, window: PrefetchWindow, *, no_ack: bool) -> Consumer:
         waiting = PushedDeliveries(
@@ -111,9 +118,9 @@ class FaultedDeliveries:
         """Close the channel or the connection, since a fault fails a read."""
         self._link.refuse(refusal(failure, confirming=False), None)
 
-    def _message(self, arrived: Arrived) -> Message:
-        key = read_partition_key(arrived.command)
-        return Message(arrived.command.body, key, self._link.context.clock.time())
+
+def _message(clock: Clock, arrived: Arrived) -> Message:
+    return Message(arrived.command.body, read_partition_key(arrived.command), clock.time())
 
 
 def _expect(arrived: Arrived, times: int) -> None:

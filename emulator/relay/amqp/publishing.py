@@ -50,6 +50,7 @@ class Publishes:
             self._working.cancel()
         self._hold(-sum(held.command.size for held in self._held_commands))
         self._held_commands.clear()
+        self._handle = _ignore
 
     def take(self, command: Command) -> None:
         """Handle the client's next command at once, unless it or one before it must wait."""
@@ -116,3 +117,7 @@ class Publishes:
         Method.ACK: _answered,
         Method.NACK: _answered,
     }
+
+
+def _ignore(_command: Command) -> None:
+    pass
