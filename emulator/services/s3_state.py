@@ -53,26 +53,27 @@ class S3State:
     def restore(self, values: Mapping[bytes, bytes]) -> None:
         from moto.s3 import models
 
-        kinds: defaultdict[str, list[tuple[list[Any], Any]]] = defaultdict(list)
+        # Each value is unpacked when its turn comes: of many objects they would take most of the memory.
+        kinds: defaultdict[str, list[tuple[list[Any], bytes]]] = defaultdict(list)
         for key, value in values.items():
             kind, *names = _decode(key)
-            kinds[kind].append((names, unpack(value)))
+            kinds[kind].append((names, value))
             if kind == "bucket":
                 self._settings.note([(key, value)])
-        buckets = {names[2]: self._restore_bucket(names, attributes) for names, attributes in kinds["bucket"]}
+        buckets = {names[2]: self._restore_bucket(names, unpack(value)) for names, value in kinds["bucket"]}
         for (identity, _), version in sorted(kinds["version"], key=lambda each: each[0][1]):
             if identity in buckets:
-                self._restore_version(buckets[identity], version)
+                self._restore_version(buckets[identity], unpack(version))
         uploads = {}
-        for (identity, upload), attributes in kinds["upload"]:
+        for (identity, upload), value in kinds["upload"]:
             if identity in buckets:
-                made = make(models.FakeMultipart, {**attributes, "parts": {}, "partlist": []})
+                made = make(models.FakeMultipart, {**unpack(value), "parts": {}, "partlist": []})
                 made.kept_in = buckets[identity]
                 uploads[upload] = made
                 dict.__setitem__(buckets[identity].multiparts, upload, made)
         for (upload, number), part in sorted(kinds["part"], key=lambda each: each[0]):
             if upload in uploads:
-                uploads[upload].parts[number] = self._key_with(part)
+                uploads[upload].parts[number] = self._key_with(unpack(part))
                 uploads[upload].partlist.append(number)
         self._bodies.keep_only(_pieces(buckets.values()))
 
