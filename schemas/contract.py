@@ -315,8 +315,8 @@ class Changes(Protocol):
 class Contract(Protocol):
     """The form of a system's messages. ``codes`` are its error codes by name, the gravest first or as listed.
 
-    ``expired`` is the code of a message that comes too late, None where messages do not expire.
-    ``max_bytes`` is the size of the largest message. ``fields`` are in the order in which they are listed.
+    ``expired`` is the code of a message that comes too late, None where messages do not expire; ``oversize``
+    that of one with more than ``max_bytes``. ``fields`` are in the order in which they are listed.
     ``envelope`` is None where a message is one object, with nothing around it.
     """
 
@@ -334,6 +334,9 @@ class Contract(Protocol):
 
     @property
     def expired(self) -> Code | None: ...
+
+    @property
+    def oversize(self) -> Code: ...
 
     @property
     def max_bytes(self) -> int: ...

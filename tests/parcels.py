@@ -136,6 +136,7 @@ class Parcels:
     codes: Final = CODES
     failures: Final = Failures(*(CODES["undeliverable"],) * 5)
     expired: Final = None
+    oversize: Final = CODES["undeliverable"]
     fields: Final = (
         Field("id", "message_id", "key", "identifier", "message_id", "id:*7"),
         Field(

@@ -24,7 +24,7 @@ from emulator.streams.service import StreamService
 from rdss_sandbox.shapes.audit import AuditStatus
 from rdss_sandbox.shapes.streams import AMQP_PREFIX
 from rdss_sandbox.shapes.topology import AuditTap, Topology
-from schemas.rdss.peek import peek
+from schemas.bound import CONTRACT
 
 if TYPE_CHECKING:
     from emulator.buckets.service import BucketService
@@ -234,7 +234,7 @@ class Archives:
     def _emit_rejected(self, queue: str, batch: Sequence[Delivery]) -> None:
         """Emit an event for each message that somebody moved to an archived queue."""
         for delivery in batch:
-            seen = peek(delivery.data)
+            seen = CONTRACT.peek(delivery.data)
             fields = {"message_id": seen.message_id, "code": seen.error_code, "size": len(delivery.data)}
             self._events.emit("message.rejected", queue=queue, **fields)
 

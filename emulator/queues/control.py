@@ -25,7 +25,7 @@ from rdss_sandbox.shapes.queues import (
     QueueMessagePage,
     Released,
 )
-from schemas.rdss.peek import peek
+from schemas.bound import CONTRACT
 
 
 class QueueResources:
@@ -126,7 +126,7 @@ class QueueResources:
 
     def _message(self, found: Found) -> QueueMessage:
         message, now = found.message, self._engine.now()
-        seen = peek(message.body)
+        seen = CONTRACT.peek(message.body)
         return QueueMessage(
             message.id,
             message.number,

@@ -19,7 +19,7 @@ from emulator.queues.engine import Address, Arrival, QueueEngine, SourceUnavaila
 from emulator.rng import new_uuid
 from emulator.streams.service import StreamService
 from rdss_sandbox.shapes.queues import PROJECT
-from schemas.rdss.peek import peek
+from schemas.bound import CONTRACT
 
 _LONGEST_TTL: Final = 1_209_600
 
@@ -82,7 +82,7 @@ class StreamSource:
 
     def publish(self, bodies: Sequence[bytes]) -> Sequence[str]:
         outcomes = self._channel.publish_many(
-            [(body, peek(body).message_id or new_uuid()) for body in bodies]
+            [(body, CONTRACT.peek(body).message_id or new_uuid()) for body in bodies]
         )
         taken = [each for each in outcomes if isinstance(each, Receipt)]
         if len(taken) < len(outcomes):

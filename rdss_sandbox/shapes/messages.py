@@ -11,7 +11,7 @@ Label: TypeAlias = str | int | None
 """The value of a label, a field that is a contract's own; None where it could not be read."""
 
 
-class MessageRow(msgspec.Struct, frozen=True, kw_only=True):
+class MessageRow(msgspec.Struct, frozen=True):
     """A message as the list shows it.
 
     ``id`` counts from 1 without gaps, in the order in which messages were indexed. ``time`` is when the
@@ -33,15 +33,15 @@ class MessageRow(msgspec.Struct, frozen=True, kw_only=True):
     partition_key: str
     message_id: str | None
     message_type: str | None
-    message_class: str | UnsetType | None = UNSET
     sequence: str | None
     position: int | None
     total: int | None
     size: int
     code: str | None
+    marks: tuple[str, ...]
+    message_class: str | UnsetType | None = UNSET
     tenant: int | UnsetType | None = UNSET
     version: str | UnsetType | None = UNSET
-    marks: tuple[str, ...]
     labels: dict[str, Label] | UnsetType = UNSET
 
 

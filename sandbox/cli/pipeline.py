@@ -120,6 +120,7 @@ def _job(
     from sandbox.pipeline.batch import Rules
     from sandbox.pipeline.pipeline_run import Job
     from sandbox.pipeline.table_storage import TableStorage
+    from schemas.bound import choose_contract
 
     url, region = service()
     answering(url)
@@ -134,7 +135,7 @@ def _job(
         starting_position=starting,
         records_per_trigger=batch,
         checkpoint=checkpoint,
-        rules=Rules(as_published=as_published),
+        rules=Rules(contract=choose_contract(as_published=as_published)),
     )
 
 

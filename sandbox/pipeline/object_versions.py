@@ -1,4 +1,4 @@
-"""Pipeline stage: find which version of its work an object is, by the rule of ``schemas.rdss.versions``.
+"""The object of a message, and which version of its work it is, by the rule of ``schemas.rdss.versions``.
 
 All objects of one work must come to one worker. The driver finds the connected objects from hashes of their
 objectUUIDs, with 16 bytes for each reference. Objects with the same hash share a worker and nothing else.
@@ -7,10 +7,12 @@ objectUUIDs, with 16 bytes for each reference. Objects with the same hash share 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
 
 from sandbox.pipeline.schema import arrow_schema
-from schemas.rdss.versions import Told, places
+from schemas.rdss.versions import Told, named_versions, places
 
 if TYPE_CHECKING:
     import numpy as np
@@ -18,6 +20,47 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
 _PLACED = "object_uuid STRING, first_version STRING, version BIGINT, replaced_by STRING, deleted BOOLEAN"
+
+
+class _Body(msgspec.Struct):
+    uuid: str | None = msgspec.field(default=None, name="objectUUID")
+    title: str | None = msgspec.field(default=None, name="objectTitle")
+    resource_type: str | None = msgspec.field(default=None, name="objectResourceType")
+    related: Any = msgspec.field(default=None, name="objectRelatedIdentifier")
+
+
+class _Message(msgspec.Struct):
+    body: _Body = msgspec.field(name="messageBody")
+
+
+_bodies = msgspec.json.Decoder(_Message)
+
+
+class Subject(msgspec.Struct, frozen=True):
+    """The object of a message; ``replaces`` is the first of its ``previous`` versions."""
+
+    object_uuid: str | None = None
+    resource_type: str | None = None
+    title: str | None = None
+    replaces: str | None = None
+    previous: tuple[str, ...] | None = None
+    following: tuple[str, ...] | None = None
+
+
+NOTHING: Final = Subject()
+
+
+def read_subject(raw: bytes) -> Subject:
+    """Read the object of a message; all fields are None if the body has another form."""
+    try:
+        body = _bodies.decode(raw).body
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return NOTHING
+    if body.related is None:
+        return Subject(body.uuid, body.resource_type, body.title)
+    previous, following = named_versions({"objectRelatedIdentifier": body.related})
+    replaces = previous[0] if previous else None
+    return Subject(body.uuid, body.resource_type, body.title, replaces, previous or None, following or None)
 
 
 def place_versions(state: DataFrame) -> DataFrame:

@@ -6,15 +6,15 @@ from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 from hashlib import blake2b
 from itertools import repeat
-from typing import TYPE_CHECKING, Any, NamedTuple
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import msgspec
 
-from sandbox.pipeline.schema import COLUMNS, arrow_schema
-from schemas.contract import Judge
-from schemas.rdss.contract import AS_PUBLISHED, RDSS
-from schemas.rdss.peek import identity, peek
-from schemas.rdss.versions import named_versions
+from sandbox.pipeline.object_versions import NOTHING, Subject, read_subject
+from sandbox.pipeline.schema import COLUMNS, WITHOUT_COLUMN, arrow_schema, list_columns
+from schemas.bound import CONTRACT
+from schemas.contract import Contract, Peek, Verdict, judge_received
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -26,48 +26,8 @@ RECORDS = (
 )
 """The columns of the ``kinesis`` source."""
 
-NAMES = [column.split()[0] for column in COLUMNS["arrivals"].split(", ")]
-
-
-class _Body(msgspec.Struct):
-    uuid: str | None = msgspec.field(default=None, name="objectUUID")
-    title: str | None = msgspec.field(default=None, name="objectTitle")
-    resource_type: str | None = msgspec.field(default=None, name="objectResourceType")
-    related: Any = msgspec.field(default=None, name="objectRelatedIdentifier")
-
-
-class _Message(msgspec.Struct):
-    body: _Body = msgspec.field(name="messageBody")
-
-
-_bodies = msgspec.json.Decoder(_Message)
-
-
-class Subject(msgspec.Struct, frozen=True):
-    """The object of a message; ``replaces`` is the first of its ``previous`` versions."""
-
-    object_uuid: str | None = None
-    resource_type: str | None = None
-    title: str | None = None
-    replaces: str | None = None
-    previous: tuple[str, ...] | None = None
-    following: tuple[str, ...] | None = None
-
-
-_NOTHING = Subject()
-
-
-def subject(raw: bytes) -> Subject:
-    """Read the object of a message; all fields are None if the body has another form."""
-    try:
-        body = _bodies.decode(raw).body
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        return _NOTHING
-    if body.related is None:
-        return Subject(body.uuid, body.resource_type, body.title)
-    previous, following = named_versions({"objectRelatedIdentifier": body.related})
-    replaces = previous[0] if previous else None
-    return Subject(body.uuid, body.resource_type, body.title, replaces, previous or None, following or None)
+Row: TypeAlias = tuple[Any, ...]
+"""One judged record."""
 
 
 def moment(text: str | None) -> datetime | None:
@@ -81,94 +41,64 @@ def moment(text: str | None) -> datetime | None:
     return found if found.tzinfo else None
 
 
-class _Failure(msgspec.Struct, rename="camel"):
-    error_code: str | None = None
-    error_description: str | None = None
+class RecordJudge:
+    """Judges records by one contract. Each gives the columns of ``arrivals`` that come from its bytes."""
 
+    def __init__(self, contract: Contract) -> None:
+        said = [field for field in contract.fields if field.name not in WITHOUT_COLUMN]
+        self._said = [field.column for field in said]
+        self.columns: Final = (
+            *("size", "identity", *self._said, "code", "description"),
+            *Subject.__struct_fields__,
+        )
+        self._contract = contract
+        self._judge = judge_received(contract)
+        self._say = attrgetter(*(field.attribute for field in said))
+        self._stored = [
+            (at, _STORED[field.stored]) for at, field in enumerate(said) if field.stored in _STORED
+        ]
 
-class _Queued(msgspec.Struct):
-    header: _Failure = msgspec.field(name="messageHeader")
+    def judge(self, data: bytes, arrived: float, key: str | None = "", *, queued: bool = False) -> Row:
+        """Judge any bytes that arrived at a time in seconds since the epoch; the values of ``columns``.
 
+        Expiry is measured at arrival, so that a repeated run gives the same verdict. A ``queued`` message
+        takes the code that it was decorated with, if it was.
+        """
+        contract = self._contract
+        seen = contract.peek(data, key or "")
+        code = seen.error_code if queued else None
+        description = contract.undecorate(data).reason if code else None
+        about = NOTHING
+        if code is None:
+            verdict = self._judge(data, now=arrived)
+            if not verdict.valid:
+                code, description = str(verdict.code), verdict.why
+            elif seen.part is None:
+                about = read_subject(verdict.upgraded or data)
+        named = None if seen.damaged else contract.identity(seen)
+        if not named:
+            named = blake2b(data, digest_size=16).hexdigest()
+        identity = f"{'message' if code is None else 'reject'} {named}"
+        return (
+            len(data),
+            identity,
+            *self._read_columns(seen),
+            code,
+            description,
+            *msgspec.structs.astuple(about),
+        )
 
-_queued = msgspec.json.Decoder(_Queued)
+    def describe(self, raw: bytes, verdict: Verdict) -> dict[str, Any]:
+        """What a whole message says of itself and of its object, by column."""
+        about = read_subject(verdict.upgraded or raw) if verdict.valid else NOTHING
+        said = self._read_columns(self._contract.peek(raw))
+        return dict(zip(self._said, said, strict=True)) | msgspec.structs.asdict(about)
 
-
-def reason(raw: bytes) -> tuple[str | None, str | None]:
-    """The errorCode and errorDescription that a receiver wrote into a header; both None without them."""
-    try:
-        header = _queued.decode(raw).header
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        return None, None
-    return header.error_code, header.error_description
-
-
-class Row(NamedTuple):
-    """One judged record: the columns of ``arrivals`` that come from its bytes."""
-
-    size: int
-    identity: str
-    message_id: str | None
-    correlation_id: str | None
-    message_class: str | None
-    message_type: str | None
-    sequence: str | None
-    position: int | None
-    total: int | None
-    tenant: int | None
-    version: str | None
-    published: datetime | None
-    code: str | None
-    description: str | None
-    object_uuid: str | None
-    resource_type: str | None
-    title: str | None
-    replaces: str | None
-    previous: tuple[str, ...] | None
-    following: tuple[str, ...] | None
-
-
-def judge_record(
-    data: bytes, arrived: float, judge: Judge = RDSS.versions.judge, *, queued: bool = False
-) -> Row:
-    """Judge any bytes that arrived at a time in seconds since the epoch.
-
-    Expiry is measured at arrival, so that a repeated run gives the same verdict. A ``queued`` message takes
-    the code of its header, if it has one.
-    """
-    seen = peek(data)
-    code, description = reason(data) if queued else (None, None)
-    about = _NOTHING
-    if code is None:
-        verdict = judge(data, now=arrived)
-        if not verdict.valid:
-            code, description = str(verdict.code), verdict.why
-        elif seen.part is None:
-            about = subject(verdict.upgraded or data)
-    named = None if seen.damaged else identity(seen)
-    if not named:
-        named = blake2b(data, digest_size=16).hexdigest()
-    return Row(
-        len(data),
-        f"{'message' if code is None else 'reject'} {named}",
-        seen.message_id,
-        seen.correlation_id,
-        seen.message_class,
-        seen.message_type,
-        seen.sequence,
-        _int32(seen.position),
-        _int32(seen.total),
-        _int64(seen.tenant),
-        seen.version,
-        moment(seen.published),
-        code,
-        description,
-        about.object_uuid,
-        about.resource_type,
-        about.title,
-        about.replaces,
-        about.previous,
-        about.following,
-    )
+    def _read_columns(self, seen: Peek) -> list[Any]:
+        said = [*self._say(seen)]
+        for at, store in self._stored:
+            said[at] = store(said[at])
+        return said
 
 
 def _int32(number: int | None) -> int | None:
@@ -177,6 +107,18 @@ def _int32(number: int | None) -> int | None:
 
 def _int64(number: int | None) -> int | None:
     return number if number is None or -(2**63) <= number < 2**63 else None
+
+
+_STORED: Final[dict[str, Callable[[Any], Any]]] = {"INT": _int32, "BIGINT": _int64, "TIMESTAMP": moment}
+"""What makes of a field what its column can hold, or null."""
+
+
+def judge_record(
+    data: bytes, arrived: float, contract: Contract = CONTRACT, *, queued: bool = False
+) -> dict[str, Any]:
+    """Judge one record as ``RecordJudge`` does; its values by column."""
+    judge = RecordJudge(contract)
+    return dict(zip(judge.columns, judge.judge(data, arrived, queued=queued), strict=True))
 
 
 def judge_records(records: DataFrame, queues: Sequence[str] = ()) -> DataFrame:
@@ -188,33 +130,42 @@ def judge_records(records: DataFrame, queues: Sequence[str] = ()) -> DataFrame:
 
 
 def build_judge(
-    queues: Sequence[str], *, as_published: bool = False
+    queues: Sequence[str], contract: Contract = CONTRACT
 ) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     """Build a function that judges one partition, for use before another step in the same worker."""
     aside = frozenset(queues)
-    return lambda batches: (_judge_batch(batch, aside, as_published=as_published) for batch in batches)
+    return lambda batches: _judge_batches(batches, aside, contract)
 
 
-def _judge_batch(batch: pa.RecordBatch, queues: frozenset[str], *, as_published: bool) -> pa.RecordBatch:
+def _judge_batches(
+    batches: Iterator[pa.RecordBatch], queues: frozenset[str], contract: Contract
+) -> Iterator[pa.RecordBatch]:
+    record_judge, schema = RecordJudge(contract), arrow_schema(list_columns(contract)["arrivals"])
+    for batch in batches:
+        yield _judge_batch(batch, queues, record_judge, schema)
+
+
+def _judge_batch(
+    batch: pa.RecordBatch, queues: frozenset[str], record_judge: RecordJudge, schema: pa.Schema
+) -> pa.RecordBatch:
     import pyarrow as pa
 
-    judge = (AS_PUBLISHED if as_published else RDSS).versions.judge
-
-    schema, arrived = arrow_schema(), batch.column("approximateArrivalTimestamp")
+    judge, arrived = record_judge.judge, batch.column("approximateArrivalTimestamp")
     data = batch.column("data").fill_null(b"")
     # Integers are used, since creating a datetime in Arrow takes longer than the rest of the row.
     moments = arrived.cast(pa.timestamp("us", "UTC")).cast(pa.int64()).fill_null(0).to_numpy() / 1_000_000
-    triples = zip(data.to_pylist(), moments.tolist(), batch.column("streamName").to_pylist(), strict=True)
-    rows = [judge_record(raw, at, judge, queued=stream in queues) for raw, at, stream in triples]
+    keys, streams = batch.column("partitionKey"), batch.column("streamName")
+    records = zip(data.to_pylist(), moments.tolist(), keys.to_pylist(), streams.to_pylist(), strict=True)
+    rows = [judge(raw, at, key, queued=stream in queues) for raw, at, key, stream in records]
     given = {
-        "stream": batch.column("streamName"),
+        "stream": streams,
         "shard": batch.column("shardId"),
         "sequence_number": batch.column("sequenceNumber"),
-        "partition_key": batch.column("partitionKey"),
+        "partition_key": keys,
         "arrived": arrived,
         "data": data,
     }
-    said = dict(zip(Row._fields, zip(*rows, strict=True) if rows else repeat(()), strict=False))
+    said = dict(zip(record_judge.columns, zip(*rows, strict=True) if rows else repeat(()), strict=False))
     columns = [
         given[f.name].cast(f.type) if f.name in given else pa.array(said[f.name], f.type) for f in schema
     ]

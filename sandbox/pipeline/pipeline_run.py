@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Literal
 
 from emulator.rng import new_uuid
 from sandbox.pipeline.audited import read_audit_batches
-from sandbox.pipeline.batch import Rules, process
-from sandbox.pipeline.deduplication import Identities
+from sandbox.pipeline.batch import Past, Rules, process
 from sandbox.pipeline.failures import PipelineFailedError, UsageError, WorkerLostError, describe_failure
 from sandbox.pipeline.files import Attempt
 from sandbox.pipeline.publication import publish
@@ -169,7 +168,7 @@ def _open_query(
 
     tables, token, failed = Tables(job.place), new_uuid(), list[PipelineFailedError]()
     tables.prepare()
-    past, incoming = Identities(tables, job.rules.dedupe_window), arrivals(spark, job)
+    past, incoming = Past.of(tables, job.rules), arrivals(spark, job)
 
     def process_batch(rows: DataFrame, batch: int) -> None:
         run = rows.sparkSession.sparkContext.getLocalProperty("sql.streaming.queryId") or ""

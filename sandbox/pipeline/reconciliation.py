@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from sandbox.pipeline.tables import Tables
-from schemas.rdss.envelope import peek
+from schemas.bound import CONTRACT
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -79,7 +79,7 @@ def _places(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     import pyarrow as pa
 
     for batch in batches:
-        ids = [peek(data or b"").message_id for data in batch.column("data").to_pylist()]
+        ids = [CONTRACT.peek(data or b"").message_id for data in batch.column("data").to_pylist()]
         columns = [batch.column(name) for name in ("streamName", "shardId", "sequenceNumber")]
         yield pa.RecordBatch.from_arrays([*columns, pa.array(ids, pa.string())], names=[*PLACE, "message_id"])
 

@@ -52,7 +52,7 @@ class Interval(msgspec.Struct, frozen=True):
 
 
 class Tenant(msgspec.Struct, frozen=True):
-    """The numbers of one tenantJiscID; None stands for an unreadable one. Latency is in milliseconds."""
+    """The numbers of one tenant; None stands for an unreadable one. Latency is in milliseconds."""
 
     tenant: int | None
     messages: int

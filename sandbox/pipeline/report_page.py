@@ -9,7 +9,7 @@ from pathlib import Path
 
 from sandbox.pipeline.charts import Axis, Span, draw_bars, draw_lines, draw_spans, draw_stacked_bars, duration
 from sandbox.pipeline.report import Report
-from schemas.rdss.error_codes import ErrorCode
+from schemas.bound import CONTRACT
 
 _STYLE = Path(__file__).with_name("report.css")
 
@@ -131,7 +131,7 @@ def _key(**colours: str) -> str:
 
 def _codes(found: Report) -> str:
     """The codes with the first message of each."""
-    known = {str(code): code.description for code in ErrorCode}
+    known = {name: code.description for name, code in CONTRACT.codes.items()}
     first = {example.code: example for example in found.examples}
     titles = ("code", "meaning", "rejected here", "queued by receivers", "first", "messageId", "bytes", "why")
     rows: list[list[str | int | None]] = []

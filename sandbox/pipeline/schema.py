@@ -7,12 +7,13 @@ another type.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal
 
+from schemas.bound import CONTRACT
+from schemas.contract import Contract
 from schemas.fields import Field
-from schemas.rdss.contract import RDSS
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -60,7 +61,7 @@ _PLACE = (
     Column("arrived", "TIMESTAMP", "when the stream took it in", "UTC"),
     Column("size", "INT", "the length of its data", "bytes"),
 )
-_WITHOUT_COLUMN: Final = frozenset({"code", "expires"})
+WITHOUT_COLUMN: Final = frozenset({"code", "expires"})
 """Fields that are no columns of a message: what they say is in its verdict."""
 _OF_ONE_MESSAGE: Final = frozenset({"correlation", "sequence", "position", "total"})
 """Fields that the parts of a sequence have each for themselves."""
@@ -76,17 +77,10 @@ def describe_fields(fields: Iterable[Field]) -> tuple[Column, ...]:
             "UTC" if field.stored == "TIMESTAMP" else "",
         )
         for field in fields
-        if field.name not in _WITHOUT_COLUMN
+        if field.name not in WITHOUT_COLUMN
     )
 
 
-_HEADER = describe_fields(field for field in RDSS.fields if field.name not in _OF_ONE_MESSAGE)
-_HEAD = (
-    *_PLACE,
-    Column("identity", "STRING",
-           "what duplicates share: 'message' or 'reject', and the messageId or a hash of the data"),
-    *describe_fields(RDSS.fields),
-)  # fmt: skip
 _VERSIONS = (
     Column("previous", "ARRAY<STRING>", "objectUUIDs of versions before it"),
     Column("following", "ARRAY<STRING>", "objectUUIDs of versions behind it"),
@@ -105,86 +99,112 @@ _VERDICT = (
 _DATA = Column("data", "BINARY", "the bytes as they arrived")
 _RECORD = ("stream", "shard", "sequence_number")
 
-TABLES: Final[dict[str, Table]] = {
-    "arrivals": Table("a record that was read, whole, and the verdict on it",
-                      _RECORD, (*_HEAD, *_OBJECT, *_VERDICT, _DATA), "arrived"),
-    "messages": Table("a whole, valid message, once a stream; its bytes are in arrivals under the same key",
-                      _RECORD, (*_HEAD, *_OBJECT), "arrived"),
-    "parts": Table("a valid part of a sequence", _RECORD, (*_HEAD, _DATA), "arrived"),
-    "duplicates": Table("a further arrival of a message", _RECORD, _HEAD, "arrived"),
-    "rejects": Table("a message with an error code; of a refused sequence, the joined message or each part",
-                     (*_RECORD, "identity"), (*_HEAD, *_VERDICT, _DATA), "arrived"),
-    "queued": Table("a message that a receiver put on the error or invalid queue, with the code given there",
-                    _RECORD, (*_HEAD, *_VERDICT, _DATA), "arrived"),
-    "sequences": Table(
-        "a sequence that is finished",
-        ("stream", "sequence"),
-        (
-            Column("stream", "STRING", "the stream of its parts"),
-            Column("sequence", "STRING", "the id of the sequence"),
-            Column("status", "STRING", "joined, refused (what was joined is not valid) or overdue"),
-            Column("parts", "INT", "the parts that arrived"),
-            Column("total", "INT", "the parts it should have"),
-            Column("first_arrived", "TIMESTAMP", "when its first part arrived", "UTC"),
-            Column("last_arrived", "TIMESTAMP", "when its last part arrived", "UTC"),
-            Column("size", "INT", "the length of the joined message", "bytes"),
-            Column("body_sha256", "STRING", "SHA-256 of the joined body, in hexadecimal"),
-            *_HEADER, *_OBJECT, *_VERDICT,
+
+def build_tables(contract: Contract) -> dict[str, Table]:
+    """The tables by name, with a column for each field that the contract declares of its messages."""
+    header = describe_fields(field for field in contract.fields if field.name not in _OF_ONE_MESSAGE)
+    head = (
+        *_PLACE,
+        Column("identity", "STRING",
+               "what duplicates share: 'message' or 'reject', and the messageId or a hash of the data"),
+        *describe_fields(contract.fields),
+    )  # fmt: skip
+    return {
+        "arrivals": Table("a record that was read, whole, and the verdict on it",
+                          _RECORD, (*head, *_OBJECT, *_VERDICT, _DATA), "arrived"),
+        "messages": Table(
+            "a whole, valid message, once a stream; its bytes are in arrivals under the same key",
+                          _RECORD, (*head, *_OBJECT), "arrived"),
+        "parts": Table("a valid part of a sequence", _RECORD, (*head, _DATA), "arrived"),
+        "duplicates": Table("a further arrival of a message", _RECORD, head, "arrived"),
+        "rejects": Table(
+            "a message with an error code; of a refused sequence, the joined message or each part",
+                         (*_RECORD, "identity"), (*head, *_VERDICT, _DATA), "arrived"),
+        "queued": Table(
+            "a message that a receiver put on the error or invalid queue, with the code given there",
+                        _RECORD, (*head, *_VERDICT, _DATA), "arrived"),
+        "sequences": Table(
+            "a sequence that is finished",
+            ("stream", "sequence"),
+            (
+                Column("stream", "STRING", "the stream of its parts"),
+                Column("sequence", "STRING", "the id of the sequence"),
+                Column("status", "STRING", "joined, refused (what was joined is not valid) or overdue"),
+                Column("parts", "INT", "the parts that arrived"),
+                Column("total", "INT", "the parts it should have"),
+                Column("first_arrived", "TIMESTAMP", "when its first part arrived", "UTC"),
+                Column("last_arrived", "TIMESTAMP", "when its last part arrived", "UTC"),
+                Column("size", "INT", "the length of the joined message", "bytes"),
+                Column("body_sha256", "STRING", "SHA-256 of the joined body, in hexadecimal"),
+                *header, *_OBJECT, *_VERDICT,
+            ),
+            "last_arrived",
         ),
-        "last_arrived",
-    ),
-    "objects": Table(
-        "the current state of an object",
-        ("object_uuid",),
-        (
-            Column("object_uuid", "STRING", "objectUUID"),
-            Column("tenant", "BIGINT", "tenantJiscID of its last change"),
-            Column("resource_type", "STRING", "objectResourceType"),
-            Column("title", "STRING", "objectTitle"),
-            Column("message_type", "STRING", "messageType of its last create or update"),
-            Column("message_id", "STRING", "messageId of its last create or update"),
-            Column("created", "TIMESTAMP", "when its first create was published", "UTC"),
-            Column("updated", "TIMESTAMP", "when its last create or update was published", "UTC"),
-            Column("deleted", "BOOLEAN", "whether it, or another version of the same work, was deleted last"),
-            Column("deleted_at", "TIMESTAMP", "when its last delete was published", "UTC"),
-            Column("replaces", "STRING", "the version before it, as its last create or update names it"),
-            Column("replaced_by", "STRING", "the version behind it; null for the current version of a work"),
-            Column("first_version", "STRING", "objectUUID of the first version of the work"),
-            Column("version", "BIGINT", "its number among the versions of the work, from 1"),
-            Column("preserved", "TIMESTAMP", "when its last preservation event was published", "UTC"),
-            *_VERSIONS,
+        "objects": Table(
+            "the current state of an object",
+            ("object_uuid",),
+            (
+                Column("object_uuid", "STRING", "objectUUID"),
+                Column("tenant", "BIGINT", "the tenant of its last change"),
+                Column("resource_type", "STRING", "objectResourceType"),
+                Column("title", "STRING", "objectTitle"),
+                Column("message_type", "STRING", "its type in the last create or update"),
+                Column("message_id", "STRING", "messageId of its last create or update"),
+                Column("created", "TIMESTAMP", "when its first create was published", "UTC"),
+                Column("updated", "TIMESTAMP", "when its last create or update was published", "UTC"),
+                Column("deleted", "BOOLEAN",
+                       "whether it, or another version of the same work, was deleted last"),
+                Column("deleted_at", "TIMESTAMP", "when its last delete was published", "UTC"),
+                Column("replaces", "STRING", "the version before it, as its last create or update names it"),
+                Column("replaced_by", "STRING",
+                       "the version behind it; null for the current version of a work"),
+                Column("first_version", "STRING", "objectUUID of the first version of the work"),
+                Column("version", "BIGINT", "its number among the versions of the work, from 1"),
+                Column("preserved", "TIMESTAMP", "when its last preservation event was published", "UTC"),
+                *_VERSIONS,
+            ),
+            grows=False,
         ),
-        grows=False,
-    ),
-    "figures": Table(
-        "sums of one batch by minute, stream, tenant, outcome and code; rows with the same key add up",
-        ("batch", "minute", "stream", "tenant", "outcome", "code"),
-        (
-            Column("minute", "TIMESTAMP", "the minute in which the records arrived", "UTC"),
-            Column("stream", "STRING", "the stream"),
-            Column("tenant", "BIGINT", "tenantJiscID"),
-            Column("outcome", "STRING", "their table: messages, parts, duplicates, rejects or queued"),
-            Column("code", "STRING", "the error code"),
-            Column("messages", "BIGINT", "how many records"),
-            Column("bytes", "BIGINT", "the length of their data together", "bytes"),
-            Column("latency_count", "BIGINT", "records with a published time"),
-            Column("latency_sum", "BIGINT", "the sum of their latencies, from published to arrived", "ms"),
-            Column("latency_max", "BIGINT", "the longest latency", "ms"),
-            Column("latency_p50", "BIGINT", "the latency that half of them do not exceed", "ms"),
-            Column("latency_p95", "BIGINT", "the same for 95 of 100", "ms"),
-            Column("latency_p99", "BIGINT", "the same for 99 of 100", "ms"),
-            Column("latency_histogram", "ARRAY<BIGINT>",
-                   "how many latencies are in each bucket; the upper bounds are 1, 2, 5, 10 ... 50000000 ms, "
-                   "and the last bucket holds the rest"),
+        "figures": Table(
+            "sums of one batch by minute, stream, tenant, outcome and code; rows with the same key add up",
+            ("batch", "minute", "stream", "tenant", "outcome", "code"),
+            (
+                Column("minute", "TIMESTAMP", "the minute in which the records arrived", "UTC"),
+                Column("stream", "STRING", "the stream"),
+                Column("tenant", "BIGINT", "the tenant"),
+                Column("outcome", "STRING", "their table: messages, parts, duplicates, rejects or queued"),
+                Column("code", "STRING", "the error code"),
+                Column("messages", "BIGINT", "how many records"),
+                Column("bytes", "BIGINT", "the length of their data together", "bytes"),
+                Column("latency_count", "BIGINT", "records with a published time"),
+                Column("latency_sum", "BIGINT",
+                       "the sum of their latencies, from published to arrived", "ms"),
+                Column("latency_max", "BIGINT", "the longest latency", "ms"),
+                Column("latency_p50", "BIGINT", "the latency that half of them do not exceed", "ms"),
+                Column("latency_p95", "BIGINT", "the same for 95 of 100", "ms"),
+                Column("latency_p99", "BIGINT", "the same for 99 of 100", "ms"),
+                Column("latency_histogram", "ARRAY<BIGINT>",
+                       "how many latencies are in each bucket; the upper bounds are 1, 2, 5, 10 ... 50000000 "
+                       "ms, and the last bucket holds the rest"),
+            ),
+            "minute",
         ),
-        "minute",
-    ),
-}  # fmt: skip
+    }  # fmt: skip
+
+
+def list_columns(contract: Contract) -> dict[str, str]:
+    """The columns of each table as the stages make them, with Spark's type names."""
+    return _list_columns(build_tables(contract))
+
+
+def _list_columns(tables: Mapping[str, Table]) -> dict[str, str]:
+    return {name: ", ".join(f"{c.name} {c.type}" for c in table.columns) for name, table in tables.items()}
+
+
+TABLES: Final = build_tables(CONTRACT)
 """The tables by name."""
 
-COLUMNS: Final = {
-    name: ", ".join(f"{c.name} {c.type}" for c in table.columns) for name, table in TABLES.items()
-}
+COLUMNS: Final = _list_columns(TABLES)
 """The columns of a table as the stages make them, with Spark's type names."""
 
 STORED: Final = {

@@ -2,27 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from datetime import UTC, datetime
+from collections.abc import Callable, Iterable
+from datetime import datetime
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 from sandbox.pipeline.files import Attempt, write_routed
-from sandbox.pipeline.parsing import Subject, moment, subject
+from sandbox.pipeline.open_sequences import OpenSequences
+from sandbox.pipeline.parsing import RecordJudge
 from sandbox.pipeline.schema import COLUMNS, arrow_schema
 from sandbox.pipeline.table_log import File
-from sandbox.pipeline.tables import Tables, read_files
-from schemas.contract import Verdict
-from schemas.rdss.contract import AS_PUBLISHED, RDSS
-from schemas.rdss.peek import peek
-from schemas.rdss.sequence import body_of
+from sandbox.pipeline.tables import read_files
+from schemas.bound import CONTRACT
+from schemas.contract import Contract, Part, Sequences, Verdict
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
 
 KEY = ["stream", "sequence"]
-_LEAN_PARTS = ", ".join(c for c in COLUMNS["parts"].split(", ") if c != "data BINARY")
 _SEQUENCES = COLUMNS["sequences"].split(", ")
 _REJECTS = [column for column in COLUMNS["rejects"].split(", ") if column not in _SEQUENCES]
 OUTCOME = ", ".join([*_SEQUENCES, *_REJECTS, "table STRING"])
@@ -32,134 +30,113 @@ OUTCOME = ", ".join([*_SEQUENCES, *_REJECTS, "table STRING"])
 def write_finished(
     spark: SparkSession,
     new: list[File],
-    tables: Tables,
+    past: OpenSequences,
     attempt: Attempt,
     *,
     now: datetime,
-    limit: float,
-    as_published: bool,
+    contract: Contract,
 ) -> tuple[list[File], float | None]:
-    """Join complete sequences and give up those without a new part for ``limit`` seconds.
+    """Join complete sequences and give up those that have waited for their next part too long.
 
     ``new`` are files of ``parts``. Returns the files written, and the first arrival of the oldest sequence
-    that stays open. Earlier parts matter only since the oldest sequence that was open before.
+    that stays open. Only files that have parts of the sequences that are decided are read.
     """
-    from pyspark.sql import functions as F  # noqa: N812 - heavy
-
-    oldest = tables.oldest_open
-    paths = [file.path for file in new]
-    if oldest is not None:
-        paths += [file.path for file in tables.files("parts", since=oldest)]
-    since = min(now.timestamp() - limit * 2, oldest or now.timestamp())
-    finished = tables.read(spark, "sequences", columns="stream STRING, sequence STRING", since=since)
-    still = summarise_open(read_files(spark, tables.place, _LEAN_PARTS, paths), finished)
-    verdicts = decide_status(still, now, limit).persist()
-    waits = F.when(F.col("status").isNull(), F.col("first_arrived"))
-    found = verdicts.agg(F.min(waits).alias("oldest"), F.count("status").alias("acting")).collect()[0]
-    files: list[File] = []
-    if found.acting:
-        acting = verdicts.filter(F.col("status").isNotNull()).select(*KEY, "status")
-        parts = read_files(spark, tables.place, COLUMNS["parts"], paths)
-        whole = parts.join(F.broadcast(acting), KEY)
-        files = write_routed(join_parts(whole, limit, as_published=as_published), attempt)
-    verdicts.unpersist()
-    # Spark hands the driver naive times of the machine's own zone.
-    return files, found.oldest.astimezone(UTC).timestamp() if found.oldest else None
+    tables, decision = past.tables, past.decide(new, attempt.batch, now)
+    if not decision.acting:
+        return [], decision.oldest
+    batches = {batch for each in decision.acting.values() for batch in each.batches}
+    before = [
+        file
+        for file in tables.files("parts")
+        if any(file.batches[0] <= batch <= file.batches[1] for batch in batches)
+    ]
+    parts = read_files(spark, tables.place, COLUMNS["parts"], [file.path for file in (*before, *new)])
+    rows = [(*key, each.status) for key, each in decision.acting.items()]
+    acting = spark.createDataFrame(rows, "stream STRING, sequence STRING, status STRING")
+    whole = parts.join(acting.hint("broadcast"), KEY)
+    return write_routed(join_parts(whole, past.limit, contract), attempt), decision.oldest
 
 
-def summarise_open(parts: DataFrame, finished: DataFrame) -> DataFrame:
-    """Give one row for each open sequence: positions ``present`` and ``of``, first and last arrival."""
-    from pyspark.sql import functions as F  # noqa: N812 - heavy
-
-    return (
-        parts.join(finished.select(*KEY).distinct(), KEY, "left_anti")
-        .groupBy(*KEY)
-        .agg(
-            F.countDistinct("position").alias("present"),
-            F.max("total").alias("of"),
-            F.min("arrived").alias("first_arrived"),
-            F.max("arrived").alias("last_arrived"),
-        )
-    )
-
-
-def decide_status(open_sequences: DataFrame, now: datetime, limit: float) -> DataFrame:
-    """Add ``status``: ``joined`` if complete, ``overdue`` ``limit`` seconds after the last part, or null."""
-    from pyspark.sql import functions as F  # noqa: N812 - heavy
-
-    late = F.col("last_arrived") < F.lit(now) - F.make_interval(secs=F.lit(limit))
-    status = F.when(F.col("present") >= F.col("of"), "joined").when(late, "overdue")
-    return open_sequences.withColumn("status", status)
-
-
-def join_parts(parts: DataFrame, limit: float, *, as_published: bool = False) -> DataFrame:
+def join_parts(parts: DataFrame, limit: float, contract: Contract = CONTRACT) -> DataFrame:
     """Join parts with their data and ``status`` to rows of ``OUTCOME``.
 
     ``limit`` is the time in seconds after which they are overdue. Every sequence gives a row for
-    ``sequences``. A joined message that is not valid gives one reject with its bytes. Parts that are overdue
-    or do not belong together give one reject each, with their own bytes.
+    ``sequences``. A joined message that is not valid gives one reject with its bytes. Parts that are overdue,
+    or do not belong to those that came before them, give one reject each, with their own bytes.
     """
-    return parts.groupBy(*KEY).applyInArrow(
-        lambda table: _assemble(table, limit, as_published=as_published), OUTCOME
-    )
+    return parts.groupBy(*KEY).applyInArrow(lambda table: _assemble(table, limit, contract), OUTCOME)
 
 
-def _assemble(table: pa.Table, limit: float, *, as_published: bool) -> pa.Table:
+def _assemble(table: pa.Table, limit: float, contract: Contract) -> pa.Table:
     import pyarrow as pa
 
     fields = {f.name: f for t in ("rejects", "sequences") for f in arrow_schema(t)}
     names = [column.split()[0] for column in OUTCOME.split(", ")]
     schema = pa.schema([fields.get(name) or pa.field(name, pa.string()) for name in names])
-    rows = decide_outcome(table.to_pylist(), limit, as_published=as_published)
+    rows = decide_outcome(table.to_pylist(), limit, contract)
     return pa.Table.from_pylist([{name: row.get(name) for name in names} for row in rows], schema=schema)
 
 
 def decide_outcome(
-    parts: list[dict[str, Any]], limit: float, *, as_published: bool = False
+    parts: list[dict[str, Any]], limit: float, contract: Contract = CONTRACT
 ) -> list[dict[str, Any]]:
-    """Decide one sequence: return its row for ``sequences`` and its rejects."""
-    sequences = (AS_PUBLISHED if as_published else RDSS).sequences
-    parts = _one_of_each(parts)
-    first, last = min(p["arrived"] for p in parts), max(p["arrived"] for p in parts)
+    """Decide one sequence: return its row for ``sequences`` and its rejects.
+
+    Parts are judged in the order of their arrival, as a receiver does it.
+    """
+    sequences = contract.sequences
+    assert sequences is not None, "a contract without sequences has no parts"
+    taken, unlike = _take_parts(parts, sequences, contract.body)
+    first, last = min(p["arrived"] for p in taken), max(p["arrived"] for p in taken)
     head = {
-        "stream": parts[0]["stream"], "sequence": parts[0]["sequence"], "status": parts[0]["status"],
-        "parts": len(parts), "total": max(p["total"] for p in parts), "first_arrived": first,
-        "last_arrived": last, "arrived": last, "table": "sequences", "tenant": parts[0]["tenant"],
+        "stream": taken[0]["stream"], "sequence": taken[0]["sequence"], "status": taken[0]["status"],
+        "parts": len(taken), "total": taken[0]["total"], "first_arrived": first,
+        "last_arrived": last, "arrived": last, "table": "sequences", "tenant": taken[0].get("tenant"),
     }  # fmt: skip
     if head["status"] == "overdue":
         late = sequences.judge_overdue(head["sequence"], head["parts"], head["total"], limit)
-        return _refused(head, parts, late)
-    raw, verdict = sequences.judge_parts((part["data"] for part in parts), now=last.timestamp())
+        return [*_refused(head, taken, late), *unlike]
+    raw, verdict = sequences.judge_parts((part["data"] for part in taken), now=last.timestamp())
     if raw is None:
-        return _refused(head | {"status": "refused"}, parts, verdict)
-    seen, about = peek(raw), subject(verdict.upgraded or raw) if verdict.valid else Subject()
-    head |= {
-        "size": len(raw), "body_sha256": sha256(body_of(raw)).hexdigest(), "message_id": seen.message_id,
-        "message_class": seen.message_class, "message_type": seen.message_type, "tenant": seen.tenant,
-        "version": seen.version, "published": moment(seen.published), "object_uuid": about.object_uuid,
-        "resource_type": about.resource_type, "title": about.title, "replaces": about.replaces,
-        "previous": about.previous, "following": about.following,
-    }  # fmt: skip
+        return [*_refused(head | {"status": "refused"}, taken, verdict), *unlike]
+    described = RecordJudge(contract).describe(raw, verdict)
+    head = described | head | {"size": len(raw), "body_sha256": sha256(contract.body(raw)).hexdigest()}
     if verdict.valid:
-        return [head]
+        return [head, *unlike]
     head |= {"status": "refused", "code": str(verdict.code), "description": verdict.why}
-    return [
-        head,
-        parts[0] | head | {"table": "rejects", "data": raw, "identity": f"reject {seen.message_id}"},
-    ]
+    reject = {"table": "rejects", "data": raw, "identity": f"reject {head['message_id']}"}
+    return [head, taken[0] | head | reject, *unlike]
 
 
-def _one_of_each(parts: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
-    by_position: dict[int, dict[str, Any]] = {}
+def _take_parts(
+    parts: Iterable[dict[str, Any]], sequences: Sequences, body: Callable[[bytes], bytes]
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """The parts of a sequence by position, and a reject for each that does not fit those before it.
+
+    What comes after the last part that was missing is no part any more.
+    """
+    taken: dict[int, dict[str, Any]] = {}
+    unlike, total = list[dict[str, Any]](), None
     for part in sorted(parts, key=lambda p: (p["arrived"], p["shard"], int(p["sequence_number"]))):
-        by_position.setdefault(part["position"], part)
-    return [by_position[position] for position in sorted(by_position)]
+        place, same = Part(part["sequence"], part["position"], part["total"]), taken.get(part["position"])
+        if same is not None and body(same["data"]) == body(part["data"]):
+            continue
+        verdict = sequences.judge_part(place, total=total, taken=same is not None)
+        if not verdict.valid:
+            unlike.append(_reject(part, verdict))
+            continue
+        taken[place.position], total = part, place.total
+        if len(taken) == total:
+            break
+    return [taken[position] for position in sorted(taken)], unlike
 
 
 def _refused(head: dict[str, Any], parts: list[dict[str, Any]], verdict: Verdict) -> list[dict[str, Any]]:
     reason = {"code": str(verdict.code), "description": verdict.why}
-    rejects = [
-        part | reason | {"table": "rejects", "identity": part["identity"].replace("message", "reject", 1)}
-        for part in parts
-    ]
-    return [head | reason, *rejects]
+    return [head | reason, *(_reject(part, verdict) for part in parts)]
+
+
+def _reject(part: dict[str, Any], verdict: Verdict) -> dict[str, Any]:
+    identity = part["identity"].replace("message", "reject", 1)
+    reason = {"code": str(verdict.code), "description": verdict.why}
+    return part | reason | {"table": "rejects", "identity": identity}

@@ -15,7 +15,7 @@ from sandbox.processing.message_store import Store
 from sandbox.processing.parameters import Parameters
 from sandbox.processing.states import CallState, State
 from sandbox.processing.stored_messages import Message
-from schemas.rdss.contract import RDSS
+from schemas.bound import CONTRACT
 
 _LOG = logging.getLogger(__name__)
 _BATCH = 100
@@ -107,7 +107,7 @@ class Confirmations:
         try:
             self._callback(_build_confirmation(message, self._store.clock.time()))
         except Exception as error:  # noqa: BLE001 -- after any exception the source must be told again
-            code = RDSS.failures.system
+            code = CONTRACT.failures.system
             _LOG.warning("%s: the end of message %s could not be confirmed: %s", code, number, error)
             self._record_failure(message, until, error)
         else:

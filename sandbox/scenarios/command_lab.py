@@ -9,7 +9,8 @@ from rdss_sandbox.shapes.trace import Put, Read, TraceItem
 from sandbox.certify.history import Level, Sent
 from sandbox.certify.lab import ERROR, INPUT, INVALID, Lab
 from sandbox.scenarios.workload import identity
-from schemas.rdss.peek import Peek, peek
+from schemas.bound import CONTRACT
+from schemas.contract import Peek
 
 _AT_ONCE = 10_000
 
@@ -42,7 +43,7 @@ class CommandLab(Lab):
             ):
                 self._last[shard.id] = record.sequence_number
                 self.data[shard.id, record.sequence_number] = record.data
-                self._learn(record.data, peek(record.data))
+                self._learn(record.data, CONTRACT.peek(record.data))
 
     def undelivered(self) -> set[tuple[str, str]]:
         """The (shard, sequence number) of each record that the command was not given, as of the last scan."""

@@ -15,7 +15,7 @@ from sandbox.scenarios.client_environment import ClientEnvironment, KillableProc
 from sandbox.scenarios.command_lab import CommandLab
 from sandbox.scenarios.scenario import INPUT
 from sandbox.scenarios.workload import identity
-from schemas.rdss.peek import peek
+from schemas.bound import CONTRACT
 
 _IN_HAND_SECONDS: Final = 0.05
 _GLANCES: Final = 8
@@ -180,7 +180,7 @@ class CommandReceiver:
         # A command that reads the same again without end must not fill this process.
         if self._delivered[shard, number] <= _MOST_TIMES:
             place: dict[str, Any] = {"shard": shard, "sequence_number": number}
-            if part := peek(data).part:
+            if part := CONTRACT.peek(data).part:
                 place |= {"sequence": part.sequence, "position": part.position}
             self._emit("message.delivered", channel=INPUT, message_id=identity(data), size=len(data), **place)
         return self._delivered[shard, number] == 1

@@ -11,7 +11,7 @@ from sandbox.judging.arrivals import body_digest
 from sandbox.scenarios.play import START, Played
 from sandbox.scenarios.scenario import INPUT
 from sandbox.scenarios.workload import identity
-from schemas.rdss.contract import RDSS
+from schemas import bound
 
 Facts = dict[str, float]
 Culprits = dict[str, frozenset[str]]
@@ -141,11 +141,12 @@ def _expected_codes(
     for event in delivered:
         came.setdefault(event.fields["message_id"], event.time)
     came |= played.judged_at
+    judge = bound.CONTRACT.sequences.judge_unsent if bound.CONTRACT.sequences else bound.CONTRACT.judge
     found: dict[int, str | None] = {}
     for each in played.offered:
         name = identity(each.data)
         now = came.get(name, START + each.due)
-        found[id(each)] = spoiled.get(name) or RDSS.sequences.judge_unsent(each.data, now=now).code
+        found[id(each)] = spoiled.get(name) or judge(each.data, now=now).code
     return found
 
 
@@ -153,8 +154,8 @@ def _spoils(injection: dict[str, Any]) -> str | None:
     """The error code that a message must get because of an injection."""
     if injection["type"] == "mutate":
         return str(injection["data"]["code"])
-    grown = injection["type"] == "oversize" and injection["data"]["size"] > RDSS.max_bytes
-    return "GENERR006" if grown else None
+    grown = injection["type"] == "oversize" and injection["data"]["size"] > bound.CONTRACT.max_bytes
+    return bound.CONTRACT.oversize if grown else None
 
 
 def _ids(events: Iterable[Event]) -> set[str]:

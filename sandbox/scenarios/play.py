@@ -26,8 +26,8 @@ from sandbox.scenarios.scenario import INPUT, Claims, Scenario
 from sandbox.scenarios.scenario_client import OURS, Client, Receiver, Sender
 from sandbox.scenarios.workers import OUR_WORKERS
 from sandbox.scenarios.workload import Offered, identity, make_messages
-from schemas.rdss.error_codes import Queue
-from schemas.rdss.peek import peek
+from schemas.bound import CONTRACT
+from schemas.contract import list_queues
 
 START: Final = 1_767_225_600.0
 """2026-01-01T00:00:00Z, the start of every scenario in seconds since the epoch."""
@@ -166,7 +166,9 @@ class Turns:
         self._client = client
         self._wait = backend.wait
         self._emit = environment.events.emit
-        self._queues: dict[str, Channel] = {queue: backend.channels(queue, None) for queue in Queue}
+        self._queues: dict[str, Channel] = {
+            queue: backend.channels(queue, None) for queue in list_queues(CONTRACT)
+        }
         self._receiver: Receiver | None = None
         self._starts = 0
         self._unsent = False
@@ -233,7 +235,7 @@ class Turns:
             except ChannelUnavailableError:
                 continue
             for each in deliveries:
-                seen = peek(each.data)
+                seen = CONTRACT.peek(each.data)
                 self._emit(
                     "message.rejected",
                     queue=queue,

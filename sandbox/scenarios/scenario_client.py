@@ -12,7 +12,7 @@ from sandbox.receiver.assembled_receiver import assembled_receiver
 from sandbox.repository import Repository
 from sandbox.scenarios.client_environment import ClientEnvironment
 from sandbox.scenarios.scenario import INPUT
-from schemas.rdss.sequence import split_raw
+from schemas.bound import CONTRACT
 
 
 class Sender(Protocol):
@@ -50,7 +50,12 @@ class OurSender:
         self._gateway = Gateway(environment.open(INPUT), self._repository, environment.clock)
 
     def send(self, messages: Sequence[bytes]) -> None:
-        parts = [part for data in messages for part in split_raw(data, new_id=self._environment.new_id)]
+        sequences, new_id = CONTRACT.sequences, self._environment.new_id
+        parts = [
+            part
+            for data in messages
+            for part in (sequences.split(data, new_id=new_id) if sequences else [data])
+        ]
         self._gateway.send_serialised(*parts)
 
     def close(self) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 from emulator.channels import Channel, Delivery, Outcome, Receipt
 from emulator.events import Events
 from sandbox.scenarios.workload import identity
-from schemas.rdss.peek import peek
+from schemas.bound import CONTRACT
 
 
 class WatchedChannel:
@@ -60,6 +60,6 @@ class WatchedChannel:
         self._channel.close()
 
     def _event_fields(self, data: bytes) -> dict[str, Any]:
-        part = peek(data).part
+        part = CONTRACT.peek(data).part
         sequence = {"sequence": part.sequence, "position": part.position} if part else {}
         return {"channel": self.name, "message_id": identity(data), "size": len(data), **sequence}

@@ -3,16 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from emulator.rng import Chance
 from rdss_sandbox.durations import seconds
-from rdss_sandbox.timestamps import timestamp
 from sandbox.scenarios.scenario import Workload
-from schemas.rdss.envelope import serialise
-from schemas.rdss.error_codes import ErrorCode
-from schemas.rdss.peek import peek
-from schemas.rdss.samples import Samples
+from schemas.bound import CONTRACT
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,8 +19,8 @@ class Offered:
 
 
 def identity(data: bytes) -> str:
-    """The name of a message in events: its messageId, or its first bytes where it has none."""
-    seen = peek(data)
+    """The name of a message in events: its id, or its first bytes where it has none."""
+    seen = CONTRACT.peek(data)
     if seen.message_id is not None and not seen.damaged:
         return seen.message_id
     return f"unreadable {data[:24]!r}"
@@ -33,17 +28,14 @@ def identity(data: bytes) -> str:
 
 def make_messages(workload: Workload, seed: int, start: float) -> list[Offered]:
     """Make all messages of a workload, in order; ``start`` is in seconds since the epoch."""
-    samples = Samples(seed, now=start)
-    messages = [serialise(message) for message in samples.stream(workload.messages)]
-    messages += [serialise(samples.big_message(workload.parts)) for _ in range(workload.sequences)]
-    messages += [samples.bad(ErrorCode[code]) for code, count in workload.bad.items() for _ in range(count)]
-    expires = timestamp(start + seconds(workload.expires))
-    messages += [serialise(_expiring(samples.message(), expires)) for _ in range(workload.expiring)]
-    Chance(seed).draws("scenario", "order").shuffle(messages)
+    if CONTRACT.samples is None:
+        raise ValueError(f"the contract {CONTRACT.name} has no samples to send")
+    samples = CONTRACT.samples.from_seed(seed, now=start)
+    made = list(samples.stream(workload.messages))
+    made += [samples.big_message(workload.parts) for _ in range(workload.sequences)]
+    made += [samples.bad(CONTRACT.codes[code]) for code, n in workload.bad.items() for _ in range(n)]
+    expires = start + seconds(workload.expires)
+    made += [samples.message(expires=expires) for _ in range(workload.expiring)]
+    Chance(seed).draws("scenario", "order").shuffle(made)
     every = seconds(workload.every)
-    return [Offered(at // workload.batch * every, data) for at, data in enumerate(messages)]
-
-
-def _expiring(message: dict[str, Any], expires: str) -> dict[str, Any]:
-    message["messageHeader"]["messageTimings"]["expirationTimestamp"] = expires
-    return message
+    return [Offered(at // workload.batch * every, each.data) for at, each in enumerate(made)]

@@ -33,6 +33,7 @@ class Rdss:
         misaddressed=ErrorCode.GENERR004,
     )
     expired: Final = ErrorCode.GENERR003
+    oversize: Final = ErrorCode.GENERR006
     max_bytes: Final = MAX_MESSAGE_BYTES
     envelope: Final = Envelope("messageHeader", "messageBody")
     fields: Final = FIELDS

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias
 
 from sandbox.scenarios.replay.steps import RESHARDED, Step
-from schemas.rdss.error_codes import ErrorCode
+from schemas.bound import CONTRACT
 
 _Fields: TypeAlias = Mapping[str, Any]
 _STOPS: Final = {"kill", "pause"}
@@ -119,8 +119,8 @@ def _cause_of_rejection(seen: _Seen, fields: _Fields) -> int | None:
     name = _name(fields)
     if name in seen.changes:
         return seen.changes[name]
-    late = fields.get("code") == ErrorCode.GENERR003 and seen.paused is not None
-    return seen.paused if late else seen.offered.get(name)
+    expired = CONTRACT.expired is not None and fields.get("code") == CONTRACT.expired
+    return seen.paused if expired and seen.paused is not None else seen.offered.get(name)
 
 
 def _cause_of_processing(seen: _Seen, fields: _Fields) -> int | None:

@@ -84,7 +84,10 @@ def by_pipeline(_ask: Ask, *options: str) -> str | None:
             }
         ]
     )
-    (rows,) = build_judge(("error", "invalid"), as_published=bool(options))(iter([batch]))
+    from schemas.bound import choose_contract
+
+    judge = build_judge(("error", "invalid"), choose_contract(as_published=bool(options)))
+    (rows,) = judge(iter([batch]))
     code: str | None = rows.column("code").to_pylist()[0]
     return code
 

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from sandbox.pipeline import routing
-from sandbox.pipeline.batch import Rules, process
-from sandbox.pipeline.deduplication import Identities
+from sandbox.pipeline.batch import Past, Rules, process
 from sandbox.pipeline.files import Attempt
 from sandbox.pipeline.parsing import RECORDS
 from sandbox.pipeline.storing import Incoming
@@ -26,12 +25,11 @@ pytestmark = pytest.mark.spark
 NOW = datetime(2026, 11, 21, 23, 59, 50, tzinfo=UTC)
 
 
-def _batch(
-    spark: SparkSession, past: Identities, number: int, rows: list[tuple[bytes, datetime | None]]
-) -> None:
+def _batch(spark: SparkSession, past: Past, number: int, rows: list[tuple[bytes, datetime | None]]) -> None:
     records = [(data, "k", "input", "shard-0", f"{number}{at}", when) for at, (data, when) in enumerate(rows)]
     incoming = Incoming(spark.createDataFrame(records, RECORDS), lambda batches: batches)
-    process(incoming, past, Rules(dedupe_window=3600), Attempt(past.tables.place, number, "t"), "run")
+    attempt = Attempt(past.sequences.tables.place, number, "t")
+    process(incoming, past, Rules(dedupe_window=3600), attempt, "run")
 
 
 def _prepared(folder: Path) -> Tables:
@@ -51,26 +49,26 @@ def test_duplicates_are_known_across_batches_days_and_restarts_and_forgotten_beh
     if written_by == "tasks":
         monkeypatch.setattr(routing, "_FEW", 0)
     tables = _prepared(tmp_path)
-    past = Identities(tables, 3600)
+    past = Past.of(tables, Rules(dedupe_window=3600))
     one, two, three = (serialise(m) for m in Samples(5, now=NOW.timestamp()).stream(3))
     _batch(
         spark, past, 0, [(one, NOW), (two, NOW + timedelta(seconds=20)), (one, NOW + timedelta(seconds=1))]
     )
     _batch(spark, past, 1, [(three, NOW + timedelta(minutes=2)), (two, NOW + timedelta(minutes=2))])
     assert (tables.rows()["messages"], tables.rows()["duplicates"]) == (3, 2)
-    again = Identities(Tables(TableStorage.at(tmp_path)), 3600)
+    again = Past.of(Tables(TableStorage.at(tmp_path)), Rules(dedupe_window=3600))
     _batch(spark, again, 2, [(one, NOW + timedelta(minutes=50))])
-    assert again.tables.rows()["duplicates"] == 3
-    assert len(again) == 3
+    assert again.sequences.tables.rows()["duplicates"] == 3
+    assert len(again.identities) == 3
     _batch(spark, again, 3, [(one, NOW + timedelta(hours=3))])
-    assert (again.tables.rows()["messages"], again.tables.rows()["duplicates"]) == (4, 3)
-    assert len(again) == 0, "what has left the window is not kept"
+    assert (again.sequences.tables.rows()["messages"], again.sequences.tables.rows()["duplicates"]) == (4, 3)
+    assert len(again.identities) == 0, "what has left the window is not kept"
 
 
 def test_lines_without_any_arrival_are_rejects_with_their_bytes(spark: SparkSession, tmp_path: Path) -> None:
     """A batch of nothing but damaged lines of the audit log is not lost."""
     tables = _prepared(tmp_path)
-    _batch(spark, Identities(tables, 3600), 0, [(b"{half a line", None), (b"\xff", None)])
+    _batch(spark, Past.of(tables, Rules(dedupe_window=3600)), 0, [(b"{half a line", None), (b"\xff", None)])
     rows = tables.read(spark, "rejects").collect()
     assert sorted(bytes(row.data) for row in rows) == [b"{half a line", b"\xff"]
     assert {row.code for row in rows} == {"GENERR007"}

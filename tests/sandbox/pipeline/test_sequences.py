@@ -31,7 +31,7 @@ def _parts(raw: bytes, status: str = "joined") -> list[dict[str, Any]]:
     pieces = split(decode(raw), limit=len(raw) // 3, new_id=lambda: next(ids))
     assert len(pieces) > 2
     return [
-        judge_record(piece, NOW.timestamp())._asdict()
+        judge_record(piece, NOW.timestamp())
         | {
             "data": piece,
             "stream": "input",

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from emulator.rng import Chance
-from sandbox.pipeline import deduplication, figures, objects, reconciliation, routing, sequences
+from sandbox.pipeline import deduplication, figures, objects, reconciliation, routing
 from sandbox.pipeline.object_versions import find_components
 from sandbox.pipeline.parsing import RECORDS, judge_records
 from sandbox.pipeline.schema import COLUMNS, LATENCY_BOUNDS, arrow_schema
@@ -87,24 +87,6 @@ def test_each_row_has_one_table() -> None:
     )
     found = routing.choose_tables(rows, ["error"])["table"].to_pylist()
     assert found == ["messages", "parts", "rejects", "queued", "duplicates", "messages"]
-
-
-def test_sequences_are_due_when_complete_or_late(spark: SparkSession) -> None:
-    """A complete sequence is joined, one that waited too long is overdue, a finished one is left alone."""
-    columns = "stream STRING, sequence STRING, position INT, total INT, arrived TIMESTAMP"
-    parts = spark.createDataFrame(
-        [
-            *(("input", "whole", n, 2, _at(100)) for n in (1, 2, 2)),
-            ("input", "late", 1, 2, _at(0)),
-            ("input", "open", 1, 2, _at(100)),
-            *(("input", "finished", n, 2, _at(100)) for n in (1, 2)),
-        ],
-        columns,
-    )
-    finished = spark.createDataFrame([("input", "finished")], "stream STRING, sequence STRING")
-    still = sequences.summarise_open(parts, finished)
-    found = {row.sequence: row.status for row in sequences.decide_status(still, _at(110), 60.0).collect()}
-    assert found == {"whole": "joined", "late": "overdue", "open": None}
 
 
 _EVENTS = [

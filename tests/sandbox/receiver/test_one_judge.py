@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import itertools
 import json
+from collections import Counter
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -125,8 +126,8 @@ def test_who_receives_gives_one_verdict(question: Question, tmp_path: Path) -> N
     row = judge_record(question.data, NOW)
     assert _received(site, question.data) == ([question.received] if question.received else [])
     assert verdict.code == question.received
-    assert row.code == question.received
-    assert row.description == (verdict.why or None)
+    assert row["code"] == question.received
+    assert row["description"] == (verdict.why or None)
 
 
 @pytest.mark.parametrize("question", QUESTIONS, ids=lambda question: question.name)
@@ -172,7 +173,22 @@ def _sequences() -> list[Sequence]:
         Sequence("of an older release", old, False, []),
         Sequence("waits", whole[:-1], False, []),
         Sequence("late", whole[:-1], True, ["GENERR001"] * (len(whole) - 1)),
+        Sequence("unlike total", [whole[0], _unlike(whole[1], total=9), *whole[1:]], False, ["GENERR004"]),
+        Sequence("unlike text", [whole[0], _unlike(whole[0], text="{"), *whole[1:]], False, ["GENERR004"]),
+        Sequence("unlike, and too late to matter", [*whole, _unlike(whole[1], total=9)], False, []),
+        Sequence(
+            "unlike, and late", [whole[0], _unlike(whole[1], total=9)], True, ["GENERR004", "GENERR001"]
+        ),
     ]
+
+
+def _unlike(part: bytes, **changed: Any) -> bytes:
+    """A part with an id of its own that says another total, or has another text at its position."""
+    message = json.loads(part)
+    header = message["messageHeader"]
+    header["messageId"] = "00000000-0000-4000-8000-00000000ffff"
+    header["messageSequence"]["total"] = changed.get("total", header["messageSequence"]["total"])
+    return serialise({**message, "messageBody": changed.get("text", message["messageBody"])})
 
 
 @pytest.mark.parametrize("asked", _sequences(), ids=lambda asked: asked.name)
@@ -183,19 +199,21 @@ def test_a_sequence_has_one_verdict(asked: Sequence, site: Site) -> None:
     if asked.late:
         site.clock.advance(RDSS.sequences.patience + 1)
         codes = _received(site)
-    assert codes == asked.codes
-    assert _piped(asked) == asked.codes
-    if not asked.late:
+    assert Counter(codes) == Counter(asked.codes)
+    assert Counter(_piped(asked)) == Counter(asked.codes)
+    if not asked.late and not asked.name.startswith("unlike"):
         items = [Item(part, (part,), None) for part in asked.parts]
         assert list(expect(items, (), NOW).rejects.elements()) == asked.codes
 
 
 def _piped(asked: Sequence) -> list[str]:
-    complete = len({RDSS.peek(part).part for part in asked.parts}) == RDSS.peek(asked.parts[0]).total
+    places = [RDSS.peek(part).part for part in asked.parts]
+    total = places[0].total if places[0] else 0
+    complete = len({each for each in places if each and each.total == total}) == total
     if not complete and not asked.late:
         return []
     rows = [
-        judge_record(part, NOW)._asdict()
+        judge_record(part, NOW)
         | {
             "data": part, "stream": "input", "shard": "0", "sequence_number": str(at),
             "arrived": datetime.fromtimestamp(NOW, UTC) + timedelta(milliseconds=at),
@@ -205,20 +223,6 @@ def _piped(asked: Sequence) -> list[str]:
     ]  # fmt: skip
     found = decide_outcome(rows, RDSS.sequences.patience)
     return [row["code"] for row in found if row["table"] == "rejects"]
-
-
-@pytest.mark.parametrize("change", ["total", "text"])
-def test_parts_that_contradict_each_other_have_one_code(change: str, site: Site) -> None:
-    """The receiver refuses the part that does not fit; parts that do not join are refused alike."""
-    parts = _parts(_message())
-    other = json.loads(parts[2 if change == "total" else 1])
-    other["messageHeader"]["messageId"] = "00000000-0000-4000-8000-00000000ffff"
-    if change == "total":
-        other["messageHeader"]["messageSequence"]["total"] += 1
-    else:
-        other["messageBody"] = "other text"
-    assert _received(site, parts[0], parts[1], serialise(other)) == ["GENERR004"]
-    assert RDSS.sequences.judge_parts([parts[0], parts[1], serialise(other)]).verdict.code == "GENERR004"
 
 
 def test_the_pipeline_waits_as_long_as_a_receiver(site: Site) -> None:
