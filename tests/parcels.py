@@ -183,17 +183,21 @@ class Parcels:
         return Verdict(True, None, ()) if seen.message_type else _refuse(self.codes["no-event"], "required")
 
     def decorate(self, raw: bytes, code: Code, description: str, *, now: float, **_: Any) -> bytes:
-        del description, now
-        return msgspec.json.encode({**msgspec.json.decode(raw), "refused": code})
+        del now
+        parcel = {"raw": raw.decode("latin-1")} if self.peek(raw).damaged else msgspec.json.decode(raw)
+        return msgspec.json.encode({**parcel, "refused": str(code), "why": description})
 
     def undecorate(self, raw: bytes, /) -> Undecorated:
-        return Undecorated(raw)
+        parcel = {} if self.peek(raw).damaged else msgspec.json.decode(raw)
+        wrapped = parcel.get("raw")
+        return Undecorated(raw if wrapped is None else wrapped.encode("latin-1"), parcel.get("why"))
 
     def redrive(self, raw: bytes, /, *, now: float) -> bytes:
         del now
         if self.peek(raw).damaged:
             return raw
-        return msgspec.json.encode({k: v for k, v in msgspec.json.decode(raw).items() if k != "refused"})
+        parcel = msgspec.json.decode(raw)
+        return msgspec.json.encode({name: parcel[name] for name in parcel if name not in ("refused", "why")})
 
 
 def _refuse(code: Code, rule: str) -> Verdict:

@@ -13,7 +13,7 @@ from pathlib import Path
 import boto3
 from botocore.exceptions import BotoCoreError, ClientError
 
-from schemas.rdss.validation import judge
+from schemas.rdss.verdicts import judge
 
 print("this client is broken on purpose: lesson 8", file=sys.stderr)
 

@@ -14,7 +14,7 @@ import boto3
 from botocore.exceptions import BotoCoreError, ClientError
 
 from schemas.rdss.decoration import decorate
-from schemas.rdss.validation import judge
+from schemas.rdss.verdicts import judge
 
 kinesis = boto3.client("kinesis")  # the endpoint and the keys come from the environment
 stream = os.environ["SANDBOX_STREAM"]

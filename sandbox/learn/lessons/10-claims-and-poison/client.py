@@ -17,10 +17,8 @@ import boto3
 from botocore.exceptions import BotoCoreError, ClientError
 
 from schemas.rdss.decoration import decorate
-from schemas.rdss.older_versions import RELEASES, CannotUpgradeError, upgrade
-from schemas.rdss.peek import peek
 from schemas.rdss.sequence import body_of, join
-from schemas.rdss.validation import judge
+from schemas.rdss.verdicts import judge_any_release
 
 print("this client is broken on purpose: lesson 10", file=sys.stderr)
 
@@ -47,16 +45,16 @@ def claim(shard):
 
 def process(data):
     """Process a message once, or reject it."""
-    message = to_present_version(data)
-    header = json.loads(message)["messageHeader"]
+    header = json.loads(data)["messageHeader"]
     if knows(header["messageId"]):
         return
-    code = judge(message, now=time.time()).code
-    if code is not None:
-        reject(data, code)
+    verdict = judge_any_release(data, now=time.time())
+    if verdict.code is not None:
+        reject(data, verdict.code)
         return
     remember(header["messageId"])
-    place = header["messageSequence"]
+    message = verdict.upgraded or data
+    place = json.loads(message)["messageHeader"]["messageSequence"]
     whole = take_part(message, place) if place["total"] > 1 else message
     if whole is not None:
         told = {"processed": header["messageId"], "sha256": digest_of(body_of(whole))}
@@ -67,17 +65,6 @@ def reject(data, code):
     """Put a bad message on the queue of its code."""
     bad = decorate(data, code, code.description, now=time.time())
     kinesis.put_record(StreamName=queues[code.queue.value], Data=bad, PartitionKey=str(code))
-
-
-def to_present_version(data):
-    """A message of an older version in the form of 4.0.0, where that can be had."""
-    version = peek(data).version
-    if version not in RELEASES or judge(data).valid:
-        return data
-    try:
-        return upgrade(data, version)
-    except CannotUpgradeError:
-        return data
 
 
 def take_part(part, place):

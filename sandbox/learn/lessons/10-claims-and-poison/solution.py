@@ -17,10 +17,8 @@ import boto3
 from botocore.exceptions import BotoCoreError, ClientError
 
 from schemas.rdss.decoration import decorate
-from schemas.rdss.older_versions import RELEASES, CannotUpgradeError, upgrade
-from schemas.rdss.peek import peek
 from schemas.rdss.sequence import body_of, join
-from schemas.rdss.validation import judge
+from schemas.rdss.verdicts import judge_any_release
 
 CLAIM_SECONDS = 1.0
 
@@ -54,11 +52,11 @@ def process(data):
     """Process a message once, or reject it."""
     if knows(digest_of(data)):  # this consumer has put it on a queue, and it came back
         return
-    message = to_present_version(data)
-    code = judge(message, now=time.time()).code
-    if code is not None:
-        reject(data, code)
+    verdict = judge_any_release(data, now=time.time())
+    if verdict.code is not None:
+        reject(data, verdict.code)
         return
+    message = verdict.upgraded or data
     header = json.loads(message)["messageHeader"]
     if knows(header["messageId"]):
         return
@@ -75,17 +73,6 @@ def reject(data, code):
     bad = decorate(data, code, code.description, now=time.time())
     remember(digest_of(bad))
     kinesis.put_record(StreamName=queues[code.queue.value], Data=bad, PartitionKey=str(code))
-
-
-def to_present_version(data):
-    """A message of an older version in the form of 4.0.0, where that can be had."""
-    version = peek(data).version
-    if version not in RELEASES or judge(data).valid:
-        return data
-    try:
-        return upgrade(data, version)
-    except CannotUpgradeError:
-        return data
 
 
 def take_part(part, place):
