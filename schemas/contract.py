@@ -324,6 +324,9 @@ class Contract(Protocol):
     def name(self) -> str: ...
 
     @property
+    def release(self) -> str: ...
+
+    @property
     def media_type(self) -> str: ...
 
     @property

@@ -131,6 +131,7 @@ class Parcels:
     """The contract."""
 
     name: Final = "parcels"
+    release: Final = "1"
     media_type: Final = "application/json"
     max_bytes: Final = MAX_BYTES
     codes: Final = CODES

@@ -63,7 +63,7 @@ from emulator.topics.control import TopicResources
 from emulator.topics.http import TopicsApp
 from rdss_sandbox.admission import Admission
 from rdss_sandbox.shapes.resetting import Reset
-from rdss_sandbox.shapes.status import Doors, Port, Status
+from rdss_sandbox.shapes.status import Doors, Port, Status, Version
 from rdss_sandbox.shapes.topology import Populated, Topology
 from rdss_sandbox.version import VERSION
 from schemas.bound import CONTRACT
@@ -360,13 +360,16 @@ class Embedded:
             faults=components.fault_engine.list,
             counts=counts.by_kind,
             queues={*settings.topology.archives, *(code.queue for code in contract.codes.values())},
+            contract=contract,
         )
         buckets = BucketResources(components.buckets.client)
         messages = partial(
             MessageResources, events=components.events, contract=contract, read_object=buckets.read
         )
         resources: list[object] = [
-            StateResources(self, VERSION, components.clock, components.events, self._live),
+            StateResources(
+                self, Version(VERSION, contract.release), components.clock, components.events, self._live
+            ),
             StreamResources(components.streams, components.catalogue),
             readers,
             PictureResources(PictureMaker(pictured), self._live),

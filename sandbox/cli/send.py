@@ -80,7 +80,6 @@ def _read_parts(found: Document | str, clock: Clock, *, as_is: bool) -> tuple[st
     from schemas.rdss.completion import complete
     from schemas.rdss.documents import why_no_message
     from schemas.rdss.samples import Samples
-    from schemas.rdss.sequence import SequenceError, split_raw
 
     if isinstance(found, str):
         raise _NotSentError(found)
@@ -88,10 +87,11 @@ def _read_parts(found: Document | str, clock: Clock, *, as_is: bool) -> tuple[st
         return found.place, [found.raw]
     if why := why_no_message(found.raw):
         raise _NotSentError(f"{found.place} {why}; it was not sent, and --as-is sends it all the same")
+    whole = complete(found.raw, Samples(new_seed(), now=clock.time()))
+    sequences = load_contract().sequences
     try:
-        whole = complete(found.raw, Samples(new_seed(), now=clock.time()))
-        return found.place, split_raw(whole, new_id=new_uuid)
-    except SequenceError as error:
+        return found.place, sequences.split(whole, new_id=new_uuid) if sequences else [whole]
+    except ValueError as error:
         too_large = f"{found.place} was not sent, it is too large for one message: {error}"
         raise _NotSentError(too_large) from error
 

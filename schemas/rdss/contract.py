@@ -11,6 +11,7 @@ from functools import cached_property, partial
 from typing import Final
 
 from schemas.contract import Changes, Code, Envelope, Failures, Joined, Judge, Objects, Part, Samples, Verdict
+from schemas.rdss import SPECIFICATION_VERSION
 from schemas.rdss.decoration import decorate, redrive, stamp, undecorate
 from schemas.rdss.envelope import MAX_MESSAGE_BYTES
 from schemas.rdss.error_codes import ErrorCode
@@ -23,6 +24,7 @@ class Rdss:
     """The contract; ``as_published`` is said in ``schemas.rdss.validation``."""
 
     name: Final = "rdss"
+    release: Final = SPECIFICATION_VERSION
     media_type: Final = "application/json"
     codes: Final[Mapping[str, Code]] = {code.value: code for code in ErrorCode}
     failures: Final = Failures(

@@ -7,9 +7,8 @@ Message Queue ("Error Queues").
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from enum import ReprEnum, StrEnum
-from typing import Final, Self
+from typing import Self
 
 from schemas.contract import Code
 
@@ -51,7 +50,3 @@ class ErrorCode(Code, ReprEnum):
     APPERRMET002 = "APPERRMET002", "The objectUUID to delete does not exist.", Queue.INVALID
     APPERRMET003 = "APPERRMET003", "The objectUUID to read does not exist.", Queue.INVALID
     APPERRMET004 = "APPERRMET004", "The checksum of a file in the message is wrong.", Queue.INVALID
-
-
-MEANINGS: Final[Mapping[str, str]] = {code.value: code.description.removesuffix(".") for code in ErrorCode}
-"""What each code says, to stand within a sentence."""

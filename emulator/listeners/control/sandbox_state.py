@@ -19,7 +19,6 @@ from rdss_sandbox.shapes.clock import ClockChange, ClockReading
 from rdss_sandbox.shapes.resetting import Reset
 from rdss_sandbox.shapes.status import Health, Status, Version
 from rdss_sandbox.shapes.topology import Populated, Topology
-from schemas.rdss.envelope import SPECIFICATION_VERSION
 
 _LARGEST = 1e9
 _READ_AGAIN_SECONDS = 10.0
@@ -38,7 +37,7 @@ class StateResources:
     """``/status``, ``/version``, ``/health``, ``/clock``, ``/reset`` and ``/populate``."""
 
     def __init__(
-        self, sandbox: Sandbox, version: str, clock: Clock, events: Events, live: LiveAnswers
+        self, sandbox: Sandbox, version: Version, clock: Clock, events: Events, live: LiveAnswers
     ) -> None:
         self._sandbox = sandbox
         self._version = version
@@ -52,7 +51,7 @@ class StateResources:
 
     @handles(SandboxState.version)
     def version(self) -> Version:
-        return Version(self._version, SPECIFICATION_VERSION)
+        return self._version
 
     @handles(SandboxState.health)
     def health(self) -> Health:

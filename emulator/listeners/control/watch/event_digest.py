@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Mapping
 from typing import Final
 
 from emulator.events import Events
@@ -22,11 +23,12 @@ class EventDigest:
     """Reads events on from its last look, so that events cost nothing while nobody watches.
 
     ``delivered`` has the sequence number of the last record that a scenario's receiver was given, by channel
-    and shard.
+    and shard. ``meanings`` are those of error codes.
     """
 
-    def __init__(self, events: Events) -> None:
+    def __init__(self, events: Events, meanings: Mapping[str, str]) -> None:
         self._events = events
+        self._meanings = meanings
         self._read = 0
         self._clear()
 
@@ -58,7 +60,7 @@ class EventDigest:
             self._clear()
         if event.kind == "client.finding":
             self._take_in_finding(event)
-        sentence = describe(event)
+        sentence = describe(event, self._meanings)
         if sentence is None:
             return
         line = NewsLine(event.id, event.time, sentence.tone, sentence.said)

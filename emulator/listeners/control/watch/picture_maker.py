@@ -19,6 +19,7 @@ from emulator.streams.service import StreamService
 from rdss_sandbox.shapes.faults import Fault
 from rdss_sandbox.shapes.picture import NewsLine, Picture, RunCounts, ShardReader
 from rdss_sandbox.shapes.readers import ReaderList
+from schemas.contract import Contract
 
 MOST_STREAMS: Final = 50
 _RATE_SECONDS: Final = 1.0
@@ -28,7 +29,7 @@ _RUN: Final = ("offered", "acknowledged", "delivered", "processed", "rejected")
 
 @dataclass(frozen=True, slots=True)
 class Sources:
-    """What a picture is made from. ``queues`` names the streams of refused messages.
+    """What a picture is made from. ``queues`` names the streams of messages refused by the ``contract``.
 
     ``counts`` counts events by kind since the sandbox started.
     """
@@ -42,6 +43,7 @@ class Sources:
     faults: Callable[[], Sequence[Fault]]
     counts: Mapping[str, int]
     queues: Collection[str]
+    contract: Contract
 
 
 class PictureMaker:
@@ -49,8 +51,9 @@ class PictureMaker:
 
     def __init__(self, sources: Sources) -> None:
         self._sources = sources
-        self._digest = EventDigest(sources.events)
-        self._rejected = RejectedMessages(sources.catalogue, sources.queues)
+        meanings = {name: code.description for name, code in sources.contract.codes.items()}
+        self._digest = EventDigest(sources.events, meanings)
+        self._rejected = RejectedMessages(sources.catalogue, sources.queues, sources.contract, meanings)
         self._rates = _Rates()
 
     def make(self) -> Picture:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from typing import Final
 
 from emulator.clock import stopwatch
@@ -11,7 +11,7 @@ from emulator.streams.catalogue import Catalogue, ListedStream
 from emulator.streams.merged_reading import ShardKey
 from rdss_sandbox.shapes.events import Event
 from rdss_sandbox.shapes.picture import NewsLine
-from schemas.rdss.peek import peek
+from schemas.contract import Contract
 
 _PAGE: Final = 50
 _LOOK_SECONDS: Final = 0.01
@@ -22,12 +22,16 @@ _NOTHING: Final = (0, None)
 class RejectedMessages:
     """Reads the streams named ``queues`` on from its last look, a bounded time at each.
 
-    ``last`` is the newest message that was read, None before the first.
+    ``meanings`` are those of error codes. ``last`` is the newest message that was read, or None.
     """
 
-    def __init__(self, catalogue: Catalogue, queues: Collection[str]) -> None:
+    def __init__(
+        self, catalogue: Catalogue, queues: Collection[str], contract: Contract, meanings: Mapping[str, str]
+    ) -> None:
         self._catalogue = catalogue
         self._queues = queues
+        self._contract = contract
+        self._meanings = meanings
         self._read: dict[ShardKey, tuple[int, str | None]] = {}
         self.last: NewsLine | None = None
 
@@ -55,9 +59,9 @@ class RejectedMessages:
             record = records[-1]
             after = record.sequence_number
             if self.last is None or record.arrived >= self.last.at:
-                seen = peek(record.data)
+                seen = self._contract.peek(record.data, record.partition_key or "")
                 told = {"queue": key.stream, "code": seen.error_code, "message_id": seen.message_id}
-                said = tell(Event(0, record.arrived, "message.rejected", told))
+                said = tell(Event(0, record.arrived, "message.rejected", told), self._meanings)
                 self.last = NewsLine(0, record.arrived, "bad", said)
         # After a full page there may be more.
         self._read[key] = (-1 if len(records) == _PAGE else put), after

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import Final, Literal, NamedTuple
 
 from emulator.kinesis.hash_keys import MAX_HASH_KEY
 from rdss_sandbox.event_sentences import sentence
 from rdss_sandbox.shapes.events import Event
-from schemas.rdss.error_codes import MEANINGS
 
 _LONGEST: Final = 300
 _HASH_KEYS: Final = MAX_HASH_KEY + 1
@@ -36,17 +36,17 @@ class Sentence(NamedTuple):
     tone: Literal["good", "bad", "plain"]
 
 
-def describe(event: Event) -> Sentence | None:
-    """Describe an event; None for one that is no news to people who watch."""
+def describe(event: Event, meanings: Mapping[str, str]) -> Sentence | None:
+    """Describe an event, with the ``meanings`` of codes; None for what is no news to people who watch."""
     what = event.kind.rpartition(".")[2]
     if event.kind in _ERRORS or {what, what.rpartition("_")[2]} & _WORDS_OF_ERRORS:
-        return Sentence(tell(event), "bad")
-    return Sentence(tell(event), "plain") if event.kind in _NEWS else None
+        return Sentence(tell(event, meanings), "bad")
+    return Sentence(tell(event, meanings), "plain") if event.kind in _NEWS else None
 
 
-def tell(event: Event) -> str:
-    """Tell an event in a short sentence."""
-    return shorten(sentence(event, MEANINGS))
+def tell(event: Event, meanings: Mapping[str, str]) -> str:
+    """Tell an event in a short sentence, with the ``meanings`` of error codes."""
+    return shorten(sentence(event, meanings))
 
 
 def shorten(said: str) -> str:

@@ -38,5 +38,5 @@ def test_nothing_is_missing_in_what_is_said(emulator: Embedded, api: Client) -> 
         each.kind for each in happened
     }
     said = [sentence(each, {}) for each in happened]
-    said += [found.said for each in happened if (found := describe(each))]
+    said += [found.said for each in happened if (found := describe(each, {}))]
     assert [each for each in said if "None" in each or "?" in each] == []
