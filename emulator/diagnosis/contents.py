@@ -119,13 +119,13 @@ class ContentReader:
         """Look through new records for about so many real seconds. Returns whether none are left."""
         deadline = stopwatch() + seconds
         streams = list(listed)
-        numbers = {_number_of(each) for each in streams}
+        numbers = {int(each.view.generation) for each in streams}
         self._streams = {number: each for number, each in self._streams.items() if number in numbers}
         return all(self._catch_up_stream(each, deadline) for each in streams)
 
     def contents_of(self, listed: ListedStream, writers: tuple[str, ...]) -> Contents:
         """What a stream holds as far as it was looked through; ``writers`` are its known writers."""
-        found = self._streams.get(_number_of(listed))
+        found = self._streams.get(int(listed.view.generation))
         if found is None:
             return Contents(writers=writers)
         fault = self._strikes.find_any(found.label)
@@ -158,7 +158,7 @@ class ContentReader:
         )
 
     def _catch_up_stream(self, listed: ListedStream, deadline: float) -> bool:
-        number = _number_of(listed)
+        number = int(listed.view.generation)
         found = self._streams.setdefault(number, _StreamContents(listed.label, number))
         shards = listed.view.shards
         open_shards = {shard.id for shard in shards if shard.open}
@@ -253,8 +253,7 @@ class ContentReader:
         return record.arrived - ahead if record.arrived <= now else 0.0
 
     def _describe(self, found: _StreamContents, place: Publication, what: str) -> BadMessage:
-        at = position(place.sequence_number)
-        writers = self._find_writers(found.number, at) if at else ()
+        writers = self._list_writers(found, place.sequence_number)
         return BadMessage(
             place.shard, place.sequence_number, place.message_id, place.arrived, what, writers, place.fault
         )
@@ -265,7 +264,7 @@ class ContentReader:
             return
         part_of = found.sequences.get(part.sequence)
         if part_of is None:
-            writers = self._writers_of(found, record)
+            writers = self._list_writers(found, record.sequence_number)
             part_of = _Sequence(part.total, record.arrived, record.arrived, writers)
             found.sequences[part.sequence] = part_of
         part_of.first = min(part_of.first, record.arrived)
@@ -277,8 +276,8 @@ class ContentReader:
         elif len(found.sequences) > _MOST_SEQUENCES:
             found.sequences.popitem(last=False)
 
-    def _writers_of(self, found: _StreamContents, record: Record) -> tuple[str, ...]:
-        place = position(record.sequence_number)
+    def _list_writers(self, found: _StreamContents, sequence_number: str) -> tuple[str, ...]:
+        place = position(sequence_number)
         return self._find_writers(found.number, place) if place else ()
 
 
@@ -296,7 +295,3 @@ def describe_refusal(verdict: Verdict) -> str:
 def _is_a_clients(bad: BadMessage) -> bool:
     """Whether a client put it, and not whoever uses the control API."""
     return bad.writers != _OWN
-
-
-def _number_of(listed: ListedStream) -> int:
-    return int(listed.view.generation)

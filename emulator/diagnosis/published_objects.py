@@ -22,11 +22,11 @@ class Publication(NamedTuple):
 
 
 class _Version(NamedTuple):
-    """A version, and the message that published it."""
+    """A version, the message that published it, and the type of that."""
 
+    published: PublishedObject
     place: Publication
     message_type: str
-    published: PublishedObject
 
 
 class PublishedObjects:
@@ -46,7 +46,7 @@ class PublishedObjects:
     def note(self, read: PublishedObject, message_type: str, place: Publication) -> None:
         """Note a version that a valid message of this type publishes."""
         self.noted += 1
-        key, version = read.key, _Version(place, message_type, read)
+        key, version = read.key, _Version(read, place, message_type)
         first = self._first.get(key)
         republished = first is not None and first.published.digest == read.digest
         if read.update:
@@ -66,10 +66,8 @@ class PublishedObjects:
         """Tell of the later one of two: shards are read one after another, so it may be the one known."""
         earlier, later = (known, read) if known.place.arrived <= read.place.arrived else (read, known)
         self._first[key] = earlier
-        other = (later.message_type, later.published.previous) != (
-            earlier.message_type,
-            earlier.published.previous,
-        )
+        other = later.message_type != earlier.message_type
+        other |= later.published.previous != earlier.published.previous
         fault = later.place.fault or earlier.place.fault
         if key not in later.published.previous:
             what = f"{key}, as {earlier.message_type} {earlier.place.message_id} had it"

@@ -189,10 +189,11 @@ class ClientRecord:
         elif operation in _PUTS:
             stream = stream_named(request) or ""
             fault = self._recorder.strikes.find_refusing(stream, asked)
+            call = _Refused(operation, stream, code, asked, fault)
             for entry in request.get("Records", (request,)):
                 # A refused request may lack what it has to have.
                 if data := entry.get("Data"):
-                    self._refuse(_key(entry), _Refused(operation, stream, code, asked, fault), data)
+                    self._refuse(_key(entry), call, data)
 
     async def follow(
         self, request: Shape, events: AsyncGenerator[tuple[str, Shape], None], asked: float
@@ -325,7 +326,12 @@ class ClientRecord:
             if code:
                 data: bytes = entry["Data"]
                 call = _Refused(operation, stream, code, asked, fault)
-                self._refuse(_key(entry), call, data, batch=operation == "PutRecords")
+                self._refuse(
+                    _key(entry),
+                    call,
+                    data,
+                    batch=operation == "PutRecords",
+                )
             else:
                 self.refused.accept(_key(entry), asked)
 

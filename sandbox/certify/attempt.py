@@ -143,11 +143,6 @@ class Attempt:
         """Whether the client was waited for in vain so long that no other stage is worth beginning."""
         return self._vain > self._bounds.vain or stopwatch() - self._began > self._bounds.run
 
-    @property
-    def impatient(self) -> bool:
-        """Whether the present stage was cut while the client may still have been at work."""
-        return self._impatient
-
     def start(self) -> None:
         """Start the client. Raises ``ClientNotStartedError``."""
         lab, number = self.lab, len(self.lab.history.lives)

@@ -106,7 +106,8 @@ def judge_clauses(
         )
         for clause in wanted
     )
-    return results, highest_level(judge_levels(results))
+    levels = reversed(judge_levels(results).items())
+    return results, next((name for name, each in levels if each is ClauseVerdict.PASS), None)
 
 
 def judge_levels(results: Iterable[ClauseResult]) -> dict[str, ClauseVerdict]:
@@ -120,11 +121,6 @@ def judge_levels(results: Iterable[ClauseResult]) -> dict[str, ClauseVerdict]:
                 ClauseVerdict.PASS,
             )
     return found
-
-
-def highest_level(levels: Mapping[str, ClauseVerdict]) -> str | None:
-    """The highest level that passes; None where none does."""
-    return next((name for name, each in reversed(list(levels.items())) if each is ClauseVerdict.PASS), None)
 
 
 def count_verdicts(results: Sequence[ClauseResult]) -> dict[str, int]:

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import Final
 
 from emulator.clock import Clock
+from emulator.diagnosis.leases import has_tables
 from rdss_sandbox.shapes.trace import Read, TraceItem
 from sandbox.certify.attempt import Attempt, ClientGivesUpError
 from sandbox.certify.history import Returned, Sent, SentBad, SentOlder, SentSequence
@@ -80,7 +81,7 @@ class ConsumerRun:
                 # Of a client that reads or tells nothing the first stage tells as much as all of them.
                 if not reads or attempt.worn_out or self._lab.history.tells_nothing() or stage is stages[-1]:
                     return
-                if self._lab.keeps_poison() or not (settled or attempt.impatient):
+                if self._lab.keeps_poison() or not (settled or self._lab.history.ends[-1].impatient):
                     attempt.replace()
                     self._wait_for_a_read()
         except ClientGivesUpError:
@@ -162,7 +163,7 @@ class ConsumerRun:
     def _waits_for_leases(self) -> bool:
         """Whether what is missing lies on shards that the client, which keeps leases, has not read yet."""
         lab = self._lab
-        if not lab.keeps_leases():
+        if not has_tables():
             return False
         shards = {shard for shard, _ in lab.undelivered() - self._not_delivered}
         shards |= {lab.place_of.get(each, "") for each in self._missing()} or set(lab.open_shards())
@@ -327,7 +328,7 @@ class ConsumerRun:
         """Send parts of sequences before a restart and behind it, so that they have to be kept meanwhile."""
         lab, sequences = self._lab, []
         for parts in range(2, 2 + stage.messages):
-            whole = self._messages.big(parts, _PART_BYTES)
+            whole = self._messages.maker.big_message(parts, limit=_PART_BYTES)
             cut = self._messages.split(whole, _PART_BYTES, lab.chance.draws("parts", str(parts)).uuid4)
             ids = tuple(part.key for part in cut)
             lab.add(lab.history.sequences, SentSequence(ids, self._messages.digest(whole), lab.now))
@@ -348,7 +349,7 @@ class ConsumerRun:
         rejects = True
         codes = self._messages.codes
         for code in codes:
-            self._send_bad(self._messages.bad(code), code)
+            self._send_bad(self._messages.maker.bad(code), code)
             self.send(max(1, stage.messages // len(codes)))
             # One after the other, so that a client that ends at one of them is seen to.
             rejects = rejects and self._wait_for_rejects()
@@ -363,7 +364,7 @@ class ConsumerRun:
         lab, releases = self._lab, self._messages.releases
         for number in range(stage.messages):
             version = releases[number % len(releases)]
-            message = self._messages.older(version)
+            message = self._messages.maker.older(version)
             sent = SentOlder(message.key, version, lab.now)
             lab.add(lab.history.older, sent)
             self._expected[sent.message_id] = message
@@ -373,7 +374,7 @@ class ConsumerRun:
         """Put what the client published on its input, as a router does, and good messages behind it."""
         lab, code = self._lab, self._messages.codes[0]
         for _ in range(stage.messages // 2):
-            self._send_bad(self._messages.bad(code), code)
+            self._send_bad(self._messages.maker.bad(code), code)
         self.send(stage.messages // 2)
         self._wait_for_rejects()
         self._settle()

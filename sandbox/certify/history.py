@@ -160,12 +160,11 @@ class Stored(msgspec.Struct, frozen=True):
 class History:
     """A run as it happened. ``stream`` is the stream, or queue, that the client reads, or writes.
 
-    ``poison`` are the numbers of what the kit put on a queue that is no message, ``dead_letters`` those
-    of what a client rejected, ``taken_away`` those of poison that the kit removed, since a client could
-    not get past it, and ``left`` those of what a queue still held at the end. ``put_at`` has the time at
-    which the kit put each record of the input, by (shard, sequence number). ``recorded`` is what the
-    sandbox's own diagnosis recorded of a stream's clients, and ``epoch`` the time of ``began`` on its
-    clock.
+    ``poison`` are the numbers of what the kit put on a queue that is no message, ``taken_away`` those of
+    poison that the kit removed, since a client could not get past it, and ``left`` those of what a queue
+    still held at the end. ``put_at`` has the time at which the kit put each record of the input, by (shard,
+    sequence number). ``recorded`` is what the sandbox's own diagnosis recorded of a stream's clients, and
+    ``epoch`` the time of ``began`` on its clock.
     """
 
     stream: str
@@ -188,7 +187,6 @@ class History:
     ends: list[StageEnd] = field(default_factory=list)
     put_at: dict[tuple[str, str], float] = field(default_factory=dict)
     poison: list[str] = field(default_factory=list)
-    dead_letters: list[str] = field(default_factory=list)
     left: list[str] = field(default_factory=list)
     taken_away: list[str] = field(default_factory=list)
     recorded: recorded_exchange.Exchange | None = None
@@ -238,16 +236,14 @@ class History:
 
         What a later start repairs was broken. Messages of an impatient stage count as told.
         """
-        first = _find_first((each.message_id, each.life) for each in self.told)
-        ends = ((sent.message_id, self.end_of(sent.at)) for sent in self.sent)
-        return {name for name, end in ends if end.impatient or first.get(name, inf) <= end.life}
+        return self._list_in_time((each.message_id, each.life) for each in self.told)
 
     def stored_in_time(self) -> set[str]:
-        """The messages that were in the stream when their part of the producer's file was done.
+        """The messages that were in the stream when their part of the producer's file was done, likewise."""
+        return self._list_in_time((each.message_id, each.life) for each in self.stored)
 
-        Messages of an impatient stage count as stored.
-        """
-        first = _find_first((each.message_id, each.life) for each in self.stored)
+    def _list_in_time(self, seen: Iterable[tuple[str | None, int]]) -> set[str]:
+        first = _find_first(seen)
         ends = ((sent.message_id, self.end_of(sent.at)) for sent in self.sent)
         return {name for name, end in ends if end.impatient or first.get(name, inf) <= end.life}
 

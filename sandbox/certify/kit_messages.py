@@ -12,39 +12,27 @@ from schemas.contract import Code, Contract, Sample
 class KitMessages:
     """Makes messages of the most usual kind, and those that only the clauses on the contract need.
 
-    ``codes`` are those that a message alone can cause, without that of expiry; ``releases`` the older ones
-    whose messages are still taken.
+    ``maker`` makes all others. ``codes`` are those that a message alone can cause, without that of expiry;
+    ``releases`` the older ones whose messages are still taken.
     """
 
     def __init__(self, contract: Contract, seed: int) -> None:
         if contract.samples is None:
             raise ValueError(f"the contract {contract.name} has no samples to try a client with")
         self._contract = contract
-        self._made = contract.samples.from_seed(seed, now=Clock().time())
+        self.maker = contract.samples.from_seed(seed, now=Clock().time())
         self._kind = contract.samples.kinds[0]
         self.codes = tuple(code for code in contract.samples.codes if code != contract.expired)
         self.releases = contract.samples.releases
 
     def good(self) -> Sample:
         """A valid message."""
-        return self._made.message(self._kind)
-
-    def bad(self, code: Code) -> Sample:
-        """A message that deserves this code."""
-        return self._made.bad(code)
+        return self.maker.message(self._kind)
 
     def expired(self) -> tuple[Sample, Code]:
         """A message that has expired, and the code that it deserves."""
         assert self._contract.expired is not None
-        return self._made.bad(self._contract.expired), self._contract.expired
-
-    def older(self, release: str) -> Sample:
-        """A message that is valid in an older release alone."""
-        return self._made.older(release)
-
-    def big(self, parts: int, limit: int | None = None) -> Sample:
-        """A message that is cut into so many parts of at most ``limit`` bytes."""
-        return self._made.big_message(parts, limit=limit)
+        return self.maker.bad(self._contract.expired), self._contract.expired
 
     def split(self, whole: Sample, limit: int, new_id: Callable[[], str]) -> list[Sample]:
         """The parts of a big message, with keys of their own."""

@@ -15,7 +15,6 @@ import msgspec
 
 from emulator.assembly.embedded import Embedded, embedded
 from emulator.clock import Clock, stopwatch
-from emulator.diagnosis.leases import has_tables
 from emulator.diagnosis.trace import WatchedClient
 from emulator.kinesis import ShardView, StoredRecord
 from emulator.rng import Chance
@@ -222,10 +221,6 @@ class Lab:
     def undelivered(self) -> set[tuple[str, str]]:
         """The (shard, sequence number) of each record of the input that the client was not given."""
         return self.history.put_at.keys() - self._given
-
-    def keeps_leases(self) -> bool:
-        """Whether the client has a table in DynamoDB, as those have that share shards out by leases."""
-        return has_tables()
 
     def keeps_poison(self) -> bool:
         """Whether the client has left something that no client can process, which would come again."""

@@ -15,6 +15,7 @@ from sandbox.certify.kill_moments import spread
 from sandbox.certify.kit_messages import KitMessages
 from sandbox.certify.lab import Lab
 from sandbox.certify.stages import Stage
+from schemas.contract import Sample
 
 FILE_NAME: Final = "messages.ndjson"
 KEYS_NAME: Final = "keys.txt"
@@ -80,10 +81,11 @@ class ProducerRun:
         keys = self._file.with_name(KEYS_NAME)
         with self._file.open("ab") as file, keys.open("a", encoding="utf-8") as names:
             for stage in stages:
-                ids = [self._write_message(file.write, stage) for _ in range(stage.messages)]
-                names.writelines(f"{each}\n" for each in ids)
+                made = [self._make_message(stage) for _ in range(stage.messages)]
+                file.writelines(each.data + b"\n" for each in made)
+                names.writelines(f"{each.key}\n" for each in made)
                 if plays := self._plays.get(stage.name):
-                    plays(ids)
+                    plays([each.key for each in made])
 
     def _run_to_the_end(self, progress: Callable[[str], None]) -> None:
         """Start the producer until it has sent the whole file, or has had all the time of a stage."""
@@ -94,30 +96,22 @@ class ProducerRun:
             attempt.start()
             done = attempt.wait_for_end() == 0
 
-    def _write_message(self, write: Callable[[bytes], int], stage: Stage) -> str:
-        lab = self._lab
+    def _make_message(self, stage: Stage) -> Sample:
+        """Make the next message of a stage, and note that it is to be sent, or passed over."""
+        lab, large, history = self._lab, stage.name == "sequences", self._lab.history
         if stage.name == "expired messages":
-            return self._write_expired(write)
-        large = stage.name == "sequences"
-        message = self._messages.big(_BIG_PARTS) if large else self._messages.good()
-        message_id, digest = message.key, self._messages.digest(message)
-        lab.known.add(message_id)
-        if large:
-            lab.add(lab.history.sequences, SentSequence((message_id,), digest, lab.now))
+            message, code = self._messages.expired()
+            lab.add(history.bad, SentBad(message.key, str(code), str(code.queue), lab.now))
         else:
-            lab.add(lab.history.sent, Sent(message_id, digest, stage.level, lab.now))
-        self._stage_of[message_id] = stage
-        write(message.data + b"\n")
-        return message_id
-
-    def _write_expired(self, write: Callable[[bytes], int]) -> str:
-        lab = self._lab
-        message, code = self._messages.expired()
-        late = SentBad(message.key, str(code), str(code.queue), lab.now)
-        lab.known.add(late.message_id)
-        lab.add(lab.history.bad, late)
-        write(message.data + b"\n")
-        return late.message_id
+            message = self._messages.maker.big_message(_BIG_PARTS) if large else self._messages.good()
+            digest = self._messages.digest(message)
+            if large:
+                lab.add(history.sequences, SentSequence((message.key,), digest, lab.now))
+            else:
+                lab.add(history.sent, Sent(message.key, digest, stage.level, lab.now))
+            self._stage_of[message.key] = stage
+        lab.known.add(message.key)
+        return message
 
     # Stages
 

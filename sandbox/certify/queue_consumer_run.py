@@ -21,9 +21,6 @@ class QueueConsumerRun(ConsumerRun):
         history = self._lab.history
         return self._attempt.wait(lambda: bool(history.subscriptions() or history.reads()))
 
-    def _waits_for_leases(self) -> bool:
-        return False
-
     # Stages
 
     def cut_connections(self, stage: Stage) -> None:

@@ -100,9 +100,6 @@ class QueueLab(Lab):
         self.put([Sample(data, "")])
         self.add(self.history.poison, self._numbered[-1][0])
 
-    def keeps_leases(self) -> bool:
-        return False
-
     def keeps_poison(self) -> bool:
         settled = {
             each.sequence_number
@@ -155,7 +152,6 @@ class QueueLab(Lab):
         history.shards.append(Shard(INPUT, (), tuple(self._numbered)))
         for queue, stored in ((ERROR, history.errors), (INVALID, history.invalid)):
             stored += [Stored(self.identify(data), data) for _, data in self._drain(queue)]
-        history.dead_letters += [number for number, _ in self._drain(DEAD_LETTERS)]
 
     def _drain(self, queue: str) -> Iterator[tuple[str, bytes]]:
         """Take every message out of a queue, as (number, body)."""

@@ -152,12 +152,12 @@ def judge_size(exchange: Exchange) -> Judgement:
     looked = len(seen)
     for stream in exchange.streams:
         looked += stream.contents.messages
-        seen += describe(stream, stream.contents.oversize, _say)
+        seen += describe(
+            stream,
+            stream.contents.oversize,
+            lambda bad: f"a message of {bad[0].what} on it; one has {CONTRACT.max_bytes:,} bytes at most",
+        )
     return Judgement(looked, tuple(seen))
-
-
-def _say(bad: list[BadMessage]) -> str:
-    return f"a message of {bad[0].what} on it; one has {CONTRACT.max_bytes:,} bytes at most"
 
 
 OVERSIZE = _rule(

@@ -143,10 +143,6 @@ LIMITED = _clause(
 )
 
 
-def judge(history: History) -> Judgement:
-    return judge_failed_reads(history, lambda read: bool(read.error))
-
-
 SURVIVES = _clause(
     id="survives-errors",
     level=Level.SILVER,
@@ -154,7 +150,7 @@ SURVIVES = _clause(
     source="RabbitMQ documentation, Connections: recovery from connection failures",
     exercise="Some connections are cut at a delivery, and some channels are closed with 541.",
     needed=2,
-    judge=judge,
+    judge=lambda history: judge_failed_reads(history, lambda read: bool(read.error)),
 )
 
 

@@ -70,7 +70,7 @@ def test_what_a_consumer_does_is_recorded(lab: QueueLab, channel: BlockingChanne
         (Verdict.ACK, "1"),
         (Verdict.DISCARD, "2"),
     ]
-    assert (history.poison, history.dead_letters, history.left) == (["2"], ["2"], ["3"])
+    assert (history.poison, history.left) == (["2"], ["3"])
 
 
 def test_poison_that_was_left_is_taken_away(lab: QueueLab, channel: BlockingChannel) -> None:
@@ -282,7 +282,6 @@ def test_poison_is_given_up(done: list[Verdict], said: str | None) -> None:
         history.exchanges.append(Read(1.0, 0, "input", "input", "", came, pushed=True, owed=True))
         settled = done if number == "p-1" else [Verdict.DISCARD]
         history.exchanges += [Settlement(2.0, 0, "input", verdict, came) for verdict in settled]
-        history.dead_letters += [number] if Verdict.DISCARD in settled else []
     _, exposure, sentences = _judge(history, "dead-letters-poison")
     assert exposure == 2
     assert [each.startswith(said or "") for each in sentences] == ([True] if said else [])

@@ -73,7 +73,6 @@ def _kept(history: History, life: int) -> None:
 def _poisoned(history: History, life: int) -> None:
     _kept(history, life)
     history.poison = ["1"]
-    history.dead_letters = ["1"]
     settled = history.exchanges[-1]
     assert isinstance(settled, Settlement)
     discarded = Settlement(settled.at, life, "input", Verdict.DISCARD, settled.records)
