@@ -326,12 +326,7 @@ class ClientRecord:
             if code:
                 data: bytes = entry["Data"]
                 call = _Refused(operation, stream, code, asked, fault)
-                self._refuse(
-                    _key(entry),
-                    call,
-                    data,
-                    batch=operation == "PutRecords",
-                )
+                self._refuse(_key(entry), call, data, batch=operation == "PutRecords")
             else:
                 self.refused.accept(_key(entry), asked)
 

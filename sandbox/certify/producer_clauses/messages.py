@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
 from functools import partial
 from hashlib import sha256
 
@@ -54,7 +53,9 @@ def judge_sequences(history: History) -> Judgement:
         part = CONTRACT.peek(each.data).part
         if part is not None:
             parts[part.sequence][part.position] = each.data
-    joined = {digest for found in parts.values() if (digest := _digest(found.values()))}
+    assert CONTRACT.sequences is not None
+    wholes = [CONTRACT.sequences.judge_parts(found.values()).whole for found in parts.values()]
+    joined = {sha256(CONTRACT.body(whole)).hexdigest() for whole in wholes if whole is not None}
     return judge_each(
         history.sequences,
         lambda each: (
@@ -63,12 +64,6 @@ def judge_sequences(history: History) -> Judgement:
             else f"no complete sequence in the stream joins to the body of {each.message_id}"
         ),
     )
-
-
-def _digest(parts: Iterable[bytes]) -> str | None:
-    assert CONTRACT.sequences is not None
-    whole = CONTRACT.sequences.judge_parts(parts).whole
-    return None if whole is None else sha256(CONTRACT.body(whole)).hexdigest()
 
 
 SPLIT = _clause(
