@@ -183,9 +183,23 @@ class Parcels:
             return _refuse(self.codes["unreadable"], "json")
         return Verdict(True, None, ()) if seen.message_type else _refuse(self.codes["no-event"], "required")
 
-    def decorate(self, raw: bytes, code: Code, description: str, *, now: float, **_: Any) -> bytes:
+    def decorate(
+        self,
+        raw: bytes,
+        code: Code,
+        description: str,
+        *,
+        now: float,
+        original: str | None = None,
+        **_: Any,
+    ) -> bytes:
         del now
-        parcel = {"raw": raw.decode("latin-1")} if self.peek(raw).damaged else msgspec.json.decode(raw)
+        if original is not None:
+            parcel = {"original": original}
+        elif self.peek(raw).damaged:
+            parcel = {"raw": raw.decode("latin-1")}
+        else:
+            parcel = msgspec.json.decode(raw)
         return msgspec.json.encode({**parcel, "refused": str(code), "why": description})
 
     def undecorate(self, raw: bytes, /) -> Undecorated:

@@ -22,6 +22,9 @@ from emulator.faults.faulted_message import Message
 from emulator.faults.registry import TYPES
 from emulator.rng import Chance, Draws
 from rdss_sandbox.shapes.faults import FaultChange, NewFault
+from schemas.contract import Contract
+from schemas.rdss.contract import RDSS
+from tests.contracts import CONTRACTS, NAMES
 
 if TYPE_CHECKING:
     from tests.emulator.conftest import Bench
@@ -44,19 +47,26 @@ def message(number: int, type_: str = "MetadataCreate", tenant: int = 1) -> byte
 MESSAGES = [message(number) for number in range(60)]
 
 
-class Bed:
-    """A stage with nothing around it."""
+PARCELS_BY_DATA = {b'{"event": "left", "depot": "%d"}' % n: f"p-{n:012d}" for n in range(60)}
 
-    def __init__(self, seed: int = 7) -> None:
+
+class Bed:
+    """A stage with nothing around it. ``messages`` have ids that end in their numbers."""
+
+    def __init__(self, seed: int = 7, contract: Contract = RDSS) -> None:
         self.clock = Clock(frozen_at=NOON)
         self.events = Events(self.clock, keep=200_000)
-        self.fault_engine = FaultEngine(Chance(seed), self.clock, self.events)
+        self.fault_engine = FaultEngine(Chance(seed), self.clock, self.events, contract=contract)
+        self.messages = MESSAGES if contract is RDSS else list(PARCELS_BY_DATA)
+        self.id_field = next(field.spelling for field in contract.fields if field.name == "id")
 
     def add(self, type_: str, **fields: Any) -> str:
         return self.fault_engine.add(NewFault(type_, **fields)).name
 
     def publish(self, *messages: bytes, channel: str = "input", kind: str = "memory") -> Call:
-        return self.fault_engine.plan_publish(channel, kind, [Message(data, "k") for data in messages])
+        return self.fault_engine.plan_publish(
+            channel, kind, [Message(data, PARCELS_BY_DATA.get(data, "k")) for data in messages]
+        )
 
     def deliver(self, *messages: bytes, channel: str = "input", kind: str = "memory") -> Call:
         return self.fault_engine.plan_delivery(channel, kind, [Message(data, "k", NOON) for data in messages])
@@ -74,6 +84,12 @@ class Bed:
 @pytest.fixture
 def bed() -> Bed:
     return Bed()
+
+
+@pytest.fixture(params=CONTRACTS, ids=NAMES)
+def any_bed(request: pytest.FixtureRequest) -> Bed:
+    """A stage for messages of each contract."""
+    return Bed(contract=request.param)
 
 
 @pytest.mark.parametrize(
@@ -101,21 +117,21 @@ def test_conditions_choose_the_messages(bed: Bed, when: dict[str, Any], struck: 
     assert bed.struck() == struck
 
 
-def test_a_window_of_time_opens_and_closes_on_the_clock(bed: Bed) -> None:
+def test_a_window_of_time_opens_and_closes_on_the_clock(any_bed: Bed) -> None:
     """``at`` and ``for`` count from when the fault was added."""
-    bed.add("duplicate", when={"at": "10s", "for": "5s"})
+    any_bed.add("duplicate", when={"at": "10s", "for": "5s"})
     for number in range(20):
-        bed.publish(MESSAGES[number])
-        bed.clock.advance(1)
-    assert bed.struck() == [10, 11, 12, 13, 14]
+        any_bed.publish(any_bed.messages[number])
+        any_bed.clock.advance(1)
+    assert any_bed.struck() == [10, 11, 12, 13, 14]
 
 
-def test_a_limit_ends_a_fault(bed: Bed) -> None:
+def test_a_limit_ends_a_fault(any_bed: Bed) -> None:
     """After so many injections it strikes nobody."""
-    bed.add("duplicate", limit=4)
-    bed.publish(*MESSAGES)
-    assert bed.struck() == [0, 1, 2, 3]
-    assert bed.fault_engine.get("duplicate").injected == 4
+    any_bed.add("duplicate", limit=4)
+    any_bed.publish(*any_bed.messages)
+    assert any_bed.struck() == [0, 1, 2, 3]
+    assert any_bed.fault_engine.get("duplicate").injected == 4
 
 
 def test_toxicity_is_the_share_of_messages_struck() -> None:
@@ -126,64 +142,64 @@ def test_toxicity_is_the_share_of_messages_struck() -> None:
     assert 1_880 < len(bed.struck()) < 2_120
 
 
-def test_a_state_of_failures_is_for_each_message(bed: Bed) -> None:
+def test_a_state_of_failures_is_for_each_message(any_bed: Bed) -> None:
     """``fails: 2`` with every other message: each of those fails twice, then passes for good."""
-    bed.add("throttle", when={"every": 2, "fails": 2})
-    for data in MESSAGES[:4]:
-        outcomes = [bed.publish(data).items[0].failure is not None for _ in range(4)]
-        assert outcomes == ([True, True, False, False] if MESSAGES.index(data) % 2 else [False] * 4)
+    any_bed.add("throttle", when={"every": 2, "fails": 2})
+    for data in any_bed.messages[:4]:
+        outcomes = [any_bed.publish(data).items[0].failure is not None for _ in range(4)]
+        assert outcomes == ([True, True, False, False] if any_bed.messages.index(data) % 2 else [False] * 4)
 
 
-def test_a_message_that_was_refused_meets_no_further_fault(bed: Bed) -> None:
+def test_a_message_that_was_refused_meets_no_further_fault(any_bed: Bed) -> None:
     """What did not get through was not duplicated either; the others of its batch were."""
-    bed.add("throttle", when={"match": {"messageId": "*0001"}, "fails": 1})
-    bed.add("duplicate")
-    bed.publish(*MESSAGES[:3])
-    assert (bed.struck("throttle"), bed.struck("duplicate")) == ([1], [0, 2])
-    bed.publish(MESSAGES[1])
-    assert bed.struck("duplicate") == [0, 2, 1]
+    any_bed.add("throttle", when={"match": {any_bed.id_field: "*1"}, "fails": 1})
+    any_bed.add("duplicate")
+    any_bed.publish(*any_bed.messages[:3])
+    assert (any_bed.struck("throttle"), any_bed.struck("duplicate")) == ([1], [0, 2])
+    any_bed.publish(any_bed.messages[1])
+    assert any_bed.struck("duplicate") == [0, 2, 1]
 
 
-def test_a_call_that_failed_meets_no_further_fault(bed: Bed) -> None:
+def test_a_call_that_failed_meets_no_further_fault(any_bed: Bed) -> None:
     """Unless it took effect first: then its messages were written, and may have been duplicated."""
-    bed.add("disconnect", when={"fails": 1})
-    bed.add("duplicate")
-    bed.publish(MESSAGES[0])
-    assert bed.struck("duplicate") == []
-    bed.fault_engine.change("disconnect", FaultChange(attributes={"written": True}))
-    call = bed.publish(MESSAGES[1])
+    any_bed.add("disconnect", when={"fails": 1})
+    any_bed.add("duplicate")
+    any_bed.publish(any_bed.messages[0])
+    assert any_bed.struck("duplicate") == []
+    any_bed.fault_engine.change("disconnect", FaultChange(attributes={"written": True}))
+    call = any_bed.publish(any_bed.messages[1])
     assert call.failure is not None
     assert call.items[0].copies == 1
 
 
-def test_a_message_that_was_spared_stays_spared_when_it_comes_again(bed: Bed) -> None:
+def test_a_message_that_was_spared_stays_spared_when_it_comes_again(any_bed: Bed) -> None:
     """And one that was struck passes sooner or later: chance keeps no message out for ever."""
-    bed.add("throttle", toxicity=0.5)
-    spared = [data for data in MESSAGES if bed.publish(data).items[0].failure is None]
+    any_bed.add("throttle", toxicity=0.5)
+    spared = [data for data in any_bed.messages if any_bed.publish(data).items[0].failure is None]
     assert 15 < len(spared) < 45
-    assert all(bed.publish(data).items[0].failure is None for data in spared)
-    rest = [data for data in MESSAGES if data not in spared]
+    assert all(any_bed.publish(data).items[0].failure is None for data in spared)
+    rest = [data for data in any_bed.messages if data not in spared]
     for _ in range(40):
-        rest = [data for data in rest if bed.publish(data).items[0].failure]
+        rest = [data for data in rest if any_bed.publish(data).items[0].failure]
     assert rest == []
 
 
-def test_equal_payloads_that_are_no_messages_are_told_apart(bed: Bed) -> None:
+def test_equal_payloads_that_are_no_messages_are_told_apart(any_bed: Bed) -> None:
     """By how many of the same came before, so that half of them is half of them."""
-    bed.add("duplicate", toxicity=0.5)
-    bed.publish(*[b"hello"] * 200)
-    assert 70 < bed.fault_engine.get("duplicate").injected < 130
+    any_bed.add("duplicate", toxicity=0.5)
+    any_bed.publish(*[b"hello"] * 200)
+    assert 70 < any_bed.fault_engine.get("duplicate").injected < 130
 
 
-def test_a_disabled_fault_strikes_nobody_until_it_is_enabled(bed: Bed) -> None:
+def test_a_disabled_fault_strikes_nobody_until_it_is_enabled(any_bed: Bed) -> None:
     """PATCH changes what is given and keeps the rest, the count and the memory included."""
-    bed.add("duplicate", attributes={"copies": 3}, when={"first": 2})
-    bed.fault_engine.change("duplicate", FaultChange(enabled=False))
-    bed.publish(MESSAGES[0])
-    bed.fault_engine.change("duplicate", FaultChange(enabled=True, attributes={"distance": 2}))
-    bed.publish(*MESSAGES[:5])
-    assert bed.struck() == [0, 1]
-    fault = bed.fault_engine.change("duplicate", FaultChange(limit=9))
+    any_bed.add("duplicate", attributes={"copies": 3}, when={"first": 2})
+    any_bed.fault_engine.change("duplicate", FaultChange(enabled=False))
+    any_bed.publish(any_bed.messages[0])
+    any_bed.fault_engine.change("duplicate", FaultChange(enabled=True, attributes={"distance": 2}))
+    any_bed.publish(*any_bed.messages[:5])
+    assert any_bed.struck() == [0, 1]
+    fault = any_bed.fault_engine.change("duplicate", FaultChange(limit=9))
     assert (fault.attributes, fault.injected, fault.limit) == ({"copies": 3, "distance": 2}, 2, 9)
 
 

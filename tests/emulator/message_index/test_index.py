@@ -17,7 +17,9 @@ from emulator.message_index.index import MessageIndex
 from emulator.message_index.sql_filter import compile_filter, list_columns
 from emulator.streams.merged_reading import ShardKey
 from rdss_sandbox.message_filter import FilterError
+from schemas.contract import Contract, Sample, SampleMaker
 from schemas.rdss.contract import RDSS
+from tests.contracts import CONTRACTS, NAMES, make_samples
 
 PUBLISHED = "2026-11-21T08:00:00Z"
 NOON = 1_795_248_000.0  # the same moment
@@ -33,6 +35,11 @@ class FakeStreams:
     def put(self, stream: str, data: bytes, *, at: float = NOON, shard: str = "0", key: str = "k") -> None:
         there = self.records.setdefault(ShardKey(stream, shard, "g1"), [])
         there.append(StoredRecord(str(len(there) + 1), key, data, at))
+
+    def send(self, *samples: Sample, at: float = NOON, shards: int = 1) -> None:
+        """Put messages under the keys that their sender gave them, a second apart, in shards in turn."""
+        for number, each in enumerate(samples):
+            self.put("input", each.data, at=at + number, shard=str(number % shards), key=each.key)
 
     def shards(self) -> Iterable[ShardKey]:
         return list(self.records)
@@ -57,6 +64,26 @@ def streams() -> FakeStreams:
     return FakeStreams()
 
 
+@pytest.fixture(params=CONTRACTS, ids=NAMES)
+def contract(request: pytest.FixtureRequest) -> Contract:
+    """Each contract, for what holds of the messages of any."""
+    found: Contract = request.param
+    return found
+
+
+@pytest.fixture
+def samples(contract: Contract) -> SampleMaker:
+    return make_samples(contract, 1, NOON)
+
+
+@pytest.fixture
+def any_index(streams: FakeStreams, contract: Contract) -> Iterator[MessageIndex]:
+    """An index of messages of ``contract``."""
+    index = MessageIndex(streams, contract=contract)
+    yield index
+    index.close()
+
+
 @pytest.fixture
 def index(streams: FakeStreams) -> Iterator[MessageIndex]:
     index = MessageIndex(streams, contract=RDSS)
@@ -65,16 +92,16 @@ def index(streams: FakeStreams) -> Iterator[MessageIndex]:
 
 
 def test_messages_are_numbered_in_the_order_of_arrival_across_shards(
-    streams: FakeStreams, index: MessageIndex
+    streams: FakeStreams, any_index: MessageIndex, samples: SampleMaker
 ) -> None:
     """Ids count from 1 without gaps; what came earlier has the lower one, whatever its shard."""
-    for n in range(500):
-        streams.put("input", message(f"m-{n}"), at=NOON + n, shard=str(n % 3))
+    sent = list(samples.stream(500))
+    streams.send(*sent, shards=3)
 
-    assert index.catch_up(10)
-    rows = index.page(limit=500).messages
+    assert any_index.catch_up(10)
+    rows = any_index.page(limit=500).messages
     assert [row.id for row in rows] == list(range(1, 501))
-    assert [row.message_id for row in rows] == [f"m-{n}" for n in range(500)]
+    assert [row.message_id for row in rows] == [each.key for each in sent]
 
 
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 5)), max_size=60), st.integers(1, 5))
@@ -192,10 +219,12 @@ def test_a_message_past_its_expiry_is_late(streams: FakeStreams, index: MessageI
     assert [row.marks for row in index.page().messages] == [(), ("late",)]
 
 
-def test_pages_by_offset_and_after_an_id(streams: FakeStreams, index: MessageIndex) -> None:
+def test_pages_by_offset_and_after_an_id(
+    streams: FakeStreams, any_index: MessageIndex, samples: SampleMaker
+) -> None:
     """From the start, from the end, after an id; beyond the end there is nothing."""
-    for n in range(10):
-        streams.put("input", message(f"m-{n}"), at=NOON + n)
+    index = any_index
+    streams.send(*samples.stream(10))
     index.catch_up()
 
     assert [row.id for row in index.page(offset=3, limit=2).messages] == [4, 5]
@@ -208,21 +237,24 @@ def test_pages_by_offset_and_after_an_id(streams: FakeStreams, index: MessageInd
 
 
 def test_a_filter_counts_and_pages_over_what_matches_also_as_more_comes(
-    streams: FakeStreams, index: MessageIndex
+    streams: FakeStreams, any_index: MessageIndex, samples: SampleMaker, contract: Contract
 ) -> None:
     """Total and pages are of the matches; a message that comes later is found by the same filter."""
-    for n in range(10):
-        streams.put("input", message(f"m-{n}", messageType="Even" if n % 2 == 0 else "Odd"), at=NOON + n)
+    assert contract.samples is not None
+    even, odd, *_ = contract.samples.kinds
+    index, wanted = any_index, f"type:{even}"
+    streams.send(*(samples.message(odd if n % 2 else even) for n in range(10)))
     index.catch_up()
 
-    page = index.page("type:Even", offset=1, limit=2)
+    page = index.page(wanted, offset=1, limit=2)
     assert ([row.id for row in page.messages], page.total, page.last) == ([3, 5], 5, 10)
-    assert [row.id for row in index.page("type:Even", offset=-1).messages] == [9]
-    assert [row.id for row in index.page("type:Even", after=5).messages] == [7, 9]
+    assert [row.id for row in index.page(wanted, offset=-1).messages] == [9]
+    assert [row.id for row in index.page(wanted, after=5).messages] == [7, 9]
+    assert {each.value: each.count for each in index.counts("type")} == {even: 5, odd: 5}
 
-    streams.put("input", message("m-10", messageType="Even"), at=NOON + 10)
+    streams.send(samples.message(even), at=NOON + 10)
     index.catch_up()
-    assert index.page("type:Even").total == 6
+    assert index.page(wanted).total == 6
     with pytest.raises(FilterError):
         index.page("nonsense:1")
 
@@ -237,29 +269,35 @@ def test_many_filters_do_not_pile_up(streams: FakeStreams, index: MessageIndex) 
     assert len(index._matches) <= 8
 
 
-def test_the_index_goes_on_where_it_stopped(streams: FakeStreams, tmp_path: Path) -> None:
+def test_the_index_goes_on_where_it_stopped(
+    streams: FakeStreams, tmp_path: Path, contract: Contract, samples: SampleMaker
+) -> None:
     """A second process on the same directory has the same rows under the same ids, and adds what is new."""
     path = tmp_path / "messages.db"
-    streams.put("input", message("a"))
-    first = MessageIndex(streams, path, contract=RDSS)
+    one, other = samples.message(), samples.message()
+    streams.send(one)
+    first = MessageIndex(streams, path, contract=contract)
     first.catch_up()
     before = first.page()
     first.close()
 
-    streams.put("input", message("b"))
-    second = MessageIndex(streams, path, contract=RDSS)
+    streams.send(other)
+    second = MessageIndex(streams, path, contract=contract)
     assert second.page() == before
     second.catch_up()
-    assert [row.message_id for row in second.page().messages] == ["a", "b"]
+    assert [row.message_id for row in second.page().messages] == [one.key, other.key]
     second.close()
 
 
 @pytest.mark.parametrize("damage", ["gone", "garbage", "older"])
-def test_a_lost_or_unreadable_index_is_made_again(streams: FakeStreams, tmp_path: Path, damage: str) -> None:
+def test_a_lost_or_unreadable_index_is_made_again(
+    streams: FakeStreams, tmp_path: Path, damage: str, contract: Contract, samples: SampleMaker
+) -> None:
     """The streams are the truth: nothing is lost with the index."""
     path = tmp_path / "messages.db"
-    streams.put("input", message("a"))
-    index = MessageIndex(streams, path, contract=RDSS)
+    sample = samples.message()
+    streams.send(sample)
+    index = MessageIndex(streams, path, contract=contract)
     index.catch_up()
     index.close()
     if damage == "gone":
@@ -271,9 +309,9 @@ def test_a_lost_or_unreadable_index_is_made_again(streams: FakeStreams, tmp_path
             db.execute("PRAGMA user_version = 99")
         db.close()
 
-    again = MessageIndex(streams, path, contract=RDSS)
+    again = MessageIndex(streams, path, contract=contract)
     again.catch_up()
-    assert [row.message_id for row in again.page().messages] == ["a"]
+    assert [row.message_id for row in again.page().messages] == [sample.key]
     again.close()
 
 
@@ -304,18 +342,21 @@ def test_a_stream_made_again_under_its_name_is_read_from_its_start(
     assert index.data(new) == message("new")
 
 
-def test_clearing_begins_at_1_again(streams: FakeStreams, index: MessageIndex) -> None:
+def test_clearing_begins_at_1_again(
+    streams: FakeStreams, any_index: MessageIndex, samples: SampleMaker
+) -> None:
     """After a reset the first message has the id 1, and no filter remembers what was."""
-    streams.put("input", message("a"))
-    index.catch_up()
-    assert index.page("id:a").total == 1
+    one, other = samples.message(), samples.message()
+    streams.send(one)
+    any_index.catch_up()
+    assert any_index.page(f"id:{one.key}").total == 1
     streams.records.clear()
-    index.clear()
-    assert index.page("id:a").total == 0
+    any_index.clear()
+    assert any_index.page(f"id:{one.key}").total == 0
 
-    streams.put("input", message("b"))
-    index.catch_up()
-    assert [(row.id, row.message_id) for row in index.page().messages] == [(1, "b")]
+    streams.send(other)
+    any_index.catch_up()
+    assert [(row.id, row.message_id) for row in any_index.page().messages] == [(1, other.key)]
 
 
 def test_a_record_without_a_partition_key_is_a_row_like_any_other(

@@ -2,8 +2,16 @@
 
 from __future__ import annotations
 
-from sandbox.pipeline.schema import TABLES, describe_fields
+import pyarrow as pa
+import pytest
+
+from sandbox.pipeline.parsing import build_judge
+from sandbox.pipeline.schema import TABLES, build_tables, describe_fields
+from schemas.contract import Contract, Sample
+from tests.contracts import CONTRACTS, NAMES, make_samples
 from tests.parcels import PARCELS
+
+NOW = 1_790_000_000.0
 
 
 def test_the_columns_of_rdss_keep_their_names_types_and_order() -> None:
@@ -30,3 +38,33 @@ def test_another_contract_has_its_own_columns() -> None:
     assert [column.name for column in describe_fields(PARCELS.fields)] == [
         "message_id", "message_type", "depot",
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize("contract", CONTRACTS, ids=NAMES)
+def test_every_record_becomes_a_row_of_its_contracts_columns(contract: Contract) -> None:
+    """Valid, bad or unreadable: the tables have what the message says, its verdict and its bytes."""
+    assert contract.samples is not None
+    samples = make_samples(contract, 3, NOW)
+    good = [samples.message(kind) for kind in contract.samples.kinds]
+    bad = {code: samples.bad(code) for code in contract.samples.codes}
+    sent = [*good, *bad.values(), Sample(b"\xff", "unreadable")]
+    records = pa.record_batch(
+        {
+            "data": [each.data for each in sent],
+            "partitionKey": [each.key for each in sent],
+            "streamName": ["input"] * len(sent),
+            "shardId": ["0"] * len(sent),
+            "sequenceNumber": [str(number) for number in range(len(sent))],
+            "approximateArrivalTimestamp": pa.array([int(NOW * 1e6)] * len(sent), pa.timestamp("us", "UTC")),
+        }
+    )
+    (rows,) = build_judge((), contract)(iter([records]))
+    assert rows.schema.names == [column.name for column in build_tables(contract)["arrivals"].columns]
+    found = rows.to_pylist()
+    assert [row["message_type"] for row in found[: len(good)]] == list(contract.samples.kinds)
+    assert [row["message_id"] for row in found[: len(good)]] == [each.key for each in good]
+    codes = [row["code"] for row in found]
+    assert codes[:-1] == [*([None] * len(good)), *map(str, bad)]
+    assert codes[-1] in contract.codes
+    assert len({row["identity"] for row in found}) == len(found)
+    assert [row["data"] for row in found] == [each.data for each in sent]

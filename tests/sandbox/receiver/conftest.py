@@ -17,10 +17,11 @@ from emulator.rng import Chance, Draws
 from sandbox.gateway import Gateway, Machine
 from sandbox.receiver import Application, Arrival, MemoryOriginals, Receiver, Rejects
 from sandbox.repository import Repository
-from schemas.contract import Contract
+from schemas.contract import Contract, Sample, SampleMaker
 from schemas.rdss.contract import RDSS
 from schemas.rdss.error_codes import Queue
 from schemas.rdss.sequence import split
+from tests.contracts import CONTRACTS, NAMES, make_samples
 
 NOW = 1_780_000_000.0
 
@@ -36,8 +37,8 @@ class FakeStream:
     name: str
     deliveries: list[Delivery] = field(default_factory=list)
 
-    def put(self, data: bytes, shard: str = "shardId-0") -> Delivery:
-        delivery = Delivery(data, "key", shard, str(len(self.deliveries) + 1), NOW)
+    def put(self, data: bytes, shard: str = "shardId-0", *, key: str = "key") -> Delivery:
+        delivery = Delivery(data, key, shard, str(len(self.deliveries) + 1), NOW)
         self.deliveries.append(delivery)
         return delivery
 
@@ -104,7 +105,12 @@ class Site:
     crash: ClassVar[type[BaseException]] = Crash
 
     def open(self) -> Repository:
-        return Repository(self.folder / "receiver.sqlite3", self.clock)
+        return Repository(self.folder / "receiver.sqlite3", self.clock, contract=self.contract)
+
+    def put(self, *samples: Sample) -> None:
+        """Deliver messages under the keys that their sender gave them."""
+        for each in samples:
+            self.input.put(each.data, key=each.key)
 
     def receive(self) -> None:
         """Start a receiver, take everything there is, stop it."""
@@ -121,12 +127,17 @@ class Site:
         def channel(tape: FakeStream) -> TapeChannel:
             return TapeChannel(tape, repository.transactional_checkpoints(tape.name), self.step)
 
-        gateways = {q: Gateway(channel(tape), repository, self.clock) for q, tape in self.queues.items()}
+        contract = self.contract
+        gateways = {
+            queue: Gateway(channel(tape), repository, self.clock, contract=contract)
+            for queue, tape in self.queues.items()
+        }
         buckets = {queue: f"rdss-{queue}" for queue in Queue}
-        rejects = Rejects(gateways, buckets, self.originals, self.clock, Machine("test", "localhost"))
+        machine = Machine("test", "localhost")
+        rejects = Rejects(gateways, buckets, self.originals, self.clock, machine, contract=contract)
         return Receiver(
             channel(self.input), repository, self.application or self.remember, rejects, self.clock,
-            contract=self.contract, patience=self.patience,
+            contract=contract, patience=self.patience,
         )  # fmt: skip
 
     def remember(self, arrival: Arrival, store: sqlite3.Connection) -> None:
@@ -206,3 +217,15 @@ def site(tmp_path: Path) -> Site:
 @pytest.fixture
 def messages() -> Messages:
     return Messages()
+
+
+@pytest.fixture(params=CONTRACTS, ids=NAMES)
+def any_site(request: pytest.FixtureRequest, tmp_path: Path) -> Site:
+    """A site for messages of each contract."""
+    return Site(tmp_path, Clock(frozen_at=NOW, autojump=True), contract=request.param)
+
+
+@pytest.fixture
+def samples(any_site: Site) -> SampleMaker:
+    """Messages of the contract of ``any_site``."""
+    return make_samples(any_site.contract, 1, NOW)
