@@ -12,10 +12,9 @@ from typing import Any
 import pytest
 
 from emulator.channels import ChannelUnavailableError
-from emulator.rng import Chance
-from sandbox.receiver import ApplicationError, Arrival, OriginalNotKeptError
+from sandbox.receiver import ApplicationError, Arrival
 from sandbox.receiver.receiver import OUTAGE_SECONDS
-from schemas.contract import Contract, Sample, SampleMaker
+from schemas.contract import Contract
 from schemas.rdss.contract import AS_PUBLISHED, RDSS
 from schemas.rdss.envelope import MAX_MESSAGE_BYTES, serialise
 from schemas.rdss.error_codes import ErrorCode, Queue
@@ -25,17 +24,6 @@ from schemas.rdss.validation import judge
 from tests.sandbox.receiver.conftest import Messages, Site
 
 EXPIRED = {"publishedTimestamp": "2004-08-01T10:00:00Z", "expirationTimestamp": "2004-08-01T10:00:00Z"}
-
-
-def test_a_message_is_processed_once_however_often_it_comes(any_site: Site, samples: SampleMaker) -> None:
-    """A redelivery and a producer's retry are both dropped, and counted."""
-    sample = samples.message()
-    any_site.put(sample)
-    any_site.input.put_again(0)
-    any_site.put(sample)
-    any_site.receive()
-    assert any_site.arrivals() == [(sample.key, sample.data, 1)]
-    assert any_site.counted("duplicate") == 2
 
 
 @pytest.mark.parametrize(("failures", "survives"), [(0, True), (6, True), (20, False)])
@@ -110,16 +98,6 @@ def test_every_log_entry_of_an_error_has_a_code(
     assert unreadable.startswith("GENERR006: trying again in ")
     message_id = bad["messageHeader"]["messageId"]
     assert rejected.startswith(f"GENERR004: {message_id} goes to the invalid queue: /messageHeader/version")
-
-
-def test_nothing_is_read_again_after_a_restart(any_site: Site, samples: SampleMaker) -> None:
-    """A new receiver on the same repository goes on behind the last processed message."""
-    any_site.put(samples.message())
-    any_site.receive()
-    any_site.put(samples.message())
-    any_site.receive()
-    assert len(any_site.arrivals()) == 2
-    assert any_site.counted("duplicate") == 0
 
 
 def test_parts_are_joined_in_any_order_across_shards_and_restarts(site: Site, messages: Messages) -> None:
@@ -230,37 +208,6 @@ def test_a_bad_message_goes_to_the_queue_of_its_code(
     assert site.counted("duplicate") == 1
 
 
-def test_every_bad_message_goes_to_the_queue_of_its_code(any_site: Site, samples: SampleMaker) -> None:
-    """With its code, once, and a valid one behind each is processed."""
-    contract = any_site.contract
-    assert contract.samples is not None
-    bad = {code: samples.bad(code) for code in contract.samples.codes}
-    good = [samples.message() for _ in bad]
-    for one, other in zip(bad.values(), good, strict=True):
-        any_site.put(one, one, other)
-    any_site.receive()
-    queued = {
-        (queue, contract.peek(each.data).error_code)
-        for queue, tape in any_site.queues.items()
-        for each in tape.deliveries
-    }
-    assert queued == {(str(code.queue), str(code)) for code in bad}
-    assert sum(len(tape.deliveries) for tape in any_site.queues.values()) == len(bad)
-    assert [row[1] for row in any_site.arrivals()] == [each.data for each in good]
-    assert any_site.counted("duplicate") == len(bad)
-
-
-def test_a_message_repaired_under_its_id_is_processed(any_site: Site, samples: SampleMaker) -> None:
-    """What was rejected does not count as processed: the right message may follow under the same id."""
-    good, contract = samples.message(), any_site.contract
-    assert contract.changes is not None
-    bad = contract.changes.spoil(good.data, contract.changes.codes[0], Chance(1).draws("bad"))
-    assert bad is not None
-    any_site.put(Sample(bad, good.key), good)
-    any_site.receive()
-    assert [row[1] for row in any_site.arrivals()] == [good.data]
-
-
 @pytest.mark.parametrize("data", [b'{"messageHeader": {"messageId', b"\xff\xfe\x00", b"", b"[]"])
 def test_malformed_bytes_are_kept_in_the_invalid_queue(site: Site, data: bytes) -> None:
     """GENERR007 in a header that says that it was made up; the bytes that came can be had back."""
@@ -286,29 +233,6 @@ def test_an_oversize_message_is_kept_whole_in_the_error_bucket(site: Site, messa
     assert reference["bytes"] == len(data)
     assert reference["sha256"] == hashlib.sha256(data).hexdigest()
     assert len(site.queues[Queue.ERROR].deliveries[0].data) <= MAX_MESSAGE_BYTES
-
-
-def test_an_original_that_cannot_be_kept_comes_again(
-    any_site: Site, samples: SampleMaker, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """With the bucket out of reach nothing is rejected half; the next receiver finds the message again."""
-
-    def unreachable(bucket: str, key: str, data: bytes) -> str:
-        raise OriginalNotKeptError(f"{bucket}/{key}", OSError("no route"))
-
-    contract, sample = any_site.contract, samples.message()
-    data = sample.data + b" " * contract.max_bytes
-    any_site.put(Sample(data, sample.key))
-    with monkeypatch.context() as broken:
-        broken.setattr(any_site.originals, "keep", unreachable)
-        with pytest.raises(OriginalNotKeptError, match="no route"):
-            any_site.receive()
-    queue = any_site.queues[Queue(contract.oversize.queue)]
-    assert queue.deliveries == []
-    any_site.receive()
-    (rejected,) = queue.deliveries
-    assert contract.peek(rejected.data).error_code == contract.oversize
-    assert list(any_site.originals.kept.values()) == [data]
 
 
 @pytest.mark.parametrize("size", [999_900, 2_000_000])
@@ -472,33 +396,6 @@ def test_a_message_sent_anew_in_another_sequence_is_received_once(site: Site, me
     ((_, data, _),) = site.arrivals()
     assert body_of(data) == body_of(join(tries[1]))
     assert site.counted("duplicate") == 1 + len(tries[2])
-
-
-def test_an_application_drops_what_it_sent_itself(any_site: Site, samples: SampleMaker) -> None:
-    """A sender is given its own message back, and drops it."""
-    mine, theirs = samples.message(), samples.message()
-    repository = any_site.open()
-    repository.record_to_send("input", [mine.data], mine.key)
-    (unsent,) = repository.unsent("input", 2)
-    assert unsent.key == mine.key
-    repository.close()
-    any_site.put(mine, theirs)
-    any_site.receive()
-    assert [row[1] for row in any_site.arrivals()] == [theirs.data]
-    assert any_site.counted("echo") == 1
-
-
-def test_its_own_reject_that_comes_back_is_dropped(any_site: Site, samples: SampleMaker) -> None:
-    """A queue whose messages lead back to the input does not make a receiver reject for ever."""
-    contract = any_site.contract
-    assert contract.samples is not None
-    any_site.put(samples.bad(contract.samples.codes[-1]))
-    any_site.receive()
-    (reject,) = [delivery.data for tape in any_site.queues.values() for delivery in tape.deliveries]
-    any_site.input.put(reject)
-    any_site.receive()
-    assert sum(len(tape.deliveries) for tape in any_site.queues.values()) == 1
-    assert any_site.counted("echo") == 1
 
 
 def test_small_messages_of_this_test_are_valid(messages: Messages) -> None:
