@@ -143,6 +143,14 @@ def test_a_sentence_says_why(tmp_path: Path) -> None:
     assert "a claim of worker-2 on 3 messages of input expired" in claimed
 
 
+def test_a_refusal_is_told_with_what_its_code_means(tmp_path: Path) -> None:
+    """By the run's own summary: no sandbox has to answer."""
+    run = run_scenario(find_scenario("expired-message"), "x", seed=7, runs=tmp_path)
+    read = read_recording(run.folder)
+    (said, *_) = (sentence(each, read.meanings) for each in read.events if each.kind == "message.rejected")
+    assert "GENERR003, The message had expired when its delivery was attempted" in said
+
+
 def test_a_run_without_a_summary_has_its_folders_name(tmp_path: Path) -> None:
     """Events alone are enough to look through them."""
     read = read_recording(write(tmp_path / "2026-01-01T00-00-00Z", events()))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import shlex
 from collections.abc import Coroutine
 from typing import Any, ClassVar
@@ -272,8 +273,10 @@ class MessageBrowser(Vertical):
     @work(group="read", exclusive=True)
     async def _read(self, row: MessageRow) -> None:
         try:
-            detail = await self.message_log.message(row.id)
-            reasons = await find_reasons(self.message_log, detail, self.session.contract)
+            log = self.message_log
+            detail, reasons = await asyncio.gather(
+                log.message(row.id), find_reasons(log, row, self.session.contract)
+            )
             self.post_message(self.DetailArrived(detail, trace_of(detail), reasons))
             if self.query_one(MessageDetail).shows_history:
                 address = copied_from(row) if self._place else _address(row)

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from rdss_sandbox.client import RefusedError
 from rdss_sandbox.shapes.contract import Contract, Verdict
-from rdss_sandbox.shapes.messages import MessageDetail
+from rdss_sandbox.shapes.messages import MessageRow
 from tui.state.seeking import MessageLog
 
 _VIOLATIONS_SHOWN = 4
@@ -19,14 +19,14 @@ class Reasons(NamedTuple):
     lines: tuple[str, ...]
 
 
-async def find_reasons(log: MessageLog, detail: MessageDetail, contract: Contract) -> Reasons:
+async def find_reasons(log: MessageLog, row: MessageRow, contract: Contract) -> Reasons:
     """Collect the reasons from the message's error code, its decoration, and the sandbox's verdict on it."""
     lines = []
-    if detail.code:
+    if row.code:
         known = {each.code: each.description for each in contract.codes}
-        lines.append(f"{detail.code}: {known.get(detail.code, 'a code that the contract does not have')}")
+        lines.append(f"{row.code}: {known.get(row.code, 'a code that the contract does not have')}")
     try:
-        verdict = await log.verdict(detail.id)
+        verdict = await log.verdict(row.id)
     except RefusedError as error:
         return Reasons(fine=False, lines=(*lines, str(error)))
     if verdict.reason and not any(line.endswith(verdict.reason) for line in lines):

@@ -16,6 +16,8 @@ import pytest
 
 from emulator.clock import Clock
 from emulator.diagnosis.contents import describe_refusal
+from emulator.listeners.control.contract import ContractResources
+from rdss_sandbox.shapes.contract import Judged
 from sandbox.demo.expectation import expect
 from sandbox.demo.workload import Item
 from sandbox.pipeline.parsing import judge_record
@@ -107,6 +109,8 @@ def _questions() -> list[Question]:
 
 
 QUESTIONS = _questions()
+CONTROL = ContractResources(RDSS, Clock())
+"""What the control API answers; the TUI asks it."""
 
 
 def _received(site: Site, *data: bytes) -> list[str]:
@@ -132,9 +136,11 @@ def test_who_receives_gives_one_verdict(question: Question, tmp_path: Path) -> N
 
 @pytest.mark.parametrize("question", QUESTIONS, ids=lambda question: question.name)
 def test_who_validates_gives_one_verdict(question: Question) -> None:
-    """The contract, ``message validate``, what a gateway and an adaptor send, diagnosis and certify."""
+    """The contract, ``message validate``, a gateway and an adaptor, diagnosis, certify, the TUI's editor."""
     verdict = RDSS.judge(question.data, now=NOW)
     assert verdict.code == question.code
+    asked = CONTROL.judge(Judged(question.data, NOW))
+    assert (asked.code, len(asked.violations)) == (question.code, len(verdict.violations))
     too_large = verdict.code == "GENERR006"
     if not too_large or RDSS.peek(question.data).part:
         assert judge_document(question.data, now=NOW) == verdict
