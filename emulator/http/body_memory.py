@@ -1,10 +1,14 @@
-"""The memory for requests that are still arriving, shared by all ports of the process."""
+"""The memory for requests that are still arriving and for answers that are not read, shared by all ports."""
 
 from __future__ import annotations
 
-from emulator.http.limits import BODY_BYTES
+from emulator.http.limits import ANSWER_BYTES, BODY_BYTES
 
 NO_ROOM = f"more than {BODY_BYTES >> 20} MiB of requests are on their way already: try again later"
+
+NOT_READ = f"more than {ANSWER_BYTES >> 20} MiB of answers are not read yet: try again later"
+LONG_BYTES = 1 << 16
+"""An answer that is no longer is not counted: there is always room for it."""
 
 
 class BodyMemory:
@@ -25,3 +29,4 @@ class BodyMemory:
 
 
 ARRIVING = BodyMemory(BODY_BYTES)
+LEAVING = BodyMemory(ANSWER_BYTES)

@@ -8,6 +8,7 @@ from typing import Protocol
 
 from emulator.http.arriving_body import ArrivingBody
 from emulator.http.asgi import Headers, HttpScope, Message
+from emulator.http.body_memory import LEAVING, LONG_BYTES, NOT_READ
 from emulator.http.turns import Inflow
 
 BODY_HELD = "enough of its body is here"
@@ -114,7 +115,18 @@ class Exchange:
             self._start = message
             return
         body: bytes = message.get("body", b"")
-        more: bool = message.get("more_body", False)
+        if len(body) <= LONG_BYTES:
+            await self._send(body, message.get("more_body", False))
+        elif LEAVING.take(len(body)):
+            try:
+                await self._send(body, message.get("more_body", False))
+            finally:
+                LEAVING.give_back(len(body))
+        else:
+            await self.fail(HTTPStatus.SERVICE_UNAVAILABLE, NOT_READ)
+
+    async def _send(self, body: bytes, more: bool) -> None:
+        """Send a piece of the body, and wait until the client has read enough."""
         head = b"" if self._head_sent else self._head(len(body), more)
         self._head_sent = True
         self._write(head, self._framed(body, more))

@@ -11,6 +11,7 @@ import h2.exceptions
 
 from emulator.http.arriving_body import ArrivingBody
 from emulator.http.asgi import HttpScope, Message
+from emulator.http.body_memory import LEAVING, LONG_BYTES
 from emulator.http.limits import USUAL
 from emulator.http.timeouts import Awaited, Waiting
 
@@ -111,11 +112,16 @@ class Stream:
             return
         body: bytes = b"" if self.scope["method"] == "HEAD" else message.get("body", b"")
         more: bool = message.get("more_body", False)
+        counted = len(body) if len(body) > LONG_BYTES else 0
+        if not LEAVING.take(counted):
+            await self.fail()
+            return
         self._protocol.unsent += len(body)
         try:
             await self._send_data(memoryview(body), end=not more)
         finally:
             self._protocol.unsent -= len(body)
+            LEAVING.give_back(counted)
         if not more and not self._disconnected:
             self.done = True
             self._body.clear()

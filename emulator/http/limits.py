@@ -79,6 +79,8 @@ USUAL: Final = Limits()
 
 BODY_BYTES: Final = 256 << 20
 """Bodies and messages that are still arriving, of all ports together. Beyond: 503, or close 1013."""
+ANSWER_BYTES: Final = 256 << 20
+"""Long answers of the AWS port that clients have not read yet, of all connections together. Beyond: 503."""
 MESSAGE_BYTES: Final = 4 << 20
 """A message over WebSocket."""
 BODY_AHEAD: Final = 32

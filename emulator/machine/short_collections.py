@@ -13,6 +13,8 @@ _FULL: Final = 2
 """The oldest generation of the collector."""
 _GROWTH: Final = 1.5
 _MOST_GROWTH: Final = 10
+_COUNTED: Final = 16
+"""Of so many full collections one counts what is set apart."""
 _EVERY_SECONDS: Final = 5.0
 _CALM: Final = 0.05
 """Seconds of the processor for each second: there is hardly a client then."""
@@ -29,6 +31,7 @@ class ShortCollections:
 
     def __init__(self) -> None:
         self._everything = False
+        self._collections = 0
         self._lived = 0
         self._note()
 
@@ -38,7 +41,9 @@ class ShortCollections:
             if self._everything:
                 self._note()
             gc.freeze()
-            if gc.get_freeze_count() > _MOST_GROWTH * self._lived:
+            self._collections += 1
+            # To count takes milliseconds.
+            if not self._collections % _COUNTED and gc.get_freeze_count() > _MOST_GROWTH * self._lived:
                 self._take_all()
 
     def look_at_all(self) -> None:

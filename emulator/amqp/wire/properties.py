@@ -35,7 +35,7 @@ class Properties:
     ``changed`` says that they are no longer those that were read.
     """
 
-    __slots__ = ("_values", "changed")
+    __slots__ = ("_headers", "_values", "changed")
 
     def __init__(self, encoded: bytes = EMPTY) -> None:
         """Take the property flags and list of a content header.
@@ -57,8 +57,9 @@ class Properties:
                 raise IndexError
             self._values[flag] = encoded[at:end]
             at = end
-        if self._has_unsorted_headers():
-            self.set_headers(self.headers())
+        self._headers = self._decode_headers()
+        if self._must_sort_headers():
+            self.set_headers(self._headers)
 
     def encode(self) -> bytes:
         flags = sum(1 << flag for flag in self._values)
@@ -77,13 +78,13 @@ class Properties:
         return None if value is None else int.from_bytes(value, "big")
 
     def headers(self) -> Table:
-        """The table of headers; empty without one. Raises BadTableError."""
-        value = self._values.get(_HEADERS)
-        return {} if value is None else decode_table(value)[0]
+        """A copy of the table of headers; empty without one."""
+        return dict(self._headers)
 
     def set_headers(self, headers: Table) -> None:
         """Replace the headers. RabbitMQ sorts them by their keys, and leaves nested tables as they are."""
-        self._values[_HEADERS] = encode_table(dict(sorted(headers.items())))
+        self._headers = dict(sorted(headers.items()))
+        self._values[_HEADERS] = encode_table(self._headers)
         self.changed = True
 
     def set_text(self, name: str, value: str) -> None:
@@ -96,13 +97,19 @@ class Properties:
         self.changed = True
 
     def remove(self, name: str) -> None:
-        self._values.pop(_FLAG[name], None)
+        if self._values.pop(_FLAG[name], None) is not None and name == "headers":
+            self._headers = {}
 
-    def _has_unsorted_headers(self) -> bool:
-        """Whether a header is behind one of a higher key. Raises BadTableError for what is no table."""
+    def _decode_headers(self) -> Table:
+        """Read the headers, once: a frame has room for twelve thousand. Raises BadTableError."""
+        value = self._values.get(_HEADERS)
+        return {} if value is None else decode_table(value)[0]
+
+    def _must_sort_headers(self) -> bool:
+        """Whether a header is behind one of a higher key."""
         value = self._values.get(_HEADERS)
         if value is None or len(value) == _LENGTH.size:
             return False
-        keys = list(decode_table(value)[0])
+        keys = list(self._headers)
         # A client may send L, which comes back as l, and may send a key twice; both are written anew.
         return True if b"L" in value else keys != sorted(keys)

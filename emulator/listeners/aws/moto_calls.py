@@ -54,7 +54,7 @@ class MotoCalls:
             self._modules = len(sys.modules)
         # The modules of moto that are loaded call through this sandbox from now on.
         requests = sys.modules.get("requests")
-        for name, module in tuple(sys.modules.items()):
+        for name, module in sys.modules.copy().items():
             calls = name.startswith("moto.") and not name.startswith(_LEFT_ALONE)
             if calls and requests is not None and vars(module).get("requests") is requests:
                 vars(module)["requests"] = _telling if name == _SNS else _asking
@@ -64,7 +64,7 @@ class MotoCalls:
         if self in _running:
             _running.remove(self)
         if not _running:
-            for name, module in tuple(sys.modules.items()):
+            for name, module in sys.modules.copy().items():
                 if name.startswith("moto.") and vars(module).get("requests") in (_asking, _telling):
                     vars(module)["requests"] = sys.modules["requests"]
         if self._client is not None:

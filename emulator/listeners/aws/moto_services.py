@@ -22,6 +22,7 @@ from emulator.destinations import Destinations
 from emulator.events import Events
 from emulator.http.asgi import ClientGoneError, Headers, HttpScope, Receive, Send, answer
 from emulator.http.daemon_threads import DaemonThreads
+from emulator.http.limits import USUAL
 from emulator.journal import DamagedLogError, no_space
 from emulator.listeners.aws.credentials import DEFAULT_ACCOUNT, Caller
 from emulator.listeners.aws.error_bodies import service_error
@@ -79,6 +80,8 @@ class MotoServices:
         self._prepare = prepare
         self._calls = calls or MotoCalls(Destinations(), events)
         self._threads = DaemonThreads("moto", _THREADS)
+        # So many long polls may be out as the port has connections, and no other service waits for a thread.
+        self._polling = DaemonThreads("moto-polling", USUAL.connections)
         self._import_lock = threading.Lock()
         self._locks: defaultdict[str, AbstractContextManager[Any]] = defaultdict(threading.Lock)
         self._application: Callable[..., Iterable[bytes]] | None = None
@@ -109,7 +112,8 @@ class MotoServices:
                 await self._send(send, refused)
                 return
             try:
-                reply = await self._threads.run(lambda: self._answer(service, environ, headers, body))
+                threads = self._polling if service in _UNLOCKED else self._threads
+                reply = await threads.run(lambda: self._answer(service, environ, headers, body))
             except Exception as error:  # noqa: BLE001 -- whatever moto raises is the service's failure, not ours
                 await self._refuse(send, service, headers, error)
                 return
