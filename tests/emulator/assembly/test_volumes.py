@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import boto3
 import pika
@@ -23,6 +23,13 @@ _MEMORY_BYTES: Final = 150_000_000
 _DISK: Final = 1.6
 _SETTLED_SECONDS: Final = 600
 _CALL: Final = 500
+
+
+class Taken(NamedTuple):
+    """Resident bytes in the end, and how many times the bytes that came are on disk."""
+
+    memory: int
+    disk: float
 
 
 def send_records(sandbox: RunningSandbox, count: int) -> int:
@@ -77,34 +84,58 @@ def publish_messages(url: str, count: int) -> int:
     return count * 1000
 
 
-@pytest.mark.long
-@pytest.mark.timeout(1800)
-def test_two_hundred_thousand_messages(tmp_path: Path) -> None:
-    """Each is in its queue, and in the stream of what was published: on disk once, when it has settled."""
-    data = tmp_path / "data"
+def put_objects(sandbox: RunningSandbox, count: int) -> int:
+    """Objects of 1,000 random bytes, each put by itself; returns the bytes."""
+
+    def put(number: int) -> None:
+        s3.put_object(Bucket="many", Key=f"objects/{number:06d}", Body=os.urandom(1000))
+
+    with closing(client_of(sandbox, "s3")) as s3, ThreadPoolExecutor(2) as pool:
+        s3.create_bucket(Bucket="many")
+        for _ in pool.map(put, range(count)):
+            pass
+    return count * 1000
+
+
+def take_messages(data: Path, count: int = 200_000) -> Taken:
+    """Each is in its queue, and in the stream of what was published."""
     with sandbox_process("--data-dir", str(data), "--amqp", "embedded") as sandbox:
         assert sandbox.amqp is not None
-        size = publish_messages(sandbox.amqp, 200_000)
+        size = publish_messages(sandbox.amqp, count)
         *_, disk = settled(lambda: disk_bytes(data), 1.1 * size)
-        memory = resident_bytes(sandbox.pid)
-    assert memory < _MEMORY_BYTES
-    assert disk <= _DISK * size
+        return Taken(resident_bytes(sandbox.pid), disk / size)
+
+
+def take_records(data: Path, count: int = 2_000_000) -> Taken:
+    """The audit log is far behind when the last of them comes: what it copies then is still on disk once."""
+    with sandbox_process("--data-dir", str(data)) as sandbox:
+        size = send_records(sandbox, count)
+        with Client(sandbox.control) as control:
+            *_, pending = settled(lambda: control.audit_status().pending, 0)
+        assert pending == 0
+        *_, disk = settled(lambda: disk_bytes(data), _DISK * size)
+        *_, memory = settled(lambda: resident_bytes(sandbox.pid), _MEMORY_BYTES)
+        return Taken(memory, disk / size)
+
+
+def take_objects(data: Path, count: int = 50_000) -> Taken:
+    """The memory is that of the process that took them, or of the next one if that has more."""
+    with sandbox_process("--data-dir", str(data)) as sandbox:
+        size = put_objects(sandbox, count)
+        *_, disk = settled(lambda: disk_bytes(data), _DISK * size)
+        *_, memory = settled(lambda: resident_bytes(sandbox.pid), _MEMORY_BYTES)
+    with sandbox_process("--data-dir", str(data)) as sandbox:
+        with closing(client_of(sandbox, "s3")) as s3:
+            assert s3.head_object(Bucket="many", Key="objects/000000")["ContentLength"] == 1000
+        *_, restored = settled(lambda: resident_bytes(sandbox.pid), _MEMORY_BYTES)
+    return Taken(max(memory, restored), disk / size)
 
 
 @pytest.mark.long
 @pytest.mark.timeout(1800)
-def test_two_million_small_records(tmp_path: Path) -> None:
-    """Under 150 MB of memory, and at most 1.6 times their bytes on disk, when the audit log has them too.
-
-    It is far behind when the last of them comes: what it copies then is still on disk once.
-    """
-    data = tmp_path / "data"
-    with sandbox_process("--data-dir", str(data)) as sandbox:
-        size = send_records(sandbox, 2_000_000)
-        with Client(sandbox.control) as control:
-            *_, pending = settled(lambda: control.audit_status().pending, 0)
-        *_, disk = settled(lambda: disk_bytes(data), _DISK * size)
-        *_, memory = settled(lambda: resident_bytes(sandbox.pid), _MEMORY_BYTES)
-    assert pending == 0
-    assert memory < _MEMORY_BYTES
-    assert disk <= _DISK * size
+@pytest.mark.parametrize("take", [take_messages, take_records, take_objects])
+def test_memory_and_disk_in_the_end(take: Callable[[Path], Taken], tmp_path: Path) -> None:
+    """Under 150 MB of memory, and on disk at most 1.6 times the bytes that came."""
+    taken = take(tmp_path / "data")
+    assert taken.memory < _MEMORY_BYTES
+    assert taken.disk <= _DISK
