@@ -87,8 +87,8 @@ def test_duplicate_on_deliver_is_the_record_again_with_the_same_number(bench: An
     channel.publish_many([(data, "k") for data in SAMPLES[:5]])
     came = read_all(channel, 6)
     order = [SAMPLES.index(delivery.data) for delivery in came]
-    # A relay is given them one by one, and waits for the others on a clock that does not wait.
-    assert bench.jumps or order == [0, 1, 2, 0, 3, 4]
+    # A broker may give them one by one: behind the last that has come, the duplicate waits for no other.
+    assert bench.jumps or bench.kind == "rabbitmq" or order == [0, 1, 2, 0, 3, 4]
     assert sorted(order) == [0, 0, 1, 2, 3, 4]
     first, again = (at for at, index in enumerate(order) if index == 0)
     assert came[again].sequence_number == came[first].sequence_number
