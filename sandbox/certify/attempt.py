@@ -186,7 +186,8 @@ class Attempt:
     def replace(self) -> None:
         """Start the client anew, so that the next stage is not judged by what this one did to it."""
         self.kill("replaced")
-        self.lab.remove_poison()
+        if self.lab.remove_poison():
+            self._early_ends = 0
         self.start()
 
     def end(self) -> None:

@@ -28,11 +28,9 @@ def compare_certificates(before: Certificate, now: Certificate) -> Iterator[str]
     if before.level != now.level:
         yield f"level {before.level or 'none'} became {now.level or 'none'}"
     verdicts = {each.id: each.verdict for each in before.clauses}
-    changed = 0
-    for each in now.clauses:
-        former = verdicts.get(each.id)
-        if former != each.verdict:
-            changed += 1
-            yield f"{each.id}: {former or 'not there'} became {each.verdict}"
-    if not changed:
-        yield "no verdict changed"
+    changed = [
+        f"{each.id}: {verdicts.get(each.id) or 'not there'} became {each.verdict}"
+        for each in now.clauses
+        if verdicts.get(each.id) != each.verdict
+    ]
+    yield from changed or ["no verdict changed"]

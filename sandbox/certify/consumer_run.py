@@ -73,8 +73,13 @@ class ConsumerRun:
             for stage in stages:
                 progress(stage.name)
                 attempt.enter(stage)
-                self._plays[stage.name](stage)
-                settled = self._settle()
+                try:
+                    self._plays[stage.name](stage)
+                    settled = self._settle()
+                except ClientGivesUpError:
+                    # Who ends at poison may do the rest, once that is taken away.
+                    if settled := not self._lab.keeps_poison():
+                        raise
                 self._lab.end_faults()
                 attempt.wait_for_rest()
                 attempt.leave()

@@ -226,8 +226,9 @@ class Lab:
         """Whether the client has left something that no client can process, which would come again."""
         return False
 
-    def remove_poison(self) -> None:
-        """Take away what no client can process, where that can be done: not out of a stream."""
+    def remove_poison(self) -> bool:
+        """Take away what no client can process; return whether there was any. A stream keeps its own."""
+        return False
 
     def open_shards(self) -> list[str]:
         """The ids of the input's open shards."""

@@ -109,19 +109,19 @@ class QueueLab(Lab):
         }
         return not settled.union(self.history.taken_away).issuperset(self.history.poison)
 
-    def remove_poison(self) -> None:
+    def remove_poison(self) -> bool:
         # What a client had in hand goes back to its queue when its connection is gone.
         self.wait(_END_SECONDS, lambda: not self._clients)
-        tags = []
+        removed, tags = len(self.history.taken_away), []
         while (got := self._broker.basic_get(INPUT))[0] is not None:
-            poisonous = got[1].message_id in self.history.poison
-            if poisonous:
+            if got[1].message_id in self.history.poison:
                 self._broker.basic_ack(got[0].delivery_tag)
                 self.history.taken_away.append(got[1].message_id)
             else:
                 tags.append(got[0].delivery_tag)
         if tags:
             self._broker.basic_nack(tags[-1], multiple=True, requeue=True)
+        return len(self.history.taken_away) > removed
 
     def open_shards(self) -> list[str]:
         return [INPUT]

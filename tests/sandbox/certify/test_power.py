@@ -77,6 +77,16 @@ def test_a_right_client_fails_nothing(shape: Shape) -> None:
     assert not find_rules(history) & rules
 
 
+def test_who_ends_at_poison_is_tried_with_the_rest(tmp_path: Path) -> None:
+    """A consumer that ends at every bad message comes to the stage whose clause names that."""
+    names = ("rabbitmq-consumer-contract", "a bad message ends it")
+    wrong = next(each for each in WRONG if (each.shape.id, each.kind.name) == names)
+    trial = _build(wrong.shape, wrong.write(tmp_path), patience=2.0, groups=wrong.kind.groups)
+    history = play_stages(trial, ("duplicates", "poison", "bad messages"))
+    failed = {name for name, each in judge_all(trial, history).items() if each.verdict == "fail"}
+    assert {"dead-letters-poison", wrong.kind.clause} <= failed
+
+
 def test_the_sandboxs_own_receiver_passes() -> None:
     """``sandbox receive`` passes every clause but the one on bodies, whose digests it does not tell."""
     command = 'cd "$SANDBOX_STATE_DIR" && exec "$0" -m sandbox receive --json --follow'
