@@ -27,7 +27,8 @@ class UnknownAddressError(ValueError):
 class Addresses:
     """Opens and holds a gateway for each address, which is the name of a channel.
 
-    ``known`` returns the present names. ``others`` are channels that another gateway flushes.
+    ``known`` returns the present names: a call over the network, which is made for an address on its first
+    use and once in a flush. ``others`` are channels that another gateway flushes.
     """
 
     def __init__(
@@ -48,8 +49,14 @@ class Addresses:
 
     def gateway(self, address: str) -> Gateway:
         """The gateway to an address, opened on first use. Raises ``UnknownAddressError``."""
-        known = self._known()
+        if address not in self._gateways:
+            self._open(address, self._known())
+        return self._gateways[address]
+
+    def _open(self, address: str, known: Collection[str]) -> Gateway:
         if address not in known:
+            if (gone := self._gateways.pop(address, None)) is not None:
+                gone.channel.close()
             raise UnknownAddressError(address, known)
         if address not in self._gateways:
             self._gateways[address] = Gateway(self._open_channel(address), self._repository, self._clock)
@@ -61,12 +68,12 @@ class Addresses:
         Returns the number of messages sent. Messages to an address that no longer exists are kept but not
         tried again. Raises as ``Gateway.flush``.
         """
+        waiting = [each for each in self._repository.unsent_channels() if each not in self._others]
+        known = self._known() if waiting else ()
         sent = 0
-        for address in self._repository.unsent_channels():
-            if address in self._others:
-                continue
+        for address in waiting:
             try:
-                gateway = self.gateway(address)
+                gateway = self._open(address, known)
             except UnknownAddressError as error:
                 _LOG.warning("%s: not sent: %s", CONTRACT.failures.misaddressed, error)
                 self._repository.record_gone(address, GONE)

@@ -122,3 +122,20 @@ def test_an_address_that_is_gone_stops_nothing(town: Town, running: Running) -> 
     running.run()
     assert len(town.on("output")) == 1
     assert town.clock.elapsed() - before < 1
+
+
+def test_many_answers_to_one_address_ask_once_for_the_names(
+    town: Town, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each answer is recorded in a transaction, in which a call over the network would hold up all others."""
+    asked: list[None] = []
+    town.engine.call("CreateStream", {"StreamName": "replies", "ShardCount": 1}, DEFAULT_SCOPE)
+    monkeypatch.setattr(town, "streams", lambda: asked.append(None) or Town.streams(town))
+    running = opened(town)
+    created = town.create()
+    uuid = created["messageBody"]["objectUUID"]
+    town.put(created, *(asking(town, uuid, "replies") for _ in range(5)))
+    running.receiver.run(lambda: True, wait=0)
+    assert len(asked) == 1
+    running.run()
+    assert len(town.on("replies")) == 5
