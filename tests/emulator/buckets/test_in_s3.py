@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
 
 MB = 1 << 20
-MOST_BYTES_OF_AN_OBJECT = 1_800
-"""It was 2,160 when each object had its own copy of what all have alike."""
+MOST_BYTES_OF_AN_OBJECT = 1_000
+"""It is 870, and was 2,160 when each object had its own copy of what all have alike."""
 
 
 @pytest.fixture
