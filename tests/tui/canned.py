@@ -24,6 +24,7 @@ from tests.tui.canned_scenarios import CannedScenarios
 from tui.state import transfer
 
 _COLUMNS = list_columns(RDSS.fields)
+_LABELS = ("message_class", "tenant", "version")
 CONTRACT = ContractResources(RDSS, Clock()).contract()
 NOON = 1_780_000_000.0
 TYPES = ("MetadataCreate", "MetadataUpdate", "MetadataRead", "MetadataDelete", "PreservationEvent")
@@ -203,10 +204,15 @@ class Canned:
             made = row(number)
             self.rows.append(made)
             bits = sum(1 << MARKS.index(mark) for mark in made.marks)
-            values = [
-                getattr(made, name) for name in made.__struct_fields__ if name not in ("marks", "labels")
-            ]
-            self._db.execute(f"INSERT INTO message VALUES ({', '.join('?' * 17)})", (*values, bits))
+            kept = {
+                (f"label_{name}" if name in _LABELS else name): getattr(made, name)
+                for name in made.__struct_fields__
+                if name != "labels"
+            } | {"marks": bits}
+            places = ", ".join("?" * len(kept))
+            self._db.execute(
+                f"INSERT INTO message ({', '.join(kept)}) VALUES ({places})", tuple(kept.values())
+            )
 
     async def close(self) -> None:
         """Nothing is open."""

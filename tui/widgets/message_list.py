@@ -8,6 +8,7 @@ from typing import Final
 from msgspec import UNSET
 
 from rdss_sandbox.figures import clock_time, shard, size, tail
+from rdss_sandbox.message_filter import OF_A_RECORD
 from rdss_sandbox.record_lines import RecordAddress, place_in_key
 from rdss_sandbox.shapes.contract import Contract, ContractField
 from rdss_sandbox.shapes.events import News
@@ -41,44 +42,37 @@ def _code_tone(row: MessageRow) -> str:
 Columns = Mapping[str, Column[MessageRow]]
 
 HERE: Final[Columns] = {
+    "time": Column("time (UTC)", 12, lambda row: clock_time(row.time), lambda _: "dim", worth=9),
     "stream": Column("stream", 7, lambda row: row.stream, worth=8),
     "shard": Column("shard", 5, lambda row: shard(row.shard), lambda _: "dim", worth=6),
-}
-"""The columns of where a message is."""
-COPIED: Final[Columns] = {
-    "stream": Column("from", 7, lambda row: copied_from(row).stream, worth=8),
-    "shard": Column("shard", 5, lambda row: shard(copied_from(row).shard_id), lambda _: "dim", worth=6),
-}
-"""The columns of the record of which a message in the audit log is a copy."""
-_TIME: Final = Column[MessageRow](
-    "time (UTC)", 12, lambda row: clock_time(row.time), lambda _: "dim", worth=9
-)
-_OF_A_RECORD: Final[Columns] = {
     "number": Column("number", 8, lambda row: tail(row.sequence_number, 8), lambda _: "dim", worth=3),
+    "type": Column("type", 17, lambda row: row.message_type or "unreadable", _code_tone, worth=9),
+    "sequence": Column("part", 5, part, lambda _: "accent", right=True, worth=7),
     "size": Column("size", 7, lambda row: size(row.size), right=True, worth=7),
+    "code": Column("code", 9, lambda row: row.code or "", _code_tone, worth=8),
     "mark": Column(
         "mark", 4, lambda row: "".join(mark[0].upper() for mark in row.marks), _mark_tone, worth=8
     ),
-}
-_OF_A_MESSAGE: Final[Columns] = {
-    "type": Column("type", 17, lambda row: row.message_type or "unreadable", _code_tone, worth=9),
-    "sequence": Column("part", 5, part, lambda _: "accent", right=True, worth=7),
-    "code": Column("code", 9, lambda row: row.code or "", _code_tone, worth=8),
     "id": Column("message id", 8, lambda row: row.message_id or "", lambda _: "dim", worth=2, stretch=True),
 }
-_ORDER: Final = ("number", "type", "sequence", "size", "code", "mark", "id")
+"""The columns by the fields that they show."""
+COPIED: Final[Columns] = {
+    **HERE,
+    "stream": Column("from", 7, lambda row: copied_from(row).stream, worth=8),
+    "shard": Column("shard", 5, lambda row: shard(copied_from(row).shard_id), lambda _: "dim", worth=6),
+}
+"""Columns of the audit log: the stream and shard of the copied record, the number of the entry itself."""
 
 
-def list_columns(contract: Contract, place: Columns) -> tuple[Column[MessageRow], ...]:
-    """The columns of a message list: those of its record, and of the fields that the contract declares.
+def list_columns(contract: Contract, columns: Columns) -> tuple[Column[MessageRow], ...]:
+    """Those of the columns whose field a record has or the contract declares, and one for each listed label.
 
-    Before the contract is known, all fields have one that every list of messages may have.
+    Before the contract is known they are all there.
     """
-    declared = {field.name for field in contract.fields if field.indexed} or _OF_A_MESSAGE.keys()
-    known = {**_OF_A_RECORD, **{name: each for name, each in _OF_A_MESSAGE.items() if name in declared}}
+    declared = {field.name for field in contract.fields if field.indexed} or columns.keys()
+    kept = [each for name, each in columns.items() if name in declared or name in OF_A_RECORD]
     labels = [_label(field) for field in contract.fields if field.listed]
-    columns = [known[name] for name in _ORDER if name in known]
-    return (_TIME, *place.values(), *columns[:-1], *labels, *columns[-1:])
+    return (*kept[:-1], *labels, *kept[-1:])
 
 
 def _label(field: ContractField) -> Column[MessageRow]:
@@ -104,8 +98,8 @@ def came(news: News) -> bool:
 class MessageList(RowList[MessageRow]):
     """A live list of messages, with the columns of their contract."""
 
-    def __init__(self, marked: Callable[[MessageRow], bool], place: Columns = HERE) -> None:
-        self._place = place
+    def __init__(self, marked: Callable[[MessageRow], bool], columns: Columns = HERE) -> None:
+        self._of_fields = columns
         super().__init__(
             (),
             live=came,
@@ -117,4 +111,4 @@ class MessageList(RowList[MessageRow]):
         self.watch(self.app, "contract", self._choose)
 
     def _choose(self, contract: Contract) -> None:
-        self.show_columns(list_columns(contract, self._place))
+        self.show_columns(list_columns(contract, self._of_fields))
