@@ -102,6 +102,7 @@ class Attempt:
         self._lines = 0
         self._deaths: dict[tuple[Moment, str], tuple[signal.Signals, float]] = {}
         self._struck: signal.Signals | None = None
+        self._starting = threading.Lock()
         self._mark = new_uuid()
         self._began = self._entered = stopwatch()
         self._spent: defaultdict[str, float] = defaultdict(float)
@@ -148,19 +149,21 @@ class Attempt:
         lab, number = self.lab, len(self.lab.history.lives)
         self._struck = None
         lab.add(lab.history.lives, Life(number, lab.now))
-        self._process = ClientProcess(
-            self._client.command,
-            {
-                # The caller's environment without what would lead an AWS client elsewhere.
-                **{name: value for name, value in os.environ.items() if not name.startswith("AWS_")},
-                **lab.environment,
-                "SANDBOX_STATE_DIR": str(self._directory),
-                **self._more,
-            },
-            Path.cwd(),
-            lambda line: self._hear(line, number),
-            self._mark,
-        )
+        environment = {
+            # The caller's environment without what would lead an AWS client elsewhere.
+            **{name: value for name, value in os.environ.items() if not name.startswith("AWS_")},
+            **lab.environment,
+            "SANDBOX_STATE_DIR": str(self._directory),
+            **self._more,
+        }
+        with self._starting:
+            self._process = ClientProcess(
+                self._client.command,
+                environment,
+                Path.cwd(),
+                lambda line: self._hear(line, number),
+                self._mark,
+            )
 
     def pause(self) -> None:
         """Stop the client with SIGSTOP, wherever it is."""
@@ -337,7 +340,9 @@ class Attempt:
 
     def _listen(self) -> None:
         """Take note of what the client has told so far."""
-        process = self._process
+        # A quick client works before a busy machine has come to the end of its start.
+        with self._starting:
+            process = self._process
         if process is not None:
             process.listen()
 

@@ -68,7 +68,11 @@ class ProducerRun:
                 for part in filter(None, parts):
                     self._append(part)
                     attempt.enter(part[0])
-                    self._run_to_the_end(progress)
+                    done = False
+                    while not (done or attempt.gave_up or attempt.worn_out or attempt.overdue):
+                        progress(f"start {len(self._lab.history.lives) + 1}")
+                        attempt.start()
+                        done = attempt.wait_for_end() == 0
                     self._lab.collect()
                     attempt.leave()
                     if attempt.gave_up or attempt.worn_out:
@@ -86,15 +90,6 @@ class ProducerRun:
                 names.writelines(f"{each.key}\n" for each in made)
                 if plays := self._plays.get(stage.name):
                     plays([each.key for each in made])
-
-    def _run_to_the_end(self, progress: Callable[[str], None]) -> None:
-        """Start the producer until it has sent the whole file, or has had all the time of a stage."""
-        attempt = self._attempt
-        done = False
-        while not (done or attempt.gave_up or attempt.worn_out or attempt.overdue):
-            progress(f"start {len(self._lab.history.lives) + 1}")
-            attempt.start()
-            done = attempt.wait_for_end() == 0
 
     def _make_message(self, stage: Stage) -> Sample:
         """Make the next message of a stage, and note that it is to be sent, or passed over."""

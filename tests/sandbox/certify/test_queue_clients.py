@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from subprocess import Popen
 
 import msgspec
 import pytest
@@ -12,19 +13,24 @@ from pika import BasicProperties, BlockingConnection, URLParameters
 from pika.adapters.blocking_connection import BlockingChannel
 from pika.exceptions import AMQPError, ChannelClosedByBroker, NackError, UnroutableError
 
-from emulator.clock import stopwatch
+from emulator.clock import Clock, stopwatch
 from rdss_sandbox.shapes.faults import NewFault
 from rdss_sandbox.shapes.trace import Delivery, Put, PutEntry, Read, Settlement, Subscription, Verdict
+from rdss_sandbox.watchdog import start_watchdog
+from sandbox.certify import client_process
 from sandbox.certify.certificate import ClauseVerdict, judge_clauses
 from sandbox.certify.clause import Channel, Role
 from sandbox.certify.clauses import clauses
 from sandbox.certify.client_process import ClientProcess
 from sandbox.certify.history import History, Level, Sent, Shard, Stored, Told
 from sandbox.certify.queue_lab import QueueLab
+from sandbox.certify.stages import every_stage
+from sandbox.certify.trial import play
 from schemas.contract import Sample
 from schemas.rdss.envelope import serialise
 from schemas.rdss.peek import peek
 from schemas.rdss.samples import Samples
+from tests.sandbox.certify.trials import CLIENTS, python_trial
 
 
 @pytest.fixture
@@ -334,3 +340,24 @@ def test_a_breach_of_a_producer_is_told(clause: str, changes: dict[str, object],
     assert verdict is ClauseVerdict.FAIL
     assert len(sentences) == 1
     assert said in sentences[0]
+
+
+@pytest.mark.timeout(60)
+def test_a_client_that_is_quicker_than_its_start_is_heard(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What it tells counts as told before its ack, also where the kit is still busy with the start."""
+    histories: list[History] = []
+    clock = Clock()
+
+    def start_slowly(group: int) -> Popen[bytes]:
+        """Give the client time for its first ack, or for four seconds of waiting for it."""
+        begun, acks = clock.elapsed(), len(histories[0].settlements())
+        while len(histories[0].settlements()) == acks and clock.elapsed() < begun + 4:
+            clock.wait(0.01)
+        return start_watchdog(group)
+
+    monkeypatch.setattr(client_process, "start_watchdog", start_slowly)
+    trial = python_trial(Role.CONSUMER, CLIENTS / "fetching_queue_consumer.py", channel=Channel.RABBITMQ)
+    first = every_stage(Role.CONSUMER, Channel.RABBITMQ)[0]
+    restart = next(each for each in every_stage(Role.CONSUMER, Channel.RABBITMQ) if each.name == "restart")
+    history = play(trial, [first, restart], lambda _: None, histories.append)
+    assert _judge(history, "acks-after-the-effect")[0] == "pass"
