@@ -41,6 +41,9 @@ def moment(text: str | None) -> datetime | None:
     return found if found.tzinfo else None
 
 
+_NO_SUBJECT: Final = msgspec.structs.astuple(NOTHING)
+
+
 class RecordJudge:
     """Judges records by one contract. Each gives the columns of ``arrivals`` that come from its bytes."""
 
@@ -51,7 +54,8 @@ class RecordJudge:
             *("size", "identity", *self._said, "code", "description"),
             *Subject.__struct_fields__,
         )
-        self._contract = contract
+        # Kept, since they are called for every message.
+        self._peek, self._identity, self._undecorate = contract.peek, contract.identity, contract.undecorate
         self._judge = judge_received(contract)
         self._say = attrgetter(*(field.attribute for field in said))
         self._stored = [
@@ -64,34 +68,26 @@ class RecordJudge:
         Expiry is measured at arrival, so that a repeated run gives the same verdict. A ``queued`` message
         takes the code that it was decorated with, if it was.
         """
-        contract = self._contract
-        seen = contract.peek(data, key or "")
+        seen = self._peek(data, key or "")
         code = seen.error_code if queued else None
-        description = contract.undecorate(data).reason if code else None
-        about = NOTHING
+        description = self._undecorate(data).reason if code else None
+        about = _NO_SUBJECT
         if code is None:
             verdict = self._judge(data, now=arrived)
             if not verdict.valid:
                 code, description = str(verdict.code), verdict.why
             elif seen.part is None:
-                about = read_subject(verdict.upgraded or data)
-        named = None if seen.damaged else contract.identity(seen)
+                about = msgspec.structs.astuple(read_subject(verdict.upgraded or data))
+        named = None if seen.damaged else self._identity(seen)
         if not named:
             named = blake2b(data, digest_size=16).hexdigest()
         identity = f"{'message' if code is None else 'reject'} {named}"
-        return (
-            len(data),
-            identity,
-            *self._read_columns(seen),
-            code,
-            description,
-            *msgspec.structs.astuple(about),
-        )
+        return (len(data), identity, *self._read_columns(seen), code, description, *about)
 
     def describe(self, raw: bytes, verdict: Verdict) -> dict[str, Any]:
         """What a whole message says of itself and of its object, by column."""
         about = read_subject(verdict.upgraded or raw) if verdict.valid else NOTHING
-        said = self._read_columns(self._contract.peek(raw))
+        said = self._read_columns(self._peek(raw))
         return dict(zip(self._said, said, strict=True)) | msgspec.structs.asdict(about)
 
     def _read_columns(self, seen: Peek) -> list[Any]:
