@@ -40,6 +40,8 @@ _CLOSE: Final = IDS[methods.ConnectionClose]
 _CHANNEL_OPEN: Final = IDS[methods.ChannelOpen]
 _CHANNEL_CLOSE: Final = IDS[methods.ChannelClose]
 _DELIVER: Final = IDS[methods.BasicDeliver]
+_ACK: Final = IDS[methods.BasicAck]
+_REJECT: Final = IDS[methods.BasicReject]
 _METHOD_FRAME: Final = 1
 _ARGUMENTS: Final = 11
 _TICKET_BYTES: Final = 2
@@ -162,9 +164,7 @@ class ConnectionRecorder:
             IDS[methods.BasicQos]: self._qos,
             IDS[methods.QueueDeclare]: self._declare,
             IDS[methods.BasicConsume]: self._consume,
-            IDS[methods.BasicAck]: self._ack,
-            IDS[methods.BasicNack]: self._nack,
-            IDS[methods.BasicReject]: self._reject,
+            **dict.fromkeys((_ACK, IDS[methods.BasicNack], _REJECT), self._settle),
             IDS[methods.BasicPublish]: self._publish,
         }
         self._to_client: dict[int, _Handler] = {
@@ -294,18 +294,12 @@ class ConnectionRecorder:
         record = ReadingRecord(self._client, asked.queue or channel.declared, self._time())
         channel.gets.append((record, asked.no_ack))
 
-    def _ack(self, channel: Channel, frames: Sequence[bytes]) -> None:
-        self._settle(channel, frames[0], ACK, multiple=bool(frames[0][19] & 1))
-
-    def _nack(self, channel: Channel, frames: Sequence[bytes]) -> None:
-        verdict = Verdict.REQUEUE if frames[0][19] & 2 else Verdict.DISCARD
-        self._settle(channel, frames[0], verdict, multiple=bool(frames[0][19] & 1))
-
-    def _reject(self, channel: Channel, frames: Sequence[bytes]) -> None:
-        verdict = Verdict.REQUEUE if frames[0][19] & 1 else Verdict.DISCARD
-        self._settle(channel, frames[0], verdict, multiple=False)
-
-    def _settle(self, channel: Channel, frame: bytes, verdict: Verdict, *, multiple: bool) -> None:
+    def _settle(self, channel: Channel, frames: Sequence[bytes]) -> None:
+        frame = frames[0]
+        method, flags = int.from_bytes(frame[7:11]), frame[19]
+        multiple, requeue = (0, flags & 1) if method == _REJECT else (flags & 1, flags & 2)
+        refused = Verdict.REQUEUE if requeue else Verdict.DISCARD
+        verdict = ACK if method == _ACK else refused
         tag: int = _TAG.unpack_from(frame, _ARGUMENTS)[0]
         tags = [tag]
         if multiple:

@@ -5,14 +5,16 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Callable, Container, Iterable
+from contextlib import aclosing
 from typing import Final, NamedTuple
 
 from emulator.kinesis import Scope
-from emulator.listeners.aws.interception import Proceed, Request, Response
+from emulator.listeners.aws.interception import EventStream, Proceed, Request, Response
 
 PUTS: Final = "puts"
 _READS: Final = "GetRecords"
-_GATED: Final = frozenset({_READS, "PutRecord", "PutRecords"})
+_SUBSCRIBES: Final = "SubscribeToShard"
+_GATED: Final = frozenset({_READS, _SUBSCRIBES, "PutRecord", "PutRecords"})
 _MOST_SECONDS: Final = 5.0
 
 
@@ -35,7 +37,7 @@ class _Held(NamedTuple):
 
 
 class Gate:
-    """Holds up the GetRecords calls of the shards that are closed, and the puts of any stream (``PUTS``).
+    """Holds up what is read of the shards that are closed, pushed or asked for, and all puts (``PUTS``).
 
     It also cuts the answers of some shards short. It is the outermost interceptor of the AWS port. No call is
     held up for longer than five seconds. ``on_arrival`` is called when a call has to wait, and ``find_shard``
@@ -61,11 +63,20 @@ class Gate:
         return operation in _GATED
 
     async def __call__(self, operation: str, request: Request, _scope: Scope, proceed: Proceed) -> Response:
+        if operation == _SUBSCRIBES:
+            answer = await proceed(request)
+            return {**answer, "EventStream": self._hold(request["ShardId"], answer["EventStream"])}
         place = self._find_shard(request["ShardIterator"]) if operation == _READS else PUTS
         await self.pass_through(place)
         if (most := self._short.get(place)) is not None:
             request = {**request, "Limit": min(most, request.get("Limit") or most)}
         return await proceed(request)
+
+    async def _hold(self, place: str, events: EventStream) -> EventStream:
+        async with aclosing(events):
+            async for each in events:
+                await self.pass_through(place)
+                yield each
 
     def close(self, places: Iterable[str]) -> None:
         """Hold up the calls that come from now on."""

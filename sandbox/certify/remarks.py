@@ -16,16 +16,11 @@ def remarks(history: History, planned: Sequence[Stage], patience: float) -> Iter
     """Sentences that one has to know before the verdicts; ``patience`` is the client's, in seconds."""
     delivered = sum(len(read.records) for read in history.reads())
     unnamed = sum(entry.message_id is None for put in history.puts() for entry in put.entries)
+    fits = "fit the client's lines, and are they on its standard output?"
     if history.tells_nothing():
-        yield (
-            f"no messageId was told in {delivered} deliveries, so nothing passes: does --processed fit the "
-            "client's lines, and are they on its standard output?"
-        )
+        yield f"no messageId was told in {delivered} deliveries, so nothing passes: does --processed {fits}"
     elif history.puts() and not history.told:
-        yield (
-            f"no messageId was told, though {len(history.stored)} messages came: does --sent fit the "
-            "client's lines, and are they on its standard output?"
-        )
+        yield f"no messageId was told, though {len(history.stored)} messages came: does --sent {fits}"
     if unnamed:
         yield f"{unnamed} messages without a recognisable messageId were put"
     if not history.exchanges:

@@ -14,7 +14,7 @@ from functools import cache
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from emulator.buckets.objects.object_bodies import Bodies, Body
+from emulator.buckets.objects.object_bodies import Bodies, Body, answering
 from emulator.clock import Clock
 
 if TYPE_CHECKING:
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
     AnyBodies: TypeAlias = Bodies | KeptBodies | NumberedBodies
 
-answering: ContextVar[bool] = ContextVar("answering", default=False)
-"""Whether an object is read to be sent, so that its contents can be read piece by piece meanwhile."""
 _keeping_in: ContextVar[AnyBodies | None] = ContextVar("keeping_in", default=None)
 """Where the request on this thread keeps the bodies of its objects: a process may have several sandboxes."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Final, Protocol, TypeAlias
 
@@ -17,6 +18,8 @@ from emulator.journal.spliced import Find, no_payloads, render
 _CHUNK_BYTES: Final = 2 << 20
 _VOLUME_BYTES: Final = 64 << 20
 _LEVEL: Final = 2
+answering: ContextVar[bool] = ContextVar("answering", default=False)
+"""Whether an object is read to be sent, so that its contents can be read piece by piece meanwhile."""
 
 
 class Chunk:

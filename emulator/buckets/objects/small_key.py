@@ -10,8 +10,7 @@ from typing import Any, Final, cast
 from moto.s3.models import FakeKey
 from moto.utilities.utils import DEFAULT_PARTITION, LowercaseDict
 
-from emulator.buckets.objects.in_moto import answering
-from emulator.buckets.objects.object_bodies import Body
+from emulator.buckets.objects.object_bodies import Body, answering
 
 _ALIKE: Final = frozenset(
     (

@@ -175,10 +175,18 @@ def arguments(endpoint: Declared) -> list[Any]:
     return values
 
 
+def options(endpoint: Declared) -> dict[str, Any]:
+    """What a caller must give by name."""
+    known = inspect.signature(endpoint.declared).parameters.values()
+    return {
+        each.name: "input" for each in known if each.kind is each.KEYWORD_ONLY and each.default is each.empty
+    }
+
+
 def called(client: Client, endpoint: Declared) -> Any:
     of = eval(SUBJECTS[DECLARED[endpoint]], {"client": client, "place": "stream"})
     try:
-        result = getattr(of, endpoint.name)(*arguments(endpoint))
+        result = getattr(of, endpoint.name)(*arguments(endpoint), **options(endpoint))
         return type(b"".join(result) if isinstance(result, Iterator) else result)
     except RefusedError as error:
         return error
@@ -187,7 +195,7 @@ def called(client: Client, endpoint: Declared) -> Any:
 async def awaited(client: AsyncClient, endpoint: Declared) -> Any:
     of = eval(SUBJECTS[DECLARED[endpoint]], {"client": client, "place": "stream"})
     try:
-        result = getattr(of, endpoint.name)(*arguments(endpoint))
+        result = getattr(of, endpoint.name)(*arguments(endpoint), **options(endpoint))
         if isinstance(result, AsyncIterator):
             return type(b"".join([piece async for piece in result]))
         return type(await result)
