@@ -189,7 +189,7 @@ CLIENTS: Final = (
         "Python",
         "consumer of rabbitmq",
         partial(_python, "pika", "pika_tutorial.py", "pika==1.4.4"),
-        "The blocking connection ends with a cut, and JSON that cannot be read comes again until nobody starts it any more.",
+        "The blocking connection ends with a cut, and JSON that cannot be read comes again at each start.",
     ),
     Certified(
         "aio-pika",
