@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
@@ -70,7 +71,13 @@ def find_damage(paths: Iterable[Path]) -> Iterator[DamagedLogError]:
 def _list_files(root: Path) -> list[Path]:
     """List what is complete: compressed files, sealed segments, and bodies of objects but the last file."""
     bodies = sorted(root.glob("services/bodies-*.log"), key=lambda path: (len(path.name), path.name))
-    there = [path for path in sorted(root.rglob("*")) if path.relative_to(root).parts[0] != ASIDE]
+    # Folders may vanish meanwhile: os.walk passes over what it cannot list.
+    there = sorted(
+        Path(folder, name)
+        for folder, _, names in os.walk(root)
+        if Path(folder).relative_to(root).parts[:1] != (ASIDE,)
+        for name in names
+    )
     whole = (path for path in there if path.suffix in {SUFFIX, PAYLOADS} or _is_sealed(path))
     return [*whole, *bodies[:-1]]
 

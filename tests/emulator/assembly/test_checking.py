@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
+from queue import Queue
+from typing import Any
 
 import pytest
 
@@ -87,3 +90,25 @@ def test_a_sealed_segment_that_is_not_compressed_is_checked(tmp_path: Path) -> N
     checking.start()
     checking._thread.join(60)
     assert [each.path for each in found] == [path]
+
+
+def test_a_folder_that_vanishes_meanwhile_ends_no_check(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A stream is deleted while files are listed: what is damaged behind it is found all the same."""
+    deleted, damaged = tmp_path / "a", tmp_path / "b.packed"
+    deleted.mkdir()
+    damaged.write_bytes(b"no packed file")
+    scan = os.scandir
+
+    def delete_then_scan(path: Any) -> Any:
+        if str(path) == str(deleted):
+            deleted.rmdir()
+        return scan(path)
+
+    monkeypatch.setattr(os, "scandir", delete_then_scan)
+    found: Queue[DamagedLogError] = Queue()
+    checking = Checking(tmp_path, found.put)
+    checking.start()
+    assert found.get(timeout=60).path == damaged
+    checking.close()
