@@ -56,6 +56,7 @@ class RecordJudge:
         )
         # Kept, since they are called for every message.
         self._peek, self._identity, self._undecorate = contract.peek, contract.identity, contract.undecorate
+        self._body = contract.body
         self._judge = judge_received(contract)
         self._say = attrgetter(*(field.attribute for field in said))
         self._stored = [
@@ -81,6 +82,9 @@ class RecordJudge:
         named = None if seen.damaged else self._identity(seen)
         if not named:
             named = blake2b(data, digest_size=16).hexdigest()
+        elif code is None and seen.part is not None:
+            # Another body at the same place is no duplicate: it is refused when its sequence is decided.
+            named += f"/{blake2b(self._body(data), digest_size=8).hexdigest()}"
         identity = f"{'message' if code is None else 'reject'} {named}"
         return (len(data), identity, *self._read_columns(seen), code, description, *about)
 

@@ -106,7 +106,7 @@ def build_tables(contract: Contract) -> dict[str, Table]:
     head = (
         *_PLACE,
         Column("identity", "STRING",
-               "what duplicates share: 'message' or 'reject', and the messageId or a hash of the data"),
+               "what duplicates share: 'message' or 'reject', and the id, a part's place and text, or data"),
         *describe_fields(contract.fields),
     )  # fmt: skip
     return {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,6 +17,7 @@ from sandbox.pipeline.report import build_report
 from sandbox.pipeline.report_page import render_page
 from sandbox.pipeline.table_storage import TableStorage
 from sandbox.pipeline.tables import AnotherRunError, Tables
+from schemas.rdss.envelope import serialise
 from schemas.rdss.sequence import body_of
 from tests.sandbox.pipeline.workload import Endpoint, load
 
@@ -89,6 +91,25 @@ def test_parts_that_never_come_end_as_rejects(
     assert [row.status for row in tables.read(spark, "sequences").collect()] == ["overdue"]
     (reject,) = tables.read(spark, "rejects").filter("code = 'GENERR001' AND sequence IS NOT NULL").collect()
     assert bytes(reject.data) == first
+
+
+def test_another_body_at_the_place_of_a_part_is_refused(
+    spark: SparkSession, endpoint: Endpoint, tmp_path: Path
+) -> None:
+    """It is no duplicate of the part that came first: it is rejected as GENERR004, as a receiver does it."""
+    stream = endpoint.stream()
+    sent = load(seed=2, messages=1, sequences=1)
+    first, second = (
+        next(raw for raw in sent.records if b'"position":%d,"total":2' % at in raw) for at in (1, 2)
+    )
+    message = json.loads(first)
+    unlike = serialise({**message, "messageBody": "another text"})
+    endpoint.put(stream, [first, unlike, first, second])
+    tables = once(spark, _job(endpoint, stream, tmp_path))
+    assert [row.status for row in tables.read(spark, "sequences").collect()] == ["joined"]
+    (reject,) = tables.read(spark, "rejects").collect()
+    assert (reject.code, bytes(reject.data)) == ("GENERR004", unlike)
+    assert tables.rows()["duplicates"] == 1
 
 
 def test_another_runs_tables_are_not_added_to(
