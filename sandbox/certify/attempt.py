@@ -303,16 +303,16 @@ class Attempt:
                 self._vain += self._silence.seconds()
                 self._early_ends += _HUNG * silent
                 self._impatient = not silent
+                self.lab.gate.open()
                 self.end()
                 return None
-        planned = self._struck
         # A message that was told while its client died is put no more, and nothing else would open the gate.
         self.lab.gate.open()
         process.finish()
-        code = process.code
+        code, struck = process.code, self._struck
         # A signal that came too late, to a process that had ended, is no death that was planned.
-        if planned is not None and (planned is not signal.SIGKILL or code == -planned):
-            self._close_life(planned.name)
+        if struck is not None and (struck is not signal.SIGKILL or code == -struck):
+            self._close_life(struck.name)
             return None
         self._close_life("itself")
         self._early_ends += code != 0

@@ -57,50 +57,9 @@ class Written(asyncio.Transport):
     def abort(self) -> None: ...
 
 
-async def confirm_one(log: AmqpLog, events: Events, clock: Clock, fault_engine: FaultEngine) -> None:
-    upstream = await EmbeddedUpstream.open(None, clock, events)
-    session = Session(fault_engine, clock, events, Tap(events, log), lambda _: None, turns=Turns())
-    written = Written()
-    await upstream.connect(session.broker)
-    session.client.connection_made(written)
-    login = f"\0{upstream.broker.user}\0{upstream.broker.password}"
-
-    def say(data: bytes) -> bytes:
-        written.data = b""
-        session.client.data_received(data)
-        return written.data
-
-    say(GREETING)
-    say(marshal(commands.Connection.StartOk({}, "PLAIN", login), 0))
-    say(marshal(commands.Connection.TuneOk(2047, 131_072, 0), 0))
-    assert say(marshal(commands.Connection.Open(), 0)) == marshal(commands.Connection.OpenOk(), 0)
-    say(marshal(commands.Channel.Open(), 1))
-    say(marshal(commands.Queue.Declare(queue="q"), 1))
-    say(marshal(commands.Confirm.Select(), 1))
-
-    recorded = []
-    written.at_write = lambda: recorded.append(count(log))
-    assert say(PERSISTENT) == marshal(commands.Basic.Ack(1), 1)
-    assert recorded == [1]
-    # Some clients send each of its frames alone.
-    assert say(METHOD) == b""
-    assert say(CONTENT) == marshal(commands.Basic.Ack(2), 1)
-    assert count(log) == 2
-
-    # More than a slice has to wait until others had their turn.
-    many = SLICE_BYTES // len(PUBLISH) * 3
-    assert say(PUBLISH * many) == b""
-    for _ in range(100):
-        await asyncio.sleep(0)
-    assert written.data.endswith(marshal(commands.Basic.Ack(2 + many, multiple=True), 1))
-    assert count(log) == 2 + many
-    session.drop()
-    await upstream.close()
-
-
 @asynccontextmanager
-async def opened() -> AsyncIterator[tuple[Session, Written]]:
-    """A session over our own broker, whose client has opened its connection."""
+async def opened() -> AsyncIterator[tuple[Session, Written, AmqpLog]]:
+    """A session over our own broker, whose client has opened its connection, and the log of its messages."""
     clock = Clock()
     events = Events(clock)
     with (
@@ -120,13 +79,44 @@ async def opened() -> AsyncIterator[tuple[Session, Written]]:
             marshal(commands.Connection.Open(), 0),
         ):
             session.client.data_received(frame)
-        yield session, written
+        assert written.data.endswith(marshal(commands.Connection.OpenOk(), 0))
+        yield session, written, log
         session.drop()
         await upstream.close()
 
 
+async def confirm_one() -> None:
+    async with opened() as (session, written, log):
+
+        def say(data: bytes) -> bytes:
+            written.data = b""
+            session.client.data_received(data)
+            return written.data
+
+        say(marshal(commands.Channel.Open(), 1))
+        say(marshal(commands.Queue.Declare(queue="q"), 1))
+        say(marshal(commands.Confirm.Select(), 1))
+
+        recorded = []
+        written.at_write = lambda: recorded.append(count(log))
+        assert say(PERSISTENT) == marshal(commands.Basic.Ack(1), 1)
+        assert recorded == [1]
+        # Some clients send each of its frames alone.
+        assert say(METHOD) == b""
+        assert say(CONTENT) == marshal(commands.Basic.Ack(2), 1)
+        assert count(log) == 2
+
+        # More than a slice has to wait until others had their turn.
+        many = SLICE_BYTES // len(PUBLISH) * 3
+        assert say(PUBLISH * many) == b""
+        for _ in range(100):
+            await asyncio.sleep(0)
+        assert written.data.endswith(marshal(commands.Basic.Ack(2 + many, multiple=True), 1))
+        assert count(log) == 2 + many
+
+
 async def open_too_many() -> None:
-    async with opened() as (session, written):
+    async with opened() as (session, written, _):
         frames = [marshal(commands.Channel.Open(), number) for number in range(1, 20_001)]
         session.client.data_received(b"".join(frames))
         for _ in range(1000):
@@ -137,7 +127,7 @@ async def open_too_many() -> None:
 
 
 async def close_all() -> None:
-    async with opened() as (session, _):
+    async with opened() as (session, _, _):
         for number in range(1, 11):
             session.client.data_received(marshal(commands.Channel.Open(), number))
             session.client.data_received(marshal(commands.Basic.Qos(), number))
@@ -168,10 +158,4 @@ def count(log: AmqpLog) -> int:
 
 def test_a_confirm_leaves_in_the_turn_that_read_the_publish() -> None:
     """With the message on record: before it where it is persistent, and else before the turn is over."""
-    clock = Clock()
-    events = Events(clock)
-    with (
-        closing(AmqpLog(None, clock, DEFAULT_SCOPE)) as log,
-        closing(FaultEngine(Chance(1), clock, events)) as e,
-    ):
-        asyncio.run(confirm_one(log, events, clock, e))
+    asyncio.run(confirm_one())
