@@ -26,7 +26,7 @@ $(READY): pyproject.toml constraints.txt
 	@$(BIN)/python -m pip install --disable-pip-version-check --progress-bar on --constraint constraints.txt --editable '.[$(EXTRAS),dev]' \
 	  | sed -un 's/^Collecting \([^ ]*\).*/  getting \1/p; s/^Installing collected.*/  installing/p'
 	@$(BIN)/sandbox --help >/dev/null
-	@$(BIN)/python -m sandbox.pipeline.java
+	@$(BIN)/python -m sandbox.pipeline.spark.java
 	@touch $@
 
 demo: $(READY) ## the main job end to end: messages, faults, a live reshard, Spark, a verdict

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from rdss_sandbox.client import AsyncClient, Client, RefusedError, UnreachableError
-    from rdss_sandbox.message_filter import FilterError
+    from rdss_sandbox.questions.message_filter import FilterError
     from rdss_sandbox.shapes.clock import ClockChange, ClockReading
     from rdss_sandbox.shapes.events import Event
     from rdss_sandbox.shapes.faults import Fault, FaultChange, FaultType, NewFault

@@ -13,8 +13,8 @@ from typing import IO, Final
 
 import msgspec
 
-from rdss_sandbox.platforms import explain_unsupported
-from rdss_sandbox.watchdog import start_directory_watchdog, stopping, watchdog
+from rdss_sandbox.machine.platforms import explain_unsupported
+from rdss_sandbox.machine.watchdog import start_directory_watchdog, stopping, watchdog
 
 _PACKAGES: Final = Path(__file__).resolve().parents[1]
 _STOP_SECONDS: Final = 10.0

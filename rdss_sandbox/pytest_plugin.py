@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeGuard
 
 import pytest
 
-from rdss_sandbox.project_table import ConfigurationError, read_project
+from rdss_sandbox.machine.project_table import ConfigurationError, read_project
 
 if TYPE_CHECKING:
     from rdss_sandbox.client import Client

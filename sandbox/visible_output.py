@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TextIO
 
-from rdss_sandbox.visible_text import visible_lines
+from rdss_sandbox.text.visible_text import visible_lines
 
 if TYPE_CHECKING:
     from rich.console import Console

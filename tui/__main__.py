@@ -11,7 +11,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rdss_sandbox.installation import how_to_add
+from rdss_sandbox.machine.installation import how_to_add
 from tui.keys.preferences import Preferences, read
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from emulator.streams.merged_reading import Record, ShardKey
-from rdss_sandbox.record_lines import read_line
+from rdss_sandbox.files.record_lines import read_line
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client

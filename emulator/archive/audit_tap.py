@@ -18,7 +18,7 @@ from emulator.channels import (
 )
 from emulator.channels.checkpoints.checkpoint_file import CheckpointFile
 from emulator.events import Events
-from rdss_sandbox.record_lines import RecordAddress, place_in_key
+from rdss_sandbox.files.record_lines import RecordAddress, place_in_key
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client

@@ -8,8 +8,8 @@ from collections.abc import Callable, Mapping
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from rdss_sandbox.record_lines import RecordAddress, place_in_key, write_line
-from rdss_sandbox.timestamps import timestamp
+from rdss_sandbox.files.record_lines import RecordAddress, place_in_key, write_line
+from rdss_sandbox.text.timestamps import timestamp
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client

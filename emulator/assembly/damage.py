@@ -12,8 +12,8 @@ from emulator.journal import Log, Loss, put_aside
 from emulator.journal.aside import FOLDER, list_put_aside
 from emulator.journal.format_mark import FORMAT
 from emulator.journal.inventory import NAME as INVENTORY
-from rdss_sandbox.figures import counted, size
 from rdss_sandbox.shapes.events import Event
+from rdss_sandbox.text.figures import counted, size
 
 _HELD: Final = {
     "events.log": "what happened before",

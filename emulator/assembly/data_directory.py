@@ -20,7 +20,7 @@ from emulator.journal.space import no_space
 from emulator.machine import private_files
 from emulator.snapshots.snapshot_errors import SnapshotError
 from emulator.snapshots.snapshot_store import SnapshotStore, read_loads
-from rdss_sandbox.rewriting import remove_drafts
+from rdss_sandbox.files.rewriting import remove_drafts
 from rdss_sandbox.shapes.events import Event
 
 _EVENTS = "events.log"

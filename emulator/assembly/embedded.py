@@ -20,11 +20,11 @@ from emulator.assembly.missing_extras import note_missing
 from emulator.assembly.snapshots import Snapshots
 from emulator.clock import Clock, stopwatch
 from emulator.diagnosis.trace import Trace
-from emulator.http import access_policies
+from emulator.http.admission import access_policies
+from emulator.http.admission.guard import AccessPolicy, Guard
 from emulator.http.asgi import App
 from emulator.http.asgi_server import serve_asgi
 from emulator.http.fallback_port import FallbackPort, serve_at
-from emulator.http.guard import AccessPolicy, Guard
 from emulator.http.lazy_app import LazyApp
 from emulator.http.server import Server, serve
 from emulator.journal import DamagedLogError

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 
-from rdss_sandbox.installation import find_missing, how_to_add
+from rdss_sandbox.machine.installation import find_missing, how_to_add
 
 
 @cache

@@ -22,7 +22,7 @@ from emulator.journal.packed import PackedStorage
 from emulator.journal.salvage import Salvage, blocks, packed_damage, salvage, unpack, write_kept
 from emulator.journal.salvaged_payloads import SalvagedPayloads
 from emulator.journal.segment_pairs import settle_pairs
-from rdss_sandbox.rewriting import remove_drafts, rewriting
+from rdss_sandbox.files.rewriting import remove_drafts, rewriting
 
 _NOT_OURS: Final = ("rabbitmq", FOLDER)
 """RabbitMQ repairs its own; what was put aside stays as it is."""

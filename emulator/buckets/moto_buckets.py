@@ -14,7 +14,7 @@ from emulator.channels import Checkpoints, MemoryCheckpoints
 from emulator.clock import Clock
 from emulator.journal import payloads_of
 from emulator.kinesis import Scope
-from rdss_sandbox.record_lines import payload_spans
+from rdss_sandbox.files.record_lines import payload_spans
 
 if TYPE_CHECKING:
     import boto3

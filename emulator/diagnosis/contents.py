@@ -20,7 +20,7 @@ from emulator.diagnosis.strikes import Strikes
 from emulator.kinesis.sequence_numbers import Position, position
 from emulator.streams.catalogue import Catalogue, ListedStream
 from emulator.streams.merged_reading import Record, ShardKey
-from rdss_sandbox.installation import find_missing
+from rdss_sandbox.machine.installation import find_missing
 from rdss_sandbox.shapes.recorded_exchange import BadMessage, Contents, OpenSequence
 from rdss_sandbox.shapes.streams import Shard
 from schemas.contract import Contract, Judge, Peek, Verdict

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from emulator.faults.fault import Attribute, FaultRefusedError, FaultType
-from rdss_sandbox.durations import seconds
+from rdss_sandbox.text.durations import seconds
 
 
 def read_attributes(type_: FaultType, written: Mapping[str, Any]) -> dict[str, Any]:

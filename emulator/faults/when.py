@@ -9,7 +9,7 @@ from typing import Any
 
 from emulator.faults.fault import LONGEST_SECONDS, LONGEST_TEXT, FaultRefusedError
 from emulator.faults.faulted_message import Message, list_fields
-from rdss_sandbox.durations import seconds
+from rdss_sandbox.text.durations import seconds
 from schemas.contract import Contract
 from schemas.fields import Field
 

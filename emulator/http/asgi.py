@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, MutableMapping
 from typing import Any, TypeAlias
 
-from emulator.http.body_memory import ARRIVING, NO_ROOM
+from emulator.http.bounds.body_memory import ARRIVING, NO_ROOM
 
 HttpScope: TypeAlias = MutableMapping[str, Any]
 Message: TypeAlias = MutableMapping[str, Any]

@@ -14,10 +14,10 @@ from uvicorn.server import ServerState
 
 from emulator.clock import Clock
 from emulator.http.asgi import App
-from emulator.http.connections import Connections, FailureHandler
-from emulator.http.limits import MESSAGE_BYTES, USUAL, Limits
+from emulator.http.asgi_protocols.http import HttpProtocol
+from emulator.http.bounds.connections import Connections, FailureHandler
+from emulator.http.bounds.limits import MESSAGE_BYTES, USUAL, Limits
 from emulator.http.server import Server, listen
-from emulator.http.uvicorn_http import HttpProtocol
 
 PING_SECONDS: Final = 20.0
 """The time between two pings of a WebSocket, and the time for the answer."""

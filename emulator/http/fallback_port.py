@@ -9,7 +9,7 @@ from functools import partial
 from emulator.clock import Clock
 from emulator.http.asgi import App
 from emulator.http.asgi_server import serve_asgi
-from emulator.http.connections import FailureHandler
+from emulator.http.bounds.connections import FailureHandler
 from emulator.http.server import Server
 
 

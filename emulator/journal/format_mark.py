@@ -14,7 +14,7 @@ from typing import Final
 import msgspec
 
 from emulator.journal.frames import DamagedLogError
-from rdss_sandbox.rewriting import rewriting
+from rdss_sandbox.files.rewriting import rewriting
 from rdss_sandbox.version import VERSION
 
 NAME: Final = "format"

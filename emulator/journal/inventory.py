@@ -19,7 +19,7 @@ import msgspec
 from emulator.journal import frames
 from emulator.journal.frames import DamagedLogError
 from emulator.machine.durable_data import sync_data
-from rdss_sandbox.rewriting import rewriting, sync_folders
+from rdss_sandbox.files.rewriting import rewriting, sync_folders
 
 NAME: Final = "inventory.log"
 _PACKED: Final = ".packed"

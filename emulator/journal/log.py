@@ -15,7 +15,7 @@ from emulator.journal.frames import DamagedLogError
 from emulator.journal.inventory import inventory_of
 from emulator.machine.durable_data import sync_data
 from emulator.machine.private_files import FILE_MODE
-from rdss_sandbox.rewriting import put_in_place, rewriting, sync_folders
+from rdss_sandbox.files.rewriting import put_in_place, rewriting, sync_folders
 
 _COPIED_BYTES = 1 << 20
 _READ_BYTES = 1 << 16

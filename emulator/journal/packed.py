@@ -30,7 +30,7 @@ from emulator.journal import frames
 from emulator.journal.frames import HEADER_BYTES, DamagedLogError, Frame
 from emulator.journal.spliced import Read, render
 from emulator.machine.private_files import FILE_MODE
-from rdss_sandbox.rewriting import DRAFT, put_in_place
+from rdss_sandbox.files.rewriting import DRAFT, put_in_place
 
 SUFFIX: Final = ".packed"
 _STRETCH_BITS: Final = 18

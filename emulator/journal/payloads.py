@@ -24,7 +24,7 @@ from emulator.journal.inventory import trouble
 from emulator.journal.packed import STRETCH_BYTES, SUFFIX, Index, PackedFile, PackedStorage
 from emulator.journal.spliced import Piece
 from emulator.machine.private_files import make_directory
-from rdss_sandbox.rewriting import DRAFT
+from rdss_sandbox.files.rewriting import DRAFT
 
 FOLDER: Final = "payloads"
 PAYLOADS: Final = ".payloads"

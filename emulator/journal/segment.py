@@ -29,7 +29,7 @@ from emulator.journal.payloads import payloads_of
 from emulator.journal.segment_packing import pack
 from emulator.journal.spliced import Find, no_payloads
 from emulator.journal.storage import FileStorage, MemoryStorage, Storage
-from rdss_sandbox.rewriting import rewriting
+from rdss_sandbox.files.rewriting import rewriting
 
 _INDEX_EVERY_BYTES = 1 << 16
 _READ_BYTES = 1 << 16

@@ -18,7 +18,7 @@ from emulator.journal.frames import DamagedLogError
 from emulator.journal.inventory import unlist
 from emulator.journal.packed import STRETCH_BYTES, SUFFIX, PackedStorage, Shared
 from emulator.journal.segments import skip_lost_numbers
-from rdss_sandbox.figures import counted
+from rdss_sandbox.text.figures import counted
 
 _LOOK_BYTES = 1 << 20
 

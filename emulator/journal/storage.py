@@ -11,7 +11,7 @@ from typing import Protocol
 from emulator.journal import frames
 from emulator.machine.durable_data import sync_data
 from emulator.machine.private_files import FILE_MODE
-from rdss_sandbox.rewriting import sync_folders
+from rdss_sandbox.files.rewriting import sync_folders
 
 
 class Storage(Protocol):

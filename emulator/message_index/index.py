@@ -25,7 +25,7 @@ from emulator.machine.private_files import touch
 from emulator.message_index.sql_filter import Condition, compile_filter, list_columns
 from emulator.message_index.tables import FORMAT, FROM, MessageTables
 from emulator.streams.merged_reading import Record, ShardCursor, ShardKey, Streams, merge_by_arrival
-from rdss_sandbox.message_filter import FilterError
+from rdss_sandbox.questions.message_filter import FilterError
 from rdss_sandbox.shapes.messages import Count, MessagePage, MessageRow
 from rdss_sandbox.shapes.sequences import SequencePage, SequenceRow
 from schemas.contract import Contract, Peek

@@ -1,4 +1,4 @@
-"""Compiles filters of the message list (``rdss_sandbox.message_filter``) to SQL conditions over the index."""
+"""Compiles filters of the message list to SQL conditions over the index."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final, NamedTuple, TypeAlias
 
-from rdss_sandbox.message_filter import MARKS, OF_A_RECORD, Kind, Term, read_filter
+from rdss_sandbox.questions.message_filter import MARKS, OF_A_RECORD, Kind, Term, read_filter
 from schemas.fields import Field
 
 Parameter: TypeAlias = str | int | float

@@ -9,7 +9,7 @@ from typing import Any, Final
 from msgspec import UNSET
 
 from emulator.message_index.sql_filter import label_column
-from rdss_sandbox.message_filter import MARKS
+from rdss_sandbox.questions.message_filter import MARKS
 from rdss_sandbox.shapes.messages import MessageRow
 from schemas.contract import Contract, Peek
 

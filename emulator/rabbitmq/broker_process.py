@@ -19,7 +19,7 @@ import msgspec
 from emulator.clock import Clock
 from emulator.machine import private_files
 from emulator.rng import new_bytes
-from rdss_sandbox.watchdog import start_watchdog, stop_watchdog
+from rdss_sandbox.machine.watchdog import start_watchdog, stop_watchdog
 
 START_SECONDS: Final = 60.0
 _STOP_SECONDS: Final = 15.0

@@ -14,7 +14,7 @@ import msgspec
 from isal.isal_zlib import crc32
 
 from emulator.journal import DamagedLogError, Log, frames
-from rdss_sandbox.rewriting import rewriting
+from rdss_sandbox.files.rewriting import rewriting
 
 Change: TypeAlias = tuple[bytes, bytes | None]
 """A key and its new value; None when the key is gone."""

@@ -19,10 +19,10 @@ from emulator.settings.documents import read_document
 from emulator.settings.reading import read_table
 from emulator.settings.topologies import rdss_topology
 from rdss_sandbox.admission import LOOPBACK
-from rdss_sandbox.durations import seconds
 from rdss_sandbox.shapes.access import KeyPermission
 from rdss_sandbox.shapes.faults import NewFault
 from rdss_sandbox.shapes.topology import AuditTap, Topology, TransitionSeconds
+from rdss_sandbox.text.durations import seconds
 
 STATE_DIRECTORY = ".sandbox"
 COURSE_PAGE = Path("learn/index.html")

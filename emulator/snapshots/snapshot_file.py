@@ -18,7 +18,7 @@ from isal.isal_zlib import crc32
 
 from emulator.journal import frames
 from emulator.snapshots.snapshot_errors import UnreadableError
-from rdss_sandbox.rewriting import rewriting
+from rdss_sandbox.files.rewriting import rewriting
 from rdss_sandbox.shapes.snapshots import Snapshot
 
 Sections: TypeAlias = Mapping[str, Sequence[bytes | memoryview]]

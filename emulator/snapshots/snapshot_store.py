@@ -13,7 +13,7 @@ from emulator.machine.private_files import make_directory
 from emulator.snapshots import snapshot_file
 from emulator.snapshots.snapshot_errors import BadNameError, NoSnapshotError, UnreadableError
 from emulator.snapshots.snapshot_file import Sections
-from rdss_sandbox.rewriting import remove_drafts, rewriting
+from rdss_sandbox.files.rewriting import remove_drafts, rewriting
 from rdss_sandbox.shapes.snapshots import Snapshot
 
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import msgspec
 
-from rdss_sandbox.message_filter import Kind
+from rdss_sandbox.questions.message_filter import Kind
 
 
 class ContractField(msgspec.Struct, frozen=True):

@@ -11,7 +11,7 @@
 is for unittest. ``SandboxContainer`` is a ``Sandbox`` in a container.
 """
 
-from rdss_sandbox.project_table import ConfigurationError
+from rdss_sandbox.machine.project_table import ConfigurationError
 from rdss_sandbox.testing.configuration import Configuration
 from rdss_sandbox.testing.container import SandboxContainer
 from rdss_sandbox.testing.findings import NotDiagnosedError

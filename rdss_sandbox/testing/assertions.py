@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Final
 
-from rdss_sandbox.reject_queues import find_queue
+from rdss_sandbox.questions.reject_queues import find_queue
 
 if TYPE_CHECKING:
     from rdss_sandbox.client import Client

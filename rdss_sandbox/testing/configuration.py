@@ -9,9 +9,9 @@ from typing import Any, Final, Literal, TypedDict
 
 import msgspec
 
-from rdss_sandbox.project_table import ConfigurationError
+from rdss_sandbox.machine.project_table import ConfigurationError
 from rdss_sandbox.shapes.faults import NewFault
-from rdss_sandbox.timestamps import read_timestamp
+from rdss_sandbox.text.timestamps import read_timestamp
 
 SERVICES: Final = {
     "s3": "list_buckets",

@@ -24,8 +24,8 @@ from urllib.parse import quote, urlsplit
 import msgspec
 
 from rdss_sandbox.client import Client
-from rdss_sandbox.docker_connection import IMAGE, connect
-from rdss_sandbox.installation import explain_missing
+from rdss_sandbox.machine.docker_connection import IMAGE, connect
+from rdss_sandbox.machine.installation import explain_missing
 from rdss_sandbox.process import RunningSandbox, SandboxNotStartedError
 from rdss_sandbox.testing.configuration import Configuration, GivenConfiguration
 from rdss_sandbox.testing.processes import REGION, Process

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from rdss_sandbox.durations import seconds
 from rdss_sandbox.shapes.clock import ClockChange, ClockReading
 from rdss_sandbox.shapes.faults import Fault, NewFault
 from rdss_sandbox.shapes.streams import Reshard, StreamDetail
-from rdss_sandbox.timestamps import read_timestamp
+from rdss_sandbox.text.durations import seconds
+from rdss_sandbox.text.timestamps import read_timestamp
 
 if TYPE_CHECKING:
     from rdss_sandbox.client import Client

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from rdss_sandbox.deadline import Deadline
+from rdss_sandbox.questions.deadline import Deadline
 
 if TYPE_CHECKING:
     from rdss_sandbox.client import Client

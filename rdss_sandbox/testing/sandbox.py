@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING, Any, Final, Self, TypeAlias
 import msgspec
 
 from rdss_sandbox.aws_environment import pointed_at
-from rdss_sandbox.conditions import ConditionNotMetError, read_condition
-from rdss_sandbox.deadline import Deadline
-from rdss_sandbox.durations import seconds
-from rdss_sandbox.reject_queues import find_queue
+from rdss_sandbox.questions.conditions import ConditionNotMetError, read_condition
+from rdss_sandbox.questions.deadline import Deadline
+from rdss_sandbox.questions.reject_queues import find_queue
 from rdss_sandbox.shapes.messages import NewMessage, Sent
 from rdss_sandbox.shapes.resetting import Reset
 from rdss_sandbox.testing import assertions
@@ -25,6 +24,7 @@ from rdss_sandbox.testing.findings import assert_no_findings
 from rdss_sandbox.testing.processes import Process, Processes
 from rdss_sandbox.testing.records import Record, RejectQueue, SandboxStream
 from rdss_sandbox.testing.report import build_report
+from rdss_sandbox.text.durations import seconds
 
 if TYPE_CHECKING:
     from rdss_sandbox.client import Client

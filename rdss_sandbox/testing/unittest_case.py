@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, ClassVar
 
-from rdss_sandbox.project_table import read_project
+from rdss_sandbox.machine.project_table import read_project
 from rdss_sandbox.testing.configuration import read_configuration
 from rdss_sandbox.testing.processes import Processes
 from rdss_sandbox.testing.sandbox import Sandbox

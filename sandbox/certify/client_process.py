@@ -13,7 +13,7 @@ from typing import Final
 
 from emulator.machine.marked_processes import add_mark, kill_marked
 from emulator.rng import new_uuid
-from rdss_sandbox.watchdog import start_watchdog, stop_watchdog
+from rdss_sandbox.machine.watchdog import start_watchdog, stop_watchdog
 from sandbox.certify.line_reader import LineReader
 
 _LAST_LINES: Final = 20

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, TypeVar
 import click
 
 from rdss_sandbox.shapes.queues import PROJECT
-from sandbox.cli.connection import asks_sandbox
-from sandbox.cli.exit_codes import CommandFailedError, Exit
-from sandbox.cli.printing import print_json, print_rows, print_table
+from sandbox.cli.options.connection import asks_sandbox
+from sandbox.cli.output.exit_codes import CommandFailedError, Exit
+from sandbox.cli.output.printing import print_json, print_rows, print_table
 
 if TYPE_CHECKING:
     from rdss_sandbox.client import Client

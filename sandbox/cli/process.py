@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from sandbox.cli.connection import asks_sandbox
-from sandbox.cli.printing import print_json, print_line, print_rows, print_table
+from sandbox.cli.options.connection import asks_sandbox
+from sandbox.cli.output.printing import print_json, print_line, print_rows, print_table
 
 if TYPE_CHECKING:
     from rdss_sandbox.client import Client
@@ -138,7 +138,7 @@ def systems(name: str | None, answers: tuple[str, ...], client: Client, as_json:
 
 
 def _row(message: AsyncMessage) -> tuple[object, ...]:
-    from rdss_sandbox.timestamps import timestamp
+    from rdss_sandbox.text.timestamps import timestamp
 
     return (
         message.number,
@@ -155,7 +155,7 @@ def _row(message: AsyncMessage) -> tuple[object, ...]:
 
 def _again(call: OutsideCall) -> str | None:
     """When a confirmation that failed is tried again; a call waits for its message."""
-    from rdss_sandbox.timestamps import timestamp
+    from rdss_sandbox.text.timestamps import timestamp
 
     return timestamp(call.due) if call.due and call.state == "FAILED" else None
 
@@ -164,7 +164,7 @@ def _show(found: AsyncMessageDetail, *, as_json: bool) -> None:
     if as_json:
         print_json(found)
         return
-    from rdss_sandbox.timestamps import timestamp
+    from rdss_sandbox.text.timestamps import timestamp
 
     print_table(_TITLES, [_row(found.message)])
     for error in found.business_errors:

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from sandbox.cli.connection import asks_sandbox, connect, control_option
-from sandbox.cli.exit_codes import CommandFailedError, Exit
-from sandbox.cli.printing import always_json, json_option, print_json, print_rows
-from sandbox.cli.waiting import Deadline, timeout_option, within
+from sandbox.cli.options.connection import asks_sandbox, connect, control_option
+from sandbox.cli.options.waiting import Deadline, timeout_option, within
+from sandbox.cli.output.exit_codes import CommandFailedError, Exit
+from sandbox.cli.output.printing import always_json, json_option, print_json, print_rows
 
 if TYPE_CHECKING:
     from msgspec import Raw
@@ -258,7 +258,7 @@ def _texts(data: tuple[str, ...]) -> Iterable[str]:
 
 def _port(control: str | None, user: str | None, token: str | None) -> TopicPort:
     from emulator.topics.client import TopicPort
-    from sandbox.cli.connection import reach
+    from sandbox.cli.options.connection import reach
 
     with connect(control) as client:
         url = client.status().topics

@@ -10,7 +10,7 @@ from typing import Any
 
 from emulator.channels import Delivery
 from rdss_sandbox.client import Client
-from rdss_sandbox.record_lines import ArchivedRecord, RecordAddress, read_line
+from rdss_sandbox.files.record_lines import ArchivedRecord, RecordAddress, read_line
 from sandbox.demo.leg import Leg
 from sandbox.demo.transports import read_back
 from sandbox.demo.workload import Item

@@ -8,7 +8,7 @@ from hashlib import md5, sha256
 from pathlib import Path
 from typing import IO, Final
 
-from rdss_sandbox.rewriting import put_in_place
+from rdss_sandbox.files.rewriting import put_in_place
 
 _READ_BYTES: Final = 1 << 20
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, Required, TypeAlias, TypedDict
 
 from emulator.clock import Clock
 from emulator.rng import new_uuid
-from rdss_sandbox.timestamps import timestamp
+from rdss_sandbox.text.timestamps import timestamp
 from schemas.contract import Code
 from schemas.rdss import SPECIFICATION_VERSION
 from schemas.rdss.decoration import history_entry

@@ -11,7 +11,7 @@ import msgspec
 
 from emulator.clock import Clock
 from emulator.rng import new_uuid
-from rdss_sandbox.timestamps import timestamp
+from rdss_sandbox.text.timestamps import timestamp
 from sandbox.gateway.answers import Answers
 from sandbox.gateway.authorship import Author, MessageClass
 from sandbox.gateway.gateway import Gateway, Machine

@@ -11,7 +11,7 @@ from urllib.parse import quote
 import msgspec
 from jinja2 import Environment
 
-from rdss_sandbox.rewriting import rewriting
+from rdss_sandbox.files.rewriting import rewriting
 from sandbox.judging.inline_script import embed_json, script_policy
 from sandbox.judging.runs import RUNS
 from sandbox.judging.verdict import Verdict

@@ -9,7 +9,7 @@ import msgspec
 
 from emulator.machine import private_files
 from emulator.settings.settings import STATE_DIRECTORY
-from rdss_sandbox.rewriting import rewriting
+from rdss_sandbox.files.rewriting import rewriting
 from sandbox.learn.lesson import Language
 
 FILE: Final = Path(STATE_DIRECTORY, "learn.json")

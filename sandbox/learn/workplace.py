@@ -12,7 +12,7 @@ from typing import Final
 import msgspec
 
 from emulator.settings.settings import COURSE_PAGE
-from rdss_sandbox.rewriting import rewriting
+from rdss_sandbox.files.rewriting import rewriting
 from sandbox.learn.check import CheckResult
 from sandbox.learn.course_page import course_page
 from sandbox.learn.lesson import Language, Lesson

@@ -9,15 +9,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from emulator.rng import new_uuid
-from sandbox.pipeline.audited import read_audit_batches
-from sandbox.pipeline.batch import Past, Rules, process
-from sandbox.pipeline.failures import PipelineFailedError, UsageError, WorkerLostError, describe_failure
-from sandbox.pipeline.files import Attempt
-from sandbox.pipeline.publication import publish
-from sandbox.pipeline.spark_session import open_session
-from sandbox.pipeline.storing import Incoming
-from sandbox.pipeline.table_storage import TableStorage
-from sandbox.pipeline.tables import Commit, Tables
+from sandbox.pipeline.spark.failures import PipelineFailedError, UsageError, WorkerLostError, describe_failure
+from sandbox.pipeline.spark.spark_session import open_session
+from sandbox.pipeline.stages.audited import read_audit_batches
+from sandbox.pipeline.stages.batch import Past, Rules, process
+from sandbox.pipeline.stages.storing import Incoming
+from sandbox.pipeline.storage.files import Attempt
+from sandbox.pipeline.storage.publication import publish
+from sandbox.pipeline.storage.table_storage import TableStorage
+from sandbox.pipeline.storage.tables import Commit, Tables
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 import msgspec
 
 from emulator.events import Events
-from rdss_sandbox.timestamps import timestamp
+from rdss_sandbox.text.timestamps import timestamp
 from sandbox.processing.confirmation_policies import FRAMEWORK_FIELDS
 from sandbox.processing.errors import TechnicalError
 from sandbox.processing.expressions import MESSAGE_FIELDS, Record, fill_template, read_json_or_text

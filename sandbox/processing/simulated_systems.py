@@ -14,7 +14,7 @@ from emulator.clock import Clock
 from emulator.faults.engine import FaultEngine
 from emulator.faults.fault import Kind
 from emulator.kinesis.batches import Entry
-from rdss_sandbox.durations import seconds
+from rdss_sandbox.text.durations import seconds
 from sandbox.processing.errors import BusinessError, TechnicalError, ValidationError
 
 CHANNEL: Final = "outside/{}"

@@ -20,7 +20,7 @@ from emulator.machine import private_files
 from emulator.rng import new_uuid
 from emulator.settings.settings import QUEUES_PORT, STATE_DIRECTORY, TOPICS_PORT, TOPOLOGIES, Settings
 from emulator.topics.configuration import read_configuration
-from rdss_sandbox.docker_connection import connect
+from rdss_sandbox.machine.docker_connection import connect
 from sandbox.profiles import docker_engine, running
 from sandbox.profiles.in_process import CannotStartError, CannotStopError
 from sandbox.profiles.machine_checks import check_ports

@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Final
 
 from emulator.clock import Clock
-from rdss_sandbox.docker_connection import connect
-from rdss_sandbox.timestamps import timestamp
+from rdss_sandbox.machine.docker_connection import connect
+from rdss_sandbox.text.timestamps import timestamp
 from sandbox.profiles.docker_engine import Finding
 
 if TYPE_CHECKING:

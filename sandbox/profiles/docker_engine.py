@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from emulator.rng import Chance
-from rdss_sandbox.docker_connection import connect
-from rdss_sandbox.installation import find_missing, how_to_add, list_absent
+from rdss_sandbox.machine.docker_connection import connect
+from rdss_sandbox.machine.installation import find_missing, how_to_add, list_absent
 
 FREE_IMAGE: Final = "localstack/localstack:4.14.0"
 RABBITMQ_IMAGE: Final = "rabbitmq:4-management"

@@ -21,7 +21,7 @@ from emulator.machine import private_files, process_ids
 from emulator.machine.resident_memory import returning_freed_memory
 from emulator.machine.short_collections import collecting_shortly
 from emulator.settings.settings import RDSS_TOPOLOGY, Settings
-from rdss_sandbox.watchdog import watchdog
+from rdss_sandbox.machine.watchdog import watchdog
 from sandbox.profiles import running
 from sandbox.profiles.running import Running
 

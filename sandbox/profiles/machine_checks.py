@@ -110,7 +110,7 @@ def check_amqp(settings: Settings) -> Finding:
 
 def check_java() -> Finding:
     """Check for the Java that the pipeline's Spark needs."""
-    from sandbox.pipeline import java
+    from sandbox.pipeline.spark import java
 
     found = java.find()
     if found is not None:
@@ -122,7 +122,7 @@ def check_java() -> Finding:
 
 def check_package(about: str, module: str, extra: str) -> Finding:
     """Check that the packages of an extra are installed."""
-    from rdss_sandbox.installation import how_to_add
+    from rdss_sandbox.machine.installation import how_to_add
 
     if find_spec(module) is not None:
         return Finding(about, f"{module} is installed")

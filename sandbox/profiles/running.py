@@ -14,7 +14,7 @@ import msgspec
 
 from emulator.machine import private_files, process_ids
 from emulator.settings.settings import STATE_DIRECTORY
-from rdss_sandbox.rewriting import rewriting
+from rdss_sandbox.files.rewriting import rewriting
 from rdss_sandbox.shapes.status import Doors
 
 _CONNECT_SECONDS = 2.0

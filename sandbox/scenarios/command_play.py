@@ -22,9 +22,9 @@ import msgspec
 from emulator.clock import Clock
 from emulator.faults.fault import FaultRefusedError, Kind
 from emulator.settings.settings import Settings
-from rdss_sandbox.durations import seconds
 from rdss_sandbox.shapes.events import Event
 from rdss_sandbox.shapes.topology import Topology
+from rdss_sandbox.text.durations import seconds
 from sandbox.certify.attempt import Attempt
 from sandbox.certify.attempt import Client as Command
 from sandbox.certify.clause import Group

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from rdss_sandbox.durations import seconds
+from rdss_sandbox.text.durations import seconds
 
 _COMPARISONS: Final[dict[str, Callable[[float, float], bool]]] = {
     "==": operator.eq,

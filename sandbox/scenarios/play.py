@@ -17,8 +17,8 @@ from emulator.faults.fault import FaultRefusedError, Kind
 from emulator.kinesis import ShardView
 from emulator.queues.engine import QueueEngine
 from emulator.rng import Chance
-from rdss_sandbox.durations import seconds
 from rdss_sandbox.shapes.events import Event
+from rdss_sandbox.text.durations import seconds
 from sandbox.scenarios.backend import Amqp, NotHereError, ScenarioBackend, open_backend
 from sandbox.scenarios.client_environment import Claiming, ClientEnvironment, Crash, KillableProcess
 from sandbox.scenarios.driven_clock import DrivenClock

@@ -8,7 +8,7 @@ from html import escape
 from importlib.resources import files
 from typing import Final
 
-from rdss_sandbox.timestamps import timestamp
+from rdss_sandbox.text.timestamps import timestamp
 from sandbox.judging.inline_script import script_policy
 from sandbox.judging.verdict import Verdict, VerdictLine
 from sandbox.scenarios.facts import CONTRACT, MEANINGS

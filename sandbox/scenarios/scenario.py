@@ -14,8 +14,8 @@ from emulator.faults.attributes import read_attributes
 from emulator.faults.fault import FaultRefusedError
 from emulator.faults.registry import known_type
 from emulator.faults.when import read_when
-from rdss_sandbox.durations import seconds
 from rdss_sandbox.shapes.faults import NewFault
+from rdss_sandbox.text.durations import seconds
 from sandbox.scenarios.condition import Condition, ConditionError, read_condition
 from schemas.bound import CONTRACT
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from emulator.rng import Chance
-from rdss_sandbox.durations import seconds
+from rdss_sandbox.text.durations import seconds
 from sandbox.scenarios.scenario import Workload
 from schemas.bound import CONTRACT
 

@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 
 import httpx
 
-from rdss_sandbox.watchdog import watchdog
+from rdss_sandbox.machine.watchdog import watchdog
 
 _START_SECONDS = 60
 _ATTACK_SECONDS = 90

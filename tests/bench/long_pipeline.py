@@ -32,7 +32,7 @@ def measure(count: int = MESSAGES) -> Iterator[Row]:
 
 
 def _figures(url: str, folder: Path, count: int) -> Iterator[Row]:
-    from sandbox.pipeline.spark_session import open_session
+    from sandbox.pipeline.spark.spark_session import open_session
 
     spark = open_session("local[2]", memory="2g")
     lines = folder / "messages.ndjson"

@@ -52,7 +52,7 @@ def _cores(cores: int) -> str:
 
 def _figures(url: str, folder: Path, cores: int, sizes: Sizes) -> Iterator[Row]:
     """What one Spark does with the streams and the file; the small batches come first and warm it."""
-    from sandbox.pipeline.spark_session import open_session
+    from sandbox.pipeline.spark.spark_session import open_session
 
     spark = open_session(f"local[{cores}]", memory="2g")
     small = spark_runs.tables(

@@ -27,8 +27,8 @@ from sandbox.demo.traffic import receive, send
 from sandbox.demo.transports import OverKinesis
 from sandbox.demo.workload import workload
 from sandbox.endpoint import Endpoint
-from sandbox.pipeline.impact import Injected, fetch_injections
-from sandbox.pipeline.reconciliation import Reconciliation
+from sandbox.pipeline.reports.impact import Injected, fetch_injections
+from sandbox.pipeline.stages.reconciliation import Reconciliation
 from sandbox.repository import Repository
 from tests.bench.rows import US, Row
 from tests.bench.subjects import free_port
@@ -198,8 +198,8 @@ def run(
 ) -> Ran:
     """All of it, in ``folder``."""
     from sandbox.pipeline.pipeline_run import Job, once
-    from sandbox.pipeline.reconciling import Running, reconcile
-    from sandbox.pipeline.table_storage import TableStorage
+    from sandbox.pipeline.reports.reconciling import Running, reconcile
+    from sandbox.pipeline.storage.table_storage import TableStorage
 
     with _started(folder) as sandbox:
         sent, injected = sent_in_rounds(folder, sandbox, messages, per_round)
@@ -217,7 +217,7 @@ def run(
 
 def measure() -> list[Row]:
     """How many records are missing anywhere, which must be none, and how long it took."""
-    from sandbox.pipeline.spark_session import open_session
+    from sandbox.pipeline.spark.spark_session import open_session
 
     began = stopwatch()
     os.environ |= {"AWS_ACCESS_KEY_ID": "bench", "AWS_SECRET_ACCESS_KEY": "bench"}
@@ -247,8 +247,8 @@ def measure() -> list[Row]:
 def _drive(url: str, to: str, streams: str, batch: str) -> None:
     """One driver of the pipeline, saying what it does on standard output."""
     from sandbox.pipeline.pipeline_run import Job, once
-    from sandbox.pipeline.spark_session import open_session
-    from sandbox.pipeline.table_storage import TableStorage
+    from sandbox.pipeline.spark.spark_session import open_session
+    from sandbox.pipeline.storage.table_storage import TableStorage
 
     spark = open_session("local[2]")
     job = Job(

@@ -122,7 +122,7 @@ def tables(
 ) -> list[Committed]:
     """A run with every stage; ``said`` is told the rows of each batch."""
     from sandbox.pipeline.pipeline_run import Job, follow, once
-    from sandbox.pipeline.table_storage import TableStorage
+    from sandbox.pipeline.storage.table_storage import TableStorage
 
     job = Job(TableStorage.at(to, url), url, streams=(reading.stream,), records_per_trigger=reading.batch)
     commits = [Committed(stopwatch())]

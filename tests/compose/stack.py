@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from emulator.rng import new_uuid
-from rdss_sandbox.docker_connection import connect
+from rdss_sandbox.machine.docker_connection import connect
 from tests.profile_sandboxes import SEED
 
 FILE = Path(__file__).parents[2] / "compose" / "compose.yaml"

@@ -20,8 +20,8 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from emulator.clock import Clock
 from rdss_sandbox.client import Client
-from rdss_sandbox.docker_connection import connect
-from rdss_sandbox.record_lines import read_line
+from rdss_sandbox.files.record_lines import read_line
+from rdss_sandbox.machine.docker_connection import connect
 from rdss_sandbox.shapes.faults import NewFault
 from rdss_sandbox.shapes.streams import Reshard
 from sandbox.endpoint import Endpoint

@@ -17,9 +17,9 @@ from emulator.assembly.embedded import embedded
 from emulator.rng import new_uuid
 from emulator.settings.settings import Settings
 from rdss_sandbox.client import Client
-from rdss_sandbox.deadline import Deadline
-from rdss_sandbox.docker_connection import connect
+from rdss_sandbox.machine.docker_connection import connect
 from rdss_sandbox.process import SandboxNotStartedError
+from rdss_sandbox.questions.deadline import Deadline
 from rdss_sandbox.shapes.messages import NewMessage
 from rdss_sandbox.testing import SandboxContainer, container
 

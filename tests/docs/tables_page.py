@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from sandbox.pipeline.schema import TABLES, Column, Table
+from sandbox.pipeline.storage.schema import TABLES, Column, Table
 
 PAGE: Final = Path(__file__).parents[2] / "docs/tables.md"
 

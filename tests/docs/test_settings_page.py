@@ -11,7 +11,7 @@ import yaml
 from emulator.settings.declarations import declared
 from emulator.settings.reading import read_table, variable_of
 from emulator.settings.settings import Settings
-from sandbox.cli.up import up
+from sandbox.cli.environment.up import up
 from sandbox.gateway import GatewaySettings
 from tests.docs.settings_page import PAGE, page
 

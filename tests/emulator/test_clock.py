@@ -6,7 +6,7 @@ import threading
 import pytest
 
 from emulator.clock import LATEST, Clock
-from rdss_sandbox.timestamps import timestamp
+from rdss_sandbox.text.timestamps import timestamp
 
 NOON = 1_790_000_000.0
 

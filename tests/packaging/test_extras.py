@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from rdss_sandbox.installation import EXTRAS
+from rdss_sandbox.machine.installation import EXTRAS
 from tests.packaging.environment import ROOT, create_environment
 
 _ANSWERS = "import os, urllib.request as u; print(u.urlopen(os.environ['SANDBOX_CONTROL'] + '/{}').status)"

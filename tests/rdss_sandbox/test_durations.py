@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rdss_sandbox.durations import seconds
+from rdss_sandbox.text.durations import seconds
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from rdss_sandbox import installation
+from rdss_sandbox.machine import installation
 
 HERE = Path(__file__).parents[2]
 METADATA = """\
@@ -52,7 +52,7 @@ def wheel(folder: Path) -> Path:
 
 def advice(folder: Path) -> list[str]:
     """The words of the advice in a Python that finds the distribution in ``folder`` first."""
-    code = "from rdss_sandbox.installation import how_to_add; print(how_to_add('tui'))"
+    code = "from rdss_sandbox.machine.installation import how_to_add; print(how_to_add('tui'))"
     ran = subprocess.run(
         [sys.executable, "-c", code],
         env={**os.environ, "PYTHONPATH": f"{folder}{os.pathsep}{HERE}"},

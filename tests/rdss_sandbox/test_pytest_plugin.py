@@ -12,7 +12,7 @@ from emulator.assembly.embedded import embedded
 from emulator.machine import process_ids
 from emulator.settings.settings import Settings
 from rdss_sandbox.client import Client
-from rdss_sandbox.deadline import Deadline
+from rdss_sandbox.questions.deadline import Deadline
 from rdss_sandbox.shapes.messages import NewMessage
 from rdss_sandbox.testing import Configuration, Sandbox
 from rdss_sandbox.testing.processes import Processes

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from rdss_sandbox.rewriting import remove_drafts, rewriting
+from rdss_sandbox.files.rewriting import remove_drafts, rewriting
 
 
 def test_the_new_content_appears_when_it_is_whole_and_is_private(tmp_path: Path) -> None:

@@ -10,11 +10,11 @@ from collections.abc import Iterator
 
 import pytest
 
-from rdss_sandbox.watchdog import watchdog
+from rdss_sandbox.machine.watchdog import watchdog
 
 HOLDING = """
 import os, sys
-from rdss_sandbox.watchdog import start_watchdog
+from rdss_sandbox.machine.watchdog import start_watchdog
 start_watchdog(int(sys.argv[1]))
 os.kill(os.getpid(), 9)
 """

@@ -14,7 +14,7 @@ from emulator.listeners.control.message_content import render_content, render_ve
 from emulator.message_index.sql_filter import compile_filter, list_columns
 from rdss_sandbox import shapes as r
 from rdss_sandbox.client import RefusedError, UnreachableError
-from rdss_sandbox.message_filter import MARKS
+from rdss_sandbox.questions.message_filter import MARKS
 from rdss_sandbox.shapes.contract import Contract, MessageVerdict
 from rdss_sandbox.shapes.diagnosis import Diagnosis, Finding
 from rdss_sandbox.shapes.events import Event, News

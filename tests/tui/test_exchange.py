@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rdss_sandbox.ndjson import as_line, from_lines
+from rdss_sandbox.files.ndjson import as_line, from_lines
 from rdss_sandbox.shapes.messages import MessageDetail
 from schemas.rdss.envelope import serialise
 from schemas.rdss.samples import Samples

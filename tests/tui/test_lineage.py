@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rdss_sandbox.figures import shard as short
+from rdss_sandbox.text.figures import shard as short
 from tests.tui.canned import shard, stream
 from tui.text.lineage import grow, span
 

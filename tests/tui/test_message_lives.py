@@ -18,7 +18,7 @@ from emulator.assembly.embedded import Embedded, embedded
 from emulator.settings.settings import Settings
 from rdss_sandbox.client import AsyncClient, Client
 from rdss_sandbox.shapes.messages import NewMessage
-from sandbox.cli.receive import receive
+from sandbox.cli.messages.receive import receive
 from schemas.rdss.envelope import serialise
 from schemas.rdss.samples import Samples
 from tests.tui.conftest import NARROW, opened, see, until

@@ -17,7 +17,7 @@ from sandbox.certify.clause import Role
 from sandbox.certify.clauses import clauses
 from sandbox.certify.history import History, Injected, Level, Life, Reshard, Shard, Told
 from sandbox.certify.results_folder import write_results
-from sandbox.cli.tui import tui
+from sandbox.cli.environment.tui import tui
 from sandbox.scenarios.scenario import find_scenario
 from sandbox.scenarios.scenario_run import run_scenario
 from tests.tui.canned_scenarios import events

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from rdss_sandbox import figures
 from rdss_sandbox.shapes.sequences import SequenceRow
+from rdss_sandbox.text import figures
 from tui.text import sequence_parts
 from tui.text.bars import range_bar, sparkline
 from tui.text.columns import Column, choose_columns, fit

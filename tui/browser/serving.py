@@ -9,7 +9,7 @@ from collections.abc import Callable
 from importlib.util import find_spec
 
 from rdss_sandbox.admission import Admission
-from rdss_sandbox.installation import how_to_add
+from rdss_sandbox.machine.installation import how_to_add
 
 LOOPBACK = "127.0.0.1"
 

@@ -9,8 +9,8 @@ from textual.containers import Vertical
 from textual.screen import ModalScreen
 from textual.widgets import Label
 
-from rdss_sandbox import figures
 from rdss_sandbox.shapes.messages import MessageDetail
+from rdss_sandbox.text import figures
 from tui.text.difference import difference, lines_of
 from tui.widgets.text_lines import TextLines
 

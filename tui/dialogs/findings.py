@@ -8,8 +8,8 @@ from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.screen import ModalScreen
 
-from rdss_sandbox.figures import clock_time, shard
 from rdss_sandbox.shapes.diagnosis import Finding
+from rdss_sandbox.text.figures import clock_time, shard
 from tui.text.columns import Column
 from tui.widgets.row_list import RowList
 from tui.widgets.text_lines import TextLines

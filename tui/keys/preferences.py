@@ -7,7 +7,7 @@ import tomllib
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from rdss_sandbox.rewriting import rewriting
+from rdss_sandbox.files.rewriting import rewriting
 
 _WHAT_IT_IS = "# The sandbox's TUI: theme, [keys] by name (see its help), [filters] by name.\n"
 

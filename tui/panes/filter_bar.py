@@ -10,7 +10,7 @@ from textual.containers import Horizontal, Vertical
 from textual.message import Message
 from textual.widgets import Input, Label
 
-from rdss_sandbox.message_filter import FilterError, read_filter
+from rdss_sandbox.questions.message_filter import FilterError, read_filter
 from tui.dialogs.prompt import Prompt
 from tui.session import session_of
 from tui.state.query import QuerySuggester, explain_fields, show_example

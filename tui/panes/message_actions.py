@@ -12,9 +12,9 @@ from textual.containers import Vertical
 from textual.message import Message
 
 from rdss_sandbox.client import AsyncClient
-from rdss_sandbox.figures import count, counted
-from rdss_sandbox.ndjson import from_lines
+from rdss_sandbox.files.ndjson import from_lines
 from rdss_sandbox.shapes.messages import MessageDetail, MessageRow, NewMessage
+from rdss_sandbox.text.figures import count, counted
 from tui.dialogs.confirm import Confirm
 from tui.dialogs.diff import Diff
 from tui.dialogs.edit import Edit

@@ -15,11 +15,11 @@ from textual.message import Message
 from textual.widgets import Static, TabbedContent
 
 from rdss_sandbox.client import AsyncClient, RefusedError, UnreachableError
-from rdss_sandbox.figures import count, counted
-from rdss_sandbox.record_lines import RecordAddress
+from rdss_sandbox.files.record_lines import RecordAddress
 from rdss_sandbox.shapes.audit import AuditPlace
 from rdss_sandbox.shapes.messages import MessageDetail as Detail
 from rdss_sandbox.shapes.messages import MessageRow
+from rdss_sandbox.text.figures import count, counted
 from tui.dialogs.prompt import Prompt
 from tui.keys.actions import Group, bindings
 from tui.panes.filter_bar import FilterBar

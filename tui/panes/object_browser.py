@@ -11,9 +11,9 @@ from textual.containers import Vertical
 from textual.message import Message
 from textual.widgets import Static
 
-from rdss_sandbox import figures
 from rdss_sandbox.shapes.buckets import Bucket, ObjectRow
 from rdss_sandbox.shapes.topology import Topology
+from rdss_sandbox.text import figures
 from tui.dialogs.prompt import Prompt
 from tui.keys.actions import Group, bindings
 from tui.session import session_of

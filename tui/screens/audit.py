@@ -11,9 +11,9 @@ from textual.screen import ModalScreen
 from textual.widgets import Static
 
 from rdss_sandbox.client import RefusedError
-from rdss_sandbox.figures import count, counted
 from rdss_sandbox.shapes.audit import AuditPlace, AuditStatus
 from rdss_sandbox.shapes.topology import Topology
+from rdss_sandbox.text.figures import count, counted
 from tui.keys.actions import Group, bindings
 from tui.panes.message_actions import MessageActions
 from tui.panes.message_browser import MessageBrowser

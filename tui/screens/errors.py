@@ -8,8 +8,8 @@ from textual.app import ComposeResult
 from textual.containers import Container
 from textual.message import Message
 
-from rdss_sandbox import figures
 from rdss_sandbox.shapes.messages import Count
+from rdss_sandbox.text import figures
 from tui.keys.actions import Group, bindings
 from tui.panes.message_actions import MessageActions
 from tui.panes.message_browser import MessageBrowser

@@ -11,10 +11,10 @@ from textual.containers import Container, Vertical
 from textual.message import Message
 from textual.widgets import Static
 
-from rdss_sandbox import figures
-from rdss_sandbox.durations import seconds
 from rdss_sandbox.shapes.clock import ClockChange
 from rdss_sandbox.shapes.faults import Fault, FaultChange, FaultType
+from rdss_sandbox.text import figures
+from rdss_sandbox.text.durations import seconds
 from tui.dialogs.add_fault import AddFault
 from tui.dialogs.prompt import Prompt
 from tui.keys.actions import Group, bindings

@@ -10,8 +10,8 @@ from textual.containers import Container, Vertical
 from textual.message import Message
 from textual.widgets import Static
 
-from rdss_sandbox.figures import counted
 from rdss_sandbox.shapes.processing import AsyncMessage, AsyncMessageDetail, OutsideSystem, Restart
+from rdss_sandbox.text.figures import counted
 from tui.dialogs.confirm import Confirm
 from tui.dialogs.prompt import Prompt
 from tui.keys.actions import Group, bindings

@@ -10,8 +10,8 @@ from textual.containers import Container, Vertical
 from textual.message import Message
 from textual.widgets import Static
 
-from rdss_sandbox import figures
 from rdss_sandbox.shapes.queues import PROJECT, Claim, Queue, QueueList, QueueMessage
+from rdss_sandbox.text import figures
 from tui.dialogs.confirm import Confirm
 from tui.keys.actions import Group, bindings
 from tui.screens.base import FollowingScreen

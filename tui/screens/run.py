@@ -11,8 +11,8 @@ from textual.screen import Screen
 from textual.timer import Timer
 from textual.widgets import Static
 
-from rdss_sandbox import figures
 from rdss_sandbox.shapes.events import Event
+from rdss_sandbox.text import figures
 from tui.dialogs.whole_row import WholeRow
 from tui.keys.actions import Group, bindings
 from tui.state.playback import Playback

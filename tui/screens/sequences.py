@@ -10,8 +10,8 @@ from textual.app import ComposeResult
 from textual.containers import Container, Vertical
 from textual.widgets import Static
 
-from rdss_sandbox import figures
 from rdss_sandbox.shapes.sequences import SequenceRow
+from rdss_sandbox.text import figures
 from tui.keys.actions import Group, bindings
 from tui.screens.base import MainScreen
 from tui.state.paging import Page

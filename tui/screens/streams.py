@@ -11,11 +11,11 @@ from textual.containers import Container, Vertical
 from textual.message import Message
 from textual.widget import Widget
 
-from rdss_sandbox import figures
 from rdss_sandbox.client import RefusedError
 from rdss_sandbox.shapes import readers
 from rdss_sandbox.shapes.diagnosis import Finding
 from rdss_sandbox.shapes.streams import Reshard, Stream, StreamDetail
+from rdss_sandbox.text import figures
 from tui.dialogs.findings import Findings
 from tui.keys.actions import Group, bindings
 from tui.panes.message_actions import MessageActions

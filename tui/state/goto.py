@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Literal, TypeAlias
 
-from rdss_sandbox.durations import seconds
+from rdss_sandbox.text.durations import seconds
 
 WORDS = ("TRIM_HORIZON", "LATEST", "AT_SEQUENCE_NUMBER ", "AFTER_SEQUENCE_NUMBER ", "AT_TIMESTAMP ")
 HINT = "a sequence number, 14:05 or -10m, #1234, LATEST, TRIM_HORIZON, AT_TIMESTAMP …"

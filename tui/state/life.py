@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass
 
 from rdss_sandbox.client import AsyncClient
-from rdss_sandbox.record_lines import RecordAddress
+from rdss_sandbox.files.record_lines import RecordAddress
 from rdss_sandbox.shapes.audit import AuditPlace
 from rdss_sandbox.shapes.messages import MessageRead, MessageRow
 from rdss_sandbox.shapes.topology import Topology

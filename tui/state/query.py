@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 
 from textual.suggester import Suggester
 
-from rdss_sandbox.message_filter import MARKS, OF_A_RECORD, Kind
+from rdss_sandbox.questions.message_filter import MARKS, OF_A_RECORD, Kind
 from rdss_sandbox.shapes.contract import ContractField
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 from pathlib import Path
 
-from rdss_sandbox.rewriting import rewriting
+from rdss_sandbox.files.rewriting import rewriting
 from rdss_sandbox.shapes.messages import MessageDetail
 from tui.state.seeking import MessageLog
 

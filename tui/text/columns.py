@@ -8,7 +8,7 @@ from typing import Generic, TypeVar
 
 from rich.cells import cell_len, set_cell_size
 
-from rdss_sandbox.visible_text import visible
+from rdss_sandbox.text.visible_text import visible
 
 Row = TypeVar("Row")
 

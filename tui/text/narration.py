@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from rdss_sandbox import event_sentences
-from rdss_sandbox.figures import shard
 from rdss_sandbox.shapes.events import Event
+from rdss_sandbox.text import event_sentences
+from rdss_sandbox.text.figures import shard
 from tui.text.trace import describe
 
 _SHARD = re.compile(r"\b(shardId-\d{12}|amqp-\d+)")

@@ -7,8 +7,8 @@ import json
 from importlib.util import find_spec
 from typing import NamedTuple
 
-from rdss_sandbox.figures import counted
-from rdss_sandbox.installation import how_to_add
+from rdss_sandbox.machine.installation import how_to_add
+from rdss_sandbox.text.figures import counted
 from tui.text.pretty import pretty, wrap
 
 _WIDTH = 400

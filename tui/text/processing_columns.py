@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from rdss_sandbox import figures
 from rdss_sandbox.shapes.processing import AsyncMessage, AsyncMessageDetail, OutsideCall, OutsideSystem
+from rdss_sandbox.text import figures
 from tui.text.columns import Column
 from tui.text.trace import Hop
 

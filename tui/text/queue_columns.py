@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from rdss_sandbox import figures
 from rdss_sandbox.shapes.queues import Claim, Queue, QueueMessage
+from rdss_sandbox.text import figures
 from tui.text.columns import Column
 
 _BAR = 10

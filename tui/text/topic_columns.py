@@ -7,8 +7,8 @@ from typing import Any
 
 import msgspec
 
-from rdss_sandbox import figures
 from rdss_sandbox.shapes.topics import Topic, TopicChange, TopicRecord
+from rdss_sandbox.text import figures
 from tui.text.columns import Column
 
 _LONGEST = 300

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from rdss_sandbox.figures import clock_time, shard
-from rdss_sandbox.record_lines import place_in_key
+from rdss_sandbox.files.record_lines import place_in_key
 from rdss_sandbox.shapes.messages import MessageDetail, MessageRead, MessageRow
+from rdss_sandbox.text.figures import clock_time, shard
 from tui.state.life import Copy, Life
 
 _FIRST = ("did", "stream", "channel", "shard", "fault", "type", "code", "bucket", "key")

@@ -10,8 +10,8 @@ from textual.containers import Horizontal
 from textual.content import Content
 from textual.widgets import Static
 
-from rdss_sandbox.figures import clock_time, counted, short_count
 from rdss_sandbox.shapes.clock import ClockReading
+from rdss_sandbox.text.figures import clock_time, counted, short_count
 from tui.keys.actions import SHORT_LABELS, places
 from tui.session import session_of
 from tui.state.worker_messages import Snapshot

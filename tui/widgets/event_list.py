@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from rdss_sandbox import figures
 from rdss_sandbox.shapes.contract import Contract
 from rdss_sandbox.shapes.events import Event, News
+from rdss_sandbox.text import figures
 from tui.session import session_of
 from tui.state.paging import Page
 from tui.text.columns import Column

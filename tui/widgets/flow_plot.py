@@ -9,7 +9,7 @@ from textual.containers import Horizontal
 from textual.content import Content
 from textual.widget import Widget
 
-from rdss_sandbox.figures import rate, short_count
+from rdss_sandbox.text.figures import rate, short_count
 from tui.text.columns import fit
 from tui.text.plot import plot
 from tui.text.readings import SECONDS, Readings

@@ -9,9 +9,9 @@ from textual.containers import Vertical
 from textual.widgets import Static, TabbedContent, TabPane, Tree
 from textual.widgets.tree import TreeNode
 
-from rdss_sandbox import figures
 from rdss_sandbox.shapes.messages import MessageDetail as Detail
-from rdss_sandbox.visible_text import visible
+from rdss_sandbox.text import figures
+from rdss_sandbox.text.visible_text import visible
 from tui.session import session_of
 from tui.text.pretty import pretty, wrap
 from tui.text.reasons import Reasons

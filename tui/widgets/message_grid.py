@@ -7,7 +7,7 @@ from collections import Counter
 from textual.content import Content
 from textual.widgets import Static
 
-from rdss_sandbox.figures import count, shard
+from rdss_sandbox.text.figures import count, shard
 from tui.state.playback import MEANINGS, MessageState, PlaybackState
 
 _STYLES = {

@@ -7,13 +7,13 @@ from typing import Final
 
 from msgspec import UNSET
 
-from rdss_sandbox.figures import clock_time, shard, size, tail
-from rdss_sandbox.message_filter import OF_A_RECORD
-from rdss_sandbox.record_lines import RecordAddress, place_in_key
+from rdss_sandbox.files.record_lines import RecordAddress, place_in_key
+from rdss_sandbox.questions.message_filter import OF_A_RECORD
 from rdss_sandbox.shapes.contract import Contract, ContractField
 from rdss_sandbox.shapes.events import News
 from rdss_sandbox.shapes.messages import MessageRow
 from rdss_sandbox.shapes.streams import AMQP_PREFIX
+from rdss_sandbox.text.figures import clock_time, shard, size, tail
 from tui.text.columns import Column
 from tui.widgets.row_list import RowList
 

@@ -10,7 +10,7 @@ from textual.containers import Vertical
 from textual.message import Message
 from textual.widgets import Static
 
-from rdss_sandbox import figures
+from rdss_sandbox.text import figures
 from tui.session import session_of
 from tui.state.worker_messages import ActionFailed
 from tui.text.preview import Preview, preview

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import msgspec
 
-from rdss_sandbox.figures import count, shard, span, tail
 from rdss_sandbox.shapes import readers
 from rdss_sandbox.shapes.readers import Reader
+from rdss_sandbox.text.figures import count, shard, span, tail
 from tui.state.worker_messages import Snapshot
 from tui.text.columns import Column
 from tui.text.lag import live

@@ -9,9 +9,9 @@ from textual.containers import Vertical
 from textual.message import Message
 from textual.widgets import Label
 
-from rdss_sandbox import figures
 from rdss_sandbox.shapes.messages import MessageRow
 from rdss_sandbox.shapes.sequences import SequenceRow
+from rdss_sandbox.text import figures
 from tui.session import session_of
 from tui.state.worker_messages import ActionFailed
 from tui.text import sequence_parts

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 from textual.message import Message
 
-from rdss_sandbox.figures import rate, shard, short_count, size
 from rdss_sandbox.shapes.diagnosis import Finding
 from rdss_sandbox.shapes.readers import ReaderList
 from rdss_sandbox.shapes.streams import Shard, StreamDetail
+from rdss_sandbox.text.figures import rate, shard, short_count, size
 from tui.state.worker_messages import Snapshot
 from tui.text import lineage
 from tui.text.bars import range_bar, sparkline

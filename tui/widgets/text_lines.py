@@ -13,7 +13,7 @@ from textual.scroll_view import ScrollView
 from textual.selection import Selection
 from textual.strip import Strip
 
-from rdss_sandbox.visible_text import visible
+from rdss_sandbox.text.visible_text import visible
 
 _JSON_PARTS = re.compile(
     r'(?P<key>"(?:[^"\\]|\\.)*"(?=\s*:))|(?P<text>"(?:[^"\\]|\\.)*")|(?P<other>\b[\w.+-]+\b)'

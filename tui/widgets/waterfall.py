@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rdss_sandbox.figures import date_time, span
+from rdss_sandbox.text.figures import date_time, span
 from tui.text.columns import Column
 from tui.text.trace import Hop
 from tui.widgets.row_list import RowList, Whole

@@ -31,7 +31,7 @@ from emulator.amqp.turn import StepsTo, Turn
 from emulator.clock import stopwatch
 from emulator.journal import DamagedLogError
 from emulator.journal.inventory import unlist
-from rdss_sandbox.rewriting import remove_drafts
+from rdss_sandbox.files.rewriting import remove_drafts
 
 FILE_BYTES: Final = 16 << 20
 MEMORY_BYTES: Final = 32 << 20

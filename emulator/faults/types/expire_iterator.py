@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from emulator.faults.fault import Direction, Done, Failure, FaultType, Hit, Kind, Phase
-from rdss_sandbox.timestamps import timestamp
+from rdss_sandbox.text.timestamps import timestamp
 
 _LIFETIME = 300
 """Seconds, as in Kinesis."""

@@ -8,8 +8,8 @@ from http import HTTPStatus
 from typing import Final
 from urllib.parse import parse_qsl
 
+from emulator.http.admission.guard import AccessPolicy, Response, bearer
 from emulator.http.asgi import HttpScope
-from emulator.http.guard import AccessPolicy, Response, bearer
 from emulator.listeners.aws.credentials import caller_of
 from emulator.listeners.aws.error_bodies import service_error
 from rdss_sandbox.admission import HeaderMap

@@ -21,8 +21,8 @@ from typing import Any, TypeAlias
 from emulator.destinations import Destinations
 from emulator.events import Events
 from emulator.http.asgi import ClientGoneError, Headers, HttpScope, Receive, Send, answer
+from emulator.http.bounds.limits import USUAL
 from emulator.http.daemon_threads import DaemonThreads
-from emulator.http.limits import USUAL
 from emulator.journal import DamagedLogError, no_space
 from emulator.listeners.aws.credentials import DEFAULT_ACCOUNT, Caller
 from emulator.listeners.aws.error_bodies import service_error
@@ -33,7 +33,7 @@ from emulator.listeners.aws.s3_answers import Reply, with_ids
 from emulator.listeners.aws.s3_integrity import S3Request, refusal
 from emulator.listeners.aws.service_access import Asked, ServiceAccess
 from emulator.listeners.aws.xml_documents import declares_types, is_unreadable
-from rdss_sandbox.installation import explain_missing
+from rdss_sandbox.machine.installation import explain_missing
 
 _Environ: TypeAlias = dict[str, Any]
 _HELD_BODY_BYTES = 8 << 20

@@ -14,7 +14,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from rdss_sandbox.api.endpoint import JSON
-from rdss_sandbox.installation import explain_missing
+from rdss_sandbox.machine.installation import explain_missing
 
 if TYPE_CHECKING:
     from emulator.listeners.control.openapi import Described

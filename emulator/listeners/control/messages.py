@@ -17,7 +17,7 @@ from emulator.listeners.control.message_content import render_content, render_ve
 from emulator.listeners.control.routing import ApiError, handles
 from emulator.message_index.index import MessageIndex
 from rdss_sandbox.api.messages import Messages, StoredMessages
-from rdss_sandbox.ndjson import as_line
+from rdss_sandbox.files.ndjson import as_line
 from rdss_sandbox.shapes.contract import MessageVerdict
 from rdss_sandbox.shapes.events import Event
 from rdss_sandbox.shapes.messages import (

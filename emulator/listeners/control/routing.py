@@ -23,8 +23,8 @@ from emulator.http.asgi import App, HttpScope, Receive, Send
 from emulator.journal import DamagedLogError, no_space
 from emulator.kinesis.errors import KinesisError
 from rdss_sandbox.api.endpoint import Endpoint
-from rdss_sandbox.installation import explain_missing
-from rdss_sandbox.message_filter import FilterError
+from rdss_sandbox.machine.installation import explain_missing
+from rdss_sandbox.questions.message_filter import FilterError
 from rdss_sandbox.shapes.refusals import Problem, Refusal
 
 Wire = TypeVar("Wire")

@@ -11,7 +11,7 @@ from starlette.routing import Route as StarletteRoute
 from starlette.websockets import WebSocket
 
 from emulator.events import Events
-from emulator.http.access_policies import QUEUES
+from emulator.http.admission.access_policies import QUEUES
 from emulator.http.asgi import HttpScope, Receive, Send, answer
 from emulator.http.daemon_threads import DaemonThreads
 from emulator.queues.engine import QueueEngine

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from emulator.queues.engine import Found, Message
-from rdss_sandbox.timestamps import timestamp
+from rdss_sandbox.text.timestamps import timestamp
 
 
 def render_messages(found: Iterable[Found], queue_path: str, now: float) -> bytes:

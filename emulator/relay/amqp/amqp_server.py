@@ -11,8 +11,8 @@ from urllib.parse import urlsplit
 from emulator.clock import Clock
 from emulator.events import Events
 from emulator.faults.engine import FaultEngine
-from emulator.http.limits import USUAL
-from emulator.http.turns import Turns
+from emulator.http.bounds.limits import USUAL
+from emulator.http.bounds.turns import Turns
 from emulator.relay.amqp.amqp_tap import Tap
 from emulator.relay.amqp.entry import Entry
 from emulator.relay.amqp.listening import bind_socket, client_url

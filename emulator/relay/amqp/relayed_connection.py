@@ -26,9 +26,9 @@ from emulator.amqp.wire.methods import (
 from emulator.clock import Clock
 from emulator.events import Events
 from emulator.faults.engine import FaultEngine
-from emulator.http.allowance import Allowance
-from emulator.http.limits import USUAL, Limits
-from emulator.http.turns import Inflow, Turns
+from emulator.http.bounds.allowance import Allowance
+from emulator.http.bounds.limits import USUAL, Limits
+from emulator.http.bounds.turns import Inflow, Turns
 from emulator.relay.amqp.amqp_tap import Tap
 from emulator.relay.amqp.channel import CLOSING, AmqpChannel
 from emulator.relay.amqp.channel_link import RelayContext

@@ -16,7 +16,7 @@ from emulator.topics.engine.leased_queues import MessageQueue
 from emulator.topics.engine.live_topic import LiveTopic
 from emulator.topics.engine.topic_registry import TopicRegistry
 from emulator.topics.engine.transaction_log import Entry, build_entry
-from rdss_sandbox.rewriting import rewriting
+from rdss_sandbox.files.rewriting import rewriting
 
 ENTRIES_BETWEEN: Final = 100_000
 

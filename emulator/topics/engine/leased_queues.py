@@ -24,7 +24,7 @@ from emulator.topics.engine.subscription import Subscriber, Subscription, Test
 from emulator.topics.engine.topic_registry import TopicRegistry
 from emulator.topics.engine.transaction_log import Entry, number_of
 from emulator.topics.engine.update import Update
-from rdss_sandbox.timestamps import timestamp
+from rdss_sandbox.text.timestamps import timestamp
 
 Discarded: TypeAlias = Literal["time_limit", "forced_expire", "max_cancels"]
 

@@ -19,7 +19,7 @@ from emulator.topics.engine.state_of_world import Record
 from emulator.topics.engine.subscription import Subscription
 from emulator.topics.engine.topic_patterns import pattern_of
 from emulator.topics.engine.topic_registry import TopicRegistry
-from rdss_sandbox.timestamps import timestamp
+from rdss_sandbox.text.timestamps import timestamp
 
 Query: TypeAlias = Sow | SowAndSubscribe
 

@@ -10,7 +10,7 @@ import msgspec
 from emulator.topics.engine.message_types import JSON, MessageType
 from emulator.topics.engine.outgoing_messages import PublishMessage
 from emulator.topics.engine.subscription import Subscription
-from rdss_sandbox.timestamps import timestamp
+from rdss_sandbox.text.timestamps import timestamp
 
 _encode = msgspec.json.Encoder().encode
 

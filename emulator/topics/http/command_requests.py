@@ -14,7 +14,7 @@ from starlette.responses import Response
 
 from emulator.clock import stopwatch
 from emulator.http.asgi import BodyTooLongError, Receive, whole_body
-from emulator.http.limits import SLICE_SECONDS
+from emulator.http.bounds.limits import SLICE_SECONDS
 from emulator.listeners.control.routing import JSON, ApiError
 from emulator.topics.engine.commands import (
     Command,

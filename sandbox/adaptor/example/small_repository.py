@@ -17,7 +17,7 @@ from typing import Any, Final
 from urllib.parse import parse_qs, urlencode, urlsplit
 
 from emulator.clock import Clock
-from rdss_sandbox.timestamps import timestamp
+from rdss_sandbox.text.timestamps import timestamp
 
 JSON = dict[str, Any]
 _PAGE: Final = 20

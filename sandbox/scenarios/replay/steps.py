@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Final
 
-from rdss_sandbox import figures
 from rdss_sandbox.shapes.events import Event
+from rdss_sandbox.text import figures
 from sandbox.scenarios.outcome import CODES
 from sandbox.scenarios.play import START
 from sandbox.scenarios.scenario import INPUT

@@ -17,7 +17,7 @@ from emulator.amqp.store.message_file import Marks
 from emulator.amqp.store.message_store import MessageStore, Rests
 from emulator.amqp.wire import methods as m
 from emulator.journal import Log
-from rdss_sandbox.rewriting import DRAFT
+from rdss_sandbox.files.rewriting import DRAFT
 from tests.emulator.amqp.calls import bind, consume, exchange, get, publish, queue
 from tests.emulator.amqp.engine_client import EngineClient, OwnBroker
 from tests.emulator.amqp.raw_client import Came, build_properties

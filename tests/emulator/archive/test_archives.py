@@ -21,7 +21,7 @@ from emulator.clock import Clock
 from emulator.events import Events
 from emulator.kinesis import Engine
 from emulator.streams.amqp_log import AmqpLog
-from rdss_sandbox.record_lines import ArchivedRecord, RecordAddress, place_in_key, read_line, write_line
+from rdss_sandbox.files.record_lines import ArchivedRecord, RecordAddress, place_in_key, read_line, write_line
 from rdss_sandbox.shapes.topology import AuditTap, Topology
 from tests.emulator.conftest import NOON
 

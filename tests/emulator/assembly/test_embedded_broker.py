@@ -22,7 +22,7 @@ from emulator.journal import Payloads, frames
 from emulator.settings.settings import Settings
 from emulator.snapshots.snapshot_store import SnapshotStore
 from rdss_sandbox.client import Client
-from sandbox.cli.repair import repair as repair_command
+from sandbox.cli.environment.repair import repair as repair_command
 from sandbox.profiles.in_process import started
 from tests.emulator.amqp.calls import publish, queue
 from tests.emulator.amqp.engine_client import OwnBroker

@@ -14,7 +14,7 @@ from emulator.events import Events
 from emulator.journal import Payloads
 from emulator.kinesis import Engine, Scope
 from emulator.rng import Chance
-from rdss_sandbox.record_lines import RecordAddress, payload_spans, write_line
+from rdss_sandbox.files.record_lines import RecordAddress, payload_spans, write_line
 from schemas.rdss.envelope import serialise
 from schemas.rdss.samples import Samples
 

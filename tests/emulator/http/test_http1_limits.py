@@ -1,4 +1,4 @@
-"""What a client of HTTP/1.1 may not do, and what it is told: the limits of ``emulator.http.limits``."""
+"""What a client of HTTP/1.1 may not do, and what it is told (``emulator.http.bounds.limits``)."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ import pytest
 
 from emulator.http.asgi import answer, whole_body
 from emulator.http.asgi_server import serve_asgi
-from emulator.http.body_memory import ARRIVING
-from emulator.http.limits import BODY_BYTES, USUAL
+from emulator.http.bounds.body_memory import ARRIVING
+from emulator.http.bounds.limits import BODY_BYTES, USUAL
 from emulator.http.server import Server, serve
 
 HEAD = b"GET / HTTP/1.1\r\nhost: x\r\n"

@@ -17,8 +17,8 @@ import pytest
 from h2.errors import ErrorCodes
 
 from emulator.http.asgi import ClientGoneError, answer, whole_body
-from emulator.http.body_memory import ARRIVING
-from emulator.http.limits import BODY_BYTES, USUAL, Rate
+from emulator.http.bounds.body_memory import ARRIVING
+from emulator.http.bounds.limits import BODY_BYTES, USUAL, Rate
 from emulator.http.server import Server
 
 HEAD = [(":method", "POST"), (":path", "/"), (":scheme", "http"), (":authority", "x")]

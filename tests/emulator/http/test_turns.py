@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 
-from emulator.http.limits import YOUNG_REQUESTS
-from emulator.http.request_queue import RequestQueue
-from emulator.http.turns import Inflow, Piece, Turns
+from emulator.http.bounds.limits import YOUNG_REQUESTS
+from emulator.http.bounds.request_queue import RequestQueue
+from emulator.http.bounds.turns import Inflow, Piece, Turns
 
 
 class Transport:

@@ -12,8 +12,8 @@ import pytest
 
 from emulator.http.asgi import answer
 from emulator.http.asgi_server import serve_asgi
-from emulator.http.body_memory import ARRIVING
-from emulator.http.limits import BODY_BYTES, USUAL, Rate
+from emulator.http.bounds.body_memory import ARRIVING
+from emulator.http.bounds.limits import BODY_BYTES, USUAL, Rate
 from emulator.http.server import Server
 
 MASK = bytes(4)

@@ -16,7 +16,7 @@ from emulator.kinesis import StoredRecord
 from emulator.message_index.index import MessageIndex
 from emulator.message_index.sql_filter import compile_filter, list_columns
 from emulator.streams.merged_reading import ShardKey
-from rdss_sandbox.message_filter import FilterError
+from rdss_sandbox.questions.message_filter import FilterError
 from schemas.contract import Contract, Sample, SampleMaker
 from schemas.rdss.contract import RDSS
 from tests.contracts import CONTRACTS, NAMES, make_samples

@@ -11,7 +11,7 @@ import msgspec
 import pytest
 
 from emulator.message_index.index import MessageIndex
-from rdss_sandbox.message_filter import FilterError
+from rdss_sandbox.questions.message_filter import FilterError
 from schemas.rdss.contract import RDSS
 from tests.emulator.message_index.test_index import NOON, FakeStreams
 from tests.parcels import PARCELS

@@ -8,7 +8,7 @@ from contextlib import closing
 import pytest
 
 from emulator.message_index.sql_filter import compile_filter, list_columns
-from rdss_sandbox.message_filter import MARKS, FilterError
+from rdss_sandbox.questions.message_filter import MARKS, FilterError
 from schemas.rdss.contract import RDSS
 
 COLUMNS = list_columns(RDSS.fields)

@@ -18,7 +18,7 @@ from emulator.settings.settings import Settings
 from emulator.topics.client import TopicPort
 from emulator.topics.engine.commands import Publish
 from rdss_sandbox.client import Client, RefusedError
-from rdss_sandbox.timestamps import timestamp
+from rdss_sandbox.text.timestamps import timestamp
 from schemas.rdss.envelope import serialise
 from schemas.rdss.samples import Samples
 from schemas.rdss.sequence import split_raw

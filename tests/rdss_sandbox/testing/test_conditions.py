@@ -11,7 +11,7 @@ import boto3
 import pytest
 
 from rdss_sandbox.client import Client
-from rdss_sandbox.conditions import FORMS, ConditionNotMetError, Reading, read_condition, wait_for
+from rdss_sandbox.questions.conditions import FORMS, ConditionNotMetError, Reading, read_condition, wait_for
 from rdss_sandbox.testing import Sandbox
 
 ID = "5680e8e0-28a5-4b20-948e-fd0d08781e2c"

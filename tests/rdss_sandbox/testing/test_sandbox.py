@@ -15,11 +15,11 @@ from emulator.assembly.embedded import embedded
 from emulator.clock import Clock
 from emulator.settings.settings import Settings
 from rdss_sandbox.client import Client, RefusedError
-from rdss_sandbox.conditions import ConditionNotMetError, UnknownConditionError
+from rdss_sandbox.questions.conditions import ConditionNotMetError, UnknownConditionError
 from rdss_sandbox.shapes.faults import NewFault
 from rdss_sandbox.shapes.messages import NewMessage
 from rdss_sandbox.testing import ConfigurationError, Sandbox
-from rdss_sandbox.timestamps import timestamp
+from rdss_sandbox.text.timestamps import timestamp
 
 Begin = Callable[..., Sandbox]
 

@@ -14,9 +14,9 @@ from pika.adapters.blocking_connection import BlockingChannel
 from pika.exceptions import AMQPError, ChannelClosedByBroker, NackError, UnroutableError
 
 from emulator.clock import Clock, stopwatch
+from rdss_sandbox.machine.watchdog import start_watchdog
 from rdss_sandbox.shapes.faults import NewFault
 from rdss_sandbox.shapes.trace import Delivery, Put, PutEntry, Read, Settlement, Subscription, Verdict
-from rdss_sandbox.watchdog import start_watchdog
 from sandbox.certify import client_process
 from sandbox.certify.certificate import ClauseVerdict, judge_clauses
 from sandbox.certify.clause import Channel, Role

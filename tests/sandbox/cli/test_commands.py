@@ -13,7 +13,7 @@ import pytest
 
 from emulator.assembly.embedded import Embedded
 from emulator.faults.registry import TYPES
-from rdss_sandbox import installation
+from rdss_sandbox.machine import installation
 
 Ask = Callable[..., Any]
 
@@ -203,7 +203,7 @@ def test_without_its_extra_the_browser_is_announced_to_nobody(
     ("command", "missing", "found_by"),
     [
         (("tui",), "textual", "tui.__main__.find_spec"),
-        (("demo",), "pyspark", "rdss_sandbox.installation.find_spec"),
+        (("demo",), "pyspark", "rdss_sandbox.machine.installation.find_spec"),
     ],
 )
 def test_a_missing_extra_is_said_with_what_adds_it_here(

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from sandbox.pipeline import java
+from sandbox.pipeline.spark import java
 from schemas.rdss.envelope import serialise
 from schemas.rdss.error_codes import ErrorCode
 from schemas.rdss.samples import Samples

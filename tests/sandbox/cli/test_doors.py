@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from rdss_sandbox.shapes.status import Doors, Port
-from sandbox.cli.doors import describe_doors
+from sandbox.cli.environment.doors import describe_doors
 
 Run = Callable[..., Any]
 PORTS = [f"--{port}-port=0" for port in ("aws", "control", "queues", "topics", "amqp", "amqp-management")]

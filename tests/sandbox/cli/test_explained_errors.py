@@ -6,7 +6,7 @@ import importlib
 
 import pytest
 
-from sandbox.cli.exit_codes import CODES, Exit, explain
+from sandbox.cli.output.exit_codes import CODES, Exit, explain
 
 
 @pytest.mark.parametrize("name", CODES)

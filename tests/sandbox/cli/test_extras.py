@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from rdss_sandbox import installation
+from rdss_sandbox.machine import installation
 from tests.sandbox.cli.conftest import Ran
 
 _UP = """

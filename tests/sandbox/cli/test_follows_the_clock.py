@@ -18,7 +18,7 @@ from emulator.clock import Clock, stopwatch
 from emulator.rng import new_uuid
 from rdss_sandbox.client import Client
 from rdss_sandbox.shapes.clock import ClockChange
-from rdss_sandbox.timestamps import timestamp
+from rdss_sandbox.text.timestamps import timestamp
 from sandbox.adaptor.example.small_repository import SmallRepository, sample_deposits
 from schemas.rdss.envelope import serialise
 from schemas.rdss.samples import Samples

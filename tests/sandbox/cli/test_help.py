@@ -136,7 +136,7 @@ def test_what_nobody_foresaw_is_a_line_and_a_file(
     def fail(_: object) -> None:
         raise ZeroDivisionError("inside")
 
-    monkeypatch.setattr("sandbox.cli.status.connect", fail)
+    monkeypatch.setattr("sandbox.cli.environment.status.connect", fail)
     ran = sandbox("status")
 
     assert ran.code == 1

@@ -14,7 +14,7 @@ import pytest
 from emulator.assembly.embedded import Embedded
 from emulator.channels.kinesis import connect
 from rdss_sandbox.client import Client
-from rdss_sandbox.conditions import read_condition, wait_for
+from rdss_sandbox.questions.conditions import read_condition, wait_for
 from schemas.rdss.error_codes import ErrorCode
 from schemas.rdss.samples import Samples
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from emulator.machine import process_ids
-from rdss_sandbox.deadline import Deadline
+from rdss_sandbox.questions.deadline import Deadline
 
 _ENVIRONMENT = """
 import boto3, json, os

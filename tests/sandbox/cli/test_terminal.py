@@ -20,7 +20,7 @@ from emulator.assembly.embedded import Embedded, embedded
 from emulator.settings.settings import Settings
 from rdss_sandbox.client import Client
 from rdss_sandbox.shapes.faults import NewFault
-from rdss_sandbox.visible_text import visible, visible_lines
+from rdss_sandbox.text.visible_text import visible, visible_lines
 from sandbox.cli import main
 
 EVIL = "\x1b]52;c;cm0gLXJmIH4K\x07\x1b[2J\u202e\x9b7m\x08\r\x85\u2066\x7f"

@@ -70,7 +70,7 @@ def by_command(*command: str) -> Callable[..., str | None]:
 def by_pipeline(_ask: Ask, *options: str) -> str | None:
     import pyarrow as pa
 
-    from sandbox.pipeline.parsing import build_judge
+    from sandbox.pipeline.stages.parsing import build_judge
 
     batch = pa.RecordBatch.from_pylist(
         [

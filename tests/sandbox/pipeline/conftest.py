@@ -35,7 +35,7 @@ def credentials() -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def spark(credentials: None) -> Iterator[SparkSession]:
-    from sandbox.pipeline.spark_session import open_session
+    from sandbox.pipeline.spark.spark_session import open_session
 
     session = open_session("local[2]", memory="1g", settings=INTERPRETED)
     yield session

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from sandbox.pipeline import routing
-from sandbox.pipeline.batch import Past, Rules, process
-from sandbox.pipeline.files import Attempt
-from sandbox.pipeline.parsing import RECORDS
-from sandbox.pipeline.storing import Incoming
-from sandbox.pipeline.table_storage import TableStorage
-from sandbox.pipeline.tables import Tables
+from sandbox.pipeline.stages import routing
+from sandbox.pipeline.stages.batch import Past, Rules, process
+from sandbox.pipeline.stages.parsing import RECORDS
+from sandbox.pipeline.stages.storing import Incoming
+from sandbox.pipeline.storage.files import Attempt
+from sandbox.pipeline.storage.table_storage import TableStorage
+from sandbox.pipeline.storage.tables import Tables
 from schemas.rdss.envelope import serialise
 from schemas.rdss.samples import Samples
 

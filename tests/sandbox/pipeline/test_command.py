@@ -20,9 +20,9 @@ from emulator.assembly.embedded import embedded
 from emulator.clock import Clock, stopwatch
 from emulator.settings.settings import Settings
 from sandbox.cli import main
-from sandbox.pipeline import java
-from sandbox.pipeline.table_storage import TableStorage
-from sandbox.pipeline.tables import Tables
+from sandbox.pipeline.spark import java
+from sandbox.pipeline.storage.table_storage import TableStorage
+from sandbox.pipeline.storage.tables import Tables
 from tests.sandbox.pipeline.workload import Endpoint, load
 
 if TYPE_CHECKING:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 
-from sandbox.pipeline.parsing import build_judge
-from sandbox.pipeline.schema import TABLES, build_tables, describe_fields
+from sandbox.pipeline.stages.parsing import build_judge
+from sandbox.pipeline.storage.schema import TABLES, build_tables, describe_fields
 from schemas.contract import Contract, Sample
 from tests.contracts import CONTRACTS, NAMES, make_samples
 from tests.parcels import PARCELS

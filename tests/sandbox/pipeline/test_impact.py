@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from sandbox.pipeline.failures import UsageError
-from sandbox.pipeline.impact import Injected, count_by_interval, read_injections
+from sandbox.pipeline.reports.impact import Injected, count_by_interval, read_injections
+from sandbox.pipeline.spark.failures import UsageError
 
 
 def test_events_are_read_as_a_run_leaves_them_and_as_the_control_api_tells_them(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from sandbox.pipeline import java
+from sandbox.pipeline.spark import java
 
 
 def _java(home: Path, version: str) -> Path:

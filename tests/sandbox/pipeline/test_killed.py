@@ -24,10 +24,10 @@ from deltalake.exceptions import TableNotFoundError
 from emulator.clock import Clock
 from rdss_sandbox.tables import read_table
 from sandbox.pipeline.pipeline_run import Job, once
-from sandbox.pipeline.query import ask
-from sandbox.pipeline.schema import TABLES
-from sandbox.pipeline.table_storage import TableStorage
-from sandbox.pipeline.tables import Tables
+from sandbox.pipeline.reports.query import ask
+from sandbox.pipeline.storage.schema import TABLES
+from sandbox.pipeline.storage.table_storage import TableStorage
+from sandbox.pipeline.storage.tables import Tables
 from sandbox.profiles import localstack
 from tests.sandbox.pipeline.workload import INTERPRETED, Endpoint, Load, load
 
@@ -39,9 +39,9 @@ pytestmark = [pytest.mark.spark, pytest.mark.timeout(400)]
 _RUN = """
 import json
 import sys
-from sandbox.pipeline.table_storage import TableStorage
+from sandbox.pipeline.storage.table_storage import TableStorage
 from sandbox.pipeline.pipeline_run import Job, once
-from sandbox.pipeline.spark_session import open_session
+from sandbox.pipeline.spark.spark_session import open_session
 
 endpoint, store, stream, to, checkpoint, master, batch, settings = sys.argv[1:]
 spark = open_session(master, settings=json.loads(settings))
@@ -236,7 +236,7 @@ def cluster() -> Iterator[Cluster]:
     """A standalone master and two workers, each a process of its own."""
     import pyspark
 
-    from sandbox.pipeline import java
+    from sandbox.pipeline.spark import java
 
     home = Path(pyspark.__file__).parent
     environment = os.environ | {

@@ -10,12 +10,12 @@ import pyarrow as pa
 import pytest
 
 from emulator.rng import Chance
-from sandbox.pipeline.files import Attempt, write_here
-from sandbox.pipeline.open_sequences import Decision, OpenSequences
-from sandbox.pipeline.schema import arrow_schema
-from sandbox.pipeline.table_log import File
-from sandbox.pipeline.table_storage import TableStorage
-from sandbox.pipeline.tables import Commit, Tables
+from sandbox.pipeline.stages.open_sequences import Decision, OpenSequences
+from sandbox.pipeline.storage.files import Attempt, write_here
+from sandbox.pipeline.storage.schema import arrow_schema
+from sandbox.pipeline.storage.table_log import File
+from sandbox.pipeline.storage.table_storage import TableStorage
+from sandbox.pipeline.storage.tables import Commit, Tables
 
 LIMIT = 60.0
 START = datetime(2026, 11, 21, 8, tzinfo=UTC)

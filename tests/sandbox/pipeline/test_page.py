@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from html.parser import HTMLParser
 
-from sandbox.pipeline.report import Interval, Reject, Report, SequenceSpan, Tenant
-from sandbox.pipeline.report_page import render_page
+from sandbox.pipeline.reports.report import Interval, Reject, Report, SequenceSpan, Tenant
+from sandbox.pipeline.reports.report_page import render_page
 
 
 def _report() -> Report:

@@ -6,9 +6,9 @@ from datetime import UTC, datetime
 
 import pytest
 
-from sandbox.pipeline.object_versions import read_subject
-from sandbox.pipeline.parsing import judge_record
-from sandbox.pipeline.schema import TABLES
+from sandbox.pipeline.stages.object_versions import read_subject
+from sandbox.pipeline.stages.parsing import judge_record
+from sandbox.pipeline.storage.schema import TABLES
 from schemas.rdss.envelope import decorate, serialise
 from schemas.rdss.error_codes import ErrorCode
 from schemas.rdss.samples import Samples

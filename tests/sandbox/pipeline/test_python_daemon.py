@@ -9,7 +9,7 @@ from io import BufferedReader, BufferedWriter
 import pytest
 
 from emulator.clock import stopwatch
-from sandbox.pipeline import python_daemon
+from sandbox.pipeline.spark import python_daemon
 
 _HEAD, _REST, _ROUNDS = b"h" * 4600, b"r" * 400, 20
 

@@ -15,12 +15,12 @@ import pytest
 from pyarrow import parquet
 
 from sandbox.cli import main
-from sandbox.pipeline import java
-from sandbox.pipeline.charts import duration, round_up
-from sandbox.pipeline.files import Attempt, write_here
-from sandbox.pipeline.schema import arrow_schema
-from sandbox.pipeline.table_storage import TableStorage
-from sandbox.pipeline.tables import Commit, Tables
+from sandbox.pipeline.reports.charts import duration, round_up
+from sandbox.pipeline.spark import java
+from sandbox.pipeline.storage.files import Attempt, write_here
+from sandbox.pipeline.storage.schema import arrow_schema
+from sandbox.pipeline.storage.table_storage import TableStorage
+from sandbox.pipeline.storage.tables import Commit, Tables
 
 NOW = datetime(2026, 11, 21, 8, tzinfo=UTC)
 

@@ -10,10 +10,10 @@ from typing import Any, cast
 import pytest
 
 from sandbox.pipeline import pipeline_run as running
-from sandbox.pipeline.failures import PipelineFailedError, WorkerLostError, describe_failure
 from sandbox.pipeline.pipeline_run import Job
-from sandbox.pipeline.table_storage import TableStorage
-from sandbox.pipeline.tables import Tables
+from sandbox.pipeline.spark.failures import PipelineFailedError, WorkerLostError, describe_failure
+from sandbox.pipeline.storage.table_storage import TableStorage
+from sandbox.pipeline.storage.tables import Tables
 
 
 def _late(monkeypatch: pytest.MonkeyPatch, times: int, place: Path) -> None:

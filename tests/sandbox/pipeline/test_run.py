@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from sandbox.pipeline.batch import Rules
 from sandbox.pipeline.pipeline_run import CheckpointMissingError, Job, once
-from sandbox.pipeline.query import ask, ask_spark
-from sandbox.pipeline.report import build_report
-from sandbox.pipeline.report_page import render_page
-from sandbox.pipeline.table_storage import TableStorage
-from sandbox.pipeline.tables import AnotherRunError, Tables
+from sandbox.pipeline.reports.query import ask, ask_spark
+from sandbox.pipeline.reports.report import build_report
+from sandbox.pipeline.reports.report_page import render_page
+from sandbox.pipeline.stages.batch import Rules
+from sandbox.pipeline.storage.table_storage import TableStorage
+from sandbox.pipeline.storage.tables import AnotherRunError, Tables
 from schemas.rdss.envelope import serialise
 from schemas.rdss.sequence import body_of
 from tests.sandbox.pipeline.workload import Endpoint, load

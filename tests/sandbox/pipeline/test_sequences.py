@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sandbox.pipeline.parsing import judge_record
-from sandbox.pipeline.sequences import decide_outcome
+from sandbox.pipeline.stages.parsing import judge_record
+from sandbox.pipeline.stages.sequences import decide_outcome
 from schemas.rdss.envelope import serialise
 from schemas.rdss.samples import Samples
 from schemas.rdss.sequence import body_of, split

@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from emulator.rng import Chance
-from sandbox.pipeline import deduplication, figures, objects, reconciliation, routing
-from sandbox.pipeline.object_versions import find_components
-from sandbox.pipeline.parsing import RECORDS, judge_records
-from sandbox.pipeline.schema import COLUMNS, LATENCY_BOUNDS, arrow_schema
+from sandbox.pipeline.stages import deduplication, figures, objects, reconciliation, routing
+from sandbox.pipeline.stages.object_versions import find_components
+from sandbox.pipeline.stages.parsing import RECORDS, judge_records
+from sandbox.pipeline.storage.schema import COLUMNS, LATENCY_BOUNDS, arrow_schema
 from schemas.rdss.envelope import serialise
 from schemas.rdss.samples import Samples
 from schemas.rdss.versions import Told, places

@@ -10,9 +10,9 @@ from emulator.assembly.embedded import embedded
 from emulator.settings.settings import Settings
 from emulator.settings.topologies import rdss_topology
 from rdss_sandbox.shapes.topology import Topology
-from sandbox.cli.pipeline_options import choose
-from sandbox.pipeline.failures import UnavailableError, UsageError
-from sandbox.pipeline.stream_choice import choose_streams
+from sandbox.cli.tables.pipeline_options import choose
+from sandbox.pipeline.sources.stream_choice import choose_streams
+from sandbox.pipeline.spark.failures import UnavailableError, UsageError
 
 NAMES = ("input", "output", "error", "invalid", "reviews", "loans", "audit")
 

@@ -15,17 +15,17 @@ from botocore.awsrequest import AWSResponse
 from deltalake import DeltaTable, Field
 
 from rdss_sandbox.tables import open_table, read_table
-from sandbox.cli.pipeline_options import Service
-from sandbox.pipeline.conditional_puts import UnsafeStoreError
-from sandbox.pipeline.failures import UnavailableError
-from sandbox.pipeline.files import Attempt, Writers, WrongColumnError, write_here
+from sandbox.cli.tables.pipeline_options import Service
 from sandbox.pipeline.kinesis_source.options import Settings
-from sandbox.pipeline.optimization import optimize_tables
-from sandbox.pipeline.query import ask
-from sandbox.pipeline.schema import STORED, TABLES, arrow_schema
-from sandbox.pipeline.table_log import SchemaMismatchError, TableLog
-from sandbox.pipeline.table_storage import TableStorage
-from sandbox.pipeline.tables import LOGS, AnotherRunError, Commit, OldFormatError, Tables
+from sandbox.pipeline.reports.query import ask
+from sandbox.pipeline.spark.failures import UnavailableError
+from sandbox.pipeline.storage.conditional_puts import UnsafeStoreError
+from sandbox.pipeline.storage.files import Attempt, Writers, WrongColumnError, write_here
+from sandbox.pipeline.storage.optimization import optimize_tables
+from sandbox.pipeline.storage.schema import STORED, TABLES, arrow_schema
+from sandbox.pipeline.storage.table_log import SchemaMismatchError, TableLog
+from sandbox.pipeline.storage.table_storage import TableStorage
+from sandbox.pipeline.storage.tables import LOGS, AnotherRunError, Commit, OldFormatError, Tables
 from tests.sandbox.pipeline.workload import Endpoint
 
 NOW = datetime(2026, 11, 21, 8, tzinfo=UTC)
@@ -162,7 +162,7 @@ def test_a_table_gets_the_columns_it_lacks_and_keeps_its_rows(tmp_path: Path) ->
     )
     files = [file for file in _batch(tables, 0).files if file.table == "arrivals"]
     size = (tmp_path / "messages" / "batch-00000000-part-0-t.parquet").stat().st_size
-    from sandbox.pipeline.table_log import File
+    from sandbox.pipeline.storage.table_log import File
 
     files.append(File("messages", "messages/batch-00000000-part-0-t.parquet", 3, size, batches=(0, 0)))
     tables.commit(Commit(0, "run", None, tuple(files)))

@@ -20,8 +20,8 @@ from emulator.listeners.control.contract import ContractResources
 from rdss_sandbox.shapes.contract import Judged
 from sandbox.demo.expectation import expect
 from sandbox.demo.workload import Item
-from sandbox.pipeline.parsing import judge_record
-from sandbox.pipeline.sequences import decide_outcome
+from sandbox.pipeline.stages.parsing import judge_record
+from sandbox.pipeline.stages.sequences import decide_outcome
 from schemas.rdss.catalogue import terms
 from schemas.rdss.contract import RDSS
 from schemas.rdss.documents import judge_document
@@ -233,7 +233,7 @@ def _piped(asked: Sequence) -> list[str]:
 
 def test_the_pipeline_waits_as_long_as_a_receiver(site: Site) -> None:
     """One patience, so that neither gives up what the other joins."""
-    from sandbox.pipeline.batch import Rules
+    from sandbox.pipeline.stages.batch import Rules
 
     patience = Rules().sequence_limit
     site.patience = None

@@ -16,8 +16,8 @@ from http.cookies import CookieError, SimpleCookie
 from typing import Final, NamedTuple
 from urllib.parse import parse_qs
 
+from emulator.http.admission.guard import AccessPolicy, Response
 from emulator.http.asgi import HttpScope
-from emulator.http.guard import AccessPolicy, Response
 from rdss_sandbox.admission import HeaderMap
 
 PAGES: Final = frozenset(

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from typing import Final, Literal, NamedTuple
 
 from emulator.kinesis.hash_keys import MAX_HASH_KEY
-from rdss_sandbox.event_sentences import sentence
 from rdss_sandbox.shapes.events import Event
+from rdss_sandbox.text.event_sentences import sentence
 
 _LONGEST: Final = 300
 _HASH_KEYS: Final = MAX_HASH_KEY + 1

@@ -9,7 +9,7 @@ from emulator.listeners.control.contract import ContractResources
 from rdss_sandbox.client import Client
 from rdss_sandbox.shapes.clock import ClockChange
 from rdss_sandbox.shapes.contract import Judged
-from rdss_sandbox.timestamps import timestamp
+from rdss_sandbox.text.timestamps import timestamp
 from schemas.rdss.contract import RDSS
 from schemas.rdss.envelope import serialise
 from schemas.rdss.samples import Samples

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from rdss_sandbox.client import RefusedError
-from rdss_sandbox.message_filter import OF_A_RECORD
+from rdss_sandbox.questions.message_filter import OF_A_RECORD
 from rdss_sandbox.shapes.faults import NewFault
 from rdss_sandbox.shapes.messages import MessageRow, NewMessage
 from tests.two_contracts import CONTRACTS, REASON, Site, open_site

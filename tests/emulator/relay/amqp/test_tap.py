@@ -12,7 +12,7 @@ from emulator.clock import Clock
 from emulator.rng import new_uuid
 from emulator.settings.settings import TOPOLOGIES, Settings
 from rdss_sandbox.client import Client, RefusedError
-from rdss_sandbox.record_lines import read_line
+from rdss_sandbox.files.record_lines import read_line
 from rdss_sandbox.shapes.faults import NewFault
 from rdss_sandbox.shapes.topology import Topology
 from schemas.rdss.envelope import serialise

@@ -17,8 +17,8 @@ from emulator.channels.memory import DEFAULT_SCOPE
 from emulator.clock import Clock
 from emulator.events import Events
 from emulator.faults.engine import FaultEngine
-from emulator.http.limits import SLICE_BYTES
-from emulator.http.turns import Turns
+from emulator.http.bounds.limits import SLICE_BYTES
+from emulator.http.bounds.turns import Turns
 from emulator.relay.amqp.amqp_tap import Tap
 from emulator.relay.amqp.embedded_upstream import EmbeddedUpstream
 from emulator.relay.amqp.frames import GREETING

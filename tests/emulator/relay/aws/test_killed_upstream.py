@@ -16,8 +16,8 @@ import msgspec
 import pytest
 
 from emulator.rng import Chance
+from rdss_sandbox.machine.watchdog import watchdog
 from rdss_sandbox.process import RunningSandbox
-from rdss_sandbox.watchdog import watchdog
 from tests.emulator.relay.aws.test_own_buckets import bucket_names
 from tests.emulator.relay.aws.test_relay import until
 from tests.emulator.services.conftest import client_of

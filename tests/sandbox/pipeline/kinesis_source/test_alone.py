@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from sandbox.pipeline import java, kinesis_source
+from sandbox.pipeline import kinesis_source
+from sandbox.pipeline.spark import java
 from tests.sandbox.pipeline.workload import Endpoint
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]

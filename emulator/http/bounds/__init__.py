@@ -1,0 +1,1 @@
+"""What one client of a port may cost the others: sizes, times, memory and turns."""

@@ -1,0 +1,1 @@
+"""HTTP/2 with prior knowledge on the AWS port."""

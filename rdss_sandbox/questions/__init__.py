@@ -1,0 +1,1 @@
+"""What is asked of a sandbox in words: filters, conditions, and until when."""

@@ -1,0 +1,1 @@
+"""Commands about streams: faults, access, shards and readers."""

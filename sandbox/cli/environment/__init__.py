@@ -1,0 +1,1 @@
+"""Commands that start, show, change and end a sandbox."""

@@ -1,0 +1,92 @@
+"""Time-outs of commands: the option ``--timeout`` and iteration up to a deadline.
+
+A time-out is in real time, whatever the sandbox's clock shows.
+"""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, TypeVar
+
+import click
+
+F = TypeVar("F", bound=Callable[..., Any])
+T = TypeVar("T")
+
+
+def duration(_ctx: click.Context, _parameter: click.Parameter, value: str | None) -> float | None:
+    """Parse a duration such as ``500ms`` or ``5m`` into seconds, as the callback of an option or argument."""
+    from rdss_sandbox.text.durations import seconds
+
+    if value is None:
+        return None
+    try:
+        return seconds(value)
+    except ValueError as error:
+        raise click.BadParameter(str(error)) from error
+
+
+def moment(_ctx: click.Context, _parameter: click.Parameter, value: str) -> float:
+    """Parse a time, RFC 3339 or seconds since the epoch, as the callback of an argument."""
+    from rdss_sandbox.text.timestamps import read_timestamp
+
+    try:
+        return read_timestamp(value)
+    except ValueError as error:
+        raise click.BadParameter(str(error)) from error
+
+
+def timeout_option(help_text: str) -> Callable[[F], F]:
+    """Add the option ``--timeout``; the command gets ``timeout`` in seconds, None for no limit."""
+    return click.option("--timeout", metavar="TIME", callback=duration, help=help_text)
+
+
+class Deadline:
+    """A point in real time ``seconds`` from now; None never passes."""
+
+    def __init__(self, seconds: float | None) -> None:
+        from emulator.clock import stopwatch
+
+        self._now = stopwatch
+        self._end = None if seconds is None else stopwatch() + seconds
+
+    @property
+    def left(self) -> float | None:
+        """The remaining seconds, at least 0; None without an end."""
+        return None if self._end is None else max(0.0, self._end - self._now())
+
+    @property
+    def passed(self) -> bool:
+        return self.left == 0
+
+
+def within(deadline: Deadline, items: Iterable[T]) -> Iterator[T]:
+    """Yield the items until their end or the deadline. Raises the errors of the iteration."""
+    if deadline.left is None:
+        yield from items
+        return
+    came: queue.SimpleQueue[tuple[T] | BaseException | None] = queue.SimpleQueue()
+
+    def wait_for_items() -> None:
+        try:
+            for item in items:
+                came.put((item,))
+        except BaseException as error:  # noqa: BLE001 -- it is raised where the items are taken
+            came.put(error)
+        else:
+            came.put(None)
+
+    # A daemon thread, since it may wait for ever for an item that is no longer needed.
+    threading.Thread(target=wait_for_items, name="items", daemon=True).start()
+    while True:
+        try:
+            found = came.get(timeout=deadline.left)
+        except queue.Empty:
+            return
+        if found is None:
+            return
+        if isinstance(found, BaseException):
+            raise found
+        yield found[0]

@@ -1,0 +1,207 @@
+"""Shared options of ``sandbox pipeline``: Spark, the endpoint, the tables; and the pipeline's failures."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import reduce, wraps
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import click
+
+from rdss_sandbox.tables import choose_region
+from sandbox.cli.options.connection import connect, control_option
+from sandbox.cli.output.exit_codes import CommandFailedError, Exit
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from rdss_sandbox.client import Client
+    from sandbox.pipeline.storage.tables import Tables
+
+Session: TypeAlias = "Callable[[], SparkSession]"
+"""Opens the Spark session of the options."""
+Command: TypeAlias = Callable[..., Any]
+
+
+@dataclass(frozen=True)
+class Service:
+    """The endpoint of the options ``--endpoint`` and ``--control``."""
+
+    endpoint: str | None
+    control: str | None
+
+    def __call__(self) -> tuple[str | None, str]:
+        """The AWS endpoint's URL (None for AWS's own) and the region."""
+        return _service(self.endpoint, self.control)
+
+    def client(self) -> Client:
+        """Make a client of the sandbox. Raises CommandFailedError when nothing was started here."""
+        return connect(self.control)
+
+
+streams_option = click.option(
+    "--streams",
+    "--channel",
+    "streams",
+    default="input,output,error,invalid",
+    show_default=True,
+    metavar="NAMES",
+    help="The streams to read, with commas between them; '*' is all, but for the audit log's copies.",
+)
+
+
+def choose(streams: str, url: str | None, region: str) -> tuple[str, ...]:
+    """The streams to read of a list of names and patterns; the others are named on standard error."""
+    from sandbox.pipeline.sources.stream_choice import choose_streams
+
+    asked = [name for part in streams.split(",") if (name := part.strip())]
+    read, left_out = choose_streams(asked, url, region)
+    if left_out:
+        count = "1 stream is" if len(left_out) == 1 else f"{len(left_out)} streams are"
+        click.echo(f"sandbox: {count} not read: {', '.join(left_out)}; --channel '*' reads all", err=True)
+    return read
+
+
+def place_option(flag: str) -> Callable[[Command], Command]:
+    """Make the option for the place of the tables."""
+    text = "Where the tables are: a folder, or s3://bucket/prefix."
+    return click.option(
+        flag, "place", default="runs/pipeline", show_default=True, metavar="DIR|s3://...", help=text
+    )
+
+
+def spark_options(command: Command) -> Command:
+    """Add the options of the Spark session; the command gets ``session``, which opens it."""
+
+    @wraps(command)
+    def with_session(*, master: str, memory: str, conf: tuple[str, ...], **others: Any) -> Any:
+        return command(session=lambda: _session(master, memory, conf), **others)
+
+    options = (
+        click.option(
+            "--master",
+            default="local[*]",
+            show_default=True,
+            show_envvar=True,
+            envvar="SANDBOX_SPARK_MASTER",
+            metavar="URL",
+            help="Where Spark runs.",
+        ),
+        click.option(
+            "--memory", default="1g", show_default=True, metavar="SIZE", help="Heap of Spark's driver."
+        ),
+        click.option(
+            "--conf", multiple=True, metavar="KEY=VALUE", help="A further Spark setting; repeatable."
+        ),
+    )
+    return reduce(lambda wrapped, option: option(wrapped), reversed(options), with_session)
+
+
+def service_options(command: Command) -> Command:
+    """Add the options of the AWS endpoint; the command gets ``service`` with its URL and region."""
+
+    @wraps(command)
+    def with_service(*, endpoint: str | None, control: str | None, **others: Any) -> Any:
+        return command(service=Service(endpoint, control), **others)
+
+    text = (
+        "The AWS endpoint; by default AWS_ENDPOINT_URL or that of the running sandbox, with 'aws' AWS's own."
+    )
+    endpoint = click.option("--endpoint", metavar="URL", envvar="AWS_ENDPOINT_URL", help=text)
+    return control_option(endpoint(with_service))
+
+
+def _session(master: str, memory: str, conf: tuple[str, ...]) -> SparkSession:
+    from sandbox.pipeline.spark.spark_session import open_session
+
+    bad = next((pair for pair in conf if "=" not in pair), None)
+    if bad is not None:
+        raise CommandFailedError(f"--conf takes KEY=VALUE, not {bad!r}", Exit.USAGE)
+    settings = dict(pair.split("=", 1) for pair in conf)
+    return open_session(master, memory=memory, settings=settings)
+
+
+def _service(endpoint: str | None, control: str | None) -> tuple[str | None, str]:
+    region = choose_region(None)
+    if endpoint == "aws":
+        # Every library that speaks to AWS looks there by itself.
+        for name in ("AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL_KINESIS"):
+            os.environ.pop(name, None)
+        return None, region
+    if endpoint is None:
+        with connect(control) as client:
+            endpoint = client.status().aws
+    if token := _token_of(endpoint):
+        os.environ["AWS_SESSION_TOKEN"] = token
+    if token or not os.environ.get("AWS_PROFILE"):
+        # Spark's own processes sign requests too; a sandbox takes any pair.
+        os.environ.setdefault("AWS_ACCESS_KEY_ID", "sandbox")
+        os.environ.setdefault("AWS_SECRET_ACCESS_KEY", "sandbox")
+    return endpoint, region
+
+
+def _token_of(endpoint: str) -> str | None:
+    """The token of the sandbox at this endpoint; None if it was not started here."""
+    from sandbox.profiles import running
+
+    found = running.find()
+    return found.token if found is not None and found.aws == endpoint.rstrip("/") else None
+
+
+def answering(endpoint: str | None) -> None:
+    """Fail within seconds, before Spark starts, where Java is missing or nothing answers."""
+    from sandbox.pipeline.sources.endpoint_check import require_endpoint
+    from sandbox.pipeline.spark import java
+
+    java.require()
+    require_endpoint(endpoint)
+
+
+def tables_at(place: str, service: Service) -> Tables:
+    """Open the tables in a place. Raises CommandFailedError when there are none."""
+    from sandbox.pipeline.sources.endpoint_check import require_endpoint
+    from sandbox.pipeline.storage.table_storage import TableStorage
+    from sandbox.pipeline.storage.tables import Tables
+
+    url, region = service() if place.startswith("s3://") else (None, "us-east-1")
+    require_endpoint(url)
+    tables = Tables(TableStorage.at(place, url, region))
+    if not tables.exist:
+        raise CommandFailedError(
+            f"there are no tables in {place}; write some with: sandbox pipeline run --to {place}", Exit.USAGE
+        )
+    return tables
+
+
+@contextmanager
+def bar() -> Iterator[Callable[[str, float], None]]:
+    """Show a progress bar on standard error and yield the function that moves it."""
+    from rich import progress
+
+    from sandbox.visible_output import make_console
+
+    text = progress.TextColumn("{task.description:<46}")
+    columns = (progress.SpinnerColumn(), text, progress.BarColumn(), progress.TimeElapsedColumn())
+    talk = make_console(stderr=True)
+    with progress.Progress(*columns, console=talk, transient=True, disable=not talk.is_terminal) as shown:
+        task = shown.add_task("starting", total=1.0)
+        yield lambda what, share: shown.update(task, description=what, completed=share)
+
+
+@contextmanager
+def failures() -> Iterator[None]:
+    """Turn the pipeline's errors into a line and an exit code."""
+    from sandbox.pipeline.spark import failures as kinds
+    from sandbox.pipeline.spark.java import JavaMissingError
+
+    try:
+        yield
+    except (JavaMissingError, kinds.UnavailableError) as missing:
+        raise CommandFailedError(str(missing), Exit.ENVIRONMENT) from missing
+    except kinds.UsageError as wrong:
+        raise CommandFailedError(str(wrong), Exit.USAGE) from wrong
+    except kinds.PipelineFailedError as failed:
+        raise CommandFailedError(str(failed), Exit.FAIL) from failed

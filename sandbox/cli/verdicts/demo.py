@@ -1,0 +1,143 @@
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import click
+
+from sandbox.cli.options.extras import require
+from sandbox.cli.output.exit_codes import CommandFailedError, Exit
+from sandbox.cli.output.printing import json_option, print_json
+
+if TYPE_CHECKING:
+    from sandbox.demo.demo_verdict import Result
+    from sandbox.demo.plan import Plan
+    from sandbox.demo.run import DemoTarget, Pipeline, Progress
+    from sandbox.endpoint import Endpoint
+
+_WITHOUT_SPARK: Final = "sandbox demo --no-pipeline leaves Spark out"
+
+
+@click.command()
+@click.option("--seed", type=int, default=1, metavar="N", help="The seed of everything random.")
+@click.option(
+    "--from",
+    "source",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    metavar="DIR",
+    help="Send the messages in the files of this folder.",
+)
+@click.option("--no-pipeline", is_flag=True, help="Leave out Spark, and with it the need for Java.")
+@json_option
+def demo(seed: int, source: Path | None, no_pipeline: bool, as_json: bool) -> int:
+    """Send messages through faults and a reshard, and judge what arrived.
+
+    Starts a sandbox of its own, sends 2,000 messages of all types, sequences and bad messages through Kinesis
+    and 200 through AMQP, with duplicates, delays, oversize messages, splits and a merge on the way, and
+    writes tables with Spark. Everything is left in runs/demo/. With --from, whole messages go out byte for
+    byte; a published header or body goes out in a message with a counterpart of its own. What is valid must
+    arrive once, and the rest be rejected with the code that it deserves. Exit code 0 only if every line of
+    the table holds.
+    """
+    _require_extras(pipeline=not no_pipeline)
+    import json
+
+    from emulator.clock import stopwatch
+    from sandbox.demo.show import progress_bar, show
+    from sandbox.judging.run_index import write_index
+    from sandbox.judging.runs import new_folder, point_latest
+    from sandbox.visible_output import make_console
+
+    pipeline = None if no_pipeline else _pipeline()
+    talk = make_console(stderr=True)
+    folder, began = new_folder("demo"), stopwatch()
+    with progress_bar(talk) as progress:
+        result = _run(_plan(seed, source), folder, progress, pipeline)
+    seconds = round(stopwatch() - began, 1)
+    summary = {"verdict": result.verdict, "seconds": seconds, **result.summary}
+    (folder / "summary.json").write_text(json.dumps(summary, indent=2) + "\n", encoding="utf-8")
+    point_latest(folder)
+    write_index()
+    if as_json:
+        print_json(summary)
+    show(result, folder, talk if as_json else make_console())
+    return {"pass": Exit.PASS, "fail": Exit.FAIL}.get(result.verdict, Exit.INCONCLUSIVE)
+
+
+def _require_extras(*, pipeline: bool) -> None:
+    """Raise CommandFailedError, in one line, for all that is missing."""
+    try:
+        require("messages", *(["pipeline"] if pipeline else []))
+    except CommandFailedError as error:
+        if not pipeline:
+            raise
+        raise CommandFailedError(f"{error} ; {_WITHOUT_SPARK}", Exit.ENVIRONMENT) from error
+
+
+def _plan(seed: int, source: Path | None) -> Plan:
+    from sandbox.demo.plan import Plan
+
+    plan = Plan(seed)
+    return plan.of_files(source.resolve()) if source else plan
+
+
+def _run(plan: Plan, folder: Path, progress: Progress, pipeline: Pipeline | None) -> Result:
+    from emulator.channels import ChannelUnavailableError
+    from emulator.clock import Clock
+    from rdss_sandbox.client import UnreachableError
+    from sandbox.demo.run import demonstrate
+    from sandbox.gateway import SendFailedError, SendRefusedError
+    from sandbox.receiver import OriginalNotKeptError
+
+    try:
+        with _sandbox(folder, plan.seed) as place:
+            return demonstrate(plan, place, Clock(), progress, pipeline)
+    except (
+        ChannelUnavailableError,
+        OriginalNotKeptError,
+        SendFailedError,
+        SendRefusedError,
+        UnreachableError,
+    ) as error:
+        message = f"no verdict, for the sandbox stopped answering: {error}; what it left is in {folder}"
+        raise CommandFailedError(message, Exit.INCONCLUSIVE) from error
+
+
+@contextmanager
+def _sandbox(folder: Path, seed: int) -> Iterator[DemoTarget]:
+    """Start a separate sandbox for the demonstration on free ports, for the time of the context."""
+    from sandbox.demo.run import DemoTarget
+    from sandbox.endpoint import Endpoint
+    from sandbox.profiles import in_process
+
+    options = ["--aws-port", "0", "--control-port", "0", "--topology", "default"]
+    options += ["--amqp", "embedded", "--amqp-port", "0"]
+    options += ["--host", "127.0.0.1", "--region", "us-east-1", "--data-dir", "data", "--seed", str(seed)]
+    with in_process.started(options, folder) as running:
+        endpoint = Endpoint(running.aws, running.region, running.token)
+        yield DemoTarget(endpoint, running.control, folder, running.token, running.amqp)
+
+
+def _pipeline() -> Pipeline:
+    """The pipeline, if it can run here. Raises CommandFailedError if it cannot."""
+    from sandbox.pipeline.spark import java
+
+    try:
+        java.require()
+    except java.JavaMissingError as error:
+        raise CommandFailedError(f"{error}; {_WITHOUT_SPARK}", Exit.ENVIRONMENT) from error
+    return _tables
+
+
+def _tables(endpoint: Endpoint, to: Path, progress: Callable[[str, float], None]) -> Mapping[str, int]:
+    from sandbox.pipeline.pipeline_run import run_once
+
+    # Spark's processes sign requests too; a sandbox accepts any credentials.
+    os.environ.setdefault("AWS_ACCESS_KEY_ID", "sandbox")
+    os.environ.setdefault("AWS_SECRET_ACCESS_KEY", "sandbox")
+    if endpoint.token:
+        os.environ["AWS_SESSION_TOKEN"] = endpoint.token
+    return run_once(endpoint_url=endpoint.url, source="streams", to=to, progress=progress)

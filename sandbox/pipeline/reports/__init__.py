@@ -1,0 +1,1 @@
+"""What is asked of the tables: reports, SQL, and where records are missing."""

@@ -1,0 +1,1 @@
+"""What a run reads: streams, or objects of the audit bucket."""

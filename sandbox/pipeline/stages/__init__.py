@@ -1,0 +1,1 @@
+"""The stages of a batch, from records to rows."""

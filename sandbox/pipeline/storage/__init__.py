@@ -1,0 +1,1 @@
+"""Tables: their columns, their files, their log and their place."""
