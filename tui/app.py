@@ -9,6 +9,9 @@ from textual import work
 from textual.reactive import reactive
 from textual.screen import Screen
 
+from extensions.processing.screen import ProcessingScreen
+from extensions.queues.screen import QueuesScreen
+from extensions.topics.screen import TopicsScreen
 from rdss_sandbox.client import AsyncClient, RefusedError, UnreachableError
 from rdss_sandbox.shapes.events import News
 from rdss_sandbox.shapes.topology import AuditTap, Topology
@@ -17,12 +20,9 @@ from tui.screens.audit import AuditScreen
 from tui.screens.buckets import BucketsScreen
 from tui.screens.errors import ErrorsScreen
 from tui.screens.faults import FaultsScreen
-from tui.screens.processing import ProcessingScreen
-from tui.screens.queues import QueuesScreen
 from tui.screens.scenarios import ScenariosScreen
 from tui.screens.sequences import SequencesScreen
 from tui.screens.streams import StreamsScreen
-from tui.screens.topics import TopicsScreen
 from tui.state.feed import follow_sandbox
 from tui.state.worker_messages import (
     ActionDone,

@@ -32,22 +32,22 @@ from emulator.kinesis import KinesisError, Scope
 from emulator.listeners.aws.credentials import DEFAULT_ACCOUNT
 from emulator.listeners.aws.stream_access import BadPermissionError, StreamAccess
 from emulator.message_index.index import MessageIndex
-from emulator.queues.engine import QueueEngine
-from emulator.queues.stream_views import StreamSource, attach_views
 from emulator.rng import Chance
 from emulator.settings.setting_errors import SettingsError
 from emulator.settings.settings import Settings
 from emulator.streams.amqp_log import AmqpLog
 from emulator.streams.catalogue import Catalogue
 from emulator.streams.service import StreamService
-from emulator.topics.service import ObjectSources, TopicService
+from extensions.queues.engine import QueueEngine
+from extensions.queues.stream_views import StreamSource, attach_views
+from extensions.topics.service import ObjectSources, TopicService
 from rdss_sandbox.shapes.resetting import Reset
 from rdss_sandbox.shapes.topology import Populated, Topology
 from schemas.bound import CONTRACT
 from schemas.contract import Contract
 
 if TYPE_CHECKING:
-    from emulator.topics.configuration import TopicConfiguration
+    from extensions.topics.configuration import TopicConfiguration
 
 _BROKER_PORTS: Final = (5671, 5672, 15671, 15672)
 """The usual ports of a RabbitMQ server, with its management."""
@@ -339,7 +339,7 @@ def _build_access(settings: Settings, events: Events, infrastructure: Infrastruc
 def _read_topics(settings: Settings) -> TopicConfiguration | None:
     if settings.topics is None:
         return None
-    from emulator.topics.configuration import read_configuration
+    from extensions.topics.configuration import read_configuration
 
     return read_configuration(settings.topics)
 

@@ -55,12 +55,12 @@ from emulator.listeners.control.streams import StreamResources, summarise_stream
 from emulator.listeners.control.watch.page_access import admit_pages
 from emulator.listeners.control.watch.picture_maker import PictureMaker, Sources
 from emulator.listeners.control.watch.resources import PictureResources
-from emulator.queues.arrivals import Arrivals
-from emulator.queues.control import QueueResources
-from emulator.queues.webhooks import Notifier
 from emulator.settings.settings import MANAGEMENT_PORT, QUEUES_PORT, TOPICS_PORT, Settings
-from emulator.topics.control import TopicResources
-from emulator.topics.http import TopicsApp
+from extensions.queues.arrivals import Arrivals
+from extensions.queues.control import QueueResources
+from extensions.queues.webhooks import Notifier
+from extensions.topics.control import TopicResources
+from extensions.topics.http import TopicsApp
 from rdss_sandbox.admission import Admission
 from rdss_sandbox.shapes.resetting import Reset
 from rdss_sandbox.shapes.status import Doors, Port, Status, Version
@@ -285,7 +285,7 @@ class Embedded:
         self._stack.push_async_callback(asyncio.to_thread, arrivals.close)
 
     def _build_queues_app(self) -> App:
-        from emulator.queues.http import QueuesApp
+        from extensions.queues.http import QueuesApp
 
         return QueuesApp(self.components.queues, self.components.events, self.settings.token)
 

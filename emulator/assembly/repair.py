@@ -213,7 +213,7 @@ class _Repairs:
 
         If the log's first segments are gone, an empty checkpoint says where the log begins.
         """
-        from emulator.topics.engine.checkpoints import read_checkpoint, write_empty_checkpoint
+        from extensions.topics.engine.checkpoints import read_checkpoint, write_empty_checkpoint
 
         if read_checkpoint(path) is not None:
             return None

@@ -145,7 +145,7 @@ def _run_query(
     Spark allows its Python worker ten seconds to start, which may not be enough on a busy machine. The query
     is then begun again at its current batch, up to five times, and so it is where a worker died.
     """
-    from sandbox.pipeline.kinesis_source import begin_again
+    from extensions.kinesis_source import begin_again
 
     def run() -> Tables:
         with _open_query(spark, job, trigger, tell) as (query, tables):
@@ -202,7 +202,7 @@ def _report_progress(tell: Progress, commit: Commit) -> None:
 
 def arrivals(spark: SparkSession, job: Job) -> Incoming:
     """Open the source of a job as a stream."""
-    from sandbox.pipeline.kinesis_source import reading
+    from extensions.kinesis_source import reading
 
     service = {"region": job.region} | ({"endpointUrl": job.endpoint_url} if job.endpoint_url else {})
     if job.source == "audit":

@@ -19,7 +19,7 @@ from emulator.clock import Clock
 from emulator.machine import private_files
 from emulator.rng import new_uuid
 from emulator.settings.settings import QUEUES_PORT, STATE_DIRECTORY, TOPICS_PORT, TOPOLOGIES, Settings
-from emulator.topics.configuration import read_configuration
+from extensions.topics.configuration import read_configuration
 from rdss_sandbox.machine.docker_connection import connect
 from sandbox.profiles import docker_engine, running
 from sandbox.profiles.in_process import CannotStartError, CannotStopError

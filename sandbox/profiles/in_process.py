@@ -27,7 +27,7 @@ from sandbox.profiles.running import Running
 
 if TYPE_CHECKING:
     from emulator.assembly.embedded import Embedded
-    from sandbox.processing.integration import Integration
+    from extensions.processing.integration import Integration
 
 LOG_NAME = "sandbox.log"
 
@@ -74,7 +74,7 @@ def _read_integration(path: Path | None) -> Integration | None:
     if path is None:
         return None
     # A start without a file does not wait for the imports of its checks.
-    from sandbox.processing.integration_file import read_integration
+    from extensions.processing.integration_file import read_integration
 
     return read_integration(path)
 
@@ -87,9 +87,9 @@ async def _serve(settings: Settings, ready: Callable[[Running], None]) -> None:
     from emulator.journal.format_mark import OtherFormatError
     from emulator.services.keyed_log import OtherVersionError
     from emulator.snapshots.snapshot_errors import SnapshotError
-    from sandbox.control.processing import ProcessingResources
+    from extensions.processing.control import ProcessingResources
+    from extensions.processing.errors import IntegrationError
     from sandbox.control.scenarios import scenario_resources
-    from sandbox.processing.errors import IntegrationError
 
     asked_to_stop = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):

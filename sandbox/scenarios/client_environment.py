@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 from emulator.channels import Channel, Checkpoints
 from emulator.clock import Clock
 from emulator.events import Events
-from emulator.queues.engine import QueueEngine
+from extensions.queues.engine import QueueEngine
 from sandbox.judging.arrivals import ArrivalsReader, record_arrival
 from sandbox.receiver import Arrival, MemoryOriginals
 from sandbox.scenarios.watched_channel import WatchedChannel

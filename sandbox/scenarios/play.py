@@ -15,8 +15,8 @@ from emulator.channels import Channel, ChannelUnavailableError
 from emulator.clock import Clock
 from emulator.faults.fault import FaultRefusedError, Kind
 from emulator.kinesis import ShardView
-from emulator.queues.engine import QueueEngine
 from emulator.rng import Chance
+from extensions.queues.engine import QueueEngine
 from rdss_sandbox.shapes.events import Event
 from rdss_sandbox.text.durations import seconds
 from sandbox.scenarios.backend import Amqp, NotHereError, ScenarioBackend, open_backend

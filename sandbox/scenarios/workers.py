@@ -8,7 +8,7 @@ from contextlib import ExitStack
 from typing import Final
 
 from emulator.channels import Channel, Checkpoints, Delivery, Outcome, Receipt
-from emulator.queues.engine import Address, QueuesError
+from extensions.queues.engine import Address, QueuesError
 from rdss_sandbox.shapes.queues import PROJECT
 from sandbox.receiver.assembled_receiver import assembled_receiver
 from sandbox.repository import Repository

@@ -13,9 +13,9 @@ import msgspec
 
 from emulator.clock import Clock, stopwatch
 from emulator.events import Events
-from emulator.topics.engine import Definition, Topic, Topics
-from emulator.topics.engine.commands import Publish, Subscribe
-from emulator.topics.engine.outgoing_messages import Message
+from extensions.topics.engine import Definition, Topic, Topics
+from extensions.topics.engine.commands import Publish, Subscribe
+from extensions.topics.engine.outgoing_messages import Message
 from tests.bench.rows import US, Row
 from tests.bench.topics_wire import over_the_wire
 

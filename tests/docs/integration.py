@@ -10,9 +10,9 @@ from emulator.clock import Clock
 from emulator.events import Events
 from emulator.faults.engine import FaultEngine
 from emulator.rng import Chance, new_uuid
-from sandbox.processing import NewMessage, Processing
-from sandbox.processing.integration import build_routes, build_systems
-from sandbox.processing.integration_file import read_integration
+from extensions.processing import NewMessage, Processing
+from extensions.processing.integration import build_routes, build_systems
+from extensions.processing.integration_file import read_integration
 
 
 def lived(path: Path, then: str) -> None:

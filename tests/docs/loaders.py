@@ -10,12 +10,12 @@ import msgspec
 
 from emulator.settings.reading import FILE_NAME
 from emulator.settings.settings import read_settings
-from emulator.topics.configuration import read_configuration as read_topics
-from emulator.topics.engine import commands
+from extensions.processing.integration_file import read_integration
+from extensions.topics.configuration import read_configuration as read_topics
+from extensions.topics.engine import commands
 from rdss_sandbox.machine.project_table import read_project
 from rdss_sandbox.testing.configuration import read_configuration
 from sandbox.learn.lesson import Front
-from sandbox.processing.integration_file import read_integration
 from sandbox.scenarios.scenario import read_scenario
 from tests.ci_schemas import check_schema
 from tests.docs.integration import lived

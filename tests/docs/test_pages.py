@@ -29,7 +29,7 @@ NOT_RUN = {
         "it installs into the reader's Python; tests/packaging/test_installers.py does so elsewhere"
     ],
     "kinesis-source.md": [
-        "tests/sandbox/pipeline/kinesis_source/test_alone.py installs it and runs the job below with it"
+        "tests/extensions/kinesis_source/test_alone.py installs it and runs the job below with it"
     ],
     "pipeline.md": [
         "a cluster, and AWS",

@@ -14,8 +14,10 @@ from textual.pilot import Pilot
 
 from emulator.assembly.embedded import Embedded, embedded
 from emulator.settings.settings import Settings
-from emulator.topics.client import TopicPort
-from emulator.topics.engine.commands import Publish, SowDelete
+from extensions.processing.control import ProcessingResources
+from extensions.processing.integration import DEFAULT
+from extensions.topics.client import TopicPort
+from extensions.topics.engine.commands import Publish, SowDelete
 from rdss_sandbox.client import AsyncClient, Client
 from rdss_sandbox.shapes.clock import ClockChange
 from rdss_sandbox.shapes.faults import NewFault
@@ -23,9 +25,7 @@ from rdss_sandbox.shapes.messages import NewMessage
 from rdss_sandbox.shapes.processing import NewAsyncMessage
 from rdss_sandbox.shapes.queues import NewClaim
 from rdss_sandbox.shapes.streams import Reshard
-from sandbox.control.processing import ProcessingResources
 from sandbox.control.scenarios import ScenarioResources
-from sandbox.processing.integration import DEFAULT
 from schemas.rdss.decoration import decorate
 from schemas.rdss.envelope import serialise
 from schemas.rdss.error_codes import ErrorCode

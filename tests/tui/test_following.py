@@ -12,6 +12,7 @@ import pytest
 
 from emulator.assembly.embedded import Embedded, embedded
 from emulator.settings.settings import Settings
+from extensions.queues.screen import QueuesScreen
 from rdss_sandbox import shapes as r
 from rdss_sandbox.client import AsyncClient, Client, UnreachableError
 from rdss_sandbox.shapes.contract import Contract
@@ -20,7 +21,6 @@ from schemas.rdss.envelope import serialise
 from schemas.rdss.samples import Samples
 from tests.tui.canned import CONTRACT, Canned
 from tests.tui.conftest import opened, text_of, until
-from tui.screens.queues import QueuesScreen
 from tui.state import feed
 from tui.state.worker_messages import ConnectionLost, NewsArrived, Snapshot, SnapshotTaken
 from tui.widgets.message_list import MessageList

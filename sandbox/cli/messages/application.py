@@ -18,8 +18,8 @@ from sandbox.cli.output.printing import json_option, print_json
 
 if TYPE_CHECKING:
     from emulator.clock import Clock
+    from extensions.processing.asynchronous_application import Asynchronous
     from sandbox.applications.activity_log import ActivityLogEntry
-    from sandbox.applications.asynchronous import Asynchronous
     from sandbox.download import Source
     from sandbox.gateway.outbox import Outbox
     from sandbox.receiver import Application, Refused
@@ -152,7 +152,7 @@ def _later(
         yield None
         return
     from emulator.events import Events
-    from sandbox.applications.asynchronous import Asynchronous
+    from extensions.processing.asynchronous_application import Asynchronous
 
     store = found.repository(f"{kind}-processing")
     with closing(Asynchronous(store, opened.repository, opened.application, clock, Events(clock))) as later:

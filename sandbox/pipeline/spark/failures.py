@@ -31,7 +31,7 @@ class UsageError(PipelineFailedError):
 
 def describe_failure(error: Exception) -> PipelineFailedError:
     """Find the pipeline's error in an exception of Spark, which holds it as text."""
-    from sandbox.pipeline.kinesis_source import has_lost_python
+    from extensions.kinesis_source import has_lost_python
 
     text = str(error)
     if has_lost_python(error):

@@ -34,7 +34,6 @@ def run_task(infile: BufferedReader, outfile: BufferedWriter) -> None:
 if __name__ == "__main__":
     import pandas as pd  # noqa: F401 - imported before the fork, for every worker
 
-    import sandbox.pipeline.kinesis_source
     import sandbox.pipeline.sources.bucket_source
     import sandbox.pipeline.stages.parsing
     import sandbox.pipeline.stages.routing

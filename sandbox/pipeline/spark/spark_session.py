@@ -39,7 +39,7 @@ def open_session(
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     from pyspark.sql import SparkSession
 
-    from sandbox.pipeline.kinesis_source import KinesisRangeSource, KinesisSource
+    from extensions.kinesis_source import KinesisRangeSource, KinesisSource
     from sandbox.pipeline.sources.bucket_source import BucketSource
 
     builder = SparkSession.builder.master(master).appName("rdss-pipeline")

@@ -7,11 +7,11 @@ from typing import Final
 from emulator.assembly.embedded import embedded
 from emulator.rng import new_uuid
 from emulator.settings.settings import Settings
+from extensions.processing.states import State
+from extensions.processing.transitions import join_rows
 from rdss_sandbox.client import Client
 from rdss_sandbox.shapes.messages import NewMessage
 from rdss_sandbox.shapes.streams import Reshard
-from sandbox.processing.states import State
-from sandbox.processing.transitions import join_rows
 from schemas.rdss.envelope import serialise
 from schemas.rdss.samples import Samples
 from schemas.rdss.sequence import split

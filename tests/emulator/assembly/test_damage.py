@@ -17,8 +17,8 @@ from emulator.assembly.embedded import Embedded, embedded
 from emulator.assembly.repair import repair
 from emulator.journal import DamagedLogError, Segments, frames
 from emulator.settings.settings import Settings
-from emulator.topics.engine.commands import Publish, Sow
-from emulator.topics.engine.outgoing_messages import SowMessage
+from extensions.topics.engine.commands import Publish, Sow
+from extensions.topics.engine.outgoing_messages import SowMessage
 from rdss_sandbox.shapes.topology import AuditTap, Topology
 
 PROJECT = {"Client-ID": "3381af92-2b9e-11e3-b191-71861300734c", "X-Project-ID": "p"}

@@ -156,15 +156,15 @@ def test_the_emulator_starts_without_what_it_may_never_need() -> None:
         "from emulator.assembly.embedded import embedded\n"
         "from emulator.settings.settings import Settings\n"
         "from rdss_sandbox.client import Client\n"
-        "from sandbox.control.processing import ProcessingResources\n"
+        "from extensions.processing.control import ProcessingResources\n"
         "processing = ProcessingResources(None)\n"
         "settings = Settings(aws_port=0, control_port=0, data_dir=None)\n"
         "with embedded(settings, more=[processing.attach]) as emulator:\n"
         "    with Client(emulator.control) as client:\n"
         "        client.status(), client.messages(), client.faults(), client.events()\n"
         "    heavy = {'moto', 'boto3', 'botocore', 'pandas', 'pika', 'pyspark', 'textual', 'docker'}\n"
-        "    heavy |= {'emulator.topics.engine', 'lark', 'websockets', 'wsproto', 'pamqp'}\n"
-        "    heavy |= {'sandbox.processing.processing'}\n"
+        "    heavy |= {'extensions.topics.engine', 'lark', 'websockets', 'wsproto', 'pamqp'}\n"
+        "    heavy |= {'extensions.processing.processing'}\n"
         "    print(sorted(heavy & set(sys.modules)))\n"
     )
     ran = subprocess.run(

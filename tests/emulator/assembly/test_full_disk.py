@@ -22,7 +22,7 @@ from emulator.events import Events
 from emulator.journal import frames
 from emulator.rng import Chance
 from emulator.settings.settings import Settings
-from emulator.topics.configuration import read_configuration
+from extensions.topics.configuration import read_configuration
 from rdss_sandbox.shapes.topology import Topology
 
 _AT_ONCE_SECONDS = 5.0

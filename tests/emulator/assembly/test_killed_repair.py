@@ -21,7 +21,7 @@ _KILLED = 86
 _REPAIR = f"""
 import os, shutil, sys
 from pathlib import Path
-import emulator.topics.engine.checkpoints
+import extensions.topics.engine.checkpoints
 from emulator.assembly.repair import repair
 
 CHANGES = {{"os.rename", "os.remove", "os.mkdir", "os.link", "os.truncate", "os.rmdir", "sqlite3.connect"}}

@@ -21,7 +21,7 @@ from emulator.channels import (
 from emulator.channels.channel import Outcome
 from emulator.channels.rabbitmq import RabbitMQChannel
 from emulator.clock import Clock
-from sandbox.processing import OutsideSystem, TechnicalError
+from extensions.processing import OutsideSystem, TechnicalError
 
 _SETTLED_SECONDS = 0.1
 

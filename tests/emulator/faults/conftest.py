@@ -12,9 +12,9 @@ from emulator.channels import Channel
 from emulator.clock import Clock
 from emulator.kinesis import Engine
 from emulator.rng import new_uuid
-from emulator.topics.configuration import TopicConfiguration
-from emulator.topics.engine import Topic
-from sandbox.processing import OutsideSystem
+from extensions.processing import OutsideSystem
+from extensions.topics.configuration import TopicConfiguration
+from extensions.topics.engine import Topic
 from tests.emulator.conftest import (
     EVERYWHERE,
     NOON,
@@ -27,7 +27,7 @@ from tests.emulator.conftest import (
 )
 from tests.emulator.faults.conformance_channels import GettingChannel, OutsideChannel, TopicChannel
 from tests.emulator.faults.unsupported import GETS, OUTSIDE, TOPIC, UNSUPPORTED
-from tests.emulator.topics.http.conftest import Port
+from tests.extensions.topics.http.conftest import Port
 
 EVERY_ADAPTOR = [*EVERYWHERE, TOPIC, OUTSIDE, pytest.param(GETS, marks=pytest.mark.rabbitmq)]
 

@@ -13,13 +13,13 @@ import pytest
 
 from emulator.assembly.embedded import Embedded, embedded
 from emulator.settings.settings import Settings
-from emulator.topics.engine.commands import Publish
+from extensions.processing.control import ProcessingResources
+from extensions.topics.engine.commands import Publish
 from rdss_sandbox.client import Client
 from rdss_sandbox.shapes.access import StreamPermission
 from rdss_sandbox.shapes.clock import ClockChange
 from rdss_sandbox.shapes.faults import NewFault
 from rdss_sandbox.shapes.processing import NewAsyncMessage, Script
-from sandbox.control.processing import ProcessingResources
 from tests.emulator.services.conftest import client_of
 from tests.emulator.services.test_surviving import make_table
 

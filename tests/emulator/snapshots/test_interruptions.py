@@ -15,12 +15,12 @@ import pytest
 from emulator.faults.engine import FaultEngine
 from emulator.journal import frames
 from emulator.kinesis import Engine
-from emulator.queues.engine import QueueEngine
 from emulator.rng import Chance
 from emulator.services.service_store import ServiceStore
 from emulator.snapshots import snapshot_file
 from emulator.snapshots.snapshot_errors import SnapshotError
-from emulator.topics.service import TopicService
+from extensions.queues.engine import QueueEngine
+from extensions.topics.service import TopicService
 from rdss_sandbox.client import Client, RefusedError, UnreachableError
 from rdss_sandbox.process import sandbox_process
 from tests.emulator.services.conftest import client_of

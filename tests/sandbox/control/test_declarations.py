@@ -19,12 +19,12 @@ from emulator.assembly.embedded import Embedded, embedded
 from emulator.listeners.control.openapi import make_sample
 from emulator.listeners.control.routing import Handler, list_handlers
 from emulator.settings.settings import DEFAULT_TOPOLOGY, Settings
+from extensions.processing.control import ProcessingResources
+from extensions.processing.integration import DEFAULT
 from rdss_sandbox.api.control_api import SUBJECTS, ControlApi
 from rdss_sandbox.api.endpoint import JSON, Endpoint, Subject, list_endpoints
 from rdss_sandbox.client import AsyncClient, Client, RefusedError
-from sandbox.control.processing import ProcessingResources
 from sandbox.control.scenarios import ScenarioResources
-from sandbox.processing.integration import DEFAULT
 
 ROOT = Path(__file__).parents[3]
 Declared = Endpoint[..., Any, Any, Any]
@@ -33,7 +33,7 @@ DECLARED: dict[Declared, type[Subject[Any]]] = {
 }
 NAMES = {endpoint: f"{endpoint.method} {endpoint.path}" for endpoint in DECLARED}
 EACH = pytest.mark.parametrize("endpoint", DECLARED, ids=NAMES.values())
-HANDLERS = ("emulator/listeners/control", "emulator/queues/control.py", "emulator/topics/control.py",
+HANDLERS = ("emulator/listeners/control", "extensions/queues/control.py", "extensions/topics/control.py",
             "sandbox/control")  # fmt: skip
 PASSED_ON = {("NoSuchKey", 404)}
 """Codes of S3 that no handler writes itself."""

@@ -14,9 +14,9 @@ import pytest
 from botocore.awsrequest import AWSResponse
 from deltalake import DeltaTable, Field
 
+from extensions.kinesis_source.options import Settings
 from rdss_sandbox.tables import open_table, read_table
 from sandbox.cli.tables.pipeline_options import Service
-from sandbox.pipeline.kinesis_source.options import Settings
 from sandbox.pipeline.reports.query import ask
 from sandbox.pipeline.spark.failures import UnavailableError
 from sandbox.pipeline.storage.conditional_puts import UnsafeStoreError

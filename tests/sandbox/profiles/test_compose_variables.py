@@ -8,7 +8,7 @@ import msgspec
 import yaml
 
 from emulator.settings.settings import read_settings
-from emulator.topics.configuration import TopicConfiguration, read_configuration
+from extensions.topics.configuration import TopicConfiguration, read_configuration
 from sandbox.profiles import compose
 
 STACK = Path(__file__).parents[3] / "compose" / "compose.yaml"

@@ -1,5 +1,0 @@
-"""Webhooks: notifies the subscribers of queues of new messages, with retries and confirmation."""
-
-from emulator.queues.webhooks.notifier import Notifier
-
-__all__ = ["Notifier"]

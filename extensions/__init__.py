@@ -1,0 +1,1 @@
+"""Whole features that the rest can do without, a folder each."""

@@ -1,0 +1,69 @@
+"""Asynchronous processing: a message from its arrival to the confirmation to its source system.
+
+Every name is imported on first use, so that the start of a sandbox does not wait for what its first
+asynchronous message needs.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from extensions.processing.administration import Administration
+    from extensions.processing.calls import KeyKind
+    from extensions.processing.errors import BusinessError, TechnicalError, ValidationError
+    from extensions.processing.exchange import Child, Exchange
+    from extensions.processing.intake import Receipt
+    from extensions.processing.parameters import AS_CODED, AS_WRITTEN, Limit, Parameters
+    from extensions.processing.processing import Processing
+    from extensions.processing.python_routes import Routes
+    from extensions.processing.simulated_systems import OutsideSystem, SimulatedSystems
+    from extensions.processing.states import State
+    from extensions.processing.stored_messages import Binding, Message, NewMessage
+
+_HOMES: Final = {
+    "administration": ("Administration",),
+    "calls": ("KeyKind",),
+    "errors": ("BusinessError", "TechnicalError", "ValidationError"),
+    "exchange": ("Child", "Exchange"),
+    "intake": ("Receipt",),
+    "parameters": ("AS_CODED", "AS_WRITTEN", "Limit", "Parameters"),
+    "processing": ("Processing",),
+    "python_routes": ("Routes",),
+    "simulated_systems": ("OutsideSystem", "SimulatedSystems"),
+    "states": ("State",),
+    "stored_messages": ("Binding", "Message", "NewMessage"),
+}
+_HOME_OF: Final = {name: home for home, names in _HOMES.items() for name in names}
+
+__all__ = [
+    "AS_CODED",
+    "AS_WRITTEN",
+    "Administration",
+    "Binding",
+    "BusinessError",
+    "Child",
+    "Exchange",
+    "KeyKind",
+    "Limit",
+    "Message",
+    "NewMessage",
+    "OutsideSystem",
+    "Parameters",
+    "Processing",
+    "Receipt",
+    "Routes",
+    "SimulatedSystems",
+    "State",
+    "TechnicalError",
+    "ValidationError",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME_OF:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(f"{__name__}.{_HOME_OF[name]}"), name)
+    globals()[name] = value
+    return value

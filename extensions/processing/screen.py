@@ -1,0 +1,201 @@
+"""Asynchronous processing: the messages with their states, and the changes and calls of one over time."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import msgspec
+from textual.app import ComposeResult
+from textual.containers import Container, Vertical
+from textual.message import Message
+from textual.widgets import Static
+
+from extensions.processing.columns import MESSAGE_COLUMNS, SYSTEM_COLUMNS, history_of
+from rdss_sandbox.shapes.processing import AsyncMessage, AsyncMessageDetail, OutsideSystem, Restart
+from rdss_sandbox.text.figures import counted
+from tui.dialogs.confirm import Confirm
+from tui.dialogs.prompt import Prompt
+from tui.keys.actions import Group, bindings
+from tui.screens.base import FollowingScreen
+from tui.state.worker_messages import ActionFailed
+from tui.text.pretty import pretty
+from tui.widgets.row_list import RowList, Whole
+from tui.widgets.text_lines import TextLines
+from tui.widgets.waterfall import Waterfall
+
+_MESSAGES = 500
+_FIELDS = ("state", "source", "correlation", "process", "service", "operation", "error_code", "text")
+
+
+class ProcessingScreen(FollowingScreen):
+    """Shows the messages over the external systems, beside the history and the fields of one message."""
+
+    KINDS = ("processing.",)
+    BINDINGS: ClassVar[list[Any]] = bindings(Group.PROCESSING)
+    DEFAULT_CSS = """
+    ProcessingScreen {
+        #panes > Vertical { width: 1fr; height: 1fr; }
+        #asynchronous { height: 1fr; }
+        #systems { height: 8; border-top: hkey $panel; }
+        #wanted, #named { height: 1; padding: 0 1; background: $panel-darken-1; }
+        Waterfall { height: 1fr; }
+        TextLines { height: 1fr; padding: 0 1; border-top: hkey $panel; }
+        &.-narrow TextLines { display: none; }
+        &.-wide #found { border-right: vkey $panel; }
+    }
+    """
+
+    class MessagesArrived(Message):
+        """The messages that match the filter ``wanted``, the systems, and one whole message."""
+
+        def __init__(self, wanted: str, messages: tuple[AsyncMessage, ...]) -> None:
+            super().__init__()
+            self.wanted = wanted
+            self.messages = messages
+            self.systems: tuple[OutsideSystem, ...] = ()
+            self.one: AsyncMessageDetail | None = None
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._wanted = ""
+        self._number: int | None = None
+        self._shown: AsyncMessageDetail | None = None
+
+    def content(self) -> ComposeResult:
+        with Container(id="panes"):
+            with Vertical(id="found"):
+                yield Static(id="wanted", markup=False)
+                yield RowList(
+                    MESSAGE_COLUMNS,
+                    whole=self._tell_message,
+                    empty="no messages: sandbox process send",
+                    id="asynchronous",
+                )
+                yield RowList(SYSTEM_COLUMNS, whole=_tell_system, empty="no systems", id="systems")
+            with Vertical(id="life"):
+                yield Static(id="named", markup=False)
+                yield Waterfall()
+                yield TextLines()
+
+    def on_mount(self) -> None:
+        self.query_one("#asynchronous").focus()
+
+    def action_filter(self) -> None:
+        def use(wanted: str | None) -> None:
+            if wanted is not None:
+                self._find(wanted)
+
+        hint = "state:FAILED source:CRM operation:create text:invoice"
+        self.app.push_screen(Prompt("Only messages like", hint=hint, value=self._wanted), use)
+
+    def action_all(self) -> None:
+        self._find("")
+
+    def action_restart(self) -> None:
+        """Process the message again without the calls that succeeded."""
+        self._act("Process it again? What succeeded is not called again.", "Restart", Restart("partial"))
+
+    def action_restart_totally(self) -> None:
+        self._act("Process it again, with all its calls?", "Restart", Restart("total"))
+
+    def action_cancel(self) -> None:
+        self._act("End it? Its source is told.", "Cancel it", None)
+
+    def _act(self, question: str, yes: str, how: Restart | None) -> None:
+        number = self._number
+        if number is None:
+            self.post_message(ActionFailed("there is no message under the cursor"))
+            return
+
+        def act(wanted: bool | None) -> None:
+            if wanted:
+                total = " --total" if how and how.kind == "total" else ""
+                command = f"sandbox process {'restart' if how else 'cancel'} {number}{total}"
+                self.sandbox.run_in_background(self._restart_or_cancel(number, how), command)
+
+        self.app.push_screen(Confirm(f"Message {number}. {question}", yes), act)
+
+    async def _restart_or_cancel(self, number: int, how: Restart | None) -> str:
+        processing = self.client.processing
+        found = await (processing.restart(number, how) if how else processing.cancel(number))
+        self.fetch_again()
+        return f"message {number} is {found.message.state}"
+
+    def _find(self, wanted: str) -> None:
+        self._wanted = wanted
+        self.fetch_again()
+        options = " ".join(f"--{name.replace('_', '-')} '{value}'" for name, value in _search(wanted).items())
+        self.sandbox.command = f"sandbox process list {options}".rstrip()
+
+    async def fetch(self) -> None:
+        processing, wanted = self.client.processing, self._wanted
+        arrived = self.MessagesArrived(wanted, await processing.search(limit=_MESSAGES, **_search(wanted)))
+        arrived.systems = await processing.systems()
+        shown = self._number or (arrived.messages[0].number if arrived.messages else None)
+        if shown is not None:
+            arrived.one = await processing.show(shown)
+        self.post_message(arrived)
+
+    def on_processing_screen_messages_arrived(self, message: MessagesArrived) -> None:
+        if message.wanted != self._wanted:
+            return
+        rows = self.query_one("#asynchronous", RowList)
+        rows.fill(message.messages)
+        self.query_one("#systems", RowList).fill(message.systems)
+        more = "the newest " if len(message.messages) == _MESSAGES else ""
+        which = f" like {self._wanted}" if self._wanted else ""
+        self.query_one("#wanted", Static).update(f"{more}{counted(len(message.messages), 'message')}{which}")
+        if message.one is not None and self._number in {None, message.one.message.number}:
+            self._draw(message.one)
+
+    def _draw(self, found: AsyncMessageDetail) -> None:
+        row = found.message
+        self._number, self._shown = row.number, found
+        may = f"; may be: {', '.join(found.actions)}" if found.actions else ""
+        self.query_one("#named", Static).update(
+            f"{row.number} is {row.state}, {row.service}.{row.operation} from {row.source}{may}"
+        )
+        self.query_one(Waterfall).show(history_of(found))
+        self.query_one(TextLines).show(pretty(_filled_fields(found)), json=True)
+
+    def _tell_message(self, row: AsyncMessage) -> Whole:
+        """The message with its body, if it is the one beside the list."""
+        shown = self._shown
+        fields = _filled_fields(shown) if shown and shown.message.number == row.number else row
+        said = f"{row.number} is {row.state}, {row.service}.{row.operation} from {row.source}"
+        return said, pretty(msgspec.to_builtins(fields))
+
+    def on_row_list_highlighted(self, message: RowList.Highlighted) -> None:
+        row = message.row
+        if isinstance(row, AsyncMessage) and self.focused is message.control and row.number != self._number:
+            self._number = row.number
+            self.fetch_again()
+
+
+def _tell_system(row: OutsideSystem) -> Whole:
+    return f"{row.name} was called {row.received:,} times", pretty(msgspec.to_builtins(row))
+
+
+def _search(wanted: str) -> dict[str, Any]:
+    """Parse ``state:OK invoice`` into the fields of the query; a word without a field is ``text``."""
+    found: dict[str, str] = {}
+    for word in wanted.split():
+        name, colon, value = word.partition(":")
+        known = colon and name in _FIELDS
+        key, text = (name, value) if known else ("text", word)
+        found[key] = f"{found[key]} {text}" if key in found else text
+    if "state" in found:
+        found["state"] = found["state"].upper()
+    return found
+
+
+def _filled_fields(found: AsyncMessageDetail) -> dict[str, Any]:
+    """The fields of a message that are not empty."""
+    row = msgspec.to_builtins(found.message)
+    rest = {
+        "children": [f"{each.number} {each.state} {each.binding or ''}".strip() for each in found.children],
+        "business errors": list(found.business_errors),
+        "custom data": found.custom_data,
+        "body": found.body,
+    }
+    return {name: value for name, value in (row | rest).items() if value not in (None, [], "")}

@@ -1,0 +1,127 @@
+"""The records of the store: messages, their changes of state, and calls."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Any
+
+import msgspec
+
+from extensions.processing.states import CallState, State
+from extensions.processing.transitions import Cause
+from rdss_sandbox.shapes.processing import StateChange
+
+
+class Binding(StrEnum):
+    """Whether a child decides how its parent ends: HARD does, SOFT does not."""
+
+    HARD = "HARD"
+    SOFT = "SOFT"
+
+
+class NewMessage(msgspec.Struct, frozen=True, kw_only=True):
+    """A message as a source system sends it.
+
+    ``source``, ``correlation`` and ``timestamp`` (seconds since the epoch) are mandatory: they are the trace
+    header. Messages with the same ``funnel`` are processed one at a time. With ``guaranteed_order`` they are
+    processed in the order of their timestamps. A message that FAILED blocks those behind it, unless they have
+    ``without_failed``.
+    """
+
+    service: str
+    operation: str
+    body: bytes = b""
+    source: str | None = None
+    correlation: str | None = None
+    timestamp: float | None = None
+    process: str | None = None
+    object_id: str | None = None
+    entity_type: str | None = None
+    funnel: str | None = None
+    guaranteed_order: bool = False
+    without_failed: bool = False
+
+
+class Message(msgspec.Struct, frozen=True):
+    """A message of the store; times are seconds since the epoch.
+
+    ``step`` counts its changes of state. ``owner`` is the process that has it until ``lease``. ``due`` is the
+    time of its next attempt. ``failed`` counts its failed attempts.
+    """
+
+    number: int
+    source: str
+    correlation: str
+    process: str | None
+    service: str
+    operation: str
+    object_id: str | None
+    entity_type: str | None
+    funnel: str | None
+    funnel_component: str | None
+    guaranteed_order: bool
+    without_failed: bool
+    timestamp: float
+    received: float
+    started: float
+    changed: float
+    state: State
+    step: int
+    failed: int
+    error_code: str | None
+    description: str | None
+    business_errors: tuple[str, ...]
+    custom_data: str | None
+    answer: bytes | None
+    parent: int | None
+    position: int | None
+    binding: Binding | None
+    owner: str | None
+    lease: float | None
+    due: float | None
+    body: bytes
+
+    @property
+    def entity(self) -> str:
+        """The entity type, or else the operation, as in the framework's documentation."""
+        return self.entity_type or self.operation
+
+
+class CallRecord(msgspec.Struct, frozen=True):
+    """A call to an outside system, or a confirmation; ``operation`` and ``key`` identify it."""
+
+    message: int
+    operation: str
+    key: str
+    state: CallState
+    failed: int
+    began: float
+    changed: float
+    due: float | None
+    description: str | None
+    answer: bytes | None
+
+
+def message_from_row(row: tuple[Any, ...]) -> Message:
+    """Build a message from a row of ``COLUMNS``."""
+    fields = list(row)
+    fields[10], fields[11] = bool(fields[10]), bool(fields[11])
+    fields[16] = State(fields[16])
+    fields[21] = tuple(msgspec.json.decode(fields[21])) if fields[21] else ()
+    fields[26] = Binding(fields[26]) if fields[26] else None
+    return Message(*fields)
+
+
+def change_from_row(row: tuple[Any, ...]) -> StateChange:
+    """Build a change from a row in the order of its fields."""
+    step, time, before, cause, after, owner, why = row
+    return StateChange(step, time, State(before) if before else None, Cause(cause), State(after), owner, why)
+
+
+BODY = "(SELECT body FROM bodies WHERE bodies.number = messages.number)"
+COLUMNS = ", ".join((*Message.__struct_fields__[:-1], BODY))
+CALL_COLUMNS = ", ".join(CallRecord.__struct_fields__)
+"""The columns of a query, in the order of the fields.
+
+Bodies have a table of their own, so that the frequent updates of a message do not rewrite its body.
+"""

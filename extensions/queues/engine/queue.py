@@ -1,0 +1,214 @@
+"""One queue in memory: its free and its claimed messages, and what expires when."""
+
+from __future__ import annotations
+
+import heapq
+from collections import deque
+from collections.abc import Callable, Iterable, Sized
+from typing import Any, Final, NamedTuple
+
+from emulator.priority_queue import PriorityQueue
+from extensions.queues.engine.address import Address
+from extensions.queues.engine.order import Order
+from extensions.queues.engine.queued_message import Claim, Found, Message
+from extensions.queues.engine.subscription import Subscription
+
+_EMPTY_CLAIMS_KEPT: Final = 1000
+_LEAST_STALE: Final = 1024
+
+
+class Passed(NamedTuple):
+    """What has expired: claims, each with the messages that it still held, and messages."""
+
+    claims: list[tuple[Claim, list[Message]]]
+    messages: list[Message]
+
+
+class Queue:
+    """The messages, claims and subscriptions of a queue, as of the last ``pass_time``.
+
+    The cost of a method depends on the number of messages that it returns, not on the length of the queue.
+    """
+
+    def __init__(self, at: Address, metadata: dict[str, Any], number: int = 1) -> None:
+        self.at = at
+        self.metadata = metadata
+        self.number = number
+        self.messages = Order()
+        self.claims: dict[str, Claim] = {}
+        self.subscriptions: dict[str, Subscription] = {}
+        self._ids: dict[str, Message] = {}
+        self._held: dict[int, Claim] = {}
+        self._free: list[int] = []
+        self._delayed: PriorityQueue[int] = PriorityQueue()
+        self._lives: PriorityQueue[int] = PriorityQueue()
+        self._terms: PriorityQueue[str] = PriorityQueue()
+        self._done: deque[str] = deque()
+
+    # -- looking
+
+    def get(self, id_: str) -> Message | None:
+        return self._ids.get(id_)
+
+    def holder(self, message: Message) -> Claim | None:
+        """The claim that holds the message."""
+        return self._held.get(message.number)
+
+    def describe(self, message: Message) -> Found:
+        claim = self._held.get(message.number)
+        return Found(message, claim.id if claim else None)
+
+    @property
+    def claimed(self) -> int:
+        """The number of messages that claims hold."""
+        return len(self._held)
+
+    @property
+    def delayed(self) -> int:
+        """The number of messages that cannot be claimed yet."""
+        return sum(1 for number in set(self._delayed) if self.messages.get(number) is not None)
+
+    def held_by(self, claim: Claim) -> list[Message]:
+        return [message for number in claim.numbers if (message := self.messages.get(number))]
+
+    def page(self, after: int, limit: int, wanted: Callable[[Message], bool]) -> list[Found]:
+        """Up to ``limit`` wanted messages with numbers above ``after``."""
+        found: list[Found] = []
+        for message in self.messages.after(after):
+            if wanted(message):
+                found.append(self.describe(message))
+                if len(found) == limit:
+                    break
+        return found
+
+    # -- changing
+
+    def add(self, message: Message, now: float) -> None:
+        self.number = max(self.number, message.number + 1)
+        self.messages.add(message)
+        self._ids[message.id] = message
+        self._lives.add(message.expires, message.number)
+        if message.ready > now:
+            self._delayed.add(message.ready, message.number)
+        else:
+            heapq.heappush(self._free, message.number)
+
+    def take(self, limit: int) -> list[Message]:
+        """Take out the oldest free messages. The caller must ``hold`` them, or ``put_back`` them."""
+        taken: list[Message] = []
+        last = -1
+        free = self._free
+        while free and len(taken) < limit:
+            number = heapq.heappop(free)
+            message = self.messages.get(number)
+            if message is not None and number != last and number not in self._held:
+                taken.append(message)
+                last = number
+        return taken
+
+    def put_back(self, messages: Iterable[Message]) -> None:
+        for message in messages:
+            heapq.heappush(self._free, message.number)
+
+    def hold(self, claim: Claim, counts: Iterable[tuple[int, int]]) -> None:
+        """Add ``claim``, which holds messages by (number, count of claims with this one)."""
+        self.claims[claim.id] = claim
+        self._terms.add(claim.ends, claim.id)
+        for number, count in counts:
+            message = self.messages.get(number)
+            if message is not None:
+                message.claims = count
+                claim.numbers[number] = None
+                self._held[number] = claim
+                self._extend_life(message, claim)
+        if not claim.numbers:
+            self._note_empty(claim)
+
+    def renew(self, claim: Claim, ttl: int, grace: int, now: float) -> None:
+        claim.ttl, claim.grace, claim.since = ttl, grace, now
+        self._terms.add(claim.ends, claim.id)
+        for message in self.held_by(claim):
+            self._extend_life(message, claim)
+
+    def release(self, claim: Claim) -> list[Message]:
+        """Remove the claim, and return its messages, which are free again."""
+        del self.claims[claim.id]
+        messages = self.held_by(claim)
+        for number in claim.numbers:
+            del self._held[number]
+        self.put_back(messages)
+        return messages
+
+    def remove(self, number: int) -> Message | None:
+        message = self.messages.get(number)
+        if message is None:
+            return None
+        self.messages.remove(number)
+        del self._ids[message.id]
+        claim = self._held.pop(number, None)
+        if claim is not None:
+            del claim.numbers[number]
+            if not claim.numbers:
+                self._note_empty(claim)
+        return message
+
+    # -- time
+
+    def pass_time(self, now: float) -> Passed | None:
+        """Expire what is due by ``now``. Returns what expired, or None."""
+        for number in self._delayed.pop_until(now):
+            message = self.messages.get(number)
+            if message is not None and number not in self._held:
+                heapq.heappush(self._free, number)
+        passed = Passed([], [])
+        for id_ in self._terms.pop_until(now):
+            claim = self.claims.get(id_)
+            if claim is not None and claim.ends <= now:
+                passed.claims.append((claim, self.release(claim)))
+        for number in self._lives.pop_until(now):
+            message = self.messages.get(number)
+            if message is not None and message.expires <= now:
+                self.remove(number)
+                passed.messages.append(message)
+        if self.subscriptions:
+            for subscription in [each for each in self.subscriptions.values() if each.expires <= now]:
+                del self.subscriptions[subscription.id]
+        self._compact(now)
+        return passed if passed.claims or passed.messages else None
+
+    def next_due(self) -> float | None:
+        """When ``pass_time`` may next have something to do, in seconds since the epoch."""
+        deadlines = (self._delayed, self._lives, self._terms)
+        return min((when for each in deadlines if (when := each.lowest) is not None), default=None)
+
+    def _extend_life(self, message: Message, claim: Claim) -> None:
+        before = message.expires
+        message.extend_life(claim.ends, claim.grace, claim.since)
+        if message.expires != before:
+            self._lives.add(message.expires, message.number)
+
+    def _note_empty(self, claim: Claim) -> None:
+        """Note a claim without messages. It can be read until its end, unless there are very many."""
+        self._done.append(claim.id)
+        if len(self._done) > _EMPTY_CLAIMS_KEPT:
+            oldest = self.claims.get(self._done.popleft())
+            if oldest is not None and not oldest.numbers:
+                del self.claims[oldest.id]
+
+    def _compact(self, now: float) -> None:
+        living = len(self.messages)
+        # What waits is only a hint: entries are not removed with their message, so they are thinned out here.
+        if _is_crowded(self._lives, living):
+            self._lives.replace((message.expires, message.number) for message in self.messages)
+        if _is_crowded(self._delayed, living):
+            self._delayed.replace((m.ready, m.number) for m in self.messages if m.ready > now)
+        if _is_crowded(self._terms, len(self.claims)):
+            self._terms.replace((claim.ends, claim.id) for claim in self.claims.values())
+        if _is_crowded(self._free, living):
+            free = (m.number for m in self.messages if m.ready <= now and m.number not in self._held)
+            self._free = list(free)
+            heapq.heapify(self._free)
+
+
+def _is_crowded(entries: Sized, living: int) -> bool:
+    return len(entries) > 2 * living + _LEAST_STALE

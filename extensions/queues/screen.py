@@ -1,0 +1,171 @@
+"""Queues: their messages, the claims on these, and the time left of each claim."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import msgspec
+from textual.app import ComposeResult
+from textual.containers import Container, Vertical
+from textual.message import Message
+from textual.widgets import Static
+
+from extensions.queues.columns import CLAIM_COLUMNS, MESSAGE_COLUMNS, QUEUE_COLUMNS
+from rdss_sandbox.shapes.queues import PROJECT, Claim, Queue, QueueList, QueueMessage
+from rdss_sandbox.text import figures
+from tui.dialogs.confirm import Confirm
+from tui.keys.actions import Group, bindings
+from tui.screens.base import FollowingScreen
+from tui.state.worker_messages import ActionFailed
+from tui.text.pretty import pretty
+from tui.widgets.row_list import RowList, Whole
+from tui.widgets.text_lines import TextLines
+
+_MESSAGES = 500
+
+
+class QueuesScreen(FollowingScreen):
+    """Shows the queues over the claims of one queue, beside its messages and one message in full."""
+
+    # The messages of some streams are those of a queue too.
+    KINDS = ("queue.",)
+    RECORDS = True
+    BINDINGS: ClassVar[list[Any]] = bindings(Group.QUEUES)
+    DEFAULT_CSS = """
+    QueuesScreen {
+        #panes > Vertical { width: 1fr; height: 1fr; }
+        #queues { height: 40%; }
+        #claims, #messages { height: 1fr; }
+        #holding, #waiting { height: 1; padding: 0 1; background: $panel-darken-1; }
+        TextLines { height: 1fr; padding: 0 1; border-top: hkey $panel; }
+        &.-narrow TextLines { display: none; }
+        &.-wide #who { border-right: vkey $panel; }
+    }
+    """
+
+    class QueuesArrived(Message):
+        """All queues, and the claims and messages of the queue ``asked`` (project and name)."""
+
+        def __init__(self, asked: tuple[str, str] | None, queues: QueueList) -> None:
+            super().__init__()
+            self.asked = asked
+            self.queues = queues
+            self.claims: tuple[Claim, ...] = ()
+            self.messages: tuple[QueueMessage, ...] = ()
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._chosen: tuple[str, str] | None = None
+        self._trouble: tuple[str, ...] = ()
+
+    def content(self) -> ComposeResult:
+        with Container(id="panes"):
+            with Vertical(id="who"):
+                yield RowList(QUEUE_COLUMNS, empty="no queues", id="queues")
+                yield Static(id="holding", markup=False)
+                yield RowList(CLAIM_COLUMNS, whole=_tell_claim, empty="nobody holds anything", id="claims")
+            with Vertical(id="what"):
+                yield Static(id="waiting", markup=False)
+                yield RowList(MESSAGE_COLUMNS, whole=_tell_message, empty="no messages", id="messages")
+                yield TextLines()
+
+    def on_mount(self) -> None:
+        self.query_one("#queues").focus()
+
+    def action_release(self) -> None:
+        """Release a claim after a question, since a worker that still holds it is not notified."""
+        claim = self.query_one("#claims", RowList).current
+        if self._chosen is None or not isinstance(claim, Claim):
+            self.post_message(ActionFailed("there is no claim under the cursor of the claims"))
+            return
+        project, queue = self._chosen
+
+        def release(wanted: bool | None) -> None:
+            if wanted:
+                command = f"sandbox claim release {queue} {claim.id}{_project(project)}"
+                self.sandbox.run_in_background(self._release(project, queue, claim.id), command)
+
+        held = figures.counted(len(claim.messages), "message")
+        free = "is" if len(claim.messages) == 1 else "are"
+        self.app.push_screen(
+            Confirm(
+                f"Release what {claim.client or 'nobody known'} holds? {held} {free} free again.", "Release"
+            ),
+            release,
+        )
+
+    async def _release(self, project: str, queue: str, claim: str) -> str:
+        released = await self.client.queues.release(project, queue, claim)
+        self.fetch_again()
+        return "released" if released else "it had expired already"
+
+    async def fetch(self) -> None:
+        queues = self.client.queues
+        arrived = self.QueuesArrived(self._chosen, await queues.list())
+        if arrived.asked is None and arrived.queues.queues:
+            first = arrived.queues.queues[0]
+            arrived.asked = (first.project, first.name)
+        if arrived.asked in {(each.project, each.name) for each in arrived.queues.queues}:
+            arrived.claims = await queues.claims(*arrived.asked)
+            arrived.messages = (await queues.messages(*arrived.asked, limit=_MESSAGES)).messages
+        self.post_message(arrived)
+
+    def on_queues_screen_queues_arrived(self, message: QueuesArrived) -> None:
+        self.query_one("#queues", RowList).fill(message.queues.queues)
+        if message.queues.trouble != self._trouble:
+            self._trouble = message.queues.trouble
+            for why in self._trouble:
+                self.post_message(ActionFailed(why))
+        if self._chosen not in {None, message.asked}:
+            return
+        self._chosen = message.asked
+        self.query_one("#claims", RowList).fill(message.claims)
+        self.query_one("#messages", RowList).fill(message.messages)
+        self._show_counts(message)
+
+    def _show_counts(self, message: QueuesArrived) -> None:
+        name = message.asked[1] if message.asked else "no queue"
+        total = next((q.total for q in message.queues.queues if (q.project, q.name) == message.asked), 0)
+        held = sum(len(claim.messages) for claim in message.claims)
+        claims = figures.counted(len(message.claims), "claim")
+        hold = "holds" if len(message.claims) == 1 else "hold"
+        self.query_one("#holding", Static).update(
+            f"{name}: {claims} {hold} {figures.counted(held, 'message')}"
+        )
+        shown = f", the first {figures.count(_MESSAGES)} shown" if total > _MESSAGES else ""
+        self.query_one("#waiting", Static).update(f"{name}: {figures.counted(total, 'message')}{shown}")
+
+    def on_row_list_opened(self, message: RowList.Opened) -> None:
+        row = message.row
+        if isinstance(row, Queue):
+            self._chosen = (row.project, row.name)
+            self.sandbox.command = f"sandbox claim list {row.name}{_project(row.project)}"
+            self.fetch_again()
+
+    def on_row_list_highlighted(self, message: RowList.Highlighted) -> None:
+        row = message.row
+        if isinstance(row, QueueMessage) and self.focused is message.control:
+            self.query_one(TextLines).show(_lines(row), json=True)
+
+
+def _project(project: str) -> str:
+    return "" if project == PROJECT else f" --project {project}"
+
+
+def _tell_claim(claim: Claim) -> Whole:
+    held = figures.counted(len(claim.messages), "message")
+    said = f"{claim.client or 'a client'} holds {held} for another {figures.span(claim.left)}"
+    return said, pretty(msgspec.to_builtins(claim))
+
+
+def _tell_message(row: QueueMessage) -> Whole:
+    return f"message {row.id}", _lines(row)
+
+
+def _lines(row: QueueMessage) -> list[str]:
+    """The fields of the queue message and its body, as lines."""
+    known = {"id": row.id, "claim": row.claim, "claimed": row.claims, "ends in": figures.span(row.left)}
+    try:
+        return pretty(known | {"body": msgspec.json.decode(row.body)})
+    except msgspec.DecodeError:
+        return [*pretty(known), bytes(row.body).decode(errors="replace")]

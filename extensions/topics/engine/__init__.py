@@ -1,0 +1,35 @@
+"""The topic engine: publishing, deltas, a state of the world (SOW), queries, subscriptions and queues."""
+
+from extensions.topics.engine.client_session import Session
+from extensions.topics.engine.definitions import (
+    BadDefinitionError,
+    Column,
+    ConflatedTopic,
+    Definition,
+    Queue,
+    Topic,
+    View,
+)
+from extensions.topics.engine.refusals import CommandRefusedError
+from extensions.topics.engine.topics_copy import TopicsCopy
+from extensions.topics.engine.topics_engine import LogEntry, NameInUseError, Topics
+from rdss_sandbox.shapes.topics import Access, Downstream, Entitlement
+
+__all__ = [
+    "Access",
+    "BadDefinitionError",
+    "Column",
+    "CommandRefusedError",
+    "ConflatedTopic",
+    "Definition",
+    "Downstream",
+    "Entitlement",
+    "LogEntry",
+    "NameInUseError",
+    "Queue",
+    "Session",
+    "Topic",
+    "Topics",
+    "TopicsCopy",
+    "View",
+]

@@ -1,0 +1,14 @@
+"""The filter language of topics, which selects records for a subscription or a query.
+
+XPath-like identifiers, literals, comparison, arithmetic, ``BETWEEN``, ``IN``,
+``LIKE`` (a search for a regular expression), ``IS NULL``, ``NOT`` before
+``AND`` before ``OR``. ``values`` defines comparisons between values of different
+types. A compiled filter never raises, for any record.
+"""
+
+from extensions.topics.engine.filters.compiling import Filter, compile_filter
+from extensions.topics.engine.filters.indexing import Equality
+from extensions.topics.engine.filters.parsing import FilterError
+from extensions.topics.engine.filters.paths import Path, read_path, reader
+
+__all__ = ["Equality", "Filter", "FilterError", "Path", "compile_filter", "read_path", "reader"]

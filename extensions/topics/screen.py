@@ -1,0 +1,194 @@
+"""Topics: their records, and their changes live, with the reason of each out-of-focus message."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import Any, ClassVar
+
+import msgspec
+from textual.app import ComposeResult
+from textual.containers import Container, Vertical
+from textual.message import Message
+from textual.widgets import Static
+
+from extensions.topics.columns import CHANGE_COLUMNS, RECORD_COLUMNS, TOPIC_COLUMNS
+from rdss_sandbox.client import RefusedError
+from rdss_sandbox.shapes.topics import Topic, TopicChange, TopicChangePage, TopicRecord, TopicRecordPage
+from rdss_sandbox.text import figures
+from tui.dialogs.prompt import Prompt
+from tui.keys.actions import Group, bindings
+from tui.screens.base import FollowingScreen
+from tui.state.worker_messages import ActionFailed
+from tui.text.pretty import pretty
+from tui.widgets.row_list import RowList, Whole
+from tui.widgets.text_lines import TextLines
+
+_RECORDS = 1000
+_CHANGES = 1000
+_FIRST = "objects"
+_QUEUE = "queue"  # a query would take messages from it
+
+
+class TopicsScreen(FollowingScreen):
+    """Shows the topics over the records of one topic, beside its changes and one record in full."""
+
+    # Publishes make no event, except what is projected from the streams.
+    KINDS = ("topic.",)
+    RECORDS = True
+    BINDINGS: ClassVar[list[Any]] = bindings(Group.TOPICS)
+    DEFAULT_CSS = """
+    TopicsScreen {
+        #panes > Vertical { width: 1fr; height: 1fr; }
+        #topics { height: 30%; }
+        #records, #changes { height: 1fr; }
+        #filtered, #left { height: 1; padding: 0 1; background: $panel-darken-1; }
+        TextLines { height: 1fr; padding: 0 1; border-top: hkey $panel; }
+        &.-narrow TextLines { display: none; }
+        &.-wide #state { border-right: vkey $panel; }
+    }
+    """
+
+    class TopicsArrived(Message):
+        """The records and changes of ``topic`` that match the filter ``matching``."""
+
+        def __init__(self, asked: tuple[str, str, int]) -> None:
+            super().__init__()
+            self.topic, self.matching, self.after = asked
+            self.topics: tuple[Topic, ...] = ()
+            self.page = TopicRecordPage((), 0)
+            self.changes = TopicChangePage((), 0)
+
+    class FilterRefused(Message):
+        """The sandbox refused the filter."""
+
+        def __init__(self, matching: str, why: str) -> None:
+            super().__init__()
+            self.matching = matching
+            self.why = why
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._topic = _FIRST
+        self._matching = ""
+        self._changes: deque[TopicChange] = deque(maxlen=_CHANGES)
+        self._after = 0
+
+    def content(self) -> ComposeResult:
+        with Container(id="panes"):
+            with Vertical(id="state"):
+                yield RowList(TOPIC_COLUMNS, empty="no topics", id="topics")
+                yield Static(id="filtered", markup=False)
+                yield RowList(RECORD_COLUMNS, whole=_tell, empty="no records", id="records")
+            with Vertical(id="news"):
+                yield Static(id="left", markup=False)
+                yield RowList(
+                    CHANGE_COLUMNS, whole=_tell, empty="no change since you opened the topic", id="changes"
+                )
+                yield TextLines()
+
+    def on_mount(self) -> None:
+        self.query_one("#records").focus()
+        self._show_counts(TopicRecordPage((), 0))
+
+    def action_filter(self) -> None:
+        def use(matching: str | None) -> None:
+            if matching is not None:
+                self._show(self._topic, matching)
+
+        hint = "/objectTitle LIKE '(?i)fish' AND /objectVersion > 1; 1=1 for every record"
+        self.app.push_screen(Prompt("Only records that match", hint=hint, value=self._matching), use)
+
+    def action_all(self) -> None:
+        self._show(self._topic, "")
+
+    def _show(self, topic: str, matching: str) -> None:
+        """Show another topic or another filter, and its changes from now on."""
+        self._topic, self._matching = topic, matching
+        self._changes.clear()
+        self._after = 0
+        self.query_one("#changes", RowList).fill(())
+        self.fetch_again()
+        told = f' --filter "{matching}"' if matching else ""
+        self.sandbox.command = f"sandbox topic subscribe {topic}{told}"
+
+    async def fetch(self) -> None:
+        arrived = self.TopicsArrived((self._topic, self._matching, self._after))
+        topics = self.client.topics
+        try:
+            arrived.topics = await topics.list()
+            of = {each.name: each for each in arrived.topics}.get(arrived.topic)
+            if of is not None and of.kind != _QUEUE and of.records is not None:
+                arrived.page = await topics.records(arrived.topic, matching=arrived.matching, limit=_RECORDS)
+            if of is not None and of.kind != _QUEUE:
+                arrived.changes = await topics.changes(
+                    arrived.topic, matching=arrived.matching, after=arrived.after, limit=_CHANGES
+                )
+            self.post_message(arrived)
+        except RefusedError as error:
+            self.post_message(self.FilterRefused(arrived.matching, str(error)))
+
+    def on_topics_screen_filter_refused(self, message: FilterRefused) -> None:
+        self.post_message(ActionFailed(message.why))
+        if message.matching and message.matching == self._matching:
+            self._show(self._topic, "")
+
+    def on_topics_screen_topics_arrived(self, message: TopicsArrived) -> None:
+        self.query_one("#topics", RowList).fill(message.topics)
+        if (message.topic, message.matching, message.after) != (self._topic, self._matching, self._after):
+            return
+        if (empty := self._why_empty(message.topics)) and not message.page.total:
+            self.query_one("#records", RowList).show_empty(empty)
+        else:
+            self.query_one("#records", RowList).fill(message.page.records)
+        if message.changes.last < self._after:
+            self._changes.clear()  # the sandbox restarted and counts from 1
+        self._after = message.changes.last
+        if message.changes.changes:
+            self._changes.extendleft(message.changes.changes)
+            self.query_one("#changes", RowList).fill(tuple(self._changes))
+        self._show_counts(message.page)
+
+    def _why_empty(self, topics: tuple[Topic, ...]) -> str:
+        """The reason why the topic has no records to show."""
+        of = {each.name: each for each in topics}.get(self._topic)
+        if of is None:
+            return "there is no such topic"
+        if of.kind == _QUEUE:
+            return "a queue's messages are for those who take them"
+        return "no records" if of.records is not None else "it keeps no state of the world"
+
+    def _show_counts(self, page: TopicRecordPage) -> None:
+        shown = f", the first {figures.count(_RECORDS)} shown" if page.total > _RECORDS else ""
+        match = "matches" if page.total == 1 else "match"
+        which = f" {match} {self._matching}" if self._matching else ""
+        records = figures.counted(page.total, "record")
+        self.query_one("#filtered", Static).update(f"{self._topic}: {records}{which}{shown}")
+        left = sum(change.cmd == "oof" for change in self._changes)
+        self.query_one("#left", Static).update(
+            f"{figures.counted(len(self._changes), 'change')}, {figures.count(left)} no longer in it"
+        )
+
+    def on_row_list_opened(self, message: RowList.Opened) -> None:
+        if isinstance(message.row, Topic) and message.row.name != self._topic:
+            self._show(message.row.name, "")
+
+    def on_row_list_highlighted(self, message: RowList.Highlighted) -> None:
+        row = message.row
+        if isinstance(row, TopicRecord | TopicChange) and self.focused is message.control:
+            self.query_one(TextLines).show(_lines(row), json=True)
+
+
+def _tell(row: TopicRecord | TopicChange) -> Whole:
+    return f"the record {row.sow_key or 'without a key'}", _lines(row)
+
+
+def _lines(row: TopicRecord | TopicChange) -> list[str]:
+    """The record with its key and origin, as lines."""
+    head = {"sow_key": row.sow_key, "correlation_id": row.correlation_id}
+    if isinstance(row, TopicChange):
+        head |= {"cmd": row.cmd, "reason": row.reason, "user_id": row.user_id, "bookmark": row.bookmark}
+    fields = {name: value for name, value in head.items() if value}
+    try:
+        return pretty(fields | {"data": msgspec.json.decode(row.data)})
+    except msgspec.DecodeError:
+        return [*pretty(fields), bytes(row.data).decode(errors="replace")]

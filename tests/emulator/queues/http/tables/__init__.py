@@ -1,7 +1,0 @@
-"""What each version of the messaging API answers to what."""
-
-from tests.emulator.queues.http.tables.v1 import V1
-from tests.emulator.queues.http.tables.v1_1 import V1_1
-from tests.emulator.queues.http.tables.v2 import V2
-
-TABLES = {"v1": V1, "v1.1": V1_1, "v2": V2}

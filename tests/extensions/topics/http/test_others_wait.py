@@ -1,0 +1,92 @@
+"""What one client has topics do, and what the others notice of it: they are served meanwhile."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable
+from typing import Any, Self
+
+from emulator.clock import Clock, stopwatch
+from extensions.topics.engine.commands import Subscribe
+from tests.extensions.topics.http.conftest import SECONDS, Port
+
+
+class Pulse:
+    """Counts turns of the event loop while the context lasts; ``longest`` is that between two of them."""
+
+    def __init__(self) -> None:
+        self.turns = 0
+        self.longest = 0.0
+
+    async def __aenter__(self) -> Self:
+        self._task = asyncio.create_task(self._beat())
+        await asyncio.sleep(0)
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self._task.cancel()
+
+    async def _beat(self) -> None:
+        last = stopwatch()
+        while True:
+            await asyncio.sleep(0)
+            self.longest = max(self.longest, (now := stopwatch()) - last)
+            self.turns, last = self.turns + 1, now
+
+
+def eventually(holds: Callable[[], bool]) -> None:
+    began, machine = stopwatch(), Clock()
+    while not holds():
+        assert stopwatch() - began < SECONDS
+        machine.wait(0.01)
+
+
+async def test_many_commands_in_a_body_are_done_in_turns(port: Port) -> None:
+    """Others are served between them, and none is lost: the last is acknowledged as durable too."""
+    commands = [
+        {"cmd": "publish", "topic": "orders", "data": {"id": n}, "cmd_id": str(n), "ack_type": "persisted"}
+        for n in range(20_000)
+    ]
+    began = stopwatch()
+    async with Pulse() as pulse:
+        answer = await port.post(*commands)
+    took = stopwatch() - began
+    persisted = {each["cmd_id"] for each in answer.json()["messages"] if each["ack_type"] == "persisted"}
+    assert persisted == set(map(str, range(20_000)))
+    assert pulse.longest < took / 3
+
+
+async def test_nobody_waits_for_topics_that_are_busy(opened: Callable[..., Any]) -> None:
+    """A client of topics does until they are free; the event loop, which is everybody's, does not."""
+    port = await opened()
+    await port.post({"cmd": "publish", "topic": "orders", "data": {"id": 1}})
+    lock = port.service.open().lock
+    held, release = threading.Event(), threading.Event()
+
+    def hold() -> None:
+        with lock:
+            held.set()
+            release.wait(60)
+
+    holding = threading.Thread(target=hold)
+    holding.start()
+    await asyncio.to_thread(held.wait, 60)
+    asking = asyncio.create_task(port.post({"cmd": "publish", "topic": "orders", "data": {"id": 2}}))
+    async with Pulse() as pulse:
+        await asyncio.to_thread(eventually, lambda: pulse.turns > 1000)
+    assert not asking.done()
+    release.set()
+    assert (await asking).json()["messages"][0]["status"] == "success"
+    await asyncio.to_thread(holding.join)
+
+
+async def test_a_long_message_is_taken_apart_beside_the_event_loop(port: Port) -> None:
+    """It may hold a million arrays; a short one is faster where it is."""
+    threads: list[int] = []
+    session = port.service.open().session("bob", lambda _: threads.append(threading.get_ident()))
+    session.execute(Subscribe("orders", sub_id="s"))
+    await port.post({"cmd": "publish", "topic": "orders", "data": {"id": 1}})
+    assert threads.pop() == threading.get_ident()
+    await port.post({"cmd": "publish", "topic": "orders", "data": {"id": 2, "a": [[]] * 50_000}})
+    assert threads.pop() != threading.get_ident()
