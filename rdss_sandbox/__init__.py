@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 _HOMES: Final = {
     "client": ("AsyncClient", "Client", "RefusedError", "UnreachableError"),
-    "message_filter": ("FilterError",),
+    "questions.message_filter": ("FilterError",),
     "shapes.clock": ("ClockChange", "ClockReading"),
     "shapes.events": ("Event",),
     "shapes.faults": ("Fault", "FaultChange", "FaultType", "NewFault"),

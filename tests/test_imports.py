@@ -6,7 +6,7 @@ from graphlib import TopologicalSorter
 
 import grimp
 
-PACKAGES = ("sandbox", "emulator", "tui", "rdss_sandbox", "schemas")
+PACKAGES = ("extensions", "sandbox", "emulator", "tui", "rdss_sandbox", "schemas")
 
 
 def test_no_files_import_one_another_in_a_circle() -> None:

@@ -66,9 +66,16 @@ COMMANDS: dict[str, Row] = {
         "Limit access keys to streams and operations, and deny them the rest.",
     ),
     "reshard": _row("channels.reshard:reshard", "Split, merge or scale a stream's shards."),
-    "claim": _row("claim:claim", "Hold messages of a queue for a time: triage the error queue."),
-    "topic": _row("topic:topic", "Publish to topics, ask their state of the world, subscribe."),
-    "process": _row("process:process", "Process messages asynchronously: send, find, restart, cancel."),
+    "claim": Row(
+        "extensions.queues.command_line:claim", "Hold messages of a queue for a time: triage the error queue."
+    ),
+    "topic": Row(
+        "extensions.topics.command_line:topic", "Publish to topics, ask their state of the world, subscribe."
+    ),
+    "process": Row(
+        "extensions.processing.command_line:process",
+        "Process messages asynchronously: send, find, restart, cancel.",
+    ),
     "clock": _row("environment.clock:clock", "Show, set, freeze, advance or speed up the sandbox's clock."),
     "prune": _row("environment.prune:prune", "Remove old objects of the audit log and old events."),
     "reset": _row("environment.reset:reset", "Remove every message and fault and start again."),

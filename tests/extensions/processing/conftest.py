@@ -26,6 +26,7 @@ from extensions.processing import (
 )
 from extensions.processing.confirmation import Confirmation
 from rdss_sandbox.shapes.events import Event
+from tests.sandbox.applications.conftest import town
 
 START = 1_700_000_000.0
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from emulator.assembly.embedded import Embedded
-from sandbox.cli.messages.message_list import receive
+from sandbox.cli.messages import receive
 
 Ask = Callable[..., Any]
 
