@@ -1,0 +1,68 @@
+"""The extensions that are installed beside the sandbox, found by their entry points.
+
+The files of entry points are read here and not by ``importlib.metadata``, whose parser takes a third of the
+time that ``sandbox --help`` has.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from rdss_sandbox.extension import Extension, Place, import_place
+
+GROUP: Final = "rdss_sandbox.extensions"
+
+
+class Installed(NamedTuple):
+    """The extensions that could be loaded, by their names, and a line for each that could not."""
+
+    extensions: tuple[Extension, ...]
+    failures: tuple[str, ...]
+
+
+@cache
+def find_installed() -> Installed:
+    """Load every extension once. One whose package is gone is not there; one that fails is told."""
+    found: dict[str, Extension] = {}
+    failures = []
+    for name, place in sorted(set(_entry_points())):
+        try:
+            extension = import_place(place)
+        except Exception as error:  # noqa: BLE001 -- whatever another package's code raises
+            if not _is_gone(error, place):
+                failures.append(f"the extension {name} ({place}) could not be loaded: {error!r}")
+        else:
+            found[extension.name] = extension
+    return Installed(tuple(found.values()), tuple(failures))
+
+
+def list_extensions() -> tuple[Extension, ...]:
+    """All that could be loaded."""
+    return find_installed().extensions
+
+
+def _is_gone(error: Exception, place: Place) -> bool:
+    """Whether the extension's own module is missing: an installation outlives a folder that was deleted."""
+    module = place.partition(":")[0]
+    return isinstance(error, ModuleNotFoundError) and f"{module}.".startswith(f"{error.name}.")
+
+
+def _entry_points() -> Iterator[tuple[str, Place]]:
+    for folder in map(Path, dict.fromkeys(sys.path)):
+        for file in folder.glob("*-info/entry_points.txt"):
+            yield from _read_group(file.read_text(encoding="utf-8"))
+
+
+def _read_group(text: str) -> Iterator[tuple[str, Place]]:
+    """The names and places in the group's section, as ``name = module:name`` (entry points specification)."""
+    inside = False
+    for line in map(str.strip, text.splitlines()):
+        if line.startswith("["):
+            inside = line == f"[{GROUP}]"
+        elif inside and "=" in line and not line.startswith(("#", ";")):
+            name, _, place = line.partition("=")
+            yield name.strip(), place.strip()
