@@ -27,7 +27,8 @@ class Field:
     ``peek`` returns. ``example`` is a term of a filter, ``choices`` are values to offer. ``counted`` fields
     have few values, by which messages are counted. ``indexed`` fields are kept in the index and can be
     filtered by; of the others only the message knows. ``listed`` labels have a column in lists of messages,
-    as all other indexed fields have. ``meaning`` describes the column in tables, where the
+    as all other indexed fields have. ``summed`` labels
+    have sums of their own in the figures of tables. ``meaning`` describes the column in tables, where the
     path alone does not, and ``stored`` is its type there, as Spark names it.
     """
 
@@ -41,6 +42,7 @@ class Field:
     counted: bool = False
     indexed: bool = True
     listed: bool = False
+    summed: bool = False
     meaning: str = ""
     stored: Stored = "STRING"
 

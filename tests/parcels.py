@@ -151,7 +151,9 @@ class Parcels:
             counted=True,
         ),
         Field("code", "code", "refused", "text", "error_code", "code:no*", tuple(CODES), counted=True),
-        Field("depot", "depot", "depot", "text", "depot", "depot:Leith", counted=True, listed=True),
+        Field(
+            "depot", "depot", "depot", "text", "depot", "depot:Leith", counted=True, listed=True, summed=True
+        ),
     )
     envelope: Final = None
     stamp: Final = None

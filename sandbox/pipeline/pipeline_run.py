@@ -16,6 +16,7 @@ from sandbox.pipeline.stages.batch import Past, Rules, process
 from sandbox.pipeline.stages.storing import Incoming
 from sandbox.pipeline.storage.files import Attempt
 from sandbox.pipeline.storage.publication import publish
+from sandbox.pipeline.storage.schema import build_tables
 from sandbox.pipeline.storage.table_storage import TableStorage
 from sandbox.pipeline.storage.tables import Commit, Tables
 
@@ -166,7 +167,11 @@ def _open_query(
     """Start the query, and stop it at the end. Raises PipelineFailedError for the error of the query."""
     from pyspark.errors import PySparkException
 
-    tables, token, failed = Tables(job.place), new_uuid(), list[PipelineFailedError]()
+    tables, token, failed = (
+        Tables(job.place, build_tables(job.rules.contract)),
+        new_uuid(),
+        list[PipelineFailedError](),
+    )
     tables.prepare()
     past, incoming = Past.of(tables, job.rules), arrivals(spark, job)
 
@@ -175,9 +180,8 @@ def _open_query(
         try:
             if not tables.holds(batch, run):
                 tell(f"batch {batch}", 0.1 + 0.8 * batch / (batch + 3))
-                _report_progress(
-                    tell, process(incoming.of(rows), past, job.rules, Attempt(job.place, batch, token), run)
-                )
+                attempt = Attempt(job.place, batch, token, tables.schema)
+                _report_progress(tell, process(incoming.of(rows), past, job.rules, attempt, run))
         except PipelineFailedError as error:
             failed.append(error)
             raise

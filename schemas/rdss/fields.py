@@ -23,7 +23,7 @@ FIELDS: Final = (
           meaning="its position in the sequence, from 1", stored="INT"),
     Field("total", "total", "messageSequence.total", "number", "total", "total>1",
           meaning="the parts of the sequence; 1 for a whole message", stored="INT"),
-    Field("tenant", "tenant", "tenantJiscID", "text", "tenant", "tenant:12",
+    Field("tenant", "tenant", "tenantJiscID", "text", "tenant", "tenant:12", summed=True,
           meaning="tenantJiscID; null when it is not readable", stored="BIGINT"),
     Field("version", "version", "version", "text", "version", "version:4.*", counted=True,
           meaning="version of the Message API in the header"),

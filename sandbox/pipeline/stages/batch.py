@@ -52,7 +52,7 @@ def process(incoming: Incoming, past: Past, rules: Rules, attempt: Attempt, run:
     """
     tables = past.sequences.tables
     oldest = tables.oldest_open
-    stored = store(incoming, build_judge(rules.queues, rules.contract), attempt)
+    stored = store(incoming, build_judge(rules.queues, rules.contract), attempt, rules.contract)
     if not stored.files:
         return Commit(attempt.batch, run, oldest, ())
     # A batch can consist of lines that are no records, which have no time of arrival.
@@ -60,7 +60,7 @@ def process(incoming: Incoming, past: Past, rules: Rules, attempt: Attempt, run:
     spark = incoming.rows.sparkSession
     rows = choose_tables(mark_batch(stored.rows, past.identities), rules.queues)
     outcomes = write_outcomes(spark, rows, attempt)
-    files = [*stored.files, *outcomes, *write_here(count_figures(rows), "figures", attempt)]
+    files = [*stored.files, *outcomes, *write_here(count_figures(rows, rules.contract), "figures", attempt)]
     parts = [file for file in outcomes if file.table == "parts"]
     if parts or (oldest is not None and oldest < now.timestamp() - rules.sequence_limit):
         finished, oldest = write_finished(

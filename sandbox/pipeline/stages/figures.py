@@ -1,4 +1,4 @@
-"""Pipeline stage: sums by minute, stream and tenant; the sums of several batches can be added."""
+"""Pipeline stage: sums by minute, stream and the fields to sum by; those of several batches can be added."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 from sandbox.pipeline.reports.database import connect
 from sandbox.pipeline.storage.schema import LATENCY_BOUNDS
+from schemas.bound import CONTRACT
+from schemas.contract import Contract
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -17,7 +19,7 @@ _BUCKETS = (
     f"latency > {LATENCY_BOUNDS[-1]}",
 )
 _SUMS = f"""
-    SELECT date_trunc('minute', arrived) AS minute, stream, tenant, "table" AS outcome, code,
+    SELECT date_trunc('minute', arrived) AS minute, stream, {{summed}} "table" AS outcome, code,
            count(*) AS messages, sum(size)::BIGINT AS bytes,
            count(latency) AS latency_count, sum(latency)::BIGINT AS latency_sum, max(latency) AS latency_max,
            quantile_disc(latency, 0.5) AS latency_p50, quantile_disc(latency, 0.95) AS latency_p95,
@@ -32,11 +34,12 @@ _SUMS = f"""
 """  # noqa: S608 -- made of numbers of ours
 
 
-def count_figures(routed: pa.Table) -> pa.Table:
+def count_figures(routed: pa.Table, contract: Contract = CONTRACT) -> pa.Table:
     """Aggregate the routed rows of a batch to rows of ``figures``; ``outcome`` is the table of a row.
 
     Latency is the time from published to arrived in milliseconds; it is 0 if the sender's clock is ahead.
     """
+    summed = "".join(f'"{field.column}", ' for field in contract.fields if field.summed)
     with connect() as database:
         database.register("routed", routed)
-        return database.sql(_SUMS).to_arrow_table()
+        return database.sql(_SUMS.format(summed=summed)).to_arrow_table()

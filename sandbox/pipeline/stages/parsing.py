@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 import msgspec
 
 from sandbox.pipeline.stages.object_versions import NOTHING, Subject, read_subject
-from sandbox.pipeline.storage.schema import COLUMNS, WITHOUT_COLUMN, arrow_schema, list_columns
+from sandbox.pipeline.storage.schema import COLUMNS, WITHOUT_COLUMN, arrow_schema, build_tables, list_columns
 from schemas.bound import CONTRACT
 from schemas.contract import Contract, Peek, Verdict, judge_received
 
@@ -56,7 +56,7 @@ class RecordJudge:
         )
         # Kept, since they are called for every message.
         self._peek, self._identity, self._undecorate = contract.peek, contract.identity, contract.undecorate
-        self._body = contract.body
+        self._body, self._objects = contract.body, contract.objects
         self._judge = judge_received(contract)
         self._say = attrgetter(*(field.attribute for field in said))
         self._stored = [
@@ -77,7 +77,7 @@ class RecordJudge:
             verdict = self._judge(data, now=arrived)
             if not verdict.valid:
                 code, description = str(verdict.code), verdict.why
-            elif seen.part is None:
+            elif seen.part is None and self._objects:
                 about = msgspec.structs.astuple(read_subject(verdict.upgraded or data))
         named = None if seen.damaged else self._identity(seen)
         if not named:
@@ -90,7 +90,7 @@ class RecordJudge:
 
     def describe(self, raw: bytes, verdict: Verdict) -> dict[str, Any]:
         """What a whole message says of itself and of its object, by column."""
-        about = read_subject(verdict.upgraded or raw) if verdict.valid else NOTHING
+        about = read_subject(verdict.upgraded or raw) if verdict.valid and self._objects else NOTHING
         said = self._read_columns(self._peek(raw))
         return dict(zip(self._said, said, strict=True)) | msgspec.structs.asdict(about)
 
@@ -140,7 +140,10 @@ def build_judge(
 def _judge_batches(
     batches: Iterator[pa.RecordBatch], queues: frozenset[str], contract: Contract
 ) -> Iterator[pa.RecordBatch]:
-    record_judge, schema = RecordJudge(contract), arrow_schema(list_columns(contract)["arrivals"])
+    record_judge, schema = (
+        RecordJudge(contract),
+        arrow_schema(list_columns(build_tables(contract)["arrivals"].columns)),
+    )
     for batch in batches:
         yield _judge_batch(batch, queues, record_judge, schema)
 

@@ -79,7 +79,8 @@ def _places(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     import pyarrow as pa
 
     for batch in batches:
-        ids = [CONTRACT.peek(data or b"").message_id for data in batch.column("data").to_pylist()]
+        records = zip(batch.column("data").to_pylist(), batch.column("partitionKey").to_pylist(), strict=True)
+        ids = [CONTRACT.peek(data or b"", key or "").message_id for data, key in records]
         columns = [batch.column(name) for name in ("streamName", "shardId", "sequenceNumber")]
         yield pa.RecordBatch.from_arrays([*columns, pa.array(ids, pa.string())], names=[*PLACE, "message_id"])
 

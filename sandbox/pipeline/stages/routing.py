@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from sandbox.pipeline.storage.files import NAMES, WRITTEN, Attempt, Batches, Writers, collect
+from sandbox.pipeline.storage.files import WRITTEN, Attempt, Batches, Writers, collect
+from sandbox.pipeline.storage.schema import TABLES
 from sandbox.pipeline.storage.table_log import File
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import SparkSession
 
-_WITH_DATA = frozenset(table for table, names in NAMES.items() if "data" in names)
+_WITH_DATA = frozenset(name for name, table in TABLES.items() if "data" in table.names)
 _FEW = 5_000
 """Rows that are written by the driver itself."""
-_LEAN = [name for name in NAMES["arrivals"] if name != "data"]
 
 
 def choose_tables(marked: pa.Table, queues: Sequence[str]) -> pa.Table:
@@ -83,15 +83,16 @@ def _rows(attempt: Attempt, path: str, tables: pa.Array) -> Iterator[tuple[str, 
     import pyarrow.compute as pc
     from pyarrow import parquet
 
-    place, at = attempt.place, 0
+    place, at, names = attempt.place, 0, attempt.schema["arrivals"].names
+    lean = [name for name in names if name != "data"]
     with parquet.ParquetFile(place.path(path), filesystem=place.filesystem) as stored:
         assert stored.metadata.num_rows == len(tables), f"{path} is not the file that these rows were kept in"
         for group in range(stored.num_row_groups):
             named = tables.slice(at, stored.metadata.row_group(group).num_rows)
             at += len(named)
             present = pc.unique(named).to_pylist()
-            names = NAMES["arrivals"] if _WITH_DATA.intersection(present) else _LEAN
-            (batch,) = stored.read_row_group(group, columns=names).combine_chunks().to_batches()
+            columns = names if _WITH_DATA.intersection(present) else lean
+            (batch,) = stored.read_row_group(group, columns=columns).combine_chunks().to_batches()
             for table in present:
                 some = batch if len(present) == 1 else batch.filter(pc.equal(named, table))
                 yield table, some

@@ -91,7 +91,8 @@ def decide_outcome(
     head = {
         "stream": taken[0]["stream"], "sequence": taken[0]["sequence"], "status": taken[0]["status"],
         "parts": len(taken), "total": taken[0]["total"], "first_arrived": first,
-        "last_arrived": last, "arrived": last, "table": "sequences", "tenant": taken[0].get("tenant"),
+        "last_arrived": last, "arrived": last, "table": "sequences",
+        **{each.column: taken[0].get(each.column) for each in contract.fields if each.summed},
     }  # fmt: skip
     if head["status"] == "overdue":
         late = sequences.judge_overdue(head["sequence"], head["parts"], head["total"], limit)

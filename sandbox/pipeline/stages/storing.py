@@ -9,20 +9,19 @@ from typing import TYPE_CHECKING
 
 from sandbox.pipeline.stages.deduplication import hash_identities
 from sandbox.pipeline.storage.files import Attempt, Batches, Writers, partition
-from sandbox.pipeline.storage.schema import arrow_schema
+from sandbox.pipeline.storage.schema import arrow_schema, describe_fields, list_columns
 from sandbox.pipeline.storage.table_log import File
+from schemas.bound import CONTRACT
+from schemas.contract import Contract
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame
 
-KEPT = (
+_KEPT = (
     "part INT, row INT, key BIGINT, stream STRING, shard STRING, sequence_number STRING, "
-    "arrived TIMESTAMP, identity STRING, code STRING, total INT, tenant BIGINT, published TIMESTAMP, size INT"
+    "arrived TIMESTAMP, identity STRING, code STRING, total INT, published TIMESTAMP, size INT"
 )
-"""What goes on of a row that is kept in ``arrivals``: where it is kept, the hash of its identity, and what
-decides on it."""
-
 
 _PACKED = "kept BINARY"
 """The same on its way through the JVM: an Arrow stream for each batch."""
@@ -42,7 +41,7 @@ class Incoming:
 
 @dataclass(frozen=True)
 class Stored:
-    """What is kept of a batch: ``KEPT`` rows, and the files of ``arrivals`` that hold them."""
+    """What is kept of a batch: rows of ``list_kept``, and the files of ``arrivals`` that hold them."""
 
     rows: pa.Table
     files: tuple[File, ...]
@@ -54,13 +53,26 @@ class Stored:
         return min((last for last in lasts.to_pylist() if last is not None), default=None)
 
 
-def store(incoming: Incoming, judge: Callable[[Batches], Batches], attempt: Attempt) -> Stored:
+def list_kept(contract: Contract) -> str:
+    """What goes on of a row that is kept in ``arrivals``, as columns with Spark's type names.
+
+    They are where it is kept, the hash of its identity, and what decides on it. What a contract does not
+    declare is null.
+    """
+    summed = describe_fields(field for field in contract.fields if field.summed)
+    return f"{_KEPT}, {list_columns(summed)}" if summed else _KEPT
+
+
+def store(
+    incoming: Incoming, judge: Callable[[Batches], Batches], attempt: Attempt, contract: Contract = CONTRACT
+) -> Stored:
     """Judge the records and store each whole."""
-    opened, kept = incoming.opened, _build_keeper(attempt)
+    columns = list_kept(contract)
+    opened, kept = incoming.opened, _build_keeper(attempt, columns)
     # All in one worker: between two, Spark would carry every message through the JVM. A few dozen bytes a
     # record come to the driver, which a batch has as many of as its source lets in.
     packed = incoming.rows.mapInArrow(lambda batches: _pack(kept(judge(opened(batches)))), _PACKED)
-    rows = _unpack(packed.toArrow())
+    rows = _unpack(packed.toArrow(), columns)
     return Stored(rows, tuple(_list_files(rows, attempt)))
 
 
@@ -76,10 +88,10 @@ def _pack(batches: Batches) -> Batches:
         yield pa.RecordBatch.from_arrays([packed], names=[_PACKED.split(maxsplit=1)[0]])
 
 
-def _unpack(packed: pa.Table) -> pa.Table:
+def _unpack(packed: pa.Table, columns: str) -> pa.Table:
     import pyarrow as pa
 
-    schema = arrow_schema(KEPT)
+    schema = arrow_schema(columns)
     streams = [pa.ipc.open_stream(value.as_buffer()) for value in packed.column(0)]
     return pa.concat_tables([schema.empty_table(), *(stream.read_all().cast(schema) for stream in streams)])
 
@@ -102,23 +114,23 @@ def _list_files(told: pa.Table, attempt: Attempt) -> Iterator[File]:
         yield File("arrivals", path, r["part_count"], size(path), r["at_min"], r["at_max"], undated, batches)
 
 
-def _build_keeper(attempt: Attempt) -> Callable[[Batches], Batches]:
-    """For mapInArrow: write judged rows to ``arrivals``, pass on ``KEPT`` of each.
+def _build_keeper(attempt: Attempt, columns: str) -> Callable[[Batches], Batches]:
+    """For mapInArrow: write judged rows to ``arrivals``, pass on ``columns`` of each.
 
     The bytes of a message are thus handled once; everything behind works on a few dozen bytes a message.
     """
 
     def kept(batches: Batches) -> Batches:
-        writers = Writers(attempt, partition())
+        writers, schema = Writers(attempt, partition()), arrow_schema(columns)
         for batch in batches:
             if batch.num_rows:
-                yield _describe_kept(batch, writers.part, writers.add("arrivals", batch))
+                yield _describe_kept(batch, schema, writers.part, writers.add("arrivals", batch))
         writers.close()
 
     return kept
 
 
-def _describe_kept(rows: pa.RecordBatch, part: int, before: int) -> pa.RecordBatch:
+def _describe_kept(rows: pa.RecordBatch, schema: pa.Schema, part: int, before: int) -> pa.RecordBatch:
     import numpy as np
     import pyarrow as pa
 
@@ -128,5 +140,6 @@ def _describe_kept(rows: pa.RecordBatch, part: int, before: int) -> pa.RecordBat
         "row": pa.array(np.arange(before, before + count, dtype=np.int32)),
         "key": pa.array(hash_identities(rows.column("stream"), rows.column("identity"))),
     }
-    names = [column.split()[0] for column in KEPT.split(", ")]
-    return pa.RecordBatch.from_arrays([made[n] if n in made else rows.column(n) for n in names], names=names)
+    made |= {name: rows.column(name) for name in rows.schema.names}
+    kept = [made[each.name] if each.name in made else pa.nulls(count, each.type) for each in schema]
+    return pa.RecordBatch.from_arrays(kept, names=schema.names)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from sandbox.pipeline.spark.failures import PipelineFailedError
-from sandbox.pipeline.storage.schema import STORED, TABLES, arrow_schema
+from sandbox.pipeline.storage.schema import TABLES, Table, arrow_schema, list_columns
 from sandbox.pipeline.storage.table_log import File
 from sandbox.pipeline.storage.table_storage import TableStorage
 
@@ -24,12 +24,11 @@ WRITTEN = "table STRING, path STRING, rows BIGINT, bytes BIGINT, first BIGINT, l
 
 Batches = Iterator["pa.RecordBatch"]
 _FILE = [column.split()[0] for column in WRITTEN.split(", ")]
-NAMES = {name: [column.name for column in table.columns] for name, table in TABLES.items()}
 
 
 @dataclass(frozen=True)
 class Attempt:
-    """One try at one batch.
+    """One try at one batch of the tables in ``schema``.
 
     ``token`` is unique to the driver, so that two tries never write the same file.
     """
@@ -37,6 +36,7 @@ class Attempt:
     place: TableStorage
     batch: int
     token: str
+    schema: Mapping[str, Table] = field(default_factory=lambda: TABLES)
 
     def path(self, table: str, part: int) -> str:
         """Build the path, relative to the place, for the rows of a partition and a table."""
@@ -73,12 +73,12 @@ class Writers:
 
         Raises WrongColumnError for a column whose type is not the table's.
         """
-        path, stored = self.attempt.path(table, self.part), store_columns(table, rows, self.attempt.batch)
+        path, stored = self.attempt.path(table, self.part), store_columns(table, rows, self.attempt)
         if not rows.num_rows:
             return 0
         writing = self.files.get(path) or self._open(table, path, stored.schema)
         writing.writer.write_batch(stored)
-        first, last, undated = span(table, rows)
+        first, last, undated = span(self.attempt.schema[table].time, rows)
         writing.undated += undated
         writing.first = min((at for at in (writing.first, first) if at is not None), default=None)
         writing.last = max((at for at in (writing.last, last) if at is not None), default=None)
@@ -123,14 +123,15 @@ class Writers:
             yield pa.RecordBatch.from_pylist(rows, schema=arrow_schema(WRITTEN))
 
 
-def store_columns(table: str, rows: pa.RecordBatch, batch: int) -> pa.RecordBatch:
+def store_columns(table: str, rows: pa.RecordBatch, attempt: Attempt) -> pa.RecordBatch:
     """Choose the columns of a table, in its order, and the number of the batch. Raises WrongColumnError."""
     import numpy as np
     import pyarrow as pa
 
-    schema = arrow_schema(STORED[table])
+    made = attempt.schema[table].names
+    schema = arrow_schema(list_columns(attempt.schema[table].stored))
     columns = [
-        rows.column(name) if name in NAMES[table] else pa.array(np.full(rows.num_rows, batch))
+        rows.column(name) if name in made else pa.array(np.full(rows.num_rows, attempt.batch))
         for name in schema.names
     ]
     for at, (given, wanted) in enumerate(zip(columns, schema, strict=True)):
@@ -143,15 +144,14 @@ def store_columns(table: str, rows: pa.RecordBatch, batch: int) -> pa.RecordBatc
     return pa.RecordBatch.from_arrays(columns, schema=schema)
 
 
-def span(table: str, rows: pa.RecordBatch) -> tuple[int | None, int | None, int]:
-    """The bounds of a table's column of time, and how many rows have none.
+def span(time: str | None, rows: pa.RecordBatch) -> tuple[int | None, int | None, int]:
+    """The bounds of a table's column of ``time``, and how many rows have none.
 
     They are in microseconds since the epoch, and None without any time.
     """
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    time = TABLES[table].time
     if time is None:
         return None, None, 0
     found = pc.min_max(rows.column(time).cast(pa.int64()))

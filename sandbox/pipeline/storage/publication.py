@@ -13,11 +13,11 @@ if TYPE_CHECKING:
 
 
 def publish(spark: SparkSession, tables: Tables, token: str) -> None:
-    """Bring ``objects`` up to the last batch; do nothing when it is up to date."""
+    """Bring ``objects`` up to the last batch; do nothing when it is up to date, or messages have none."""
     batch, after = tables.last_batch, tables.published
-    if batch <= after:
+    if batch <= after or "object_uuid" not in tables.schema["messages"].names:
         return
-    attempt = Attempt(tables.place, batch, token)
+    attempt = Attempt(tables.place, batch, token, tables.schema)
     state = objects.merge_objects(tables.read(spark, "objects"), read_changes(spark, tables, after))
     tables.publish(write(state, "objects", attempt), batch)
 

@@ -7,7 +7,7 @@ another type.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal
 
@@ -50,6 +50,11 @@ class Table:
     def stored(self) -> tuple[Column, ...]:
         """The columns in the table's files."""
         return (*self.columns, _BATCH) if self.grows else self.columns
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the columns as the stages make them."""
+        return [column.name for column in self.columns]
 
 
 _BATCH = Column("batch", "BIGINT", "the batch that wrote the row")
@@ -101,7 +106,12 @@ _RECORD = ("stream", "shard", "sequence_number")
 
 
 def build_tables(contract: Contract) -> dict[str, Table]:
-    """The tables by name, with a column for each field that the contract declares of its messages."""
+    """The tables by name, with a column for each field that the contract declares of its messages.
+
+    Tables of what a contract has not, as sequences or objects, stay empty.
+    """
+    summed = [field for field in contract.fields if field.summed]
+    about = _OBJECT if contract.objects else ()
     header = describe_fields(field for field in contract.fields if field.name not in _OF_ONE_MESSAGE)
     head = (
         *_PLACE,
@@ -111,10 +121,10 @@ def build_tables(contract: Contract) -> dict[str, Table]:
     )  # fmt: skip
     return {
         "arrivals": Table("a record that was read, whole, and the verdict on it",
-                          _RECORD, (*head, *_OBJECT, *_VERDICT, _DATA), "arrived"),
+                          _RECORD, (*head, *about, *_VERDICT, _DATA), "arrived"),
         "messages": Table(
             "a whole, valid message, once a stream; its bytes are in arrivals under the same key",
-                          _RECORD, (*head, *_OBJECT), "arrived"),
+                          _RECORD, (*head, *about), "arrived"),
         "parts": Table("a valid part of a sequence", _RECORD, (*head, _DATA), "arrived"),
         "duplicates": Table("a further arrival of a message", _RECORD, head, "arrived"),
         "rejects": Table(
@@ -136,7 +146,7 @@ def build_tables(contract: Contract) -> dict[str, Table]:
                 Column("last_arrived", "TIMESTAMP", "when its last part arrived", "UTC"),
                 Column("size", "INT", "the length of the joined message", "bytes"),
                 Column("body_sha256", "STRING", "SHA-256 of the joined body, in hexadecimal"),
-                *header, *_OBJECT, *_VERDICT,
+                *header, *about, *_VERDICT,
             ),
             "last_arrived",
         ),
@@ -145,7 +155,7 @@ def build_tables(contract: Contract) -> dict[str, Table]:
             ("object_uuid",),
             (
                 Column("object_uuid", "STRING", "objectUUID"),
-                Column("tenant", "BIGINT", "the tenant of its last change"),
+                *(Column(each.column, each.stored, f"the {each.name} of its last change") for each in summed),
                 Column("resource_type", "STRING", "objectResourceType"),
                 Column("title", "STRING", "objectTitle"),
                 Column("message_type", "STRING", "its type in the last create or update"),
@@ -166,12 +176,13 @@ def build_tables(contract: Contract) -> dict[str, Table]:
             grows=False,
         ),
         "figures": Table(
-            "sums of one batch by minute, stream, tenant, outcome and code; rows with the same key add up",
-            ("batch", "minute", "stream", "tenant", "outcome", "code"),
+            f"sums of one batch by minute, stream, {''.join(f'{each.name}, ' for each in summed)}outcome and "
+            "code; rows with the same key add up",
+            ("batch", "minute", "stream", *(each.column for each in summed), "outcome", "code"),
             (
                 Column("minute", "TIMESTAMP", "the minute in which the records arrived", "UTC"),
                 Column("stream", "STRING", "the stream"),
-                Column("tenant", "BIGINT", "the tenant"),
+                *(Column(each.column, each.stored, f"the {each.name}") for each in summed),
                 Column("outcome", "STRING", "their table: messages, parts, duplicates, rejects or queued"),
                 Column("code", "STRING", "the error code"),
                 Column("messages", "BIGINT", "how many records"),
@@ -192,25 +203,16 @@ def build_tables(contract: Contract) -> dict[str, Table]:
     }  # fmt: skip
 
 
-def list_columns(contract: Contract) -> dict[str, str]:
-    """The columns of each table as the stages make them, with Spark's type names."""
-    return _list_columns(build_tables(contract))
-
-
-def _list_columns(tables: Mapping[str, Table]) -> dict[str, str]:
-    return {name: ", ".join(f"{c.name} {c.type}" for c in table.columns) for name, table in tables.items()}
+def list_columns(columns: Iterable[Column]) -> str:
+    """Columns with Spark's type names."""
+    return ", ".join(f"{column.name} {column.type}" for column in columns)
 
 
 TABLES: Final = build_tables(CONTRACT)
 """The tables by name."""
 
-COLUMNS: Final = _list_columns(TABLES)
+COLUMNS: Final = {name: list_columns(table.columns) for name, table in TABLES.items()}
 """The columns of a table as the stages make them, with Spark's type names."""
-
-STORED: Final = {
-    name: ", ".join(f"{c.name} {c.type}" for c in table.stored) for name, table in TABLES.items()
-}
-"""The columns of a table's files, with Spark's type names."""
 
 _DELTA = {"STRING": "string", "INT": "integer", "BIGINT": "long", "BINARY": "binary", "BOOLEAN": "boolean",
           "TIMESTAMP": "timestamp"}  # fmt: skip
@@ -228,7 +230,7 @@ def arrow_schema(table: str = "arrivals") -> pa.Schema:
     return pa.schema([(n, kinds[k]) for n, k in (c.split() for c in COLUMNS.get(table, table).split(", "))])
 
 
-def delta_schema(table: str) -> Schema:
+def delta_schema(table: Table) -> Schema:
     """The schema of a Delta table; the meaning of a column is its comment."""
     from deltalake import Field, Schema
     from deltalake.schema import ArrayType, PrimitiveType
@@ -240,5 +242,5 @@ def delta_schema(table: str) -> Schema:
 
     return Schema(
         [Field(c.name, typed(c.type), metadata={"comment": f"{c.meaning}{f' ({c.unit})' * bool(c.unit)}"})
-         for c in TABLES[table].stored]
+         for c in table.stored]
     )  # fmt: skip

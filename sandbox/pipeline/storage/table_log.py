@@ -17,7 +17,7 @@ import msgspec
 
 from emulator.clock import Clock
 from sandbox.pipeline.spark.failures import UsageError
-from sandbox.pipeline.storage.schema import TABLES, delta_schema
+from sandbox.pipeline.storage.schema import Table, delta_schema
 from sandbox.pipeline.storage.table_storage import TableStorage
 
 if TYPE_CHECKING:
@@ -62,10 +62,11 @@ class SchemaMismatchError(UsageError):
 
 @dataclass
 class TableLog:
-    """The log of the table ``name`` in a place. It sees what was there when it was last refreshed."""
+    """The log of the ``table`` of a name in a place. It sees what was there when it was last refreshed."""
 
     place: TableStorage
     name: str
+    table: Table
 
     def __post_init__(self) -> None:
         self._listed: tuple[int, list[File]] = (-1, [])
@@ -95,9 +96,9 @@ class TableLog:
         """Create the table if it is missing; add columns that it lacks. Raises SchemaMismatchError."""
         from deltalake import DeltaTable
 
-        wanted = delta_schema(self.name)
+        wanted = delta_schema(self.table)
         if not self.exists:
-            uri, row = self.place.table_uri(self.name), TABLES[self.name].row
+            uri, row = self.place.table_uri(self.name), self.table.row
             if not self.place.remote:
                 self.place.filesystem.create_dir(uri, recursive=True)
             # Readers drop files by these columns' statistics, and would by those of columns that have none.
@@ -121,8 +122,7 @@ class TableLog:
     @property
     def _measured(self) -> tuple[str, ...]:
         """The columns with statistics."""
-        table = TABLES[self.name]
-        return (table.time, "batch") if table.time else table.key
+        return (self.table.time, "batch") if self.table.time else self.table.key
 
     def refresh(self) -> None:
         """See what others have committed."""
@@ -144,7 +144,7 @@ class TableLog:
         return self._listed[1]
 
     def _describe(self, row: Mapping[str, Any]) -> File:
-        time = TABLES[self.name].time
+        time = self.table.time
         first, last = (_micros(row.get(f"{end}.{time}")) for end in ("min", "max"))
         batches, undated = (row.get("min.batch", -1), row.get("max.batch", -1)), row.get(f"null_count.{time}")
         path, rows, size = f"{self.name}/{row['path']}", row["num_records"], row["size_bytes"]
@@ -186,12 +186,12 @@ class TableLog:
         self.refresh()
 
     def _statistics(self, file: File) -> str:
-        time = TABLES[self.name].time
+        time = self.table.time
         bounds: tuple[dict[str, Any], dict[str, Any]] = ({}, {})
         for at, bound, batch in zip(bounds, (file.first, file.last), file.batches, strict=True):
             if time is not None and bound is not None:
                 at[time] = _text(bound)
-            if TABLES[self.name].grows:
+            if self.table.grows:
                 at["batch"] = batch
         nulls = {time: file.undated, "batch": 0} if time is not None else {}
         return json.dumps(

@@ -10,16 +10,16 @@ the tables exactly once, on a disk and on S3.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 import msgspec
 
 from sandbox.pipeline.spark.failures import PipelineFailedError, UsageError
 from sandbox.pipeline.storage.conditional_puts import require_conditional_puts
-from sandbox.pipeline.storage.schema import STORED, TABLES
+from sandbox.pipeline.storage.schema import TABLES, Table, list_columns
 from sandbox.pipeline.storage.table_log import OWNER, File, TableLog
 from sandbox.pipeline.storage.table_storage import TableStorage
 
@@ -66,6 +66,7 @@ class Tables:
     """The tables of one place. Raises OldFormatError for tables of an earlier format."""
 
     place: TableStorage
+    schema: Mapping[str, Table] = field(default_factory=lambda: TABLES)
 
     def __post_init__(self) -> None:
         if self.place.names("_commits"):
@@ -73,7 +74,7 @@ class Tables:
                 f"the tables in {self.place.uri} are of an older format: remove them, or name another place, "
                 "and write them again with: sandbox pipeline run"
             )
-        self._logs = {name: TableLog(self.place, name) for name in TABLES}
+        self._logs = {name: TableLog(self.place, name, table) for name, table in self.schema.items()}
 
     @property
     def exist(self) -> bool:
@@ -215,7 +216,12 @@ class Tables:
     ) -> DataFrame:
         """Read the files of a table that ``files`` selects; ``columns`` are written as in ``COLUMNS``."""
         chosen = self.files(table, since=since, after=after)
-        return read_files(spark, self.place, columns or STORED[table], [file.path for file in chosen])
+        return read_files(
+            spark,
+            self.place,
+            columns or list_columns(self.schema[table].stored),
+            [file.path for file in chosen],
+        )
 
 
 def read_files(spark: SparkSession, place: TableStorage, columns: str, paths: Sequence[str]) -> DataFrame:

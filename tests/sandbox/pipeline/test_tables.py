@@ -22,7 +22,7 @@ from sandbox.pipeline.spark.failures import UnavailableError
 from sandbox.pipeline.storage.conditional_puts import UnsafeStoreError
 from sandbox.pipeline.storage.files import Attempt, Writers, WrongColumnError, write_here
 from sandbox.pipeline.storage.optimization import optimize_tables
-from sandbox.pipeline.storage.schema import STORED, TABLES, arrow_schema
+from sandbox.pipeline.storage.schema import TABLES, arrow_schema, list_columns
 from sandbox.pipeline.storage.table_log import SchemaMismatchError, TableLog
 from sandbox.pipeline.storage.table_storage import TableStorage
 from sandbox.pipeline.storage.tables import LOGS, AnotherRunError, Commit, OldFormatError, Tables
@@ -65,7 +65,7 @@ def test_all_nine_tables_are_there_before_the_first_batch_with_every_column(tmp_
         assert [field.name for field in fields] == [column.name for column in table.stored]
         assert all(field.metadata["comment"] for field in fields)
         empty = read_table(tmp_path, name)
-        assert (empty.num_rows, empty.schema.equals(arrow_schema(STORED[name]))) == (0, True)
+        assert (empty.num_rows, empty.schema.equals(arrow_schema(list_columns(table.stored)))) == (0, True)
 
 
 def test_a_batch_that_is_committed_again_changes_nothing(tmp_path: Path) -> None:
