@@ -107,10 +107,10 @@ class Site:
     def open(self) -> Repository:
         return Repository(self.folder / "receiver.sqlite3", self.clock, contract=self.contract)
 
-    def put(self, *samples: Sample) -> None:
+    def put(self, *samples: Sample, shard: str = "shardId-0") -> None:
         """Deliver messages under the keys that their sender gave them."""
         for each in samples:
-            self.input.put(each.data, key=each.key)
+            self.input.put(each.data, shard, key=each.key)
 
     def receive(self) -> None:
         """Start a receiver, take everything there is, stop it."""
@@ -153,6 +153,19 @@ class Site:
             found = store.execute("SELECT * FROM arrivals").fetchall()
         repository.close()
         return found
+
+    def refused(self) -> list[tuple[str | None, bytes]]:
+        """What is in all queues: the code of each message, and what it carries."""
+        peek, tapes = self.contract.peek, self.queues.values()
+        return [
+            (peek(each.data).error_code, self.carried(each.data))
+            for tape in tapes
+            for each in tape.deliveries
+        ]
+
+    def carried(self, refused: bytes) -> bytes:
+        """What a refused message carries, without what its refusal says."""
+        return self.contract.body(self.contract.redrive(refused, now=NOW))
 
     def rejected(self, queue: Queue) -> list[dict[str, Any]]:
         """What is in a queue."""
@@ -207,6 +220,17 @@ class Messages:
             if len(found := split(message, limit=limit, new_id=self.draws.uuid4)) == count:
                 return found
         raise AssertionError(f"no limit gives {count} parts")
+
+
+def make_parts(contract: Contract, samples: SampleMaker, count: int, draws: Draws) -> list[Sample]:
+    """A message in so many parts; none of a contract whose messages are whole."""
+    if contract.sequences is None:
+        return []
+    whole = samples.big_message(count, limit=8_000)
+    return [
+        Sample(part, whole.key)
+        for part in contract.sequences.split(whole.data, new_id=draws.uuid4, limit=8_000)
+    ]
 
 
 @pytest.fixture

@@ -15,26 +15,31 @@ from typing import Any
 import pytest
 
 from emulator.assembly.embedded import embedded
+from emulator.rng import Chance
 from emulator.settings.settings import Settings
 from rdss_sandbox.shapes.topology import Topology
 from sandbox.endpoint import Endpoint
 from sandbox.judging.arrivals import ArrivalsReader
 from schemas.rdss.envelope import serialise
-from schemas.rdss.error_codes import ErrorCode, Queue
+from schemas.rdss.error_codes import ErrorCode
 from schemas.rdss.samples import Samples
-from schemas.rdss.sequence import join
-from tests.sandbox.receiver.conftest import Messages, Site
+from tests.contracts import make_samples
+from tests.sandbox.receiver.conftest import NOW, Site, make_parts
 from tests.sandbox.receiver.mortal import Life, MortalStore
 
 
-def _filled(site: Site, messages: Messages, folder: Path) -> tuple[Any, Counter[bytes], list[dict[str, Any]]]:
-    """A site with one of everything on its tape, what must be processed, and the bodies to be rejected."""
-    here = type(site)(folder, site.clock)
-    whole, parts = serialise(messages.small()), messages.parts(2)
-    bad = serialise(messages.small(version=4))
-    for data in (whole, parts[1], bad, parts[0], whole):
-        here.input.put(data)
-    return here, Counter([whole, join(parts)]), [json.loads(bad)["messageBody"]]
+def _filled(site: Site, folder: Path) -> tuple[Site, Counter[bytes], bytes]:
+    """A site with one of everything on its tape, what must be processed, and what the reject carries."""
+    contract, draws = site.contract, Chance(1).draws("parts")
+    here, samples = type(site)(folder, site.clock, contract=contract), make_samples(contract, 1, NOW)
+    assert contract.samples is not None
+    code = contract.samples.codes[-1]
+    whole, bad, parts = samples.message(), samples.bad(code), make_parts(contract, samples, 2, draws)
+    here.put(whole, *parts[1:], bad, *parts[:1], whole)
+    wanted = Counter([whole.data])
+    if contract.sequences and (joined := contract.sequences.judge_parts(part.data for part in parts).whole):
+        wanted[joined] += 1
+    return here, wanted, here.carried(contract.decorate(bad.data, code, "why", now=NOW))
 
 
 def _live(site: Site, life: Life, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -57,23 +62,22 @@ def _live(site: Site, life: Life, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_receiver_killed_at_any_read_or_write_loses_and_repeats_nothing(
-    site: Site, messages: Messages, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    any_site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """At each statement of its store, each call to a channel, each step of the application, one by one."""
-    whole_life = Life(None, site.crash)
-    here, *_ = _filled(site, messages, tmp_path / "whole")
+    whole_life = Life(None, any_site.crash)
+    here, *_ = _filled(any_site, tmp_path / "whole")
     _live(here, whole_life, monkeypatch)
-    assert whole_life.steps > 50
+    assert whole_life.steps >= 50
     for moment in range(1, whole_life.steps + 1):
-        here, wanted, rejected = _filled(site, messages, tmp_path / str(moment))
-        life = Life(moment, site.crash)
+        here, wanted, rejected = _filled(any_site, tmp_path / str(moment))
+        life = Life(moment, any_site.crash)
         _live(here, life, monkeypatch)
         assert life.steps >= moment
         here.receive()
         assert Counter(data for _, data, _ in here.arrivals()) == wanted, moment
         # A death between the broker's answer and writing it down sends a reject again, and only that.
-        bodies = [message["messageBody"] for queue in Queue for message in here.rejected(queue)]
-        assert bodies in (rejected, rejected * 2), moment
+        assert [carried for _, carried in here.refused()] in ([rejected], [rejected] * 2), moment
 
 
 RECEIVER = """

@@ -1,8 +1,11 @@
-"""The receiver: every message once and whole, every bad one in the queue of its code, nothing lost."""
+"""The receiver: every message once and whole, every bad one in the queue of its code, nothing lost.
+
+What holds of the messages of any contract is tried with those of each. Sequences, expiry, versions and the
+form of a header are RDSS's alone.
+"""
 
 from __future__ import annotations
 
-import base64
 import contextlib
 import hashlib
 import json
@@ -12,26 +15,28 @@ from typing import Any
 import pytest
 
 from emulator.channels import ChannelUnavailableError
+from emulator.rng import Chance
 from sandbox.receiver import ApplicationError, Arrival
 from sandbox.receiver.receiver import OUTAGE_SECONDS
-from schemas.contract import Contract
+from schemas.contract import Contract, SampleMaker
 from schemas.rdss.contract import AS_PUBLISHED, RDSS
 from schemas.rdss.envelope import MAX_MESSAGE_BYTES, serialise
 from schemas.rdss.error_codes import ErrorCode, Queue
 from schemas.rdss.older_versions import RELEASES
 from schemas.rdss.sequence import body_of, join, split
 from schemas.rdss.validation import judge
-from tests.sandbox.receiver.conftest import Messages, Site
+from tests.sandbox.receiver.conftest import NOW, Messages, Site, make_parts
 
 EXPIRED = {"publishedTimestamp": "2004-08-01T10:00:00Z", "expirationTimestamp": "2004-08-01T10:00:00Z"}
 
 
 @pytest.mark.parametrize(("failures", "survives"), [(0, True), (6, True), (20, False)])
 def test_a_channel_that_cannot_be_read_is_asked_again(
-    site: Site, messages: Messages, failures: int, survives: bool
+    any_site: Site, samples: SampleMaker, failures: int, survives: bool
 ) -> None:
     """For half a minute, with growing pauses; then the receiver ends with what the channel says."""
-    site.input.put(serialise(messages.small()))
+    site = any_site
+    site.put(samples.message())
     left = iter(range(failures))
 
     def step() -> None:
@@ -80,11 +85,15 @@ def test_a_version_to_come_counts_where_it_is_valid_in_this_one(site: Site, mess
 
 
 def test_every_log_entry_of_an_error_has_a_code(
-    site: Site, messages: Messages, caplog: pytest.LogCaptureFixture
+    any_site: Site, samples: SampleMaker, caplog: pytest.LogCaptureFixture
 ) -> None:
     """What is rejected, with its id and queue, and a channel that cannot be read (Error Codes: the log)."""
-    bad = messages.small(version="4.0")
-    site.input.put(serialise(bad))
+    site, contract = any_site, any_site.contract
+    assert contract.samples is not None
+    code = contract.samples.codes[-1]
+    bad = samples.bad(code)
+    why = contract.judge(bad.data, now=NOW).why
+    site.put(bad)
     outage = iter([ChannelUnavailableError("input: no broker answers")])
 
     def step() -> None:
@@ -95,9 +104,8 @@ def test_every_log_entry_of_an_error_has_a_code(
     with caplog.at_level("INFO"):
         site.receive()
     unreadable, rejected = (record.message for record in caplog.records)
-    assert unreadable.startswith("GENERR006: trying again in ")
-    message_id = bad["messageHeader"]["messageId"]
-    assert rejected.startswith(f"GENERR004: {message_id} goes to the invalid queue: /messageHeader/version")
+    assert unreadable.startswith(f"{contract.failures.system}: trying again in ")
+    assert rejected == f"{code}: {bad.key} goes to the {code.queue} queue: {why}"
 
 
 def test_parts_are_joined_in_any_order_across_shards_and_restarts(site: Site, messages: Messages) -> None:
@@ -209,15 +217,14 @@ def test_a_bad_message_goes_to_the_queue_of_its_code(
 
 
 @pytest.mark.parametrize("data", [b'{"messageHeader": {"messageId', b"\xff\xfe\x00", b"", b"[]"])
-def test_malformed_bytes_are_kept_in_the_invalid_queue(site: Site, data: bytes) -> None:
-    """GENERR007 in a header that says that it was made up; the bytes that came can be had back."""
-    site.input.put(data)
-    site.receive()
-    (rejected,) = site.rejected(Queue.INVALID)
-    assert rejected["messageHeader"]["errorCode"] == "GENERR007"
-    assert "synthesised" in rejected["messageHeader"]["generator"]
-    body = rejected["messageBody"]
-    assert data == (body["raw"].encode() if "raw" in body else base64.b64decode(body["rawBase64"]))
+def test_malformed_bytes_are_kept_in_the_invalid_queue(any_site: Site, data: bytes) -> None:
+    """With the code of what cannot be read; the bytes that came can be had back."""
+    contract = any_site.contract
+    any_site.input.put(data)
+    any_site.receive()
+    (rejected,) = any_site.queues[Queue.INVALID].deliveries
+    assert contract.peek(rejected.data).error_code == contract.judge(data).code
+    assert contract.undecorate(rejected.data).data == data
 
 
 def test_an_oversize_message_is_kept_whole_in_the_error_bucket(site: Site, messages: Messages) -> None:
@@ -264,44 +271,52 @@ def test_a_joined_message_that_is_bad_is_judged_whole(site: Site, messages: Mess
     assert "objectUuid" in rejected["messageBody"]
 
 
-def test_an_application_says_why_it_cannot_process_a_message(site: Site, messages: Messages) -> None:
-    """Its code is used, what it wrote is undone; another error is GENERR009; later messages go on."""
+def test_an_application_says_why_it_cannot_process_a_message(any_site: Site, samples: SampleMaker) -> None:
+    """Its code is used, what it wrote is undone; another error is unknown; later messages go on."""
+    contract, (one, other, good) = any_site.contract, samples.stream(3)
+    code = [*contract.codes.values()][-1]
 
     def application(arrival: Arrival, store: sqlite3.Connection) -> None:
         store.execute("INSERT INTO arrivals VALUES (?, ?, ?)", (arrival.header.message_id, arrival.data, 1))
-        if arrival.header.version == "4.0.1":
-            raise ApplicationError(ErrorCode.APPERRMET002, "no such object")
-        if arrival.header.version == "4.0.2":
+        if arrival.header.message_id == one.key:
+            raise ApplicationError(code, "no such object")
+        if arrival.header.message_id == other.key:
             raise RuntimeError("disk on fire")
 
-    site.application = application
-    for version in ("4.0.1", "4.0.2", "4.0.0"):
-        site.input.put(serialise(messages.small(version=version)))
-    site.receive()
-    assert len(site.arrivals()) == 1
-    assert site.rejected(Queue.INVALID)[0]["messageHeader"]["errorCode"] == "APPERRMET002"
-    unknown = site.rejected(Queue.ERROR)[0]["messageHeader"]
-    assert (unknown["errorCode"], unknown["errorDescription"]) == ("GENERR009", "RuntimeError: disk on fire")
+    any_site.application = application
+    any_site.put(one, other, good)
+    any_site.receive()
+    assert [row[0] for row in any_site.arrivals()] == [good.key]
+    found = {
+        (queue, contract.peek(each.data).error_code, contract.undecorate(each.data).reason)
+        for queue, tape in any_site.queues.items()
+        for each in tape.deliveries
+    }
+    unknown = contract.failures.unknown
+    assert found == {
+        (code.queue, code, "no such object"),
+        (unknown.queue, unknown, "RuntimeError: disk on fire"),
+    }
 
 
-def test_a_failing_store_is_a_failure_of_the_underlying_system(site: Site, messages: Messages) -> None:
-    """A disk, a network or a database that fails the application is GENERR006."""
+def test_a_failing_store_is_a_failure_of_the_underlying_system(any_site: Site, samples: SampleMaker) -> None:
+    """A disk, a network or a database that fails the application has the code of the system's failures."""
 
     def application(_arrival: Arrival, store: sqlite3.Connection) -> None:
         store.execute("INSERT INTO a_table_that_is_gone VALUES (1)")
 
-    site.application = application
-    site.input.put(serialise(messages.small()))
-    site.receive()
-    header = site.rejected(Queue.ERROR)[0]["messageHeader"]
-    assert header["errorCode"] == "GENERR006"
-    assert "a_table_that_is_gone" in header["errorDescription"]
+    any_site.application, contract = application, any_site.contract
+    any_site.put(samples.message())
+    any_site.receive()
+    (rejected,) = any_site.queues[Queue(contract.failures.system.queue)].deliveries
+    assert contract.peek(rejected.data).error_code == contract.failures.system
+    assert "a_table_that_is_gone" in (contract.undecorate(rejected.data).reason or "")
 
 
 @pytest.mark.parametrize("end", ["COMMIT", "ROLLBACK"])
 @pytest.mark.parametrize("parts", [1, 2])
-def test_a_transaction_that_cannot_be_undone_is_generr008(
-    site: Site, messages: Messages, end: str, parts: int
+def test_a_transaction_that_cannot_be_undone_is_a_failed_rollback(
+    any_site: Site, samples: SampleMaker, end: str, parts: int
 ) -> None:
     """An application that ended the transaction itself, and then failed: once in the error queue, no more."""
 
@@ -310,21 +325,18 @@ def test_a_transaction_that_cannot_be_undone_is_generr008(
         store.execute(end)
         raise RuntimeError("and now this")
 
+    site, contract = any_site, any_site.contract
     site.application = application
-    sent = messages.parts(parts) if parts > 1 else [serialise(messages.small())]
-    for data in sent:
-        site.input.put(data)
+    in_parts = make_parts(contract, samples, parts, Chance(1).draws("parts")) if parts > 1 else []
+    sent = in_parts or [samples.message()]
+    site.put(*sent)
     site.receive()
     site.application = None
-    other = serialise(messages.small())
-    site.input.put(other)
+    other = samples.message()
+    site.put(other)
     site.receive()
-    rejected = site.rejected(Queue.ERROR)
-    assert [message["messageHeader"]["errorCode"] for message in rejected] == ["GENERR008"] * parts
-    assert [message["messageBody"] for message in rejected] == [
-        json.loads(data)["messageBody"] for data in sent
-    ]
-    assert site.arrivals()[-1][1] == other
+    assert site.refused() == [(contract.failures.rollback, contract.body(each.data)) for each in sent]
+    assert site.arrivals()[-1][1] == other.data
 
 
 def test_a_message_of_3_x_is_given_to_the_application_as_one_of_4_0_0(site: Site, messages: Messages) -> None:

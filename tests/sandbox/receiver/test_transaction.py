@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 from contextlib import closing
-from typing import Any
 
+from schemas.contract import SampleMaker
 from schemas.rdss.contract import Rdss
 from schemas.rdss.envelope import serialise
 from schemas.rdss.peek import Peek, peek
+from tests.sandbox.receiver.conftest import Messages, Site
 
 
-def test_the_checkpoint_is_written_once_in_the_transaction_of_the_work(site: Any, messages: Any) -> None:
+def test_the_checkpoint_is_written_once_in_the_transaction_of_the_work(
+    any_site: Site, samples: SampleMaker
+) -> None:
     """Work, status and checkpoint are committed together, and the channel's commit writes nothing more."""
-    site.input.put(serialise(messages.small()))
+    any_site.put(samples.message())
     statements: list[list[str]] = []
-    with closing(site.open()) as repository:
-        reader = site.receiver(repository)
+    with closing(any_site.open()) as repository:
+        reader = any_site.receiver(repository)
         reader.step()
-        site.input.put(serialise(messages.small()))
+        any_site.put(samples.message())
         repository._store.set_trace_callback(lambda statement: statements.append(statement.split()[:3]))
         assert reader.step() == 1
     written = [" ".join(words) for words in statements if words[0] not in {"SELECT", "SAVEPOINT", "RELEASE"}]
@@ -30,7 +33,7 @@ def test_the_checkpoint_is_written_once_in_the_transaction_of_the_work(site: Any
     ]
 
 
-def test_the_header_is_read_once(site: Any, messages: Any) -> None:
+def test_the_header_is_read_once(site: Site, messages: Messages) -> None:
     """What identifies a message also says its version, and is what the application is given."""
     looks: list[bytes] = []
 
