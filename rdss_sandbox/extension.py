@@ -5,8 +5,8 @@ A package names its object in its ``pyproject.toml``, in the group ``rdss_sandbo
     [project.entry-points."rdss_sandbox.extensions"]
     skew = "clock_skew:EXTENSION"
 
-A ``Place`` is ``module:name``. What is there is imported when the sandbox first needs it, so that an extension
-that nobody uses costs a start next to nothing.
+A ``Place`` is ``module:name``. What is there is imported when the sandbox first needs it, so that an
+extension that nobody uses costs a start next to nothing.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pkgutil import resolve_name
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 Place: TypeAlias = str
 
@@ -28,12 +28,22 @@ class Command:
     help: str
 
 
+class ScreenAction(NamedTuple):
+    """What a key does on a screen: the fields of ``tui.keys.actions.Action``."""
+
+    name: str
+    keys: str
+    label: str
+    help: str
+    worth: int = 0
+
+
 @dataclass(frozen=True, slots=True)
 class Screen:
     """A screen of the TUI: ``place`` has its class.
 
-    ``key`` opens it and ``label`` is its name in the footer; ``help`` is its sentence on the help page.
-    ``actions`` is the place of its own ``tui.keys.actions.Action``s, empty where it has none.
+    ``key`` opens it. ``label`` is its name, ``short`` where there is little room; ``help`` is its sentence on
+    the help page. Its ``actions`` are bound by ``tui.keys.actions.bindings(label)``.
     """
 
     name: str
@@ -41,7 +51,8 @@ class Screen:
     key: str
     label: str
     help: str
-    actions: Place = ""
+    short: str = ""
+    actions: tuple[ScreenAction, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,18 +62,25 @@ class Extension:
     ``component`` is the place of a class ``emulator.assembly.component.Component``: what lives in a running
     sandbox, with its state, its ports and its resources of the control API. ``settings`` has a frozen
     dataclass, each field of which is an ``emulator.settings.declarations.setting``: they stand beside the
-    sandbox's own. ``faults`` are places of ``emulator.faults.fault.FaultType``, ``rules`` of
-    ``emulator.diagnosis.rule.Rule``, ``clauses`` of ``sandbox.certify.clause.Clause``, ``channels`` of
+    sandbox's own. ``ports`` has the usual number of each port of the component, for which the setting
+    ``<name>_port`` can ask another. ``faults`` are places of ``emulator.faults.fault.FaultType``, ``rules``
+    of ``emulator.diagnosis.rule.Rule``, ``clauses`` of ``sandbox.certify.clause.Clause``, ``channels`` of
     ``emulator.channels.kinds.ChannelKind``. ``lessons`` and ``scenarios`` name a package with a folder for
-    each lesson, or a YAML file for each scenario. ``spark_sources`` are places of data sources for Spark.
+    each lesson, or a YAML file for each scenario; ``scenario_workers`` is the place of the
+    ``sandbox.scenarios.scenario_client.Client`` of scenarios whose messages are claimed. ``spark_source``
+    is a module that is a ``sandbox.pipeline.sources.stream_source.StreamSource``, ``later_application`` the
+    place of a ``sandbox.applications.later_application.OpenLater``.
 
-    ``files`` are the names of what it keeps directly in the data directory. ``held`` says of each of its logs,
-    by its path there, what is gone with it, for people.
+    ``files`` are the names of what it keeps directly in the data directory. ``held`` says for people what is
+    gone with each of its logs, by the path there; of ``folder/``, with ``{first}``, what is gone with a
+    segment of a log that begins at that entry. ``repair`` is the place of an
+    ``emulator.assembly.repair.RepairFile``.
     """
 
     name: str
     component: Place = ""
     settings: Place = ""
+    ports: Mapping[str, int] = field(default_factory=dict)
     commands: tuple[Command, ...] = ()
     screens: tuple[Screen, ...] = ()
     faults: tuple[Place, ...] = ()
@@ -71,9 +89,12 @@ class Extension:
     channels: tuple[Place, ...] = ()
     lessons: str = ""
     scenarios: str = ""
-    spark_sources: tuple[Place, ...] = ()
+    scenario_workers: Place = ""
+    spark_source: Place = ""
+    later_application: Place = ""
     files: tuple[str, ...] = ()
     held: Mapping[str, str] = field(default_factory=dict)
+    repair: Place = ""
 
 
 def import_place(place: Place) -> Any:

@@ -45,6 +45,11 @@ def list_extensions() -> tuple[Extension, ...]:
     return find_installed().extensions
 
 
+def list_ports() -> list[tuple[str, int]]:
+    """The name of every port of an extension, with its usual number."""
+    return [port for extension in list_extensions() for port in extension.ports.items()]
+
+
 def _is_gone(error: Exception, place: Place) -> bool:
     """Whether the extension's own module is missing: an installation outlives a folder that was deleted."""
     module = place.partition(":")[0]

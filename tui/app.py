@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine
+from functools import partial
 from typing import Any, ClassVar
 
 from textual import work
 from textual.reactive import reactive
 from textual.screen import Screen
 
-from extensions.processing.screen import ProcessingScreen
-from extensions.queues.screen import QueuesScreen
-from extensions.topics.screen import TopicsScreen
 from rdss_sandbox.client import AsyncClient, RefusedError, UnreachableError
+from rdss_sandbox.extension import import_place
 from rdss_sandbox.shapes.events import News
 from rdss_sandbox.shapes.topology import AuditTap, Topology
+from tui.keys.actions import SCREENS
 from tui.keys.preferences import Preferences
 from tui.screens.audit import AuditScreen
 from tui.screens.buckets import BucketsScreen
@@ -35,6 +35,11 @@ from tui.state.worker_messages import (
 from tui.themed_app import ThemedApp
 
 
+def _open_screen(place: str) -> Screen[Any]:
+    screen: Screen[Any] = import_place(place)()
+    return screen
+
+
 class SandboxApp(ThemedApp):
     """The TUI of the sandbox behind ``client``; it implements ``Session``."""
 
@@ -45,10 +50,8 @@ class SandboxApp(ThemedApp):
         "errors": ErrorsScreen,
         "faults": FaultsScreen,
         "buckets": BucketsScreen,
-        "processing": ProcessingScreen,
-        "queues": QueuesScreen,
-        "topics": TopicsScreen,
         "scenarios": ScenariosScreen,
+        **{screen.name: partial(_open_screen, screen.place) for screen in SCREENS},
     }
     DEFAULT_MODE = "streams"
     # Errors of calls to the sandbox and to files. They are shown as a notification.

@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 import threading
+import traceback
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import Final
 from urllib.parse import urlsplit
 
 from emulator.archive.archives import Archives
 from emulator.archive.audit_log import AuditLog
 from emulator.archive.pruning import Pruning
+from emulator.assembly.component import Component
 from emulator.assembly.damage import describe_takeover, keep_damage, report_losses
 from emulator.assembly.data_directory import DataDirectory
 from emulator.assembly.own_infrastructure import Infrastructure, own_infrastructure
 from emulator.back_off import back_off
 from emulator.buckets.service import BucketService
-from emulator.channels.checkpoints.checkpoint_file import CheckpointFile
 from emulator.clock import Clock, check_time
 from emulator.destinations import Destinations
 from emulator.diagnosis.service import DiagnosisService
@@ -38,16 +39,12 @@ from emulator.settings.settings import Settings
 from emulator.streams.amqp_log import AmqpLog
 from emulator.streams.catalogue import Catalogue
 from emulator.streams.service import StreamService
-from extensions.queues.engine import QueueEngine
-from extensions.queues.stream_views import StreamSource, attach_views
-from extensions.topics.service import ObjectSources, TopicService
+from rdss_sandbox.extension import import_place
+from rdss_sandbox.installed_extensions import list_extensions
 from rdss_sandbox.shapes.resetting import Reset
 from rdss_sandbox.shapes.topology import Populated, Topology
 from schemas.bound import CONTRACT
 from schemas.contract import Contract
-
-if TYPE_CHECKING:
-    from extensions.topics.configuration import TopicConfiguration
 
 _BROKER_PORTS: Final = (5671, 5672, 15671, 15672)
 """The usual ports of a RabbitMQ server, with its management."""
@@ -58,32 +55,18 @@ _FIRST_PAUSE: Final = 0.1
 _LONGEST_PAUSE: Final = 1.0
 
 
-class Extension(Protocol):
-    """What is built on top of the emulator, and has a state of its own. ``name`` is that of its section."""
-
-    name: str
-
-    def reset(self) -> None:
-        """Forget everything."""
-
-    def save(self) -> list[bytes]:
-        """Return a copy of everything, for ``load``. Raises OSError."""
-
-    def load(self, saved: Sequence[bytes | memoryview]) -> None:
-        """Replace everything by what was saved. Raises OSError."""
-
-
 @dataclass(frozen=True, slots=True)
 class Components:
     """The components of a sandbox. ``home`` is the account and region of its own streams.
 
-    The ``extensions`` are built on top, and are reset, saved and loaded with the rest. ``damage`` has a line
-    for each thing that an earlier process stored and this one could not find, ``notes`` what else there is to
-    say of the data directory.
+    The ``extensions``, by name, are built on top, and are reset, saved and loaded with the rest. ``damage``
+    has a line for each thing that an earlier process stored and this one could not find, ``notes`` what else
+    there is to say of the data directory.
     """
 
     settings: Settings
     contract: Contract
+    directory: DataDirectory | None
     clock: Clock
     events: Events
     home: Scope
@@ -95,17 +78,14 @@ class Components:
     archives: Archives
     audit_log: AuditLog | None
     amqp: AmqpLog
-    queues: QueueEngine
-    queue_checkpoints: CheckpointFile
-    topics: TopicService
     pruning: Pruning
     destinations: Destinations
     diagnosis: DiagnosisService
-    damage: tuple[str, ...] = ()
+    damage: Sequence[str] = ()
     notes: tuple[str, ...] = ()
     resetting: threading.Lock = field(default_factory=threading.Lock)
     on_reset: list[Callable[[], None]] = field(default_factory=list)
-    extensions: list[Extension] = field(default_factory=list)
+    extensions: dict[str, Component] = field(default_factory=dict)
 
     @property
     def streams(self) -> StreamService:
@@ -114,6 +94,15 @@ class Components:
     @property
     def buckets(self) -> BucketService:
         return self.infrastructure.buckets
+
+    def find(self, extension: str) -> Component | None:
+        """What an extension has here; None for one that is not installed."""
+        return self.extensions.get(extension)
+
+    def report_failure(self, error: Exception) -> None:
+        """Tell of a request that failed for no reason that its client could mend."""
+        trace = "".join(traceback.format_exception(error))
+        self.events.emit("request.failed", error=repr(error), trace=trace)
 
     def populate(self, topology: Topology | None = None) -> Populated:
         """Create what is missing of ``topology``, by default the sandbox's own. Raises ``KinesisError``."""
@@ -156,12 +145,10 @@ class Components:
             self.clock.set_time(wanted.time)
         self.populate()
         self.archives.reset()
-        self.queues.clear()
-        self.topics.reset()
         self.diagnosis.clear()
         for reset in self.on_reset:
             reset()
-        for extension in self.extensions:
+        for extension in self.extensions.values():
             extension.reset()
         self.add_faults()
         self.events.emit("sandbox.reset", kept=not self.infrastructure.owned)
@@ -269,41 +256,10 @@ def build_components(
             buckets=infrastructure.buckets,
             checkpoints=infrastructure.positions,
         )
-        queues = QueueEngine(
-            directory.queues if directory else None,
-            clock,
-            events,
-            fsync=settings.fsync,
-            destinations=destinations,
-        )
-        stack.callback(queues.close)
-        checkpoints = CheckpointFile(directory.queue_positions if directory else None)
-        stack.callback(checkpoints.close)
-        if directory and checkpoints.torn_bytes:
-            events.emit("journal.cut", file=str(directory.queue_positions), bytes=checkpoints.torn_bytes)
-        attach_views(
-            queues,
-            {*settings.topology.archives, *settings.topology.claimable},
-            lambda name: StreamSource(
-                streams, name, clock=clock, checkpoints=checkpoints, fault_engine=fault_engine, scope=home
-            ),
-        )
-        topics = TopicService(
-            directory.topics if directory else None,
-            clock=clock,
-            events=events,
-            fault_engine=fault_engine,
-            configured=_read_topics(settings),
-            feeding=ObjectSources(catalogue, streams, frozenset(settings.topology.archives)),
-            fsync=settings.fsync,
-            destinations=destinations,
-        )
-        stack.callback(topics.close)
-        topics.look()
-        startup.close()
         components = Components(
             settings=settings,
             contract=contract,
+            directory=directory,
             clock=clock,
             events=events,
             home=home,
@@ -315,15 +271,18 @@ def build_components(
             archives=archives,
             audit_log=audit_log,
             amqp=amqp,
-            queues=queues,
-            queue_checkpoints=checkpoints,
-            topics=topics,
             pruning=Pruning(infrastructure.buckets, events, clock, settings.topology, settings.retention),
-            damage=tuple(damage),
+            damage=damage,
             notes=describe_takeover(directory) if directory else (),
             destinations=destinations,
             diagnosis=DiagnosisService(infrastructure.recorder, catalogue, clock, events, contract),
         )
+        for extension in list_extensions():
+            if extension.component:
+                component: Component = import_place(extension.component)(components)
+                components.extensions[extension.name] = component
+                stack.callback(component.close)
+        startup.close()
         components.populate()
         components.add_faults()
         yield components
@@ -334,14 +293,6 @@ def _build_access(settings: Settings, events: Events, infrastructure: Infrastruc
         return StreamAccess(events, infrastructure.stream_of_iterator, settings.access)
     except BadPermissionError as error:
         raise SettingsError(f"an access of the settings: {error}") from error
-
-
-def _read_topics(settings: Settings) -> TopicConfiguration | None:
-    if settings.topics is None:
-        return None
-    from extensions.topics.configuration import read_configuration
-
-    return read_configuration(settings.topics)
 
 
 def _fault_engine(

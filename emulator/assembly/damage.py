@@ -12,21 +12,16 @@ from emulator.journal import Log, Loss, put_aside
 from emulator.journal.aside import FOLDER, list_put_aside
 from emulator.journal.format_mark import FORMAT
 from emulator.journal.inventory import NAME as INVENTORY
+from rdss_sandbox.installed_extensions import list_extensions
 from rdss_sandbox.shapes.events import Event
 from rdss_sandbox.text.figures import counted, size
 
 _HELD: Final = {
     "events.log": "what happened before",
-    "queues.log": "the queues with their messages, claims and subscriptions",
-    "queue-positions.log": "how far queues that show a stream had read it; they read it again",
     "positions.log": "how far the audit log had copied; what it has is copied again",
     "streams/state.log": "the names and shards of the streams",
     "amqp/state.log": "the names of the exchanges and queues that were published to",
     "broker/definitions.log": "the exchanges, queues and bindings of the AMQP port",
-    "topics/messages/replication/identity.log": (
-        "by what name sandboxes downstream know this log; they are sent it from its beginning"
-    ),
-    "topics/positions.log": "how far the topic objects had read the streams; it reads them again",
     "services/dynamodb.log": "the tables of DynamoDB, with their items",
     "services/s3.log": "the buckets of S3, with the names and versions of their objects",
     "services/sqs.log": "the queues of SQS, with their messages",
@@ -59,10 +54,6 @@ def report_losses(directory: DataDirectory, events: Events, log: Log) -> None:
             to = put_aside(path, directory.path)
             why = "the queues of these messages are lost"
             events.emit("journal.put_aside", file=str(path), to=str(to), why=why)
-    if directory.inventory.loss_of(directory.queues) is not None and directory.queue_positions.exists():
-        to = put_aside(directory.queue_positions, directory.path)
-        why = "the queues that had read so far are lost: they read their streams again"
-        events.emit("journal.put_aside", file=str(directory.queue_positions), to=str(to), why=why)
 
 
 def describe_takeover(directory: DataDirectory) -> tuple[str, ...]:
@@ -116,15 +107,16 @@ def keep_damage(lines: list[str], event: Event) -> None:
 
 def _describe_content(loss: Loss) -> str:
     path = Path(loss.path)
-    if (held := _HELD.get(loss.path)) is not None:
+    known = {**_HELD, **{at: held for each in list_extensions() for at, held in each.held.items()}}
+    if (held := known.get(loss.path)) is not None:
         return held
     if path.parts[0] == "services":
         return "what is in some objects of S3, which are still listed,"
     first = 0
     with suppress(ValueError):
         first = int(path.stem)
-    if path.parts[0] == "topics":
-        return f"what happened to topics, from entry {first} on"
+    if (held := known.get(f"{path.parts[0]}/")) is not None:
+        return held.format(first=first)
     if path.parts[0] in {"streams", "amqp"}:
         return f"the records of a shard, from number {first} on"
     return "what it held"

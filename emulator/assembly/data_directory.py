@@ -21,6 +21,7 @@ from emulator.machine import private_files
 from emulator.snapshots.snapshot_errors import SnapshotError
 from emulator.snapshots.snapshot_store import SnapshotStore, read_loads
 from rdss_sandbox.files.rewriting import remove_drafts
+from rdss_sandbox.installed_extensions import list_extensions
 from rdss_sandbox.shapes.events import Event
 
 _EVENTS = "events.log"
@@ -30,7 +31,6 @@ _OURS = (
         "streams",
         "amqp",
         "broker",
-        "topics",
         "rabbitmq",
         "lock",
         "format",
@@ -39,20 +39,25 @@ _OURS = (
         "messages.db-wal",
         "messages.db-shm",
     ),
-    *("queues.log", "queue-positions.log", "positions.log", "events.log", "events.1.log"),
+    *("positions.log", "events.log", "events.1.log"),
     *("audit", "buckets", "inventory.log", "payloads", "put-aside", "services", "snapshots"),
 )
 _UNMARKED = ("streams", "events.log")
 """What every version made before directories were marked."""
 _REPLACED_BY_A_LOAD = (
-    *("streams", "amqp", "topics", "messages.db", "messages.db-wal", "messages.db-shm"),
-    *("queues.log", "queue-positions.log", "positions.log", "audit", "buckets", "inventory.log"),
+    *("streams", "amqp", "messages.db", "messages.db-wal", "messages.db-shm"),
+    *("positions.log", "audit", "buckets", "inventory.log"),
     *("services", "objects"),
 )
 """What a load that was interrupted has left half done, and what begins again with it.
 
 Payload files are not among them: the broker's messages refer to some, and of the others nothing is left.
 """
+
+
+def list_files() -> tuple[str, ...]:
+    """The names of what the extensions keep in the directory."""
+    return tuple(name for extension in list_extensions() for name in extension.files)
 
 
 class DirectoryInUseError(Exception):
@@ -105,13 +110,15 @@ class DataDirectory:
         # The first versions kept no list of logs, so that none is missing.
         listed = not self.taken_over or (path / INVENTORY).exists()
         private_files.make_directory(path)
-        for ours in _OURS:
+        of_extensions = list_files()
+        for ours in (*_OURS, *of_extensions):
             private_files.close_tree(path / ours)
         self._lock = _lock(path)
         if not marked:
             self._mark()
         self._clear_half_loaded()
-        for folder in (path, self.streams, self.amqp, self.broker, self.topics, self.services):
+        kept = (path / name for name in of_extensions)
+        for folder in (path, self.streams, self.amqp, self.broker, self.services, *kept):
             remove_drafts(folder)
         self._fsync = fsync
         self.inventory = Inventory(path, fsync=fsync, expected=listed)
@@ -149,18 +156,6 @@ class DataDirectory:
         return self.path / "messages.db"
 
     @property
-    def queues(self) -> Path:
-        return self.path / "queues.log"
-
-    @property
-    def topics(self) -> Path:
-        return self.path / "topics"
-
-    @property
-    def queue_positions(self) -> Path:
-        return self.path / "queue-positions.log"
-
-    @property
     def positions(self) -> Path:
         return self.path / "positions.log"
 
@@ -191,7 +186,7 @@ class DataDirectory:
         except SnapshotError:
             os.close(self._lock)
             raise
-        for name in _REPLACED_BY_A_LOAD:
+        for name in (*_REPLACED_BY_A_LOAD, *list_files()):
             place = self.path / name
             if place.is_dir():
                 shutil.rmtree(place)

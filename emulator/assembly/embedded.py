@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import os
 import threading
-import traceback
 from collections.abc import Awaitable, Callable, Iterable, Iterator
 from contextlib import AsyncExitStack, contextmanager
 from functools import partial
@@ -55,12 +54,7 @@ from emulator.listeners.control.streams import StreamResources, summarise_stream
 from emulator.listeners.control.watch.page_access import admit_pages
 from emulator.listeners.control.watch.picture_maker import PictureMaker, Sources
 from emulator.listeners.control.watch.resources import PictureResources
-from emulator.settings.settings import MANAGEMENT_PORT, QUEUES_PORT, TOPICS_PORT, Settings
-from extensions.queues.arrivals import Arrivals
-from extensions.queues.control import QueueResources
-from extensions.queues.webhooks import Notifier
-from extensions.topics.control import TopicResources
-from extensions.topics.http import TopicsApp
+from emulator.settings.settings import MANAGEMENT_PORT, Settings
 from rdss_sandbox.admission import Admission
 from rdss_sandbox.shapes.resetting import Reset
 from rdss_sandbox.shapes.status import Doors, Port, Status, Version
@@ -75,20 +69,15 @@ MakeResources: TypeAlias = Callable[[Components], object]
 class Embedded:
     """A whole emulator, which runs while its context lasts.
 
-    ``aws``, ``control``, ``queues`` and ``topics`` are its URLs, and ``amqp_management`` where the broker is
-    our own. Each function in ``more`` builds further
-    resources of the control API from the components, for what is built on top of the emulator. The
+    ``urls`` are those of its ports by name: ``aws``, ``control``, ``amqp_management`` where the broker is our
+    own, and what extensions have. Each function in ``more`` builds further resources of the control API from
+    the components, for what is built on top of the emulator. The
     ``interceptors`` stand in front of the faults on the AWS port, and see what the client sees. All that
     clients do is written to the ``trace``. The messages are of the ``contract``.
     Entering raises ``DirectoryInUseError``, ``SnapshotError``, and OSError for a port or directory that
     cannot be used.
     """
 
-    aws: str
-    control: str
-    queues: str
-    topics: str
-    amqp_management: str | None = None
     components: Components
 
     def __init__(
@@ -108,6 +97,7 @@ class Embedded:
         self._interceptors = tuple(interceptors)
         self._trace = trace
         self._stack = AsyncExitStack()
+        self.urls: dict[str, str] = {}
         self._notes: list[str] = []
         self._damaged: list[str] = []
 
@@ -126,15 +116,14 @@ class Embedded:
             )
             self._more_resources = [make(self.components) for make in self._more]
             await asyncio.to_thread(self._snapshots.finish)
-            self.aws = await self._listen(serve, self._build_aws_app(), self.settings.aws_port)
+            self.urls["aws"] = await self._listen(serve, self._build_aws_app(), self.settings.aws_port)
             self.components.infrastructure.set_endpoint(self.aws, self.settings.token)
             self._live = LiveAnswers()
-            self.control = await self._listen(
+            self.urls["control"] = await self._listen(
                 serve_asgi, self._build_control_app(), self.settings.control_port
             )
             self._stack.callback(self._live.close)
-            await self._listen_for_queues()
-            await self._listen_for_topics()
+            await self._open_extensions()
             self._stack.push_async_callback(asyncio.to_thread, self.components.archives.close)
             self.components.archives.start()
             self._stack.push_async_callback(asyncio.to_thread, self.components.pruning.close)
@@ -164,6 +153,16 @@ class Embedded:
     async def __aexit__(self, *_: object) -> None:
         self.components.events.emit("sandbox.stopped")
         await self._stack.aclose()
+
+    @property
+    def aws(self) -> str:
+        """The URL of the AWS port."""
+        return self.urls["aws"]
+
+    @property
+    def control(self) -> str:
+        """The URL of the control API."""
+        return self.urls["control"]
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -196,8 +195,6 @@ class Embedded:
             profile=settings.profile,
             pid=os.getpid(),
             uptime=stopwatch() - self._started_at,
-            aws=self.aws,
-            control=self.control,
             amqp=self.broker.url if self.broker.answers else None,
             data_dir=str(settings.data_dir.resolve()) if settings.data_dir else ":memory:",
             seed=components.fault_engine.seed,
@@ -207,24 +204,15 @@ class Embedded:
             events=components.events.last,
             topology=settings.topology,
             notes=tuple(notes),
-            queues=self.queues,
-            topics=self.topics,
-            amqp_management=self.amqp_management,
             doors=self.doors,
+            **{name: url for name, url in self.urls.items() if name in Status.__struct_fields__},
         )
 
     @property
     def doors(self) -> Doors:
         """What the sandbox listens on, and who may come in."""
         settings = self.settings
-        urls = {
-            "aws": self.aws,
-            "control": self.control,
-            "queues": self.queues,
-            "topics": self.topics,
-            "amqp": self.broker.url,
-            "amqp_management": self.amqp_management,
-        }
+        urls = {**self.urls, "amqp": self.broker.url}
         admission = Admission.of(
             (settings.host, *settings.allowed_hosts), settings.allowed_origins, settings.token
         )
@@ -270,44 +258,24 @@ class Embedded:
 
     async def _listen(self, serve_port: Callable[..., Awaitable[Server]], app: App, port: int) -> str:
         server = await serve_port(
-            app, self.settings.host, port, on_failure=self._report_failure, clock=self.components.clock
+            app,
+            self.settings.host,
+            port,
+            on_failure=self.components.report_failure,
+            clock=self.components.clock,
         )
         return self._register_server(server)
 
-    async def _listen_for_queues(self) -> None:
-        port = FallbackPort("queues", QUEUES_PORT, self.settings.queues_port)
-        app = self._guard(LazyApp(self._build_queues_app), access_policies.QUEUES)
-        self.queues = await self._listen_at(port, app)
-        components = self.components
-        components.queues.watch()
-        self._notify_subscribers()
-        arrivals = Arrivals(components.queues, components.streams, components.events)
-        self._stack.push_async_callback(asyncio.to_thread, arrivals.close)
-
-    def _build_queues_app(self) -> App:
-        from extensions.queues.http import QueuesApp
-
-        return QueuesApp(self.components.queues, self.components.events, self.settings.token)
-
-    def _notify_subscribers(self) -> None:
-        components, settings = self.components, self.settings
-        notifier = Notifier(
-            components.queues, components.clock, components.events, confirming=settings.confirm_subscriptions
-        )
-        self._stack.enter_context(components.events.subscribed(notifier.note_event))
-        self._stack.push_async_callback(asyncio.to_thread, notifier.close)
-
-    async def _listen_for_topics(self) -> None:
-        settings, topics = self.settings, self.components.topics
-        app = TopicsApp(topics, self._report_failure)
-        own_tokens = bool(settings.topics and topics.configuration.users)
-        self.topics = await self._listen_at(
-            FallbackPort("topics", TOPICS_PORT, settings.topics_port),
-            self._guard(app, access_policies.TOPICS_OF_USERS if own_tokens else access_policies.TOPICS),
-        )
-        self._stack.callback(app.close)
-        if settings.topics and topics.configuration.downstreams:
-            await asyncio.to_thread(topics.replicate)
+    async def _open_extensions(self) -> None:
+        for extension in self.components.extensions.values():
+            for port in extension.ports():
+                app = self._guard(LazyApp(port.build), port.policy)
+                self.urls[port.name] = await self._listen_at(
+                    FallbackPort(port.name, port.usual, port.asked), app
+                )
+            self._stack.callback(extension.stop)
+        for extension in self.components.extensions.values():
+            await asyncio.to_thread(extension.start)
 
     async def _listen_for_management(self, broker: EmbeddedBroker) -> None:
         def build() -> App:
@@ -321,11 +289,15 @@ class Embedded:
             "clients of AMQP's management", MANAGEMENT_PORT, self.settings.amqp_management_port
         )
         app = self._guard(LazyApp(build), access_policies.AMQP_MANAGEMENT)
-        self.amqp_management = await self._listen_at(port, app)
+        self.urls["amqp_management"] = await self._listen_at(port, app)
 
     async def _listen_at(self, port: FallbackPort, app: App) -> str:
         server, note = await serve_at(
-            port, app, self.settings.host, on_failure=self._report_failure, clock=self.components.clock
+            port,
+            app,
+            self.settings.host,
+            on_failure=self.components.report_failure,
+            clock=self.components.clock,
         )
         self._notes += [note] if note else []
         return self._register_server(server)
@@ -392,14 +364,13 @@ class Embedded:
             buckets,
             AuditResources(components.archives, components.audit_log, messages),
             PruneResources(components.pruning),
-            TopicResources(components.topics),
-            QueueResources(components.queues),
+            *(each for extension in components.extensions.values() for each in extension.resources()),
             MetricsResources(self.status, components.fault_engine.list, counts),
             SnapshotResources(self._snapshots),
             *self._more_resources,
         ]
         return self._guard(
-            control_app(resources, VERSION, self._report_failure, settings.token),
+            control_app(resources, VERSION, self.components.report_failure, settings.token),
             admit_pages(access_policies.CONTROL, settings.token),
         )
 
@@ -408,10 +379,6 @@ class Embedded:
         hosts = (settings.host, *settings.allowed_hosts)
         admission = Admission.of(hosts, settings.allowed_origins, settings.token)
         return Guard(app, policy, admission, self.components.events)
-
-    def _report_failure(self, error: Exception) -> None:
-        trace = "".join(traceback.format_exception(error))
-        self.components.events.emit("request.failed", error=repr(error), trace=trace)
 
 
 def choose_broker(settings: Settings) -> Callable[..., Broker]:

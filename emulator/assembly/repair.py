@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import shutil
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Final
+from typing import Final, Protocol
 
 import msgspec
 
@@ -22,7 +22,9 @@ from emulator.journal.packed import PackedStorage
 from emulator.journal.salvage import Salvage, blocks, packed_damage, salvage, unpack, write_kept
 from emulator.journal.salvaged_payloads import SalvagedPayloads
 from emulator.journal.segment_pairs import settle_pairs
+from rdss_sandbox.extension import import_place
 from rdss_sandbox.files.rewriting import remove_drafts, rewriting
+from rdss_sandbox.installed_extensions import list_extensions
 
 _NOT_OURS: Final = ("rabbitmq", FOLDER)
 """RabbitMQ repairs its own; what was put aside stays as it is."""
@@ -46,6 +48,15 @@ class Repair(msgspec.Struct, frozen=True, omit_defaults=True):
     lost: int = 0
     put_aside: str | None = None
     warning: str = ""
+
+
+class RepairFile(Protocol):
+    """Repairs a file of an extension, which no suffix tells; None where it needs no repair.
+
+    ``put_copy_aside`` keeps the file as it was and returns where; it is None where nothing may be changed.
+    """
+
+    def __call__(self, path: Path, put_copy_aside: Callable[[Path], str] | None, /) -> Repair | None: ...
 
 
 def repair(directory: Path, *, dry_run: bool = False) -> Iterator[Repair]:
@@ -107,9 +118,9 @@ class _Repairs:
             return self._repair_database(path)
         if path.suffix == ".json":
             return self._remove_document(path)
-        if path.name == "checkpoint":
-            return self._repair_checkpoint(path)
-        return self._remove_mark(path) if path == self._directory / MARK else None
+        if path == self._directory / MARK:
+            return self._remove_mark(path)
+        return self._repair_of_extension(path)
 
     def remove_payloads(self, number: int) -> Repair:
         """Put a damaged payload file aside. What can be read of it is in the segments that referred to it."""
@@ -145,7 +156,7 @@ class _Repairs:
             with rewriting(path) as draft:
                 write_kept(path, found.kept, draft)
                 aside = self._put_copy_aside(path)
-                if _is_segment(path):
+                if is_segment(path):
                     _renumber(path, found)
         return Repair(
             str(path),
@@ -208,24 +219,14 @@ class _Repairs:
         files = PackedStorage.open(path)[0].files
         return next((self._salvaged.damage[file] for file in files if file in self._salvaged.damage), None)
 
-    def _repair_checkpoint(self, path: Path) -> Repair | None:
-        """Put a damaged checkpoint of topics aside: the topics are then built from their log.
-
-        If the log's first segments are gone, an empty checkpoint says where the log begins.
-        """
-        from extensions.topics.engine.checkpoints import read_checkpoint, write_empty_checkpoint
-
-        if read_checkpoint(path) is not None:
-            return None
-        size, aside = path.stat().st_size, None
-        first = min((int(each.stem) for each in path.parent.glob("*.log") if _is_segment(each)), default=1)
-        if not self._dry_run:
-            aside = self._put_copy_aside(path)
-            if first > 1:
-                write_empty_checkpoint(path, first)
-            else:
-                path.unlink()
-        return Repair(str(path), 0, "it does not match its checksum", lost_bytes=size, put_aside=aside)
+    def _repair_of_extension(self, path: Path) -> Repair | None:
+        """Have a file repaired by the extension that it belongs to."""
+        kept_in = path.relative_to(self._directory).parts[0]
+        for extension in list_extensions():
+            if extension.repair and kept_in in extension.files:
+                repair_file: RepairFile = import_place(extension.repair)
+                return repair_file(path, None if self._dry_run else self._put_copy_aside)
+        return None
 
     def _remove_document(self, path: Path) -> Repair | None:
         try:
@@ -262,13 +263,13 @@ class _Repairs:
                 beside.unlink()
 
 
-def _is_segment(path: Path) -> bool:
+def is_segment(path: Path) -> bool:
     return len(path.stem) == _NAMES_ONLY_DIGITS and path.stem.isdecimal()
 
 
 def _count_lost(path: Path, found: Salvage, following: int) -> int:
     """Count the records of a segment, numbered up to before ``following``, that were not ``found``."""
-    return max(0, following - int(path.stem) - found.lines) if _is_segment(path) and following else 0
+    return max(0, following - int(path.stem) - found.lines) if is_segment(path) and following else 0
 
 
 def _read_next(packed: Path) -> int:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 import msgspec
@@ -26,19 +26,16 @@ _decode_permission: Final = msgspec.json.Decoder(KeyPermission).decode
 def save(components: Components, state: OwnState) -> dict[str, list[bytes]]:
     """Copy the state of every component at one instant, by section. Raises DamagedLogError and OSError."""
     # Checkpoints first: one that is behind only repeats work, one that is ahead would lose some.
-    saved = {
-        "archives": components.archives.save(),
-        "checkpoints": components.queue_checkpoints.save(),
-    }
-    with components.topics.held(), _held(components, state):
+    saved = {"archives": components.archives.save()}
+    extensions = components.extensions.values()
+    with _all_of(each.held() for each in extensions), _held(components, state):
         saved["clock"] = [_encode(components.clock.state())]
         saved |= state.save()
         saved["amqp"] = components.amqp.save()
-        saved["queues"] = components.queues.save()
-        saved["topics"] = components.topics.save()
         saved["faults"] = components.fault_engine.save()
         saved["permissions"] = [_encode(each) for each in components.access.permissions()]
-        saved |= {each.name: each.save() for each in components.extensions}
+        for each in extensions:
+            saved |= {section: list(copies) for section, copies in each.save().items()}
     return saved
 
 
@@ -50,32 +47,37 @@ def load(components: Components, state: OwnState, saved: Saved, number: int) -> 
     # Their workers wait for the streams, so they end before the streams are held.
     components.archives.pause()
     components.fault_engine.clear()
-    with components.topics.closed(), _held(components, state):
+    extensions = components.extensions.values()
+    with _all_of(each.emptied() for each in extensions), _held(components, state):
         _set_clock(components.clock, _decode_clock(saved["clock"][0]))
         state.load(saved, number)
         components.amqp.load(saved["amqp"], number)
         components.index.clear()
         if components.audit_log:
             components.audit_log.clear()
-        components.queue_checkpoints.load(saved["checkpoints"])
-        components.queues.load(saved["queues"])
-        components.topics.load(saved["topics"], number)
+        for extension in extensions:
+            extension.load(saved, number)
         components.access.load(map(_decode_permission, saved["permissions"]))
         components.diagnosis.clear()
         left_out = components.fault_engine.load(saved["faults"])
     components.archives.load(saved["archives"])
-    for extension in components.extensions:
-        extension.load(saved.get(extension.name, ()))
+    for extension in extensions:
+        extension.resume()
     return left_out
 
 
 @contextmanager
 def _held(components: Components, state: OwnState) -> Iterator[None]:
     """Let nothing change while the context lasts. Those that call others are held before them."""
+    with state.held(), components.amqp.held():
+        yield
+
+
+@contextmanager
+def _all_of(contexts: Iterable[AbstractContextManager[object]]) -> Iterator[None]:
     with ExitStack() as stack:
-        stack.enter_context(components.queues.held())
-        stack.enter_context(state.held())
-        stack.enter_context(components.amqp.held())
+        for each in contexts:
+            stack.enter_context(each)
         yield
 
 

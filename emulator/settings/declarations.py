@@ -101,6 +101,7 @@ def declared(shape: type) -> dict[str, Declared]:
     return {
         each.name: Declared(each.name, _bare(hints[each.name]), each.default, each.metadata[_KEY])
         for each in fields(shape)
+        if _KEY in each.metadata
     }
 
 

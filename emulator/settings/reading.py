@@ -6,9 +6,9 @@ An option wins over a variable, which wins over the file, which wins over the de
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import msgspec
 
@@ -26,8 +26,6 @@ FILE_NAME = "sandbox.toml"
 TABLES = ("sandbox", "gateway")
 """The tables that the file can have."""
 
-S = TypeVar("S")
-
 
 def variable_of(table: str, name: str) -> str:
     """The environment variable of a setting: ``SANDBOX_SEED``, ``SANDBOX_GATEWAY_QUEUE``."""
@@ -35,18 +33,18 @@ def variable_of(table: str, name: str) -> str:
 
 
 def read_table(
-    shape: type[S],
+    shapes: Sequence[type],
     table: str,
     options: Mapping[str, Any],
     environment: Mapping[str, str],
     directory: Path,
-) -> tuple[S, set[str]]:
-    """The settings of ``shape``, and the names of those that were given. Options that are None are not given.
+) -> tuple[list[Any], set[str]]:
+    """The settings of each shape, and the names of those that were given; options that are None are not.
 
     ``table`` is their table in the directory's file. Raises SettingsError, which names the file and line, the
     option or the variable, and says why.
     """
-    settings = declared(shape)
+    settings = {name: each for shape in shapes for name, each in declared(shape).items()}
     text, merged = _read_file(directory / FILE_NAME, table, tuple(settings))
     origins = Origins(directory / FILE_NAME, text, (table,))
     for name, setting in settings.items():
@@ -64,14 +62,20 @@ def read_table(
     for name, setting in settings.items():
         with origins.blamed(name):
             merged[name] = setting.read(merged.get(name, setting.usual), directory)
+    return [_convert(shape, merged, origins) for shape in shapes], given
+
+
+def _convert(shape: type, merged: dict[str, Any], origins: Origins) -> Any:
+    ours = declared(shape)
+    written = {name: merged[name] for name in ours}
     try:
-        found = msgspec.convert(merged, shape, strict=False, dec_hook=_convert_path)
+        found: Any = msgspec.convert(written, shape, strict=False, dec_hook=_convert_path)
     except msgspec.ValidationError as error:
-        raise SettingsError(describe_error(error, merged, shape, origins)) from error
-    for name, setting in settings.items():
+        raise SettingsError(describe_error(error, written, shape, origins)) from error
+    for name, setting in ours.items():
         with origins.blamed(name):
             setting.check(getattr(found, name))
-    return found, given
+    return found
 
 
 def _read_file(path: Path, table: str, names: tuple[str, ...]) -> tuple[str, dict[str, Any]]:

@@ -9,16 +9,19 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias, TypeVar
 
 import msgspec
 
 from emulator.rng import new_seed, new_uuid
+from emulator.settings.checks import check_port, read_file
 from emulator.settings.declarations import setting
 from emulator.settings.documents import read_document
 from emulator.settings.reading import read_table
 from emulator.settings.topologies import rdss_topology
 from rdss_sandbox.admission import LOOPBACK
+from rdss_sandbox.extension import import_place
+from rdss_sandbox.installed_extensions import list_extensions
 from rdss_sandbox.shapes.access import KeyPermission
 from rdss_sandbox.shapes.faults import NewFault
 from rdss_sandbox.shapes.topology import AuditTap, Topology, TransitionSeconds
@@ -29,10 +32,9 @@ COURSE_PAGE = Path("learn/index.html")
 """Where ``sandbox learn`` writes its page, in the directory of a sandbox; the control port shows it."""
 LOAD_AGAIN = "Load this page again after each command."
 """What that page says of itself; the control port's page needs no loading, and says something else."""
+S = TypeVar("S")
 Profile: TypeAlias = Literal["embedded", "compose", "localstack", "relay", "aws"]
-QUEUES_PORT = 8888
 MANAGEMENT_PORT = 15672
-TOPICS_PORT = 9007
 
 DEFAULT_TOPOLOGY = Topology(
     streams={"input": 2, "output": 2, "error": 1, "invalid": 1, "audit": 1},
@@ -53,11 +55,6 @@ _MOST_MESSAGE_BYTES: Final = 128 << 20
 """What the port's limits let through, and the default of RabbitMQ 3."""
 
 
-def _check_port(name: str, port: int | None) -> None:
-    if not 0 <= (port or 0) <= 65535:
-        raise ValueError(f"{name} is {port}; a port is 0 (any free one) to 65535")
-
-
 def _check_message_size(name: str, size: int) -> None:
     if not 0 < size <= _MOST_MESSAGE_BYTES:
         raise ValueError(f"{name} is {size}; a message has 1 to {_MOST_MESSAGE_BYTES} bytes")
@@ -68,11 +65,6 @@ def _check_origins(_name: str, origins: tuple[str, ...]) -> None:
         if not _ORIGIN.fullmatch(origin):
             why = f"{origin!r} is no origin; give a scheme and a host, such as http://localhost:3000"
             raise ValueError(why)
-
-
-def _read_file(written: Any, directory: Path) -> Any:
-    """The path of a file, seen from the directory; an empty text names none."""
-    return (directory / written if written else None) if isinstance(written, str) else written
 
 
 def _read_data_dir(written: Any, directory: Path) -> Any:
@@ -164,28 +156,12 @@ class Settings:
         "The port for Kinesis, S3 and the other AWS services.",
         metavar="N",
         told="{}; 0: any free",
-        check=_check_port,
+        check=check_port,
     )
     control_port: int = setting(
-        4570, "The port of the control API.", metavar="N", told="{}; 0: any free", check=_check_port
+        4570, "The port of the control API.", metavar="N", told="{}; 0: any free", check=check_port
     )
-    queues_port: int | None = setting(
-        0,
-        "The port of queues (Zaqar).",
-        metavar="N",
-        usual=None,
-        told=f"{QUEUES_PORT}, or any free; 0: any free",
-        check=_check_port,
-    )
-    topics_port: int | None = setting(
-        0,
-        "The port of topics (AMPS).",
-        metavar="N",
-        usual=None,
-        told=f"{TOPICS_PORT}, or any free; 0: any free",
-        check=_check_port,
-    )
-    amqp_port: int = setting(5672, "The port of AMQP, as RabbitMQ speaks it.", metavar="N", check=_check_port)
+    amqp_port: int = setting(5672, "The port of AMQP, as RabbitMQ speaks it.", metavar="N", check=check_port)
     amqp: Literal["embedded", "server", "none"] | None = setting(
         "none",
         "What answers there: our broker, the rabbitmq-server that is installed, or nothing.",
@@ -202,7 +178,7 @@ class Settings:
         usual=None,
         told=f"{MANAGEMENT_PORT}, or any free; 0: any free",
         applies=_PROCESSES,
-        check=_check_port,
+        check=check_port,
     )
     amqp_max_message_size: int = setting(
         16 << 20,
@@ -241,7 +217,7 @@ class Settings:
         "A folder with more snapshots to load; nothing is written there.",
         metavar="DIR",
         applies=_PROCESSES,
-        read=_read_file,
+        read=read_file,
     )
     fsync: bool = setting(False, "Acknowledge only what survives a power cut.", applies=_PROCESSES)
     retention: float | None = setting(
@@ -281,28 +257,23 @@ class Settings:
         option="--target",
         applies=_PROCESSES,
     )
-    topics: Path | None = setting(
-        None,
-        "A file that defines topics and who may use them: see docs/topics.md.",
-        metavar="FILE",
-        read=_read_file,
-    )
-    integration: Path | None = setting(
-        None,
-        "A file that says how asynchronous messages are processed: see docs/processing.md.",
-        metavar="FILE",
-        applies=_PROCESSES,
-        read=_read_file,
-    )
-    confirm_subscriptions: bool = setting(
-        False, "Notify subscribers of queues only after they have agreed.", option="", applies=_PROCESSES
-    )
     as_published: bool = setting(
         False,
         "Judge by the published schema files as they are: no type settles the body, no format is checked.",
         option="",
         applies=_PROCESSES,
     )
+
+    # What the extensions declare.
+    extensions: tuple[object, ...] = ()
+
+    def of(self, shape: type[S]) -> S:
+        """The settings that an extension declares as ``shape``; its defaults where none were read."""
+        return next((each for each in self.extensions if isinstance(each, shape)), None) or shape()
+
+    def find(self, name: str) -> Any:
+        """The value of an extension's setting by its name; None where there is none."""
+        return next((getattr(each, name) for each in self.extensions if hasattr(each, name)), None)
 
     @property
     def loopback(self) -> bool:
@@ -317,7 +288,8 @@ def read_settings(
 
     Raises SettingsError, which names the file and line, the option or the variable, and says why.
     """
-    found, given = read_table(Settings, "sandbox", options, environment, directory or Path())
+    (found, *more), given = read_table(shapes(), "sandbox", options, environment, directory or Path())
+    assert isinstance(found, Settings)
     # Chosen as AWS clients of this environment choose theirs, so that both see the same streams.
     region = environment.get("AWS_REGION") or environment.get("AWS_DEFAULT_REGION") or _REGION
     drawn: dict[str, Any] = {
@@ -326,4 +298,10 @@ def read_settings(
         "seed": new_seed(),
         "transition_seconds": found.topology.transition_seconds,
     }
-    return replace(found, **{name: drawn[name] for name in drawn.keys() - given})
+    drawn = {name: drawn[name] for name in drawn.keys() - given}
+    return replace(found, extensions=tuple(more), **drawn)
+
+
+def shapes() -> tuple[type, ...]:
+    """``Settings``, and what each extension declares beside it."""
+    return Settings, *(import_place(each.settings) for each in list_extensions() if each.settings)

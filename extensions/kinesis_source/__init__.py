@@ -20,10 +20,15 @@ from .ranges import RANGES, KinesisRangeSource, reading
 from .restarts import begin_again, has_lost_python
 from .source import COLUMNS, KinesisSource
 
+SOURCES = (KinesisSource, KinesisRangeSource)
+FORMAT = KinesisRangeSource.name()
+
 __all__ = [
     "COLUMNS",
+    "FORMAT",
     "OPTION_NAMES",
     "RANGES",
+    "SOURCES",
     "DataLossError",
     "KinesisRangeSource",
     "KinesisSource",

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from enum import StrEnum
 
+from emulator.assembly.component import CannotRunError
+
 
 class Code(StrEnum):
     """The framework's error codes that a message can get."""
@@ -25,7 +27,7 @@ class Code(StrEnum):
     POSTPONED_TOO_LONG = "E121"
 
 
-class IntegrationError(ValueError):
+class IntegrationError(CannotRunError, ValueError):
     """The integration file is not valid. The text gives the file, the line, what is wrong and a remedy."""
 
 

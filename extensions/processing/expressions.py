@@ -97,14 +97,14 @@ def fill_required(template: Any, record: Record, what: str) -> str:
 def compile_condition(written: str | None) -> Test:
     """Compile a filter to a test of a record; None gives a test that always holds."""
     # Only who has conditions waits for the imports of the filter language.
-    from extensions.topics.engine.filters import compile_filter
+    from emulator.filters import compile_filter
 
     return (lambda _: True) if written is None else compile_filter(written).holds
 
 
 def check_condition(written: str, roots: Roots) -> None:
     """Raise BadExpressionError for a condition with bad syntax, or with a name that no record has."""
-    from extensions.topics.engine.filters.parsing import parse
+    from emulator.filters.parsing import parse
 
     try:
         paths = list(_identifiers(parse(written)))
@@ -178,7 +178,7 @@ def _check_operation(template: dict[str, Any], roots: Roots, *, within_list: boo
 
 
 def _identifiers(tree: Any) -> Iterator[tuple[str | int, ...]]:
-    from extensions.topics.engine.filters.syntax import Identifier
+    from emulator.filters.syntax import Identifier
 
     if isinstance(tree, Identifier):
         yield tree.path

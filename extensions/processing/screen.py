@@ -15,7 +15,7 @@ from rdss_sandbox.shapes.processing import AsyncMessage, AsyncMessageDetail, Out
 from rdss_sandbox.text.figures import counted
 from tui.dialogs.confirm import Confirm
 from tui.dialogs.prompt import Prompt
-from tui.keys.actions import Group, bindings
+from tui.keys.actions import bindings
 from tui.screens.base import FollowingScreen
 from tui.state.worker_messages import ActionFailed
 from tui.text.pretty import pretty
@@ -31,7 +31,7 @@ class ProcessingScreen(FollowingScreen):
     """Shows the messages over the external systems, beside the history and the fields of one message."""
 
     KINDS = ("processing.",)
-    BINDINGS: ClassVar[list[Any]] = bindings(Group.PROCESSING)
+    BINDINGS: ClassVar[list[Any]] = bindings("Processing")
     DEFAULT_CSS = """
     ProcessingScreen {
         #panes > Vertical { width: 1fr; height: 1fr; }

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
-from typing import TYPE_CHECKING, Final
-
-import msgspec
+from functools import partial
+from typing import Final, Protocol, cast
 
 from emulator.assembly.components import Components
 from emulator.channels.memory import MemoryChannel
@@ -26,13 +25,19 @@ from extensions.processing.confirmation_policies import (
     ConfirmationPolicy,
     ConfirmBy,
 )
+from extensions.processing.errors import IntegrationError
 from extensions.processing.integration import Integration
-from rdss_sandbox.shapes.topics import OURS
 
-if TYPE_CHECKING:
-    from extensions.topics.engine.outgoing_messages import Message
-
+TOPICS: Final = "topics"
+"""The extension that confirms by a message of a topic."""
 _MACHINE: Final = ("rdss-sandbox-processing", "localhost")
+
+
+class _Topics(Protocol):
+    """What the extension of topics has for others."""
+
+    def publish(self, topic: str, data: bytes) -> str | None:
+        """Publish a message to a topic; return None, or the reason why the topic refused it."""
 
 
 class Sources:
@@ -73,9 +78,14 @@ class Sources:
             case ByRdss():
                 return self._build_rdss(way)
             case ByTopic():
-                return TopicConfirmation(lambda data: self._publish(way.topic, data), body=way.body)
+                return TopicConfirmation(partial(self._topics().publish, way.topic), body=way.body)
             case _:
                 return lambda _: None
+
+    def _topics(self) -> _Topics:
+        found = self._components.find(TOPICS)
+        assert found is not None
+        return cast("_Topics", found)
 
     def _build_rdss(self, way: ByRdss) -> ConfirmationCallback:
         components = self._components
@@ -94,35 +104,18 @@ class Sources:
             channel, components.clock, generator="Asynchronous processing", machine=Machine(*_MACHINE)
         )
 
-    def _publish(self, topic: str, data: bytes) -> str | None:
-        """Publish a message to a topic; return None, or the reason why the topic refused it."""
-        from extensions.topics.engine.commands import Publish
-        from extensions.topics.engine.outgoing_messages import Ack
 
-        came: list[Message] = []
-        ended: list[str] = []
-        session = self._components.topics.session(OURS, came.append, ended=ended.append)
-        try:
-            session.execute(Publish(topic, msgspec.Raw(data), ack_type="processed", cmd_id="1"))
-        finally:
-            self._components.topics.left(session, ended.append)
-        acks = [each for each in came if isinstance(each, Ack)]
-        if not acks:
-            return f"the topic {topic} did not answer"
-        return (
-            None if acks[-1].status == "success" else f"the topic {topic} did not take it: {acks[-1].reason}"
-        )
-
-
-def find_forbidden_destination(integration: Integration, components: Components) -> str | None:
-    """Describe the first confirmation URL that is forbidden; None when all are allowed.
+def check_confirmations(integration: Integration, components: Components) -> None:
+    """Raise IntegrationError for a source that must not be told, or cannot be.
 
     It resolves host names. Call it after the sandbox's own ports are open, since those are forbidden too.
     """
     for name, way in integration.confirm.items():
+        said_at = integration.origins.get(name, name)
         if isinstance(way, ByHttp):
             try:
                 components.destinations.check(way.url)
             except ForbiddenError as error:
-                return f"{integration.origins.get(name, name)}: {error}; tell {name} elsewhere"
-    return None
+                raise IntegrationError(f"{said_at}: {error}; tell {name} elsewhere") from error
+        if isinstance(way, ByTopic) and components.find(TOPICS) is None:
+            raise IntegrationError(f"{said_at}: {name} is told by a topic, and topics are not installed")

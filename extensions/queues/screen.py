@@ -14,7 +14,7 @@ from extensions.queues.columns import CLAIM_COLUMNS, MESSAGE_COLUMNS, QUEUE_COLU
 from rdss_sandbox.shapes.queues import PROJECT, Claim, Queue, QueueList, QueueMessage
 from rdss_sandbox.text import figures
 from tui.dialogs.confirm import Confirm
-from tui.keys.actions import Group, bindings
+from tui.keys.actions import bindings
 from tui.screens.base import FollowingScreen
 from tui.state.worker_messages import ActionFailed
 from tui.text.pretty import pretty
@@ -30,7 +30,7 @@ class QueuesScreen(FollowingScreen):
     # The messages of some streams are those of a queue too.
     KINDS = ("queue.",)
     RECORDS = True
-    BINDINGS: ClassVar[list[Any]] = bindings(Group.QUEUES)
+    BINDINGS: ClassVar[list[Any]] = bindings("Queues")
     DEFAULT_CSS = """
     QueuesScreen {
         #panes > Vertical { width: 1fr; height: 1fr; }

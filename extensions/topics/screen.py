@@ -16,7 +16,7 @@ from rdss_sandbox.client import RefusedError
 from rdss_sandbox.shapes.topics import Topic, TopicChange, TopicChangePage, TopicRecord, TopicRecordPage
 from rdss_sandbox.text import figures
 from tui.dialogs.prompt import Prompt
-from tui.keys.actions import Group, bindings
+from tui.keys.actions import bindings
 from tui.screens.base import FollowingScreen
 from tui.state.worker_messages import ActionFailed
 from tui.text.pretty import pretty
@@ -35,7 +35,7 @@ class TopicsScreen(FollowingScreen):
     # Publishes make no event, except what is projected from the streams.
     KINDS = ("topic.",)
     RECORDS = True
-    BINDINGS: ClassVar[list[Any]] = bindings(Group.TOPICS)
+    BINDINGS: ClassVar[list[Any]] = bindings("Topics")
     DEFAULT_CSS = """
     TopicsScreen {
         #panes > Vertical { width: 1fr; height: 1fr; }

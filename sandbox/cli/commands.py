@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import importlib
-
 import click
 from click.shell_completion import CompletionItem
 
+from rdss_sandbox.extension import import_place
 from sandbox.cli.command_table import COMMANDS
 from sandbox.cli.groups import LazyGroup
 
@@ -21,8 +20,7 @@ class RegistryGroup(LazyGroup):
         row = COMMANDS.get(cmd_name)
         if row is None:
             return None
-        module, _, attribute = row.place.partition(":")
-        command = getattr(importlib.import_module(module), attribute)
+        command = import_place(row.place)
         assert isinstance(command, click.Command)
         return command
 

@@ -46,5 +46,6 @@ def read_gateway_settings(environment: Mapping[str, str], directory: Path | None
 
     Raises ``SettingsError``.
     """
-    settings, _ = read_table(GatewaySettings, "gateway", {}, environment, directory or Path())
+    (settings,), _ = read_table((GatewaySettings,), "gateway", {}, environment, directory or Path())
+    assert isinstance(settings, GatewaySettings)
     return settings

@@ -6,17 +6,19 @@ import re
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
+from importlib.resources import files
 from pathlib import Path
 from typing import Annotated, Final
 
 import msgspec
 
+from rdss_sandbox.installed_extensions import list_extensions
 from sandbox.certify.clause import Group, Role
 from sandbox.certify.clauses import clauses
 from sandbox.certify.history import Level
 from sandbox.certify.stages import QUIET, Stage, narrow, stages
 
-COURSE: Final = Path(__file__).with_name("lessons")
+_OURS: Final = Path(__file__).with_name("lessons")
 TEXT: Final = "lesson.md"
 HEADINGS: Final = ("Look at", "Hint 1", "Hint 2", "Hint 3", "Why")
 _FENCE: Final = "+++\n"
@@ -106,12 +108,19 @@ class Lesson:
         return self.folder / f"solution{language.suffix}"
 
 
+def list_folders() -> list[Path]:
+    """The folders with the lessons of the course: the sandbox's own, and those of its extensions."""
+    return [_OURS, *(Path(str(files(each.lessons))) for each in list_extensions() if each.lessons)]
+
+
 @cache
-def read_course(folder: Path = COURSE) -> tuple[Lesson, ...]:
-    """Read the lessons of a folder, in order. Raises ``LessonError``."""
-    found = sorted(each for each in folder.iterdir() if (each / TEXT).exists())
+def read_course(folder: Path | None = None) -> tuple[Lesson, ...]:
+    """Read the lessons of a folder, in order; by default the course's. Raises ``LessonError``."""
+    folders = list_folders() if folder is None else [folder]
+    found = [each for place in folders for each in place.iterdir() if (each / TEXT).exists()]
     if not found:
         raise LessonError(f"{folder}: there is no folder with a {TEXT} here")
+    found.sort(key=lambda each: each.name)
     return tuple(read_lesson(each) for each in found)
 
 

@@ -9,7 +9,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from emulator.rng import new_uuid
-from sandbox.pipeline.spark.failures import PipelineFailedError, UsageError, WorkerLostError, describe_failure
+from sandbox.pipeline.sources.stream_source import find_stream_source
+from sandbox.pipeline.spark.failures import (
+    PipelineFailedError,
+    UnavailableError,
+    UsageError,
+    WorkerLostError,
+    describe_failure,
+)
 from sandbox.pipeline.spark.spark_session import open_session
 from sandbox.pipeline.stages.audited import read_audit_batches
 from sandbox.pipeline.stages.batch import Past, Rules, process
@@ -146,14 +153,16 @@ def _run_query(
     Spark allows its Python worker ten seconds to start, which may not be enough on a busy machine. The query
     is then begun again at its current batch, up to five times, and so it is where a worker died.
     """
-    from extensions.kinesis_source import begin_again
 
     def run() -> Tables:
         with _open_query(spark, job, trigger, tell) as (query, tables):
             wait_for(query, tables)
         return tables
 
-    return begin_again(
+    source = find_stream_source()
+    if source is None:
+        return run()
+    return source.begin_again(
         run,
         lost=lambda error: isinstance(error, WorkerLostError),
         tell=lambda: tell("Spark lost a Python process: starting again", 0.0),
@@ -206,16 +215,17 @@ def _report_progress(tell: Progress, commit: Commit) -> None:
 
 def arrivals(spark: SparkSession, job: Job) -> Incoming:
     """Open the source of a job as a stream."""
-    from extensions.kinesis_source import reading
-
     service = {"region": job.region} | ({"endpointUrl": job.endpoint_url} if job.endpoint_url else {})
     if job.source == "audit":
         lines = spark.readStream.format("bucket").options(bucket=job.bucket, **service).load()
         return Incoming(lines, read_audit_batches)
+    source = find_stream_source()
+    if source is None:
+        raise UnavailableError("no extension that reads streams with Spark is installed; read the audit log")
     options = service | {
         "streamName": ",".join(job.streams),
         "startingPosition": job.starting_position,
         "maxRecordsPerTrigger": str(job.records_per_trigger),
     }
-    ranges = spark.readStream.format("kinesis-ranges").options(**options).load()
-    return Incoming(ranges, reading(options))
+    ranges = spark.readStream.format(source.FORMAT).options(**options).load()
+    return Incoming(ranges, source.reading(options))

@@ -18,8 +18,10 @@ import msgspec
 from emulator.clock import Clock
 from emulator.machine import private_files
 from emulator.rng import new_uuid
-from emulator.settings.settings import QUEUES_PORT, STATE_DIRECTORY, TOPICS_PORT, TOPOLOGIES, Settings
-from extensions.topics.configuration import read_configuration
+from emulator.settings.declarations import declared
+from emulator.settings.documents import read_document
+from emulator.settings.settings import STATE_DIRECTORY, TOPOLOGIES, Settings
+from rdss_sandbox.installed_extensions import list_ports
 from rdss_sandbox.machine.docker_connection import connect
 from sandbox.profiles import docker_engine, running
 from sandbox.profiles.in_process import CannotStartError, CannotStopError
@@ -35,7 +37,7 @@ LOG_NAME: Final = "compose.log"
 _LOOK_SECONDS: Final = 0.5
 _SAID_LINES: Final = 12
 _LABEL: Final = "com.docker.compose"
-_PORTS: Final = ("aws", "control", "amqp", "queues", "topics")
+_PORTS: Final = ("aws", "control", "amqp")
 _TRIES: Final = 4
 _READ_IN_THE_CONTAINER: Final = 0o644
 """The mode of files for the container, whose user is another one."""
@@ -142,9 +144,9 @@ def _up(name: str, file: Path, variables: Mapping[str, str], log: Path) -> bool:
 
 def _lost_a_chosen_port(settings: Settings, variables: Mapping[str, str], log: Path) -> bool:
     """Whether another process took a port that we chose: the engine binds it up to a minute later."""
-    chosen = [
-        variables[f"SANDBOX_{key.upper()}_PORT"] for key in _PORTS if not getattr(settings, f"{key}_port")
-    ]
+    asked = {key: getattr(settings, f"{key}_port") for key in _PORTS}
+    asked |= {name: settings.find(f"{name}_port") for name, _ in list_ports()}
+    chosen = [variables[f"SANDBOX_{key.upper()}_PORT"] for key, port in asked.items() if not port]
     refusals = [line for line in log.read_text(errors="replace").splitlines() if _PORT_TAKEN.search(line)]
     return any(re.search(rf":{port}\b", line) for port in chosen for line in refusals)
 
@@ -156,8 +158,6 @@ def _variables(settings: Settings, name: str, state: Path) -> dict[str, str]:
         "SANDBOX_AWS_PORT": str(docker_engine.free_port(settings.aws_port)),
         "SANDBOX_CONTROL_PORT": str(docker_engine.free_port(settings.control_port)),
         "SANDBOX_AMQP_PORT": str(docker_engine.free_port(settings.amqp_port)),
-        "SANDBOX_QUEUES_PORT": str(docker_engine.port_or_fallback(settings.queues_port, QUEUES_PORT)),
-        "SANDBOX_TOPICS_PORT": str(docker_engine.port_or_fallback(settings.topics_port, TOPICS_PORT)),
         "SANDBOX_REGION": settings.region,
         "SANDBOX_SEED": str(settings.seed),
         "SANDBOX_TOKEN": settings.token or new_uuid(),
@@ -176,14 +176,29 @@ def _variables(settings: Settings, name: str, state: Path) -> dict[str, str]:
         }
     else:
         variables["SANDBOX_TOPOLOGY"] = next(n for n, each in TOPOLOGIES.items() if each == settings.topology)
-    if settings.topics is not None:
-        place = state / "topics.json"
-        place.write_bytes(msgspec.json.encode(read_configuration(settings.topics)))
+    for port, usual in list_ports():
+        number = docker_engine.port_or_fallback(settings.find(f"{port}_port"), usual)
+        variables[f"SANDBOX_{port.upper()}_PORT"] = str(number)
+    for document, path in _list_documents(settings):
+        place = state / f"{document}.json"
+        place.write_bytes(msgspec.json.encode(read_document(path)))
         place.chmod(_READ_IN_THE_CONTAINER)
-        variables |= {"SANDBOX_TOPICS_FILE": str(place), "SANDBOX_TOPICS": "/etc/sandbox/topics.json"}
+        variables |= {
+            f"SANDBOX_{document.upper()}_FILE": str(place),
+            f"SANDBOX_{document.upper()}": f"/etc/sandbox/{document}.json",
+        }
     if given := os.environ.get("SANDBOX_DOCKER_SOCKET"):
         variables["SANDBOX_DOCKER_GROUP"] = str(Path(given).stat().st_gid)
     return variables
+
+
+def _list_documents(settings: Settings) -> Iterator[tuple[str, Path]]:
+    """The settings of extensions that name a file which the container has to see."""
+    for shape in settings.extensions:
+        for name, each in declared(type(shape)).items():
+            path = getattr(shape, name)
+            if isinstance(path, Path) and not each.setting.applies:
+                yield name, path
 
 
 def _wait(process: subprocess.Popen[bytes], name: str) -> None:
@@ -222,7 +237,12 @@ def _why(name: str, log: Path) -> str:
 
 def _describe(settings: Settings, name: str, variables: dict[str, str]) -> Running:
     ports = {key: variables[f"SANDBOX_{key}_PORT"] for key in map(str.upper, _PORTS)}
-    return Running(
+    more = {
+        each: f"http://127.0.0.1:{variables[f'SANDBOX_{each.upper()}_PORT']}"
+        for each, _ in list_ports()
+        if each in Running.__struct_fields__
+    }
+    running = Running(
         aws=f"http://127.0.0.1:{ports['AWS']}",
         control=f"http://127.0.0.1:{ports['CONTROL']}",
         amqp=f"amqp://guest:{quote(variables['SANDBOX_TOKEN'], safe='')}@127.0.0.1:{ports['AMQP']}/%2F",
@@ -233,9 +253,8 @@ def _describe(settings: Settings, name: str, variables: dict[str, str]) -> Runni
         data_dir=f"the volumes {name}_localstack, {name}_rabbitmq and {name}_emulator",
         token=variables["SANDBOX_TOKEN"],
         stack=name,
-        queues=f"http://127.0.0.1:{ports['QUEUES']}",
-        topics=f"http://127.0.0.1:{ports['TOPICS']}",
     )
+    return msgspec.structs.replace(running, **more)
 
 
 @contextmanager

@@ -27,7 +27,6 @@ from sandbox.profiles.running import Running
 
 if TYPE_CHECKING:
     from emulator.assembly.embedded import Embedded
-    from extensions.processing.integration import Integration
 
 LOG_NAME = "sandbox.log"
 
@@ -69,17 +68,8 @@ def serve(settings: Settings, ready: Callable[[Running], None]) -> None:
         runner.run(_serve(settings, ready))
 
 
-def _read_integration(path: Path | None) -> Integration | None:
-    """Read the integration file; return None where none is given. Raises IntegrationError."""
-    if path is None:
-        return None
-    # A start without a file does not wait for the imports of its checks.
-    from extensions.processing.integration_file import read_integration
-
-    return read_integration(path)
-
-
 async def _serve(settings: Settings, ready: Callable[[Running], None]) -> None:
+    from emulator.assembly.component import CannotRunError
     from emulator.assembly.data_directory import DirectoryInUseError
     from emulator.assembly.embedded import Embedded
     from emulator.assembly.own_infrastructure import UpstreamFailedError
@@ -87,18 +77,13 @@ async def _serve(settings: Settings, ready: Callable[[Running], None]) -> None:
     from emulator.journal.format_mark import OtherFormatError
     from emulator.services.keyed_log import OtherVersionError
     from emulator.snapshots.snapshot_errors import SnapshotError
-    from extensions.processing.control import ProcessingResources
-    from extensions.processing.errors import IntegrationError
     from sandbox.control.scenarios import scenario_resources
 
     asked_to_stop = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, asked_to_stop.set)
     try:
-        processing = ProcessingResources(_read_integration(settings.integration))
-        async with Embedded(settings, more=(scenario_resources, processing.attach)) as emulator:
-            if settings.integration is not None:
-                await asyncio.to_thread(processing.check_destinations)
+        async with Embedded(settings, more=(scenario_resources,)) as emulator:
             found = _describe(settings, emulator)
             running.write(found)
             try:
@@ -108,14 +93,13 @@ async def _serve(settings: Settings, ready: Callable[[Running], None]) -> None:
                         await asked_to_stop.wait()
             finally:
                 running.remove(found.pid)
-                await asyncio.to_thread(processing.close)
     except (
         DirectoryInUseError,
         DamagedLogError,
         OtherFormatError,
         OtherVersionError,
         UpstreamFailedError,
-        IntegrationError,
+        CannotRunError,
         SnapshotError,
     ) as error:
         raise CannotStartError(str(error)) from error
@@ -238,8 +222,6 @@ def stop(found: Running) -> None:
 def _describe(settings: Settings, emulator: Embedded) -> Running:
     pid = os.getpid()
     return Running(
-        aws=emulator.aws,
-        control=emulator.control,
         amqp=emulator.broker.url,
         pid=pid,
         profile=settings.profile,
@@ -248,12 +230,10 @@ def _describe(settings: Settings, emulator: Embedded) -> Running:
         data_dir=str(settings.data_dir.resolve()) if settings.data_dir else ":memory:",
         token=settings.token,
         born=process_ids.start_time(pid),
-        queues=emulator.queues,
-        topics=emulator.topics,
-        amqp_management=emulator.amqp_management,
         notes=emulator.notes,
         damage=emulator.damage,
         doors=emulator.doors,
+        **{name: url for name, url in emulator.urls.items() if name in Running.__struct_fields__},
     )
 
 

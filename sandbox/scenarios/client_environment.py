@@ -6,14 +6,15 @@ import sqlite3
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final
 
+from emulator.assembly.components import Components
 from emulator.channels import Channel, Checkpoints
 from emulator.clock import Clock
 from emulator.events import Events
-from extensions.queues.engine import QueueEngine
 from sandbox.judging.arrivals import ArrivalsReader, record_arrival
 from sandbox.receiver import Arrival, MemoryOriginals
+from sandbox.scenarios.scenario import Claims
 from sandbox.scenarios.watched_channel import WatchedChannel
 
 OpenChannel = Callable[[str, Checkpoints | None], Channel]
@@ -51,23 +52,14 @@ BEFORE_WORK: Final = "receiver-before-work"
 AFTER_WORK: Final = "receiver-after-work"
 
 
-class Claiming(NamedTuple):
-    """The claims of workers: their queues, time to live and grace in seconds, most messages of a claim."""
-
-    queues: QueueEngine
-    ttl: int
-    grace: int
-    limit: int
-
-
 @dataclass(slots=True)
 class ClientEnvironment:
     """The environment that a client is started with; it observes channels and records processed messages.
 
     ``open`` takes a channel's name and, for streams, the checkpoints to read from. ``process`` is the
     application; it is called with a whole message and the connection for its writes. ``takes`` is its working
-    time for a message in seconds. Where messages are claimed, ``claims`` has the settings, and ``workers``
-    are the claiming processes.
+    time for a message in seconds. Where messages are claimed, ``claims`` has the rules, and ``workers`` are
+    the claiming processes. ``components`` are those of the sandbox that is played in.
     """
 
     folder: Path
@@ -76,7 +68,8 @@ class ClientEnvironment:
     new_id: Callable[[], str]
     takes: float
     channels: OpenChannel
-    claims: Claiming | None = None
+    components: Components
+    claims: Claims | None = None
     workers: tuple[KillableProcess, ...] = ()
     originals: MemoryOriginals = field(default_factory=MemoryOriginals)
     receiver: KillableProcess = field(default_factory=lambda: KillableProcess("receiver"))

@@ -16,15 +16,15 @@ from emulator.clock import Clock
 from emulator.faults.fault import FaultRefusedError, Kind
 from emulator.kinesis import ShardView
 from emulator.rng import Chance
-from extensions.queues.engine import QueueEngine
+from rdss_sandbox.extension import import_place
+from rdss_sandbox.installed_extensions import list_extensions
 from rdss_sandbox.shapes.events import Event
 from rdss_sandbox.text.durations import seconds
 from sandbox.scenarios.backend import Amqp, NotHereError, ScenarioBackend, open_backend
-from sandbox.scenarios.client_environment import Claiming, ClientEnvironment, Crash, KillableProcess
+from sandbox.scenarios.client_environment import ClientEnvironment, Crash, KillableProcess
 from sandbox.scenarios.driven_clock import DrivenClock
 from sandbox.scenarios.scenario import INPUT, Claims, Scenario
 from sandbox.scenarios.scenario_client import OURS, Client, Receiver, Sender
-from sandbox.scenarios.workers import OUR_WORKERS
 from sandbox.scenarios.workload import Offered, identity, make_messages
 from schemas.bound import CONTRACT
 from schemas.contract import list_queues
@@ -109,7 +109,15 @@ def input_shards(backend: ScenarioBackend) -> list[ShardView]:
 
 
 def _ours(scenario: Scenario) -> Client:
-    return OUR_WORKERS if scenario.consumer.claims else OURS
+    if scenario.consumer.claims is None:
+        return OURS
+    found = [each.scenario_workers for each in list_extensions() if each.scenario_workers]
+    if not found:
+        raise UnplayableError(
+            "its messages are claimed from a queue, and no extension that has queues is installed"
+        )
+    workers: Client = import_place(found[0])
+    return workers
 
 
 @contextmanager
@@ -124,7 +132,8 @@ def open_environment(
         new_id=Chance(seed).draws("scenario", "parts").uuid4,
         takes=seconds(scenario.consumer.takes),
         channels=backend.channels,
-        claims=_claiming(scenario.consumer.claims, backend.components.queues),
+        components=backend.components,
+        claims=scenario.consumer.claims,
         workers=_workers(scenario.consumer.claims),
     )
     for victim in environment.victims:
@@ -133,12 +142,6 @@ def open_environment(
         yield environment
     finally:
         environment.close()
-
-
-def _claiming(claims: Claims | None, queues: QueueEngine) -> Claiming | None:
-    if claims is None:
-        return None
-    return Claiming(queues, round(seconds(claims.ttl)), round(seconds(claims.grace)), claims.limit)
 
 
 def _workers(claims: Claims | None) -> tuple[KillableProcess, ...]:

@@ -14,6 +14,7 @@ from emulator.faults.attributes import read_attributes
 from emulator.faults.fault import FaultRefusedError
 from emulator.faults.registry import known_type
 from emulator.faults.when import read_when
+from rdss_sandbox.installed_extensions import list_extensions
 from rdss_sandbox.shapes.faults import NewFault
 from rdss_sandbox.text.durations import seconds
 from sandbox.scenarios.condition import Condition, ConditionError, read_condition
@@ -108,11 +109,12 @@ def schema() -> dict[str, Any]:
 
 
 def library() -> dict[str, Scenario]:
-    """The scenarios that come with the sandbox, by name, in teaching order."""
+    """The scenarios that come with the sandbox and its extensions, by name, in teaching order."""
+    folders = [_LIBRARY, *(files(each.scenarios) for each in list_extensions() if each.scenarios)]
+    entries = (entry for folder in folders for entry in folder.iterdir() if entry.name.endswith(".yaml"))
     found = (
         read_scenario(entry.name, entry.read_text(encoding="utf-8"))
-        for entry in sorted(_LIBRARY.iterdir(), key=lambda entry: entry.name)
-        if entry.name.endswith(".yaml")
+        for entry in sorted(entries, key=lambda entry: entry.name)
     )
     return {scenario.name: scenario for scenario in found}
 

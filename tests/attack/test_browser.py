@@ -142,7 +142,7 @@ def sandbox(found: dict[str, int]) -> Iterator[Embedded]:
     """A sandbox at these ports with something in it, and its screens for a browser."""
     numbers = {f"{name}_port": port for name, port in found.items() if name != "tui"}
     with embedded(Settings(data_dir=None, **numbers)) as running:
-        httpx.put(f"{running.queues}/v2/queues/mine", headers=_CLIENT, trust_env=False)
+        httpx.put(f"{running.urls['queues']}/v2/queues/mine", headers=_CLIENT, trust_env=False)
         s3(running).create_bucket(Bucket="mine")
         code = f"from tui.browser.serving import serve; serve({running.control!r}, {found['tui']})"
         with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.DEVNULL) as served:
@@ -190,9 +190,9 @@ def s3(running: Embedded) -> Any:
 
 def held(running: Embedded) -> tuple[Any, ...]:
     """What the sandbox has, that an attack would change."""
-    queue = httpx.get(f"{running.queues}/v2/queues/mine/stats", headers=_CLIENT, trust_env=False)
+    queue = httpx.get(f"{running.urls['queues']}/v2/queues/mine/stats", headers=_CLIENT, trust_env=False)
     resets = [event for event in running.components.events.since() if event.kind == "sandbox.reset"]
-    topics = running.components.topics.open().summaries()
+    topics = running.components.extensions["topics"].service.open().summaries()
     return (
         [bucket["Name"] for bucket in s3(running).list_buckets()["Buckets"]],
         queue.json()["messages"]["total"],

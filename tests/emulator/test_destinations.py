@@ -19,7 +19,7 @@ from emulator.clock import Clock
 from emulator.destinations import Destinations, ForbiddenError
 from emulator.settings.settings import Settings
 
-SETTINGS = Settings(aws_port=0, control_port=0, queues_port=0, topics_port=0, data_dir=None)
+SETTINGS = Settings(aws_port=0, control_port=0, data_dir=None)
 OWN_NAMES = (
     *("127.0.0.1", "localhost", "LOCALHOST", "[::1]", "0.0.0.0", "[::]", "127.9.8.7", "127.1"),
     *("2130706433", "0x7f000001", "0177.0.0.1", "0x7f.1", "[::ffff:127.0.0.1]", "[::ffff:7f00:1]"),
@@ -201,18 +201,18 @@ def test_one_bad_address_among_good_ones_is_enough(monkeypatch: pytest.MonkeyPat
 
 
 def own_ports(emulator: Embedded) -> list[int]:
-    urls = (emulator.aws, emulator.control, emulator.queues, emulator.topics)
+    urls = (emulator.aws, emulator.control, emulator.urls["queues"], emulator.urls["topics"])
     return [int(urlsplit(url).port or 0) for url in urls]
 
 
 def subscribe(emulator: Embedded, queue: str, url: str) -> httpx.Response:
     body = {"subscriber": url, "ttl": 3600, "options": {"post_data": "{}"}}
-    where = f"{emulator.queues}/v2/queues/{queue}/subscriptions"
+    where = f"{emulator.urls['queues']}/v2/queues/{queue}/subscriptions"
     return httpx.post(where, headers=HEADERS, json=body, trust_env=False)
 
 
 def post(emulator: Embedded, queue: str) -> None:
-    where = f"{emulator.queues}/v2/queues/{queue}/messages"
+    where = f"{emulator.urls['queues']}/v2/queues/{queue}/messages"
     body = {"messages": [{"body": 1, "ttl": 300}]}
     assert httpx.post(where, headers=HEADERS, json=body, trust_env=False).status_code == 201
 
@@ -232,7 +232,7 @@ def test_a_queue_takes_no_subscriber_that_must_not_be_called(emulator: Embedded,
     assert subscribe(emulator, "own", f"{scheme}://169.254.169.254/").status_code == 400
     made = subscribe(emulator, "own", f"{scheme}://127.0.0.1:1/fine")
     assert made.status_code == 201
-    where = f"{emulator.queues}/v2/queues/own/subscriptions/{made.json()['subscription_id']}"
+    where = f"{emulator.urls['queues']}/v2/queues/own/subscriptions/{made.json()['subscription_id']}"
     change = {"subscriber": f"{scheme}://127.0.0.1:{own_ports(emulator)[1]}/faults"}
     assert httpx.patch(where, headers=HEADERS, json=change, trust_env=False).status_code == 400
 

@@ -14,8 +14,6 @@ from textual.pilot import Pilot
 
 from emulator.assembly.embedded import Embedded, embedded
 from emulator.settings.settings import Settings
-from extensions.processing.control import ProcessingResources
-from extensions.processing.integration import DEFAULT
 from extensions.topics.client import TopicPort
 from extensions.topics.engine.commands import Publish, SowDelete
 from rdss_sandbox.client import AsyncClient, Client
@@ -49,12 +47,10 @@ IDS = (f"{number:08x}-0000-4000-8000-000000000000" for number in range(10_000))
 @pytest.fixture(scope="module")
 def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Embedded]:
     """A whole sandbox, with scenarios and processing as `sandbox up` has them."""
-    processing = ProcessingResources(DEFAULT)
     runs = tmp_path_factory.mktemp("runs")
-    more = [lambda parts: ScenarioResources(parts.events, runs), processing.attach]
+    more = [lambda parts: ScenarioResources(parts.events, runs)]
     with embedded(Settings(aws_port=0, control_port=0, amqp="none", data_dir=None), more=more) as emulator:
         yield emulator
-        processing.close()
 
 
 @pytest.fixture
@@ -323,7 +319,7 @@ async def test_queues(sandbox: Client, running: Embedded) -> None:
 
 async def test_topics(sandbox: Client, running: Embedded) -> None:
     """A topic's records, and what leaves it with the reason."""
-    with TopicPort(running.topics) as port:
+    with TopicPort(running.urls["topics"]) as port:
         data = msgspec.Raw(b'{"objectUUID": "a", "objectTitle": "fish"}')
         await asyncio.to_thread(port.execute, Publish(topic="objects", data=data))
         async with opened(AsyncClient(running.control)) as pilot:

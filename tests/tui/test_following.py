@@ -99,7 +99,7 @@ def post(emulator: Embedded) -> None:
     import httpx
 
     headers = {"Client-ID": "3381af92-2b9e-11e3-b191-71861300734c", "X-Project-ID": "p"}
-    url = f"{emulator.queues}/v2/queues/news-of-a-queue/messages"
+    url = f"{emulator.urls['queues']}/v2/queues/news-of-a-queue/messages"
     body = {"messages": [{"body": "hello", "ttl": 300}]}
     httpx.post(url, json=body, headers=headers, trust_env=False).raise_for_status()
 

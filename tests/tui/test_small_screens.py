@@ -14,8 +14,6 @@ from textual.pilot import Pilot
 
 from emulator.assembly.embedded import Embedded, embedded
 from emulator.settings.settings import Settings
-from extensions.processing.control import ProcessingResources
-from extensions.processing.integration import DEFAULT
 from extensions.topics.client import TopicPort
 from extensions.topics.engine.commands import Publish
 from rdss_sandbox.client import AsyncClient, Client
@@ -42,15 +40,13 @@ IDS = (f"{number:08x}-0000-4000-8000-000000000000" for number in range(10))
 @pytest.fixture(scope="module")
 def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Embedded]:
     """A whole sandbox with something on every screen."""
-    processing = ProcessingResources(DEFAULT)
     runs = tmp_path_factory.mktemp("runs")
-    more = [lambda parts: ScenarioResources(parts.events, runs), processing.attach]
+    more = [lambda parts: ScenarioResources(parts.events, runs)]
     with embedded(Settings(aws_port=0, control_port=0, amqp="none", data_dir=None), more=more) as emulator:
-        with Client(emulator.control) as client, TopicPort(emulator.topics) as port:
+        with Client(emulator.control) as client, TopicPort(emulator.urls["topics"]) as port:
             fill(client)
             port.execute(Publish(topic="objects", data=msgspec.Raw(b'{"objectUUID": "a", "sizes": [7]}')))
         yield emulator
-        processing.close()
 
 
 def fill(client: Client) -> None:

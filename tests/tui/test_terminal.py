@@ -23,7 +23,7 @@ EVIL = "\x1b]52;c;cm0gLXJmIH4K\x07\x1b[2J\u202e\x9b7m\x08\x85\u2066\x7f"
 @pytest.fixture
 def visited() -> Iterator[Embedded]:
     """A sandbox with the same in every field of messages, in faults, keys of objects and names."""
-    settings = Settings(aws_port=0, control_port=0, queues_port=0, topics_port=0, amqp="none", data_dir=None)
+    settings = Settings(aws_port=0, control_port=0, amqp="none", data_dir=None)
     names = ("messageId", "correlationId", "messageClass", "messageType", "errorCode", "errorDescription")
     header = {**dict.fromkeys(names, EVIL), EVIL: {EVIL: EVIL}}
     message = json.dumps({"messageHeader": header, "messageBody": {EVIL: EVIL}})

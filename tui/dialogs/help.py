@@ -29,7 +29,7 @@ A filter's terms are separated by spaces and must all hold. - before a term turn
 looked for in the message id and the partition key. @name stands for a saved filter."""
 
 KEY_COLUMNS: tuple[Column[Action], ...] = (
-    Column("where", 19, lambda row: row.group.value, lambda _: "dim", worth=5),
+    Column("where", 19, lambda row: row.group, lambda _: "dim", worth=5),
     Column("key", 14, lambda row: keys_for_people(row.keys), lambda _: "accent", worth=9),
     Column("does", 14, lambda row: row.label, worth=8),
     Column("in full", 24, lambda row: row.help, worth=7, stretch=True),

@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Final
 
 from textual.binding import Binding
+
+from rdss_sandbox.installed_extensions import list_extensions
 
 
 class Group(StrEnum):
@@ -22,9 +25,6 @@ class Group(StrEnum):
     ERRORS = "Error queues"
     FAULTS = "Faults"
     BUCKETS = "Buckets"
-    PROCESSING = "Processing"
-    QUEUES = "Queues"
-    TOPICS = "Topics"
     SCENARIOS = "Scenarios"
     RUN = "A recorded run"
 
@@ -32,6 +32,8 @@ class Group(StrEnum):
 @dataclass(frozen=True, slots=True)
 class Action:
     """A user action. ``id`` is its name in keymaps; ``label`` is its text in the footer.
+
+    ``group`` is one of ours, or the label of a screen that an extension has.
 
     ``keys`` are separated by commas. Without room for all keys, the footer leaves out those with the lowest
     ``worth``; it never shows one that is worth 0.
@@ -41,7 +43,7 @@ class Action:
     keys: str
     label: str
     help: str
-    group: Group
+    group: str
     worth: int = 0
 
     @property
@@ -63,6 +65,15 @@ def _in(group: Group, *rows: tuple[str, str, str, str] | tuple[str, str, str, st
         yield Action(f"{group.name.lower()}.{name}", keys, label, sentence, group, *worth)
 
 
+_NUMBERS: Final = "1234567890"
+SCREENS: Final = tuple(
+    sorted(
+        (screen for extension in list_extensions() for screen in extension.screens),
+        key=lambda screen: _NUMBERS.find(screen.key) % (len(_NUMBERS) + 1),
+    )
+)
+"""The screens of extensions, in the order of the keyboard."""
+
 # fmt: off
 ACTIONS: tuple[Action, ...] = (
     *_in(
@@ -74,9 +85,7 @@ ACTIONS: tuple[Action, ...] = (
         ("go_faults", "5,f", "Faults", "The faults in force, those there are, and the clock."),
         ("go_buckets", "6", "Buckets", "Objects in the buckets, and what is in them."),
         ("go_scenarios", "7", "Scenarios", "Bad days to play and to follow step by step."),
-        ("go_queues", "8", "Queues", "Queues with claims: who holds which messages, and for how long still."),
-        ("go_topics", "9", "Topics", "Topics: their records, what changes in them, what leaves and why."),
-        ("go_processing", "0", "Processing", "Asynchronous messages: states, calls and retries in time."),
+        *((f"go_{each.name}", each.key, each.label, each.help) for each in SCREENS),
         ("help", "question_mark,f1", "Help", "This page.", 10),
         ("theme", "ctrl+t", "Light or dark", "Change between the light and the dark theme."),
         ("quit", "q", "Quit", "Leave; the sandbox goes on running.", 9),
@@ -149,22 +158,10 @@ ACTIONS: tuple[Action, ...] = (
         ("up", "backspace,left,h", "Up", "Out of the folder, back to the buckets.", 8),
         ("prefix", "slash", "Prefix", "Only objects whose key begins so.", 8),
     ),
-    *_in(
-        Group.PROCESSING,
-        ("filter", "slash", "Filter", "Only messages like state:FAILED source:CRM text:invoice", 8),
-        ("all", "escape", "All", "Every message again.", 3),
-        ("restart", "r", "Restart", "Process the message again, without the calls that succeeded.", 7),
-        ("restart_totally", "R", "Restart whole", "The same with all its calls.", 6),
-        ("cancel", "delete,backspace", "Cancel", "End the message, if it has not ended.", 7),
-    ),
-    *_in(
-        Group.QUEUES,
-        ("release", "r", "Release", "Give up the claim under the cursor in its worker's stead.", 8),
-    ),
-    *_in(
-        Group.TOPICS,
-        ("filter", "slash", "Filter", "Only records that match, and what changes among them.", 8),
-        ("all", "escape", "All", "Every record again.", 3),
+    *(
+        Action(f"{each.name}.{action.name}", *action[1:4], each.label, action.worth)
+        for each in SCREENS
+        for action in each.actions
     ),
     *_in(
         Group.SCENARIOS,
@@ -187,12 +184,14 @@ ACTIONS: tuple[Action, ...] = (
 # fmt: on
 
 
-def bindings(group: Group) -> list[Binding]:
+def bindings(group: str) -> list[Binding]:
     """The bindings for a widget or screen of this group."""
-    return [action.binding() for action in ACTIONS if action.group is group]
+    return [action.binding() for action in ACTIONS if action.group == group]
 
 
-SHORT_LABELS = {"Sequences": "Seq", "Scenarios": "Scen", "Processing": "Proc"}
+SHORT_LABELS = {"Sequences": "Seq", "Scenarios": "Scen"} | {
+    each.label: each.short for each in SCREENS if each.short
+}
 """Labels of screens where there is no room for the whole word."""
 
 
@@ -204,11 +203,10 @@ def places() -> Iterator[tuple[str, str, str]]:
             yield action.keys.partition(",")[0], name.removeprefix("go_"), action.label
 
 
-def actions_by_group() -> Iterator[tuple[Group, list[Action]]]:
+def actions_by_group() -> Iterator[tuple[str, list[Action]]]:
     """Every group with its actions, in order."""
-    for group in Group:
-        if actions := [action for action in ACTIONS if action.group is group]:
-            yield group, actions
+    for group in dict.fromkeys(action.group for action in ACTIONS):
+        yield group, [action for action in ACTIONS if action.group == group]
 
 
 KEY_NAMES = {
@@ -231,5 +229,5 @@ def as_markdown() -> str:
         rows = "\n".join(
             f"| `{keys_for_people(a.keys)}` | {a.label} | {a.help} | `{a.id}` |" for a in actions
         )
-        parts.append(f"### {group.value}\n\n| key | does | | name in a keymap |\n|---|---|---|---|\n{rows}\n")
+        parts.append(f"### {group}\n\n| key | does | | name in a keymap |\n|---|---|---|---|\n{rows}\n")
     return "\n".join(parts)

@@ -16,7 +16,6 @@ from rdss_sandbox.admission import HeaderMap
 from rdss_sandbox.shapes.refusals import Problem, Refusal
 
 _WANTS: Final = "this sandbox asks for its token: authorization: Bearer <token>, or SANDBOX_TOKEN"
-_QUEUES_WANT: Final = "This sandbox asks for its token, in the header X-Auth-Token."
 
 
 def _given_as_bearer(_scope: HttpScope, headers: HeaderMap) -> Iterable[bytes]:
@@ -26,18 +25,6 @@ def _given_as_bearer(_scope: HttpScope, headers: HeaderMap) -> Iterable[bytes]:
 def _needs_bearer(_scope: HttpScope, _headers: HeaderMap) -> Response:
     headers = [(b"content-type", b"application/json"), (b"www-authenticate", b"Bearer")]
     body = msgspec.json.encode(Refusal(Problem("token_needed", _WANTS)))
-    return Response(HTTPStatus.UNAUTHORIZED, headers, body)
-
-
-def _given_to_queues(_scope: HttpScope, headers: HeaderMap) -> Iterable[bytes]:
-    if token := headers.get(b"x-auth-token"):
-        yield token
-    yield from bearer(headers)
-
-
-def _queues_need_token(_scope: HttpScope, _headers: HeaderMap) -> Response:
-    body = msgspec.json.encode({"title": "Authentication required", "description": _QUEUES_WANT})
-    headers = [(b"content-type", b"application/json"), (b"www-authenticate", b"Bearer")]
     return Response(HTTPStatus.UNAUTHORIZED, headers, body)
 
 
@@ -58,12 +45,5 @@ def _needs_login(_scope: HttpScope, _headers: HeaderMap) -> Response:
 CONTROL: Final = AccessPolicy(
     "control", _given_as_bearer, _needs_bearer, is_open=lambda scope: scope["path"] == "/health"
 )
-TOPICS: Final = AccessPolicy("topics", _given_as_bearer, _needs_bearer)
-# Topics with users of their own check those users' tokens themselves.
-TOPICS_OF_USERS: Final = AccessPolicy("topics", _given_as_bearer, _needs_bearer, is_open=lambda _scope: True)
 # As at the AMQP port, the token is the password of any user.
 AMQP_MANAGEMENT: Final = AccessPolicy("amqp_management", _given_as_password, _needs_login)
-# A WebSocket client of queues authenticates with its first action.
-QUEUES: Final = AccessPolicy(
-    "queues", _given_to_queues, _queues_need_token, is_open=lambda scope: scope["type"] == "websocket"
-)

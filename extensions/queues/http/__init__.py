@@ -11,9 +11,9 @@ from starlette.routing import Route as StarletteRoute
 from starlette.websockets import WebSocket
 
 from emulator.events import Events
-from emulator.http.admission.access_policies import QUEUES
 from emulator.http.asgi import HttpScope, Receive, Send, answer
 from emulator.http.daemon_threads import DaemonThreads
+from extensions.queues.access_policy import POLICY
 from extensions.queues.engine import QueueEngine
 from extensions.queues.http import request_rules as rules
 from extensions.queues.http import v1, v1_1, v2
@@ -73,7 +73,7 @@ class QueuesApp:
         from extensions.queues.http.websocket_transport import Socket
 
         await websocket.accept()
-        given = QUEUES.given(websocket.scope, dict(websocket.scope["headers"]))
+        given = POLICY.given(websocket.scope, dict(websocket.scope["headers"]))
         token = None if self._token is None or self._token.encode() in given else self._token
         socket = Socket(self._engine, self._events, self._endpoints, websocket.send, token)
         await socket.converse(websocket.receive)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from emulator.filters import FilterError, compile_filter
 from extensions.topics.engine.definitions import BadDefinitionError
-from extensions.topics.engine.filters import FilterError, compile_filter
 from extensions.topics.engine.subscription import Test
 from rdss_sandbox.shapes.topics import Access, Entitlement
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from extensions.topics.engine.filters import read_path, reader
+from emulator.filters import read_path, reader
 from extensions.topics.engine.refusals import CommandRefusedError
 
 _DIGEST_BYTES = 12

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from extensions.topics.engine.filters import Equality, Path
+from emulator.filters import Equality, Path
 from extensions.topics.engine.subscription import Subscription, Test
 from extensions.topics.engine.value_index import Bucket, ValueIndex
 

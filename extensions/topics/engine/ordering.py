@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from extensions.topics.engine.filters import read_path, reader
-from extensions.topics.engine.filters.values import elements, is_null, number_in, text_of
+from emulator.filters import read_path, reader
+from emulator.filters.values import elements, is_null, number_in, text_of
 from extensions.topics.engine.headers import split_list
 from extensions.topics.engine.refusals import CommandRefusedError
 from extensions.topics.engine.state_of_world import Record

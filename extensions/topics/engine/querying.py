@@ -5,11 +5,11 @@ from __future__ import annotations
 from itertools import islice
 from typing import Final, TypeAlias
 
+from emulator.filters import Filter as CompiledFilter
+from emulator.filters import FilterError, compile_filter
 from extensions.topics.engine.acknowledging import Receipt
 from extensions.topics.engine.client_session import Session
 from extensions.topics.engine.commands import Sow, SowAndSubscribe
-from extensions.topics.engine.filters import Filter as CompiledFilter
-from extensions.topics.engine.filters import FilterError, compile_filter
 from extensions.topics.engine.headers import read_options, split_list
 from extensions.topics.engine.live_topic import LiveTopic
 from extensions.topics.engine.ordering import read_order, sort_records

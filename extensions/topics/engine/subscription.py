@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeAlias
 
+from emulator.filters import Equality
 from emulator.patterns import Pattern
-from extensions.topics.engine.filters import Equality
 from extensions.topics.engine.outgoing_messages import Message
 
 Test: TypeAlias = Callable[[Any], bool]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from emulator.filters import read_path
 from extensions.topics.engine.checkpoints import Checkpoint, Checkpoints
 from extensions.topics.engine.conflation import Conflator
 from extensions.topics.engine.definitions import (
@@ -15,7 +16,6 @@ from extensions.topics.engine.definitions import (
     Topic,
     View,
 )
-from extensions.topics.engine.filters import read_path
 from extensions.topics.engine.keys import KeyFields
 from extensions.topics.engine.leased_queues import MessageQueue
 from extensions.topics.engine.live_topic import LiveTopic

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Final, TypeAlias
 
-from extensions.topics.engine.filters import Equality, Path, reader
-from extensions.topics.engine.filters.indexing import Key, value_keys
+from emulator.filters import Equality, Path, reader
+from emulator.filters.indexing import Key, value_keys
 from extensions.topics.engine.subscription import Subscription, Test
 
 Bucket: TypeAlias = dict[Subscription, Test | None]

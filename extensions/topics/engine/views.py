@@ -6,9 +6,9 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any, Final, TypeAlias
 
+from emulator.filters import read_path, reader
+from emulator.filters.values import number_in
 from extensions.topics.engine.definitions import Aggregate, Column, View
-from extensions.topics.engine.filters import read_path, reader
-from extensions.topics.engine.filters.values import number_in
 from extensions.topics.engine.keys import opaque_key
 from extensions.topics.engine.live_topic import LiveTopic, Withdrawal
 from extensions.topics.engine.state_of_world import Record

@@ -18,8 +18,8 @@ from sandbox.cli.output.printing import json_option, print_json
 
 if TYPE_CHECKING:
     from emulator.clock import Clock
-    from extensions.processing.asynchronous_application import Asynchronous
     from sandbox.applications.activity_log import ActivityLogEntry
+    from sandbox.applications.later_application import LaterApplication
     from sandbox.download import Source
     from sandbox.gateway.outbox import Outbox
     from sandbox.receiver import Application, Refused
@@ -139,23 +139,28 @@ def run(
         run_application(receiver, opened.outbox, opened.repository, show, done, work=later.work)
 
 
-def _nothing_left(later: Asynchronous, *, once: bool) -> bool:
+def _nothing_left(later: LaterApplication, *, once: bool) -> bool:
     return once and not later.unfinished
 
 
 @contextmanager
 def _later(
     kind: str, found: FoundStream, opened: _Opened, clock: Clock, *, wanted: bool
-) -> Iterator[Asynchronous | None]:
-    """Put the application behind asynchronous processing, if that is wanted."""
+) -> Iterator[LaterApplication | None]:
+    """Put the application behind asynchronous processing, if that is wanted. Raises UsageError."""
     if not wanted:
         yield None
         return
     from emulator.events import Events
-    from extensions.processing.asynchronous_application import Asynchronous
+    from sandbox.applications.later_application import find_later
 
+    open_later = find_later()
+    if open_later is None:
+        raise click.UsageError(
+            "--asynchronous needs an extension that processes messages later; none is here"
+        )
     store = found.repository(f"{kind}-processing")
-    with closing(Asynchronous(store, opened.repository, opened.application, clock, Events(clock))) as later:
+    with closing(open_later(store, opened.repository, opened.application, clock, Events(clock))) as later:
         yield later
 
 

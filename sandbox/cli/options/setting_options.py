@@ -9,11 +9,11 @@ from typing import Any, Final, TypeVar
 import click
 
 from emulator.settings.declarations import Declared, declared
-from emulator.settings.settings import Settings
+from emulator.settings.settings import shapes
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-SETTINGS: Final = declared(Settings)
+SETTINGS: Final = {name: each for shape in shapes() for name, each in declared(shape).items()}
 
 
 def setting_options(command: F) -> F:

@@ -68,7 +68,7 @@ class Course:
 def open_course(lessons: Path | None) -> Course:
     """Read the lessons of a folder, by default the course's, and how far the learner is."""
     require("messages")
-    from sandbox.learn.lesson import COURSE, read_course
+    from sandbox.learn.lesson import read_course
     from sandbox.learn.progress import read_progress
 
-    return Course(read_course(lessons or COURSE), read_progress(HERE))
+    return Course(read_course(lessons), read_progress(HERE))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from sandbox.pipeline.sources.stream_source import find_stream_source
+
 _KNOWN_ERROR = re.compile(
     r"(?P<kind>DataLossError|KinesisSourceError|ServiceError|BucketSourceError|ClientError|EndpointConnectionError)"
     r": (?P<said>[^\n]+)"
@@ -31,10 +33,8 @@ class UsageError(PipelineFailedError):
 
 def describe_failure(error: Exception) -> PipelineFailedError:
     """Find the pipeline's error in an exception of Spark, which holds it as text."""
-    from extensions.kinesis_source import has_lost_python
-
-    text = str(error)
-    if has_lost_python(error):
+    text, source = str(error), find_stream_source()
+    if source is not None and source.has_lost_python(error):
         return WorkerLostError(
             "a Python process of Spark's died or did not start in time: "
             "the machine is too busy, or has too little memory"

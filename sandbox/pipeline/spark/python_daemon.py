@@ -40,7 +40,9 @@ if __name__ == "__main__":
     import sandbox.pipeline.stages.sequences
     import sandbox.pipeline.stages.storing
     import sandbox.pipeline.storage.files
+    from sandbox.pipeline.sources.stream_source import find_stream_source
 
+    find_stream_source()
     # The first verdict compiles the validators, here before the fork.
     sandbox.pipeline.stages.parsing.judge_record(b"{}", 0.0)
     pyspark.worker.main = run_task

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rdss_sandbox.machine.installation import how_to_add
+from sandbox.pipeline.sources.stream_source import find_stream_source
 from sandbox.pipeline.spark import java
 from sandbox.pipeline.spark.failures import UnavailableError
 
@@ -28,7 +29,7 @@ class PysparkMissingError(UnavailableError):
 def open_session(
     master: str = "local[*]", *, memory: str = "1g", settings: Mapping[str, str] | None = None
 ) -> SparkSession:
-    """Get the running session or start one, with the ``kinesis``, ``kinesis-ranges`` and ``bucket`` sources.
+    """Get the running session or start one, with the ``bucket`` source and those of streams.
 
     ``memory`` is the driver's heap, ``settings`` are further Spark settings. Raises JavaMissingError without
     Java 17+, PysparkMissingError without pyspark. Signals are left to the caller's handlers.
@@ -38,8 +39,8 @@ def open_session(
     os.environ["JAVA_HOME"] = str(java.require().home)
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     from pyspark.sql import SparkSession
+    from pyspark.sql.datasource import DataSource
 
-    from extensions.kinesis_source import KinesisRangeSource, KinesisSource
     from sandbox.pipeline.sources.bucket_source import BucketSource
 
     builder = SparkSession.builder.master(master).appName("rdss-pipeline")
@@ -49,9 +50,10 @@ def open_session(
     with ThreadPoolExecutor(1) as starting:
         spark = starting.submit(builder.getOrCreate).result()
     spark.sparkContext.setLogLevel("ERROR")
-    spark.dataSource.register(KinesisSource)
-    spark.dataSource.register(KinesisRangeSource)
-    spark.dataSource.register(BucketSource)
+    streams = find_stream_source()
+    sources: list[type[DataSource]] = [*(streams.SOURCES if streams else ()), BucketSource]
+    for source in sources:
+        spark.dataSource.register(source)
     return spark
 
 

@@ -26,8 +26,6 @@ def settings(folder: Path) -> Settings:
         data_dir=folder,
         aws_port=0,
         control_port=0,
-        queues_port=0,
-        topics_port=0,
         amqp="none",
         topology=Topology(streams={"input": 1}, buckets=()),
     )

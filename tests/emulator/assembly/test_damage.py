@@ -19,6 +19,7 @@ from emulator.journal import DamagedLogError, Segments, frames
 from emulator.settings.settings import Settings
 from extensions.topics.engine.commands import Publish, Sow
 from extensions.topics.engine.outgoing_messages import SowMessage
+from extensions.topics.settings import TopicSettings
 from rdss_sandbox.shapes.topology import AuditTap, Topology
 
 PROJECT = {"Client-ID": "3381af92-2b9e-11e3-b191-71861300734c", "X-Project-ID": "p"}
@@ -41,10 +42,8 @@ def settings(folder: Path) -> Settings:
         data_dir=folder,
         aws_port=0,
         control_port=0,
-        queues_port=0,
-        topics_port=0,
         amqp="none",
-        topics=topics,
+        extensions=(TopicSettings(topics=topics),),
         topology=Topology(
             streams={"input": 2, "error": 1, "audit": 1},
             buckets=("rdss-audit",),
@@ -65,12 +64,12 @@ def fill(emulator: Embedded) -> None:
     )
     components.amqp.record("exchange", [(b"amqp %d" % number, "key") for number in range(5)])
     with httpx.Client(trust_env=False, headers=PROJECT) as client:
-        queue = f"{emulator.queues}/v2/queues/jobs"
+        queue = f"{emulator.urls['queues']}/v2/queues/jobs"
         client.put(queue)
         for number in range(5):
             client.post(f"{queue}/messages", json={"messages": [{"body": number, "ttl": 86400}]})
-        client.get(f"{emulator.queues}/v2/queues/error/messages", headers={"X-Project-ID": "rdss"})
-    topics = components.topics.open()
+        client.get(f"{emulator.urls['queues']}/v2/queues/error/messages", headers={"X-Project-ID": "rdss"})
+    topics = components.extensions["topics"].service.open()
     assert topics.replication.identity
     session = topics.session("ada", lambda _: None)
     for number in range(20):
@@ -92,10 +91,10 @@ def kept(components: Components) -> dict[str, list[bytes]]:
             for shard in view.shards:
                 records = service.read(view.name, shard.id, None, 1000, components.home)
                 found.setdefault(f"{name} {view.name}", []).extend(each.data for each in records)
-    for queue in components.queues.state.queues.values():
+    for queue in components.extensions["queues"].engine.state.queues.values():
         found[f"queue {queue.at.name}"] = [bytes(str(each.body), "utf-8") for each in queue.messages]
     answers: list[Any] = []
-    session = components.topics.open().session("bob", answers.append)
+    session = components.extensions["topics"].service.open().session("bob", answers.append)
     session.execute(Sow("prices"))
     records = [each for answer in answers if isinstance(answer, SowMessage) for each in answer.data]
     found["topic prices"] = [bytes(each.data) for each in records]
@@ -361,7 +360,7 @@ def test_what_is_removed_on_purpose_is_not_missed(tmp_path: Path) -> None:
         assert not components.damage
     with embedded(settings(folder)) as emulator:
         fill(emulator)
-        emulator.components.queues.clear()
+        emulator.components.extensions["queues"].engine.clear()
         for name in ("input", "error"):
             emulator.components.streams.call("DeleteStream", {"StreamName": name}, emulator.components.home)
     with build_components(settings(folder)) as components:
@@ -374,7 +373,7 @@ def test_queues_that_show_a_stream_read_it_again_when_they_are_lost(original: Pa
     missing(folder / "queues.log")
     with embedded(settings(folder)) as emulator, httpx.Client(trust_env=False, headers=PROJECT) as client:
         found = client.get(
-            f"{emulator.queues}/v2/queues/error/messages", headers={"X-Project-ID": "rdss"}
+            f"{emulator.urls['queues']}/v2/queues/error/messages", headers={"X-Project-ID": "rdss"}
         ).json()
         assert len(found["messages"]) == 1
         assert any("queue-positions.log was put aside" in line for line in emulator.components.damage)
@@ -391,7 +390,7 @@ def test_damage_found_while_topics_are_opened_is_their_answer(original: Path, tm
     with embedded(settings(folder)) as emulator, httpx.Client(trust_env=False) as client:
         for url in (
             f"{emulator.control}/topics/records?topic=prices",
-            f"{emulator.topics}/topics/messages?topic=prices",
+            f"{emulator.urls['topics']}/topics/messages?topic=prices",
         ):
             answer = client.get(url)
             assert answer.status_code == 503, answer.text
@@ -410,7 +409,7 @@ def test_the_start_tells_what_was_cut_from_logs_of_topics(name: str, original: P
     with log.open("ab") as file:
         file.write(frames.header(b"half of it")[:20])
     with build_components(settings(folder)) as components:
-        assert not components.topics.opened
+        assert not components.extensions["topics"].service.opened
         (line,) = components.damage
         assert line == f"{path}: 20 bytes at its end were not written whole: cut"
         (event,) = [event for event in components.events.since() if event.kind == "journal.cut"]

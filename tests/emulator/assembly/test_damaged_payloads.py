@@ -27,8 +27,6 @@ def settings(folder: Path) -> Settings:
         data_dir=folder,
         aws_port=0,
         control_port=0,
-        queues_port=0,
-        topics_port=0,
         amqp="none",
         topology=Topology(
             streams=dict.fromkeys(STREAMS, 1),

@@ -23,7 +23,7 @@ SHARD = "shardId-000000000000"
 
 
 def settings(folder: Path) -> Settings:
-    ports = {"aws_port": 0, "control_port": 0, "queues_port": 0, "topics_port": 0}
+    ports = {"aws_port": 0, "control_port": 0}
     return Settings(
         data_dir=folder, amqp="none", topology=Topology(streams={"input": 1}, buckets=()), **ports
     )
@@ -93,7 +93,7 @@ def test_a_directory_from_before_marks_is_taken_over_once(packed: Path) -> None:
     (packed / "inventory.log").unlink()
     with embedded(settings(packed)) as emulator:
         assert read(emulator.components) == list(range(400))
-        assert emulator.components.damage == ()
+        assert emulator.components.damage == []
         assert sum("taken over as format 1" in note for note in emulator.status().notes) == 1
         kinds = [event.kind for event in emulator.components.events.since(0)]
         assert kinds.count("journal.taken_over") == 1
@@ -135,7 +135,7 @@ def test_two_files_of_one_segment_that_differ_are_both_put_aside(packed: Path) -
     aside = {path.suffix: path for path in (packed / "put-aside").rglob("*") if path.is_file()}
     assert (aside[".log"].read_bytes(), aside[".packed"].read_bytes()) == (log, whole)
     with embedded(settings(packed)) as emulator:
-        assert emulator.components.damage == ()
+        assert emulator.components.damage == []
         assert any("2 files" in note and "put-aside" in note for note in emulator.status().notes)
     aside[".packed"].rename(segment(packed, ".packed"))
     with embedded(settings(packed)) as emulator:
@@ -163,9 +163,9 @@ def test_of_two_files_the_one_that_has_all_is_kept(left: str, packed: Path, tmp_
     written = {"the same": log, "longer": log + more, "empty": b"", "torn": log[:9000] + bytes(500)}[left]
     segment(packed, ".log").write_bytes(written)
     with build_components(settings(packed)) as components:
-        assert components.damage == ()
+        assert components.damage == []
     with build_components(settings(packed)) as components:
-        assert components.damage == ()
+        assert components.damage == []
         (shard,) = (view.shards[0] for view in components.streams.streams(components.home))
         assert components.streams.unread("input", shard, None) == (401 if left == "longer" else 400)
     assert describe_put_aside(packed) is None

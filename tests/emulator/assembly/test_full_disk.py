@@ -23,6 +23,7 @@ from emulator.journal import frames
 from emulator.rng import Chance
 from emulator.settings.settings import Settings
 from extensions.topics.configuration import read_configuration
+from extensions.topics.settings import TopicSettings
 from rdss_sandbox.shapes.topology import Topology
 
 _AT_ONCE_SECONDS = 5.0
@@ -109,10 +110,8 @@ def settings(disk: Disk, tmp_path: Path) -> Settings:
         data_dir=disk.folder / "data",
         aws_port=0,
         control_port=0,
-        queues_port=0,
-        topics_port=0,
         amqp="none",
-        topics=topics,
+        extensions=(TopicSettings(topics=topics),),
         topology=Topology(streams={"input": 1}, buckets=()),
     )
 
@@ -166,7 +165,7 @@ class Clients:
 
     def post_to_queue(self) -> str:
         answer = self.http.post(
-            f"{self.emulator.queues}/v2/queues/jobs/messages",
+            f"{self.emulator.urls['queues']}/v2/queues/jobs/messages",
             json={"messages": [{"body": "b" * 9999, "ttl": 600}]},
         )
         return "" if answer.is_success else f"{answer.status_code} {answer.text}"
@@ -175,7 +174,8 @@ class Clients:
         self.sent += 1
         command = {"cmd": "publish", "topic": "prices", "data": {"id": self.sent, "x": "y" * 9999}}
         answer = self.http.post(
-            f"{self.emulator.topics}/topics/commands", json={**command, "ack_type": "processed,persisted"}
+            f"{self.emulator.urls['topics']}/topics/commands",
+            json={**command, "ack_type": "processed,persisted"},
         )
         return "" if answer.is_success else f"{answer.status_code} {answer.text}"
 
@@ -233,7 +233,7 @@ def until_refused(do: Callable[[], str]) -> tuple[int, str]:
 def test_a_full_disk_is_said_at_once_on_every_port(disk: Disk, settings: Settings) -> None:
     """With its protocol's error and the reason; what stores nothing works, and all does again with space."""
     with running(settings) as (emulator, clients):
-        assert clients.http.put(f"{emulator.queues}/v2/queues/jobs").is_success
+        assert clients.http.put(f"{emulator.urls['queues']}/v2/queues/jobs").is_success
         for name in STORING:
             assert at_once(getattr(clients, name)) == "", name
         disk.fill()
@@ -268,7 +268,7 @@ def test_a_full_disk_is_said_at_once_on_every_port(disk: Disk, settings: Setting
 def test_a_sandbox_starts_and_stops_on_a_full_disk(disk: Disk, settings: Settings) -> None:
     """It has what it had, and takes more when there is space."""
     with running(settings) as (emulator, clients):
-        assert clients.http.put(f"{emulator.queues}/v2/queues/jobs").is_success
+        assert clients.http.put(f"{emulator.urls['queues']}/v2/queues/jobs").is_success
         for name in STORING:
             assert getattr(clients, name)() == "", name
     disk.fill()

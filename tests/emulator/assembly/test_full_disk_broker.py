@@ -39,8 +39,6 @@ def running(disk: Disk) -> Iterator[Embedded]:
         amqp="embedded",
         aws_port=0,
         control_port=0,
-        queues_port=0,
-        topics_port=0,
         amqp_port=0,
         amqp_management_port=0,
         topology=Topology(streams={}, buckets=()),

@@ -52,8 +52,6 @@ def running(disk: Disk) -> Iterator[tuple[Embedded, dict[str, Any]]]:
         data_dir=disk.folder / "data",
         aws_port=0,
         control_port=0,
-        queues_port=0,
-        topics_port=0,
         amqp="none",
         topology=Topology(streams={}, buckets=()),
     )
@@ -165,7 +163,7 @@ def test_on_a_full_disk_streams_and_messages_of_queues_are_deleted(a_real_disk: 
     with running(a_real_disk) as (emulator, clients), httpx.Client(trust_env=False, headers=headers) as http:
         fill(clients)
         streams, home = emulator.components.streams, emulator.components.home
-        queue = f"{emulator.queues}/v2/queues/jobs"
+        queue = f"{emulator.urls['queues']}/v2/queues/jobs"
         streams.call("CreateStream", {"StreamName": "s", "ShardCount": 1}, home)
         streams.call("PutRecord", {"StreamName": "s", "PartitionKey": "k", "Data": LARGE[:9000]}, home)
         post = partial(http.post, f"{queue}/messages", json={"messages": [{"body": "b" * 9000, "ttl": 600}]})
@@ -175,10 +173,10 @@ def test_on_a_full_disk_streams_and_messages_of_queues_are_deleted(a_real_disk: 
         put_until_refused(clients, clients["sqs"].list_queues()["QueueUrls"][0])
         while post().is_success:
             pass
-        assert http.delete(f"{emulator.queues}{href}").status_code == 204
+        assert http.delete(f"{emulator.urls['queues']}{href}").status_code == 204
         streams.call("DeleteStream", {"StreamName": "s"}, home)
         assert http.delete(queue).status_code == 204
     a_real_disk.free()
     with running(a_real_disk) as (emulator, _):
         assert [view.name for view in emulator.components.streams.streams(home)] == []
-        assert [at.name for at in emulator.components.queues.state.queues] == []
+        assert [at.name for at in emulator.components.extensions["queues"].engine.state.queues] == []

@@ -17,14 +17,14 @@ EVIL = "http://evil.example"
 
 @pytest.fixture(scope="module")
 def emulator() -> Iterator[Embedded]:
-    settings = Settings(aws_port=0, control_port=0, queues_port=0, topics_port=0, amqp="none", data_dir=None)
+    settings = Settings(aws_port=0, control_port=0, amqp="none", data_dir=None)
     with embedded(settings) as running:
         yield running
 
 
 def status(emulator: Embedded, port: str, target: str, *headers: str) -> int:
     """What a request gets that is written by hand; ``{own}`` is the port's host and number."""
-    own = getattr(emulator, port).removeprefix("http://")
+    own = emulator.urls[port].removeprefix("http://")
     host, _, number = own.partition(":")
     lines = (f"GET {target or PORTS[port]} HTTP/1.1", *headers, "connection: close", "", "")
     with socket.create_connection((host, int(number)), timeout=30) as connection:

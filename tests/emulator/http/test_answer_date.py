@@ -70,7 +70,7 @@ def test_every_port_dates_its_answers(tmp_path: Path) -> None:
             f"{sandbox.aws}/",
             f"{sandbox.control}/version",
             f"{sandbox.control}/nothing",
-            f"{sandbox.queues}/v2",
-            f"{sandbox.topics}/nothing",
+            f"{sandbox.urls['queues']}/v2",
+            f"{sandbox.urls['topics']}/nothing",
         ):
             assert dated(httpx.get(url, trust_env=False, timeout=30)) == NOON, url

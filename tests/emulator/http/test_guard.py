@@ -18,7 +18,7 @@ from emulator.assembly.embedded import Embedded, embedded
 from emulator.settings.settings import Settings
 from rdss_sandbox.client import Client, RefusedError
 
-SETTINGS = Settings(aws_port=0, control_port=0, queues_port=0, topics_port=0, data_dir=None)
+SETTINGS = Settings(aws_port=0, control_port=0, data_dir=None)
 PORTS = ("aws", "control", "queues", "topics")
 SOCKETS = {"queues": "/v2", "topics": "/topics/ws"}
 REQUESTS = {
@@ -55,13 +55,13 @@ def ask(emulator: Embedded, port: str, method: str = "", **headers: str) -> http
     """A request that the port answers to anybody of this machine."""
     usual, path, needed = REQUESTS[port]
     given = {name.replace("_", "-"): value for name, value in headers.items()}
-    url = getattr(emulator, port) + path
+    url = emulator.urls[port] + path
     return httpx.request(method or usual, url, headers=needed | given, trust_env=False, timeout=30)
 
 
 def handshake(emulator: Embedded, port: str, **headers: str) -> int:
     """The status that a WebSocket gets."""
-    at = httpx.URL(getattr(emulator, port))
+    at = httpx.URL(emulator.urls[port])
     url = f"ws://{headers.pop('host', at.netloc.decode())}{SOCKETS[port]}"
     try:
         with connect(url, proxy=None, additional_headers=headers, address=(at.host, at.port)):
@@ -89,7 +89,7 @@ def test_a_page_that_rebinds_its_name_is_refused(emulator: Embedded, port: str, 
     assert silent(ask(emulator, port, host=host))
     rebound = ask(emulator, port, host=host, origin=f"http://{host}")
     assert silent(rebound)
-    health = getattr(emulator, port) + "/health"
+    health = emulator.urls[port] + "/health"
     assert silent(httpx.get(health, headers={"host": host}, trust_env=False))
 
 
@@ -114,7 +114,7 @@ def test_images_scripts_and_links_of_elsewhere_are_refused(emulator: Embedded, p
 @pytest.mark.parametrize("port", PORTS)
 def test_the_ports_own_page_and_an_address_typed_by_hand_come_in(emulator: Embedded, port: str) -> None:
     """The origin that is the address itself is no stranger."""
-    own = getattr(emulator, port)
+    own = emulator.urls[port]
     assert not silent(ask(emulator, port, origin=own, sec_fetch_site="same-origin"))
     assert not silent(ask(emulator, port, "GET", sec_fetch_site="none"))
 
@@ -174,7 +174,7 @@ def test_a_socket_is_for_programs_and_the_ports_own_page(emulator: Embedded, por
         assert handshake(emulator, port, origin=origin) == 403
     assert handshake(emulator, port, host="evil.example", origin="http://evil.example") == 403
     assert handshake(emulator, port) == 101
-    assert handshake(emulator, port, origin=getattr(emulator, port)) == 101
+    assert handshake(emulator, port, origin=emulator.urls[port]) == 101
 
 
 def test_a_buckets_own_rules_open_nothing(emulator: Embedded) -> None:
@@ -278,7 +278,7 @@ def test_a_socket_of_queues_authenticates_first(guarded: Embedded) -> None:
         status: int = json.loads(socket.recv())["headers"]["status"]
         return status
 
-    url = guarded.queues.replace("http", "ws") + "/v2"
+    url = guarded.urls["queues"].replace("http", "ws") + "/v2"
     with connect(url, proxy=None) as socket:
         assert said(socket, "queue_list") == 403
         assert said(socket, "authenticate") == 403
@@ -297,13 +297,13 @@ def test_with_the_token_any_name_will_do_but_no_page(guarded: Embedded, port: st
     assert not silent(ask(guarded, port, **given))
     assert silent(ask(guarded, port, **given, origin="http://evil.example"))
     assert silent(ask(guarded, port, host="any.example"))
-    assert silent(httpx.get(getattr(guarded, port) + "/health", headers={"host": "evil.example"}))
+    assert silent(httpx.get(guarded.urls[port] + "/health", headers={"host": "evil.example"}))
 
 
 @pytest.mark.parametrize("port", ["aws", "control"])
 def test_health_needs_no_token(guarded: Embedded, port: str) -> None:
     """For those who wait for a start."""
-    assert httpx.get(f"{getattr(guarded, port)}/health", trust_env=False).status_code == 200
+    assert httpx.get(f"{guarded.urls[port]}/health", trust_env=False).status_code == 200
 
 
 def test_our_own_client_says_what_is_missing(guarded: Embedded) -> None:

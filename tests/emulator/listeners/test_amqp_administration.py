@@ -44,7 +44,7 @@ def channel(emulator: Embedded) -> Iterator[BlockingChannel]:
 
 
 def call(emulator: Embedded, method: str, path: str, body: Any = None, **more: Any) -> httpx.Response:
-    url = f"{emulator.amqp_management}/api/{path}"
+    url = f"{emulator.urls['amqp_management']}/api/{path}"
     return httpx.request(method, url, json=body, auth=("guest", "guest"), trust_env=False, timeout=30, **more)
 
 

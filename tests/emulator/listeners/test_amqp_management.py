@@ -53,7 +53,9 @@ def emulator() -> Iterator[Embedded]:
 
 
 def ask(emulator: Embedded, path: str, login: tuple[str, str] | None = ("guest", "guest")) -> httpx.Response:
-    return httpx.get(f"{emulator.amqp_management}/api/{path}", auth=login, trust_env=False, timeout=30)
+    return httpx.get(
+        f"{emulator.urls['amqp_management']}/api/{path}", auth=login, trust_env=False, timeout=30
+    )
 
 
 def read(emulator: Embedded, path: str) -> Any:
@@ -296,7 +298,7 @@ def test_who_and_where_it_is(emulator: Embedded) -> None:
 )
 def test_a_method_that_is_not_there_is_405(emulator: Embedded, method: str, path: str) -> None:
     """With the methods that are, wherever RabbitMQ has the path."""
-    url = f"{emulator.amqp_management}/api/{path}"
+    url = f"{emulator.urls['amqp_management']}/api/{path}"
     answer = httpx.request(method, url, auth=("guest", "guest"), trust_env=False)
     assert answer.status_code == 405
     allowed = answer.headers["allow"].split(", ")
@@ -306,14 +308,14 @@ def test_a_method_that_is_not_there_is_405(emulator: Embedded, method: str, path
 
 @pytest.mark.parametrize("method", ["GET", "PUT", "POST", "DELETE"])
 def test_a_path_that_rabbitmq_has_by_a_plugin_is_404(emulator: Embedded, method: str) -> None:
-    url = f"{emulator.amqp_management}/api/shovels/%2F/x"
+    url = f"{emulator.urls['amqp_management']}/api/shovels/%2F/x"
     assert httpx.request(method, url, auth=("guest", "guest"), trust_env=False).status_code == 404
 
 
 def test_the_page_says_what_there_is(emulator: Embedded) -> None:
     """At the root and at /api, without a login, and without a script."""
     for path in ("/", "/api", "/api/"):
-        page = httpx.get(f"{emulator.amqp_management}{path}", trust_env=False)
+        page = httpx.get(f"{emulator.urls['amqp_management']}{path}", trust_env=False)
         assert (page.status_code, page.headers["content-type"]) == (200, "text/html; charset=utf-8")
         assert "<td>GET DELETE</td><td><code>/api/connections/{connection}</code></td>" in page.text
         assert "script" not in page.text
@@ -344,7 +346,7 @@ def test_guest_reads_and_nobody_else(emulator: Embedded) -> None:
     assert none.headers["www-authenticate"] == 'Basic realm="RabbitMQ Management"'
     assert (none.status_code, none.content) == (401, b"")
     assert (wrong.status_code, wrong.json()["error"]) == (401, "not_authorized")
-    url = f"{emulator.amqp_management}/api/overview"
+    url = f"{emulator.urls['amqp_management']}/api/overview"
     foreign = httpx.get(
         url, auth=("guest", "guest"), headers={"origin": "http://evil.example"}, trust_env=False
     )

@@ -46,9 +46,7 @@ def client_of(url: str, service: str) -> Any:
 
 @contextmanager
 def run(data_dir: Path | None, **more: Any) -> Iterator[Running]:
-    settings = Settings(
-        data_dir=data_dir, aws_port=0, control_port=0, queues_port=0, topics_port=0, amqp="none", **more
-    )
+    settings = Settings(data_dir=data_dir, aws_port=0, control_port=0, amqp="none", **more)
     with embedded(settings) as emulator:
         yield Running(emulator)
 

@@ -268,7 +268,7 @@ def test_empty_variables_of_the_stack_are_as_none(tmp_path: Path) -> None:
     """compose.yaml hands on what nobody gave as an empty text."""
     names = ("TOPICS", "TOKEN", "REGION", "ALLOWED_ORIGINS")
     settings = read_settings({}, {f"SANDBOX_{name}": "" for name in names}, tmp_path)
-    assert (settings.topics, settings.token, settings.region) == (None, None, "us-east-1")
+    assert (settings.find("topics"), settings.token, settings.region) == (None, None, "us-east-1")
     assert settings.allowed_origins == ()
 
 
@@ -276,6 +276,6 @@ def test_files_are_seen_from_the_directory_of_the_sandbox(tmp_path: Path) -> Non
     """Wherever the process was started."""
     (tmp_path / "sandbox.toml").write_text('[sandbox]\ntopics = "t.yaml"\ndata_dir = "kept"\n')
     settings = read_settings({"integration": "i.yaml"}, {}, tmp_path)
-    assert (settings.topics, settings.data_dir) == (tmp_path / "t.yaml", tmp_path / "kept")
-    assert settings.integration == tmp_path / "i.yaml"
+    assert (settings.find("topics"), settings.data_dir) == (tmp_path / "t.yaml", tmp_path / "kept")
+    assert settings.find("integration") == tmp_path / "i.yaml"
     assert read_settings({"data_dir": ":memory:"}, {}, tmp_path).data_dir is None

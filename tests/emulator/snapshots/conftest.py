@@ -13,8 +13,8 @@ import pytest
 
 from emulator.assembly.embedded import Embedded, embedded
 from emulator.settings.settings import Settings
-from extensions.processing.control import ProcessingResources
 from extensions.topics.engine.commands import Publish
+from extensions.topics.settings import TopicSettings
 from rdss_sandbox.client import Client
 from rdss_sandbox.shapes.access import StreamPermission
 from rdss_sandbox.shapes.clock import ClockChange
@@ -53,7 +53,7 @@ class Lesson:
 
     def queue(self, name: str, *bodies: str) -> None:
         """Post to a queue of the messaging API."""
-        url = f"{self.emulator.queues}/v2/queues/{name}"
+        url = f"{self.emulator.urls['queues']}/v2/queues/{name}"
         headers = {"Client-ID": "6e0b1a5c-5f0f-4d3c-9b5d-0f1a2b3c4d5e", "X-Project-Id": "lessons"}
         with httpx.Client(headers=headers, trust_env=False) as http:
             http.put(url).raise_for_status()
@@ -62,7 +62,7 @@ class Lesson:
 
     def publish(self, **fields: Any) -> None:
         """Publish a record of the topic ``things``."""
-        session = self.emulator.components.topics.session("tester", lambda _: None)
+        session = self.emulator.components.extensions["topics"].service.session("tester", lambda _: None)
         session.execute(Publish(topic="things", data=msgspec.Raw(msgspec.json.encode(fields))))
         session.close()
 
@@ -178,19 +178,17 @@ def records(lesson: Lesson) -> list[tuple[str, bytes]]:
 
 @contextmanager
 def teach(folder: Path, data_dir: Path | None, **more: Any) -> Iterator[Lesson]:
-    processing = ProcessingResources(None)
     topics = folder / "topics.toml"
     topics.write_text(TOPICS)
-    ports = {f"{name}_port": 0 for name in ("aws", "control", "queues", "topics")}
+    ports = {f"{name}_port": 0 for name in ("aws", "control")}
     with embedded(
-        Settings(data_dir=data_dir, amqp="none", topics=topics, **ports, **more), more=(processing.attach,)
+        Settings(data_dir=data_dir, amqp="none", extensions=(TopicSettings(topics=topics),), **ports, **more)
     ) as emulator:
         lesson = Lesson(emulator)
         try:
             yield lesson
         finally:
             lesson.control.close()
-            processing.close()
 
 
 Teach = Callable[..., AbstractContextManager[Lesson]]

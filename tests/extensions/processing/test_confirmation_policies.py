@@ -17,10 +17,10 @@ import pytest
 from emulator.assembly.embedded import embedded
 from emulator.clock import Clock
 from emulator.settings.settings import Settings
-from extensions.processing.control import ProcessingResources
 from extensions.processing.errors import IntegrationError
 from extensions.processing.integration import Integration
 from extensions.processing.integration_file import read_integration
+from extensions.processing.sources import check_confirmations
 from rdss_sandbox.shapes.processing import Answer, AsyncMessageDetail, OutsideCall, Restart, Script
 from sandbox.cli import main
 from schemas.rdss.envelope import serialise
@@ -304,14 +304,11 @@ def test_what_must_not_be_called_is_refused_where_it_is_declared(tmp_path: Path,
     """With the line of the URL, as soon as the sandbox's own ports are known."""
     settings = Settings(aws_port=0, control_port=0, data_dir=None)
     path = tmp_path / "integration.toml"
-    resources = ProcessingResources(Integration(systems={}, routes=()))
-    with embedded(settings, Clock(), more=(resources.attach,)) as emulator:
+    with embedded(settings, Clock()) as emulator:
         url = emulator.control.replace("127.0.0.1", "localhost") if where == "control" else where
         path.write_text(f'[confirm.CRM]\nby = "http"\n\nurl = "{url}"\n')
-        resources._integration = read_integration(path)
         with pytest.raises(IntegrationError, match=r"integration\.toml:4: .*must not be called: .*elsewhere"):
-            resources.check_destinations()
-        resources.close()
+            check_confirmations(read_integration(path), emulator.components)
 
 
 def test_a_slow_source_holds_nobody_up(tmp_path: Path) -> None:

@@ -7,13 +7,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 
 from emulator.assembly.embedded import embedded
 from emulator.clock import Clock
 from emulator.settings.settings import Settings
-from extensions.processing.control import ProcessingResources
 from extensions.processing.integration import DEFAULT, Integration
 from extensions.processing.integration_file import read_integration
 from rdss_sandbox.client import Client, RefusedError
@@ -56,13 +56,13 @@ def run_sandbox(
     data_dir: Path | None = None, integration: Integration = DEFAULT
 ) -> Iterator[ProcessingSandbox]:
     clock = Clock(frozen_at=NOON)
-    resources = ProcessingResources(integration)
     settings = Settings(aws_port=0, control_port=0, data_dir=data_dir)
-    with embedded(settings, clock, more=(resources.attach,)) as emulator, Client(emulator.control) as client:
-        try:
-            yield ProcessingSandbox(client, clock, emulator.control)
-        finally:
-            resources.close()
+    with (
+        patch("extensions.processing.component._read_integration", lambda _: integration),
+        embedded(settings, clock) as emulator,
+        Client(emulator.control) as client,
+    ):
+        yield ProcessingSandbox(client, clock, emulator.control)
 
 
 @pytest.fixture(scope="module")

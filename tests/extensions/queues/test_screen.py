@@ -87,8 +87,12 @@ async def test_what_lands_in_the_error_queue_is_seen_and_held() -> None:
             await pilot.press(KEY)
             await until(pilot, lambda: rows(pilot, "messages").total == 1)
             await see(pilot, '{"n": 1}')
-            at = next(each.at for each in components.queues.queues.overview() if each.at.name == "error")
-            components.queues.claims.create(at, client="carla")
+            at = next(
+                each.at
+                for each in components.extensions["queues"].engine.queues.overview()
+                if each.at.name == "error"
+            )
+            components.extensions["queues"].engine.claims.create(at, client="carla")
             await until(pilot, lambda: "carla" in text_of(pilot))
 
 

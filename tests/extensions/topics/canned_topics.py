@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from extensions.topics.engine.filters import FilterError, compile_filter
+from emulator.filters import FilterError, compile_filter
 from rdss_sandbox.client import RefusedError
 from rdss_sandbox.shapes.topics import Topic, TopicChange, TopicChangePage, TopicRecord, TopicRecordPage
 from tests.tui.canned import NOON, Canned

@@ -17,6 +17,7 @@ from emulator.clock import Clock
 from emulator.settings.settings import Settings
 from extensions.topics.client import TopicPort
 from extensions.topics.engine.commands import Publish
+from extensions.topics.settings import TopicSettings
 from rdss_sandbox.client import Client, RefusedError
 from rdss_sandbox.text.timestamps import timestamp
 from schemas.rdss.envelope import serialise
@@ -200,10 +201,10 @@ def test_what_can_be_watched_and_what_not(tmp_path: Path) -> None:
         '[[topics]]\nkind = "topic"\nname = "work"\nlogged = true\n'
         '[[topics]]\nkind = "queue"\nname = "jobs"\nof = ["work"]\n'
     )
-    with embedded(replace(SETTINGS, topics=file)) as emulator:
+    with embedded(replace(SETTINGS, extensions=(TopicSettings(topics=file),))) as emulator:
         sandbox = Sandbox(emulator)
         assert sandbox.control.topics.changes("work").last == 0
-        with TopicPort(emulator.topics) as port:
+        with TopicPort(emulator.urls["topics"]) as port:
             port.execute(Publish(topic="work", data=msgspec.Raw(b'{"n":1}')))
         (change,) = _changes(sandbox, 1, topic="work")
         assert (change.cmd, change.topic, bytes(change.data)) == ("publish", "work", b'{"n":1}')

@@ -97,7 +97,7 @@ async def test_another_topic_is_chosen_with_enter() -> None:
 async def test_against_a_real_sandbox() -> None:
     """What a publisher does is on the screen a moment later, and what it deletes is told as deleted."""
     settings = Settings(aws_port=0, control_port=0, amqp="none", data_dir=None)
-    with embedded(settings) as emulator, TopicPort(emulator.topics) as port:
+    with embedded(settings) as emulator, TopicPort(emulator.urls["topics"]) as port:
         async with opened(AsyncClient(emulator.control)) as pilot:
             await pilot.press(KEY)
             # Changes are told from the first fetch on, and the list is filled by it.

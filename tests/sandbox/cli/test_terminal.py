@@ -44,9 +44,7 @@ class Terminal(io.TextIOWrapper):
 @pytest.fixture(scope="module")
 def visited() -> Iterator[Embedded]:
     """A sandbox that somebody visited who writes the same into every field that there is."""
-    settings = Settings(
-        aws_port=0, control_port=0, queues_port=0, topics_port=0, amqp_port=0, amqp="embedded", data_dir=None
-    )
+    settings = Settings(aws_port=0, control_port=0, amqp_port=0, amqp="embedded", data_dir=None)
     with embedded(settings) as emulator:
         visit_kinesis(emulator)
         visit_amqp(emulator)
@@ -104,15 +102,16 @@ def visit_amqp(emulator: Embedded) -> None:
 def visit_http(emulator: Embedded) -> None:
     who = {"Client-ID": "3381af92-2b9e-11e3-b191-71861300734c", "X-Project-ID": "rdss"}
     with httpx.Client(trust_env=False, headers=who) as http:
-        for port in (emulator.control, emulator.aws, emulator.queues, emulator.topics):
+        for port in (emulator.control, emulator.aws, emulator.urls["queues"], emulator.urls["topics"]):
             http.get(port, headers={"Host": "evil\u009b7m.example".encode("latin-1")})
             http.get(port, headers={"Origin": "http://evil\u009b7m.example".encode("latin-1")})
-        http.put(f"{emulator.queues}/v2/queues/jobs", json={"k": EVIL})
+        http.put(f"{emulator.urls['queues']}/v2/queues/jobs", json={"k": EVIL})
         http.post(
-            f"{emulator.queues}/v2/queues/jobs/messages", json={"messages": [{"body": EVIL, "ttl": 600}]}
+            f"{emulator.urls['queues']}/v2/queues/jobs/messages",
+            json={"messages": [{"body": EVIL, "ttl": 600}]},
         )
         command = {"cmd": "publish", "topic": "t" + EVIL, "data": {"id": EVIL}, "client_name": EVIL}
-        http.post(f"{emulator.topics}/topics/commands", json=command)
+        http.post(f"{emulator.urls['topics']}/topics/commands", json=command)
     with Client(emulator.control) as client:
         client.add_fault(NewFault(type="error", channel=EVIL, attributes={"message": EVIL}))
 

@@ -19,8 +19,6 @@ from emulator.assembly.embedded import Embedded, embedded
 from emulator.listeners.control.openapi import make_sample
 from emulator.listeners.control.routing import Handler, list_handlers
 from emulator.settings.settings import DEFAULT_TOPOLOGY, Settings
-from extensions.processing.control import ProcessingResources
-from extensions.processing.integration import DEFAULT
 from rdss_sandbox.api.control_api import SUBJECTS, ControlApi
 from rdss_sandbox.api.endpoint import JSON, Endpoint, Subject, list_endpoints
 from rdss_sandbox.client import AsyncClient, Client, RefusedError
@@ -54,17 +52,15 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Embedded,
         found.extend(list_handlers(resources))
         return build(resources, *more)
 
-    processing = ProcessingResources(DEFAULT)
     runs = tmp_path_factory.mktemp("runs")
     more: list[Callable[[Any], object]] = [lambda parts: ScenarioResources(parts.events, runs)]
     settings = Settings(aws_port=0, control_port=0, data_dir=None, topology=DEFAULT_TOPOLOGY)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(assembly, "control_app", watched)
-        with embedded(settings, more=[*more, processing.attach]) as emulator:
+        with embedded(settings, more=more) as emulator:
             names = [f"{each.endpoint.method} {each.endpoint.path}" for each in found]
             assert len(names) == len(set(names)), "two handlers for one endpoint"
             yield emulator, dict(zip(names, found, strict=True))
-            processing.close()
 
 
 def test_what_is_declared_is_served_and_what_is_served_is_declared(

@@ -35,7 +35,7 @@ def test_a_file_of_topics_goes_into_the_container(tmp_path: Path) -> None:
     settings = read_settings({"topics": "topics.toml"}, {}, tmp_path)
     variables = compose._variables(settings, "stack", tmp_path)
     written = Path(variables["SANDBOX_TOPICS_FILE"])
-    assert read_configuration(written) == read_configuration(settings.topics)
+    assert read_configuration(written) == read_configuration(settings.find("topics"))
     assert msgspec.json.decode(written.read_bytes(), type=TopicConfiguration).users[0].name == "ada"
     mounted = yaml.safe_load(STACK.read_text())["services"]["emulator"]["volumes"]
     assert f"${{SANDBOX_TOPICS_FILE:-/dev/null}}:{variables['SANDBOX_TOPICS']}:ro" in mounted

@@ -11,12 +11,12 @@ from typing import Any
 
 from emulator.channels import Channel, Checkpoints, Delivery, PublishRefusedError, Receipt
 from emulator.rng import new_uuid
+from extensions.queues.scenario_workers import Worker, Workers
 from sandbox.receiver import Arrival
 from sandbox.repository import ArrivalStatus, Repository
 from sandbox.scenarios.client_environment import ClientEnvironment, KillableProcess
 from sandbox.scenarios.scenario import INPUT
 from sandbox.scenarios.scenario_client import OURS, Client, OurReceiver
-from sandbox.scenarios.workers import Worker, Workers
 from schemas.rdss.peek import peek
 from schemas.rdss.sequence import split_raw
 

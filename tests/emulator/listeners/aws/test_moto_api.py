@@ -52,7 +52,7 @@ def test_reset_empties_everything_and_makes_the_topology_anew(emulator: Embedded
     s3.create_bucket(Bucket="mine")
     client(emulator, "sqs").create_queue(QueueName="mine")
     headers = {"client-id": "3381af92-2b9e-11e3-b191-71861300734c", "x-project-id": "p"}
-    httpx.put(f"{emulator.queues}/v2/queues/mine", headers=headers)
+    httpx.put(f"{emulator.urls['queues']}/v2/queues/mine", headers=headers)
 
     answer = httpx.post(f"{emulator.aws}/moto-api/reset")
 
@@ -66,7 +66,7 @@ def test_reset_empties_everything_and_makes_the_topology_anew(emulator: Embedded
     buckets = {each["Name"] for each in s3.list_buckets()["Buckets"]}
     assert buckets == {"rdss-audit", "rdss-error", "rdss-invalid"}
     assert "QueueUrls" not in client(emulator, "sqs").list_queues()
-    assert httpx.get(f"{emulator.queues}/v2/queues", headers=headers).json()["queues"] == []
+    assert httpx.get(f"{emulator.urls['queues']}/v2/queues", headers=headers).json()["queues"] == []
 
 
 @pytest.mark.parametrize("path", INTERNAL)

@@ -15,7 +15,8 @@ import pytest
 
 from emulator.assembly.embedded import embedded
 from emulator.clock import Clock
-from emulator.settings.settings import QUEUES_PORT, Settings
+from emulator.settings.settings import Settings
+from extensions.queues.settings import USUAL_PORT, QueueSettings
 from rdss_sandbox.client import Client
 from rdss_sandbox.shapes.clock import ClockChange
 from rdss_sandbox.shapes.faults import NewFault
@@ -40,7 +41,7 @@ def test_a_client_finds_its_way_without_headers() -> None:
     """The versions at the root, and what a version has at its own path, as discovery asks for them."""
     with (
         embedded(settings()) as emulator,
-        httpx.Client(base_url=emulator.queues, trust_env=False) as client,
+        httpx.Client(base_url=emulator.urls["queues"], trust_env=False) as client,
     ):
         versions = client.get("/")
         assert (versions.status_code, [each["id"] for each in versions.json()["versions"]]) == (
@@ -58,7 +59,7 @@ def test_a_client_finds_its_way_without_headers() -> None:
 def test_the_home_document_names_its_parameters(version: str) -> None:
     """Every limit by what it limits; the rest by their own names."""
     with embedded(settings()) as emulator:
-        resources = asked(emulator.queues, "GET", f"/{version}/").json()["resources"]
+        resources = asked(emulator.urls["queues"], "GET", f"/{version}/").json()["resources"]
     limits = {
         rel: resource["href-vars"]["limit"]
         for rel, resource in resources.items()
@@ -78,13 +79,13 @@ def test_a_body_that_is_empty_is_told_from_none(version: str) -> None:
     """A length of 0 was given, and nothing can be read from that; without a length there is no body."""
     with embedded(settings()) as emulator:
         path = f"/{version}/queues/q/messages"
-        empty = asked(emulator.queues, "POST", path)
+        empty = asked(emulator.urls["queues"], "POST", path)
         assert empty.request.headers["content-length"] == "0"
         assert (empty.status_code, empty.json()) == (
             400,
             {"title": "Invalid request body", "description": "Request body could not be parsed."},
         )
-        with httpx.Client(base_url=emulator.queues, trust_env=False, headers=_HEADERS) as client:
+        with httpx.Client(base_url=emulator.urls["queues"], trust_env=False, headers=_HEADERS) as client:
             request = client.build_request("POST", path)
             del request.headers["content-length"]
             assert client.send(request).json()["description"] == "Request body can not be empty"
@@ -93,24 +94,24 @@ def test_a_body_that_is_empty_is_told_from_none(version: str) -> None:
 def test_a_claim_survives_the_sandbox(tmp_path: Path) -> None:
     """Stopped and started on the same directory: the claim still holds, and a reset forgets it."""
     with embedded(settings(data_dir=tmp_path)) as emulator:
-        asked(emulator.queues, "POST", "/v2/queues/q/messages", {"messages": [{"body": {"n": 1}}]})
-        claim = asked(emulator.queues, "POST", "/v2/queues/q/claims").headers["location"]
+        asked(emulator.urls["queues"], "POST", "/v2/queues/q/messages", {"messages": [{"body": {"n": 1}}]})
+        claim = asked(emulator.urls["queues"], "POST", "/v2/queues/q/claims").headers["location"]
     with embedded(settings(data_dir=tmp_path)) as emulator:
-        held = asked(emulator.queues, "GET", claim).json()
+        held = asked(emulator.urls["queues"], "GET", claim).json()
         assert [message["body"] for message in held["messages"]] == [{"n": 1}]
-        assert asked(emulator.queues, "POST", "/v2/queues/q/claims").status_code == 204
+        assert asked(emulator.urls["queues"], "POST", "/v2/queues/q/claims").status_code == 204
         with Client(emulator.control) as control:
             control.reset()
-        assert asked(emulator.queues, "GET", claim).status_code == 404
+        assert asked(emulator.urls["queues"], "GET", claim).status_code == 404
 
 
 def test_time_that_is_moved_by_hand_ends_a_claim() -> None:
     """The sandbox's clock is the clock of queues, and the event says who held what."""
     with embedded(settings()) as emulator, Client(emulator.control) as control:
-        asked(emulator.queues, "POST", "/v2/queues/q/messages", {"messages": [{"body": 1}]})
-        asked(emulator.queues, "POST", "/v2/queues/q/claims", {"ttl": 600, "grace": 60})
+        asked(emulator.urls["queues"], "POST", "/v2/queues/q/messages", {"messages": [{"body": 1}]})
+        asked(emulator.urls["queues"], "POST", "/v2/queues/q/claims", {"ttl": 600, "grace": 60})
         control.change_clock(ClockChange("advance", seconds=600))
-        assert asked(emulator.queues, "POST", "/v2/queues/q/claims").status_code == 201
+        assert asked(emulator.urls["queues"], "POST", "/v2/queues/q/claims").status_code == 201
         kinds = [event.kind for event in control.events() if event.kind.startswith("queue.")]
     assert kinds == [
         "queue.created",
@@ -128,7 +129,9 @@ def test_a_slow_channel_holds_up_nobody_else() -> None:
         control = stack.enter_context(Client(emulator.control))
         viewing = stack.enter_context(
             httpx.Client(
-                base_url=emulator.queues, trust_env=False, headers=_HEADERS | {"X-Project-ID": PROJECT}
+                base_url=emulator.urls["queues"],
+                trust_env=False,
+                headers=_HEADERS | {"X-Project-ID": PROJECT},
             )
         )
         control.change_clock(ClockChange("freeze"))
@@ -143,7 +146,7 @@ def test_a_slow_channel_holds_up_nobody_else() -> None:
         while not any(event.kind == "fault.injected" for event in control.events()):
             assert clock.elapsed() < deadline
             clock.wait(0.01)
-        assert asked(emulator.queues, "GET", "/").status_code == 300
+        assert asked(emulator.urls["queues"], "GET", "/").status_code == 300
         assert not posted.done()
         control.change_clock(ClockChange("advance", seconds=61))
         assert posted.result(20).status_code == 201
@@ -153,33 +156,35 @@ def test_a_usual_port_that_is_taken_keeps_no_sandbox_from_starting() -> None:
     """It takes a free one, and the status says where and why."""
     with socket.socket() as taken:
         try:
-            taken.bind(("127.0.0.1", QUEUES_PORT))
+            taken.bind(("127.0.0.1", USUAL_PORT))
             taken.listen()
         except OSError:
             pass  # Somebody else has it, which is as good.
-        with embedded(settings(queues_port=None)) as emulator, Client(emulator.control) as control:
+        usual = settings(extensions=(QueueSettings(queues_port=None),))
+        with embedded(usual) as emulator, Client(emulator.control) as control:
             status = control.status()
-            assert asked(emulator.queues, "GET", "/v2/ping").status_code == 204
-    assert status.queues == emulator.queues != f"http://127.0.0.1:{QUEUES_PORT}"
-    assert any(f"queues answer at {emulator.queues}" in note and "in use" in note for note in status.notes)
+            assert asked(emulator.urls["queues"], "GET", "/v2/ping").status_code == 204
+    url = emulator.urls["queues"]
+    assert status.queues == url != f"http://127.0.0.1:{USUAL_PORT}"
+    assert any(f"queues answer at {url}" in note and "in use" in note for note in status.notes)
 
 
 def test_a_port_that_was_asked_for_and_is_taken_is_said_so() -> None:
     """Then it is a mistake, and the sandbox does not start."""
     with embedded(settings()) as emulator:
-        port = int(emulator.queues.rpartition(":")[2])
-        with pytest.raises(OSError, match=f"port {port} .* is in use"), embedded(settings(queues_port=port)):
+        port = int(emulator.urls["queues"].rpartition(":")[2])
+        taken = settings(extensions=(QueueSettings(queues_port=port),))
+        with pytest.raises(OSError, match=f"port {port} .* is in use"), embedded(taken):
             pass
 
 
 def test_a_body_beyond_all_bounds_is_refused_and_nothing_breaks() -> None:
     """17 MiB are answered with 400; the next request is served."""
     with embedded(settings()) as emulator:
-        refused = asked(
-            emulator.queues, "POST", "/v2/queues/q/messages", {"messages": [{"body": "x" * (17 << 20)}]}
-        )
+        body = {"messages": [{"body": "x" * (17 << 20)}]}
+        refused = asked(emulator.urls["queues"], "POST", "/v2/queues/q/messages", body)
         assert (refused.status_code, refused.json()["title"]) == (400, "Invalid API request")
-        assert asked(emulator.queues, "GET", "/v2/ping").status_code == 204
+        assert asked(emulator.urls["queues"], "GET", "/v2/ping").status_code == 204
 
 
 def test_nothing_of_the_api_is_imported_before_it_is_asked() -> None:
@@ -190,7 +195,7 @@ def test_nothing_of_the_api_is_imported_before_it_is_asked() -> None:
         "from emulator.settings.settings import Settings\n"
         "with embedded(Settings(aws_port=0, control_port=0, data_dir=None)) as emulator:\n"
         "    print('extensions.queues.http' in sys.modules)\n"
-        "    print(httpx.get(emulator.queues, trust_env=False).status_code)\n"
+        "    print(httpx.get(emulator.urls['queues'], trust_env=False).status_code)\n"
         "    print('extensions.queues.http' in sys.modules)\n"
     )
     ran = subprocess.run(

@@ -14,6 +14,7 @@ from emulator.clock import Clock
 from emulator.settings.settings import Settings
 from extensions.queues.engine import Address
 from extensions.queues.engine.subscription import Subscription
+from extensions.queues.settings import QueueSettings
 from extensions.queues.webhooks.notifier import Notifier
 from rdss_sandbox.shapes.events import Event
 from rdss_sandbox.shapes.queues import PROJECT
@@ -41,7 +42,7 @@ def emulator(clock: Clock) -> Iterator[Embedded]:
 
 @pytest.fixture
 def ask(emulator: Embedded) -> Iterator[httpx.Client]:
-    with httpx.Client(base_url=f"{emulator.queues}/v2/queues", headers=WHO) as client:
+    with httpx.Client(base_url=f"{emulator.urls['queues']}/v2/queues", headers=WHO) as client:
         yield client
 
 
@@ -186,8 +187,8 @@ def test_subscriptions_that_must_be_confirmed(
 
     monkeypatch.setattr(Notifier, "_subscriptions", wait_for_agreement)
     with (
-        embedded(settings(confirm_subscriptions=True), clock) as emulator,
-        httpx.Client(base_url=f"{emulator.queues}/v2/queues", headers=WHO) as ask,
+        embedded(settings(extensions=(QueueSettings(confirm_subscriptions=True),)), clock) as emulator,
+        httpx.Client(base_url=f"{emulator.urls['queues']}/v2/queues", headers=WHO) as ask,
     ):
         id_ = subscribe(ask, subscriber.url)
         question = subscriber.next().body
@@ -195,7 +196,7 @@ def test_subscriptions_that_must_be_confirmed(
         post(ask, "too soon")
         signed = {name: question[name] for name in question if name.startswith("URL-")}
         answer = httpx.put(
-            f"{emulator.queues}{question['URL-Paths']}",
+            f"{emulator.urls['queues']}{question['URL-Paths']}",
             headers=WHO | signed,
             json=question["SubscribeBody"],
         )

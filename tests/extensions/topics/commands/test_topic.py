@@ -13,6 +13,7 @@ import pytest
 
 from emulator.assembly.embedded import Embedded, embedded
 from emulator.settings.settings import Settings
+from extensions.topics.settings import TopicSettings
 from rdss_sandbox.client import Client
 
 Ask = Callable[..., Any]
@@ -70,7 +71,7 @@ def _change(emulator: Embedded) -> None:
     from extensions.topics.engine.commands import Publish
 
     clock = Clock()
-    with Client(emulator.control) as control, TopicPort(emulator.topics) as port:
+    with Client(emulator.control) as control, TopicPort(emulator.urls["topics"]) as port:
         while not control.topics.list()[0].subscriptions:
             clock.wait(0.01)
         for n in (1, 2):
@@ -106,7 +107,9 @@ def test_users_and_topics_of_a_file(tmp_path: Path, sandbox: Ask) -> None:
         '[[entitlements]]\nuser = "ada"\ntopic = "*"\n'
         '[[entitlements]]\nuser = "bob"\ntopic = "orders"\nwrite = false\n'
     )
-    settings = Settings(aws_port=0, control_port=0, data_dir=None, seed=7, topics=file)
+    settings = Settings(
+        aws_port=0, control_port=0, data_dir=None, seed=7, extensions=(TopicSettings(topics=file),)
+    )
     with embedded(settings) as emulator:
         at = ("--control", emulator.control)
         assert sandbox("topic", "publish", "orders", '{"id":"a"}', "--token", "t1", *at).code == 0

@@ -12,6 +12,7 @@ import pytest
 from emulator.assembly.embedded import Embedded, embedded
 from emulator.clock import Clock, stopwatch
 from emulator.settings.settings import Settings
+from extensions.topics.settings import TopicSettings
 from rdss_sandbox.client import Client, RefusedError
 from rdss_sandbox.shapes.topics import Downstream
 
@@ -57,7 +58,9 @@ def start(tmp_path: Path) -> Iterator[Callable[[str], Embedded]]:
     def begin(text: str) -> Embedded:
         file = tmp_path / f"{len(running)}.toml"
         file.write_text(text)
-        settings = Settings(aws_port=0, control_port=0, data_dir=None, seed=7, topics=file)
+        settings = Settings(
+            aws_port=0, control_port=0, data_dir=None, seed=7, extensions=(TopicSettings(topics=file),)
+        )
         context = embedded(settings)
         running.append(context)
         return context.__enter__()

@@ -14,6 +14,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from emulator.clock import Clock
 from emulator.events import Events
+from emulator.filters import compile_filter
 from extensions.topics.engine import Column, ConflatedTopic, Topic, Topics, View, checkpoints
 from extensions.topics.engine.commands import (
     DeltaPublish,
@@ -23,7 +24,6 @@ from extensions.topics.engine.commands import (
     SowDelete,
     Subscribe,
 )
-from extensions.topics.engine.filters import compile_filter
 from extensions.topics.engine.outgoing_messages import OofMessage, PublishMessage, SowMessage
 from tests.extensions.topics.engine.conftest import NOON, Client, raw, said
 

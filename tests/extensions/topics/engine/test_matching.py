@@ -7,7 +7,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from extensions.topics.engine.filters import compile_filter
+from emulator.filters import compile_filter
 from extensions.topics.engine.matching import Subscriptions
 from extensions.topics.engine.subscription import Subscription
 

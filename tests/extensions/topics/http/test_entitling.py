@@ -12,6 +12,7 @@ from websockets.sync.client import ClientConnection, connect
 
 from emulator.assembly.embedded import Embedded, embedded
 from emulator.settings.settings import Settings
+from extensions.topics.settings import TopicSettings
 from rdss_sandbox.client import Client, RefusedError
 from rdss_sandbox.shapes.topics import Access, Entitlement
 
@@ -26,7 +27,9 @@ def sandbox(tmp_path: Path) -> Iterator[Embedded]:
     file.write_text(
         "topics: [{kind: topic, name: orders, keys: [/id]}]\nentitlements: [{user: '*', topic: '*'}]\n"
     )
-    with embedded(Settings(aws_port=0, control_port=0, data_dir=None, topics=file)) as running:
+    with embedded(
+        Settings(aws_port=0, control_port=0, data_dir=None, extensions=(TopicSettings(topics=file),))
+    ) as running:
         yield running
 
 

@@ -12,6 +12,7 @@ from websockets.sync.client import connect
 
 from emulator.assembly.embedded import Embedded, embedded
 from emulator.settings.settings import Settings
+from extensions.topics.settings import TopicSettings
 
 SETTINGS = Settings(aws_port=0, control_port=0, data_dir=None, seed=7)
 
@@ -24,7 +25,7 @@ def emulator() -> Iterator[Embedded]:
 
 def socket(emulator: Embedded, **headers: str) -> int:
     """The status with which the handshake was answered."""
-    url = f"{emulator.topics.replace('http', 'ws')}/topics/ws"
+    url = f"{emulator.urls['topics'].replace('http', 'ws')}/topics/ws"
     try:
         with connect(url, proxy=None, additional_headers=headers):
             return 101
@@ -43,11 +44,11 @@ def test_users_with_tokens_need_no_other(tmp_path: Path) -> None:
     """Where topics have users of their own, theirs are the tokens that count."""
     file = tmp_path / "topics.yaml"
     file.write_text("users: [{name: ada, token: t1}]\n")
-    with embedded(replace(SETTINGS, token="secret", topics=file)) as emulator:
+    with embedded(replace(SETTINGS, token="secret", extensions=(TopicSettings(topics=file),))) as emulator:
         assert socket(emulator, authorization="Bearer secret") == 401
         assert socket(emulator, authorization="Bearer t1") == 101
 
 
 def test_the_status_says_where_topics_are(emulator: Embedded) -> None:
     """The port is found by asking the control API."""
-    assert emulator.status().topics == emulator.topics
+    assert emulator.status().topics == emulator.urls["topics"]

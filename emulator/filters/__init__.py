@@ -6,9 +6,9 @@ XPath-like identifiers, literals, comparison, arithmetic, ``BETWEEN``, ``IN``,
 types. A compiled filter never raises, for any record.
 """
 
-from extensions.topics.engine.filters.compiling import Filter, compile_filter
-from extensions.topics.engine.filters.indexing import Equality
-from extensions.topics.engine.filters.parsing import FilterError
-from extensions.topics.engine.filters.paths import Path, read_path, reader
+from emulator.filters.compiling import Filter, compile_filter
+from emulator.filters.indexing import Equality
+from emulator.filters.parsing import FilterError
+from emulator.filters.paths import Path, read_path, reader
 
 __all__ = ["Equality", "Filter", "FilterError", "Path", "compile_filter", "read_path", "reader"]

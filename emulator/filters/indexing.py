@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from extensions.topics.engine.filters import syntax as s
-from extensions.topics.engine.filters.paths import Path
-from extensions.topics.engine.filters.values import Number, elements, number_in
+from emulator.filters import syntax as s
+from emulator.filters.paths import Path
+from emulator.filters.values import Number, elements, number_in
 
 Key: TypeAlias = tuple[str, str | Number]
 

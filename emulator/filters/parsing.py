@@ -6,10 +6,10 @@ from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
+from emulator.filters import syntax as s
+from emulator.filters.paths import steps
+from emulator.filters.values import number_in
 from emulator.patterns import BadPatternError, Pattern
-from extensions.topics.engine.filters import syntax as s
-from extensions.topics.engine.filters.paths import steps
-from extensions.topics.engine.filters.values import number_in
 
 if TYPE_CHECKING:
     from lark import Lark, Token, UnexpectedInput
@@ -74,7 +74,7 @@ def parse(text: str) -> s.Condition:
 def _parser() -> Lark:
     from lark import Lark
 
-    grammar = files("extensions.topics.engine.filters").joinpath("filter.lark").read_text(encoding="utf-8")
+    grammar = files("emulator.filters").joinpath("filter.lark").read_text(encoding="utf-8")
     return Lark(grammar, parser="lalr", propagate_positions=False, maybe_placeholders=False)
 
 

@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 from functools import singledispatch
 from typing import Any, Final, TypeAlias
 
-from extensions.topics.engine.filters import syntax as s
-from extensions.topics.engine.filters.indexing import Equality, equalities, literal_keys, value_keys
-from extensions.topics.engine.filters.parsing import parse
-from extensions.topics.engine.filters.paths import reader
-from extensions.topics.engine.filters.syntax import count_conditions, has_identifier
-from extensions.topics.engine.filters.values import (
+from emulator.filters import syntax as s
+from emulator.filters.indexing import Equality, equalities, literal_keys, value_keys
+from emulator.filters.parsing import parse
+from emulator.filters.paths import reader
+from emulator.filters.syntax import count_conditions, has_identifier
+from emulator.filters.values import (
     Relation,
     elements,
     extend_operation,

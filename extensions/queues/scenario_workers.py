@@ -8,8 +8,10 @@ from contextlib import ExitStack
 from typing import Final
 
 from emulator.channels import Channel, Checkpoints, Delivery, Outcome, Receipt
+from extensions.queues.component import QueueComponent
 from extensions.queues.engine import Address, QueuesError
 from rdss_sandbox.shapes.queues import PROJECT
+from rdss_sandbox.text.durations import seconds
 from sandbox.receiver.assembled_receiver import assembled_receiver
 from sandbox.repository import Repository
 from sandbox.scenarios.client_environment import ClientEnvironment, Crash, KillableProcess
@@ -24,10 +26,12 @@ class ClaimedChannel:
     """A channel that reads by claims: a read claims messages, and a commit deletes one with its claim."""
 
     def __init__(self, environment: ClientEnvironment, worker: str) -> None:
-        assert environment.claims is not None
+        rules, component = environment.claims, environment.components.find("queues")
+        assert rules is not None
+        assert isinstance(component, QueueComponent)
         self.name = INPUT
-        self._rules = environment.claims
-        self._queues = environment.claims.queues
+        self._rules = rules
+        self._queues = component.engine
         self._events = environment.events
         self._worker = worker
         self._messages: dict[str, tuple[str, str]] = {}
@@ -35,9 +39,13 @@ class ClaimedChannel:
     def read(self, *, limit: int = 100, wait: float = 0.0, in_hand: Collection[str] = ()) -> list[Delivery]:
         """Claim up to ``limit`` messages. A queue answers at once and has no shards."""
         del wait, in_hand
-        _, ttl, grace, most = self._rules
+        rules = self._rules
         held = self._queues.claims.create(
-            QUEUE, ttl=ttl, grace=grace, limit=min(limit, most), client=self._worker
+            QUEUE,
+            ttl=round(seconds(rules.ttl)),
+            grace=round(seconds(rules.grace)),
+            limit=min(limit, rules.limit),
+            client=self._worker,
         )
         if held is None:
             return []

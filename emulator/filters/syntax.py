@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, fields, is_dataclass
 from typing import Any, TypeAlias
 
+from emulator.filters.paths import Path
+from emulator.filters.values import Number
 from emulator.patterns import Pattern
-from extensions.topics.engine.filters.paths import Path
-from extensions.topics.engine.filters.values import Number
 
 
 @dataclass(frozen=True, slots=True)

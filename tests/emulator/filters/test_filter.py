@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from extensions.topics.engine.filters import FilterError, compile_filter, read_path, reader
-from extensions.topics.engine.filters.indexing import value_keys
-from tests.extensions.topics.engine.filters.evaluator import holds
-from tests.extensions.topics.engine.filters.strategies import conditions, records, spelled
+from emulator.filters import FilterError, compile_filter, read_path, reader
+from emulator.filters.indexing import value_keys
+from tests.emulator.filters.evaluator import holds
+from tests.emulator.filters.strategies import conditions, records, spelled
 
 ARRAYS = {"data": [1, 2, 3, "zebra", 5], "other": [14, 34, 23, 5]}
 

@@ -1,0 +1,1 @@
+"""Scenarios in which workers share a queue by claims."""
