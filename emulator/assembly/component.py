@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TypeAlias
 
 from emulator.http.admission.guard import AccessPolicy
 from emulator.http.asgi import App
 
-if TYPE_CHECKING:
-    from emulator.assembly.components import Components
-    from emulator.assembly.whole_state import Saved
+Saved: TypeAlias = Mapping[str, Sequence[bytes | memoryview]]
+"""What was saved, by section."""
 
 
 class CannotRunError(Exception):
@@ -36,12 +35,9 @@ class ExtensionPort:
 class Component:
     """What an extension has in a running sandbox; each method does nothing, for it to override.
 
-    It is built with the sandbox, before it is populated and before any port opens. An extension's ``name`` is
-    in its manifest.
+    It is built from the ``Components`` of the sandbox, before that is populated and before any port opens,
+    and raises ``CannotRunError``, ``SettingsError`` or OSError where it cannot be.
     """
-
-    def __init__(self, components: Components) -> None:
-        """Raises ``CannotRunError``, ``SettingsError`` and OSError."""
 
     def ports(self) -> Sequence[ExtensionPort]:
         """The ports that are to open."""

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
+from emulator.assembly.component import Saved
 from emulator.clock import Clock, ClockState
 from rdss_sandbox.shapes.access import KeyPermission
 
@@ -15,7 +16,6 @@ if TYPE_CHECKING:
     from emulator.assembly.components import Components
     from emulator.assembly.own_infrastructure import OwnState
 
-Saved: TypeAlias = Mapping[str, Sequence[bytes | memoryview]]
 _REAL_TIME_SECONDS: Final = 3600.0
 """So long after it was saved, real time is shown again; later, records would be past their retention."""
 _encode: Final = msgspec.json.Encoder().encode

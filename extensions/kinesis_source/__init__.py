@@ -14,14 +14,23 @@ decodes nothing but sequence numbers; executors then read exactly that range. A 
 a crash therefore holds the same records, with nothing kept beside Spark's own checkpoint.
 """
 
-from .errors import DataLossError, KinesisSourceError, ServiceError
-from .options import OPTION_NAMES
-from .ranges import RANGES, KinesisRangeSource, reading
-from .restarts import begin_again, has_lost_python
-from .source import COLUMNS, KinesisSource
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
-SOURCES = (KinesisSource, KinesisRangeSource)
-FORMAT = KinesisRangeSource.name()
+if TYPE_CHECKING:
+    from .errors import DataLossError, KinesisSourceError, ServiceError
+    from .options import OPTION_NAMES
+    from .ranges import FORMAT, RANGES, SOURCES, KinesisRangeSource, reading
+    from .restarts import begin_again, has_lost_python
+    from .source import COLUMNS, KinesisSource
+
+_HOME_OF = {
+    **dict.fromkeys(("DataLossError", "KinesisSourceError", "ServiceError"), "errors"),
+    "OPTION_NAMES": "options",
+    **dict.fromkeys(("FORMAT", "RANGES", "SOURCES", "KinesisRangeSource", "reading"), "ranges"),
+    **dict.fromkeys(("begin_again", "has_lost_python"), "restarts"),
+    **dict.fromkeys(("COLUMNS", "KinesisSource"), "source"),
+}
 
 __all__ = [
     "COLUMNS",
@@ -38,3 +47,10 @@ __all__ = [
     "has_lost_python",
     "reading",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    # Spark is slow to import, and a look at what is installed must not wait for it.
+    if name not in _HOME_OF:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_HOME_OF[name]}"), name)

@@ -11,7 +11,7 @@ from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStrea
 from .client import get_client
 from .options import Settings
 from .planner import RangePartition, ShardRange
-from .source import KinesisBatchReader, KinesisStreamReader, batch_settings, read_range
+from .source import KinesisBatchReader, KinesisSource, KinesisStreamReader, batch_settings, read_range
 
 if TYPE_CHECKING:
     from pyspark.sql.types import StructType
@@ -74,3 +74,7 @@ class KinesisRangeSource(DataSource):
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802, ARG002 - Spark's
         return KinesisRangeStreamReader(Settings.of(self.options))
+
+
+SOURCES = (KinesisSource, KinesisRangeSource)
+FORMAT = KinesisRangeSource.name()

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
 
-from emulator.assembly.component import Component
+from emulator.assembly.component import Component, Saved
 from emulator.machine.private_files import touch
 from extensions.processing.control import ProcessingResources
 from extensions.processing.settings import ProcessingSettings
@@ -20,7 +20,6 @@ from extensions.processing.settings import ProcessingSettings
 if TYPE_CHECKING:
     # Slow to import, and only needed once there is a message.
     from emulator.assembly.components import Components
-    from emulator.assembly.whole_state import Saved
     from extensions.processing.administration import Administration
     from extensions.processing.integration import Integration
     from extensions.processing.processing import Processing

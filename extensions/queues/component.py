@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from typing import TYPE_CHECKING
 
-from emulator.assembly.component import Component, ExtensionPort
+from emulator.assembly.component import Component, ExtensionPort, Saved
 from emulator.channels.checkpoints.checkpoint_file import CheckpointFile
 from emulator.http.asgi import App
 from emulator.journal import put_aside
@@ -21,7 +21,6 @@ from extensions.queues.webhooks import Notifier
 if TYPE_CHECKING:
     from emulator.assembly.components import Components
     from emulator.assembly.data_directory import DataDirectory
-    from emulator.assembly.whole_state import Saved
 
 LOG = "queues.log"
 POSITIONS = "queue-positions.log"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from emulator.assembly.component import Component, ExtensionPort
+from emulator.assembly.component import Component, ExtensionPort, Saved
 from emulator.http.admission.access_policies import CONTROL
 from extensions.topics.control import TopicResources
 from extensions.topics.http import TopicsApp
@@ -19,7 +19,6 @@ from rdss_sandbox.shapes.topics import OURS
 
 if TYPE_CHECKING:
     from emulator.assembly.components import Components
-    from emulator.assembly.whole_state import Saved
     from extensions.topics.engine.outgoing_messages import Message
 
 FOLDER: Final = "topics"

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from emulator.settings.declarations import Declared, declared
-from emulator.settings.settings import Settings
+from emulator.settings.settings import shapes
 from sandbox.gateway import GatewaySettings
 
 PAGE: Final = Path(__file__).parents[2] / "docs/settings.md"
@@ -47,8 +47,13 @@ def page() -> str:
     return _TEXT.format(sandbox="\n".join(_sandbox()), gateway="\n".join(_gateway()))
 
 
+def of_sandbox() -> dict[str, Declared]:
+    """Every setting of the table ``[sandbox]`` by its name, those of extensions last."""
+    return {name: each for shape in shapes() for name, each in declared(shape).items()}
+
+
 def _sandbox() -> Iterator[str]:
-    for name, each in declared(Settings).items():
+    for name, each in of_sandbox().items():
         written = f" {each.setting.metavar}" if each.setting.metavar else ""
         option = _code(f"{each.option}{written or _choices(each)}") if each.option else ""
         applies = each.setting.applies or "all"

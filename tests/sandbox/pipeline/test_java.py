@@ -39,7 +39,7 @@ def test_java_home_comes_first_and_an_old_one_is_passed_over(
 
 def test_without_java_one_line_says_what_to_do(bare: Path) -> None:
     """The error names where one was looked for and the command that gets one."""
-    with pytest.raises(java.JavaMissingError, match=r"needs Java 17\+.* -m sandbox\.pipeline\.java"):
+    with pytest.raises(java.JavaMissingError, match=r"needs Java 17\+.* -m sandbox\.pipeline\.spark\.java"):
         java.require(bare)
 
 

@@ -9,6 +9,8 @@ from collections import defaultdict
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import msgspec
+
 from emulator.channels import Channel, Checkpoints, Delivery, PublishRefusedError, Receipt
 from emulator.rng import new_uuid
 from extensions.queues.scenario_workers import Worker, Workers
@@ -294,7 +296,7 @@ class _OwnMemory(Repository):
 
 def _for_twelve_hours(site: ClientEnvironment, victim: KillableProcess) -> Worker:
     assert site.claims is not None
-    site.claims = site.claims._replace(ttl=43_200)
+    site.claims = msgspec.structs.replace(site.claims, ttl="12h")
     return Worker(site, victim, Repository(site.receiver_store, site.clock))
 
 

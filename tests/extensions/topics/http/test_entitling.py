@@ -40,7 +40,7 @@ def control(sandbox: Embedded) -> Iterator[Client]:
 
 
 def joined(sandbox: Embedded, user: str) -> ClientConnection:
-    return connect(f"{sandbox.topics.replace('http', 'ws')}/topics/ws?user_id={user}", proxy=None)
+    return connect(f"{sandbox.urls['topics'].replace('http', 'ws')}/topics/ws?user_id={user}", proxy=None)
 
 
 def ask(socket: ClientConnection, cmd: str, **headers: Any) -> dict[str, Any]:
