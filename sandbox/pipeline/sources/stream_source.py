@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Protocol, TypeVar, cast
 
 from rdss_sandbox.extension import import_place
 from rdss_sandbox.installed_extensions import list_extensions
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     from pyspark.sql.datasource import DataSource
-
-    from sandbox.pipeline.storage.files import Batches
 
 _Ended = TypeVar("_Ended")
 
@@ -26,7 +25,9 @@ class StreamSource(Protocol):
     SOURCES: tuple[type[DataSource], ...]
     FORMAT: str
 
-    def reading(self, options: Mapping[str, str]) -> Callable[[Batches], Batches]: ...
+    def reading(
+        self, options: Mapping[str, str]
+    ) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]: ...
 
     def has_lost_python(self, error: Exception) -> bool:
         """Whether this is Spark's error for a Python process that died or did not start in time."""
