@@ -19,6 +19,8 @@ MOST_FOUND: Final = 1_000
 """The most violations of one kind that are looked for in a message: a large one may have a million."""
 MOST_NAMED: Final = 10
 """The most violations of one message that are named; the others are counted."""
+LOOKED_AT: Final = 64 * 1024
+"""The bytes that are searched for the fields of a damaged message: what names it comes early in it."""
 LONGEST_WHY: Final = 4_000
 """The most characters of the reason of a refusal, few enough that it does not make a message oversize."""
 

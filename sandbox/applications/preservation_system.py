@@ -15,10 +15,11 @@ from emulator.clock import Clock
 from sandbox.applications.activity_log import make_table, write_entry
 from sandbox.applications.message_bodies import body_in, files_in, uuid_in
 from sandbox.applications.package import write_package
-from sandbox.download import DownloadError, Downloads
+from sandbox.download import DownloadError, Downloads, WrongChecksumError
 from sandbox.gateway.outbox import Outbox
 from sandbox.receiver import ApplicationError, Arrival
 from sandbox.repository import Repository
+from schemas.rdss.error_codes import ErrorCode
 from schemas.rdss.peek import peek
 from schemas.rdss.sequence import body_of
 
@@ -70,7 +71,9 @@ class PreservationSystem:
         try:
             fetched = [(file.place, self._downloads.fetch(file, package_uuid)) for file in files_in(body)]
         except DownloadError as error:
-            raise ApplicationError(error.code, str(error)) from error
+            wrong = isinstance(error, WrongChecksumError)
+            code = ErrorCode.APPERRMET004 if wrong else ErrorCode.GENERR006
+            raise ApplicationError(code, str(error)) from error
         write_package(target, body_of(arrival.data), fetched, self._clock.now())
         if fetched:
             shutil.rmtree(fetched[0][1].parents[1])

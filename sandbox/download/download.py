@@ -16,13 +16,16 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from emulator.clock import Clock
-from sandbox.download.failures import DownloadError, DownloadInterruptedError, FileChangedError
+from sandbox.download.failures import (
+    DownloadError,
+    DownloadInterruptedError,
+    FileChangedError,
+    WrongChecksumError,
+)
 from sandbox.download.file_source import Source
 from sandbox.download.partial import Partial, digests
 from sandbox.download.remote_file import Checksum, RemoteFile
 from sandbox.gateway.gateway import RETRY_SECONDS
-from schemas.bound import CONTRACT
-from schemas.rdss.error_codes import ErrorCode
 
 
 def free_bytes(folder: Path) -> int:
@@ -66,10 +69,10 @@ class Downloads:
             self._fetch_with_retries(file, partial)
             if wrong := _wrong(file.checksums, partial.digests()):
                 partial.drop()
-                raise DownloadError(ErrorCode.APPERRMET004, f"file {file.uuid} ({file.location}): {wrong}")
+                raise WrongChecksumError(f"file {file.uuid} ({file.location}): {wrong}")
             return partial.finish()
         except OSError as error:
-            raise DownloadError(CONTRACT.failures.system, f"{file.location}: {error}") from error
+            raise DownloadError(f"{file.location}: {error}") from error
 
     def _fetch_with_retries(self, file: RemoteFile, partial: Partial) -> None:
         fruitless = 0
@@ -83,7 +86,7 @@ class Downloads:
                 fruitless = 0 if partial.size > before else fruitless + 1
                 if fruitless > len(RETRY_SECONDS):
                     why = f"to fetch it failed, and so did {len(RETRY_SECONDS)} retries; the last: {error}"
-                    raise DownloadError(CONTRACT.failures.system, why) from error
+                    raise DownloadError(why) from error
                 self._clock.wait(RETRY_SECONDS[max(fruitless - 1, 0)])
             else:
                 return
@@ -108,13 +111,13 @@ class Downloads:
         why = f"{file.location} is not fetched: files are taken from {accepted} only"
         if scheme in self._sources:
             why = f"{file.location} is not fetched: its storagePlatformType is {file.platform}, not HTTP"
-        raise DownloadError(CONTRACT.failures.system, why)
+        raise DownloadError(why)
 
     def _require_room(self, file: RemoteFile, wanted: int) -> None:
         free = self._free(self._staging)
         if wanted > free:
             why = f"{file.location} needs {wanted:,} bytes; {self._staging} has room for {free:,}"
-            raise DownloadError(CONTRACT.failures.system, why)
+            raise DownloadError(why)
 
 
 def _wrong(checksums: tuple[Checksum, ...], found: Mapping[str, str]) -> str | None:

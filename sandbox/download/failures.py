@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from schemas.contract import Code
-
 
 class DownloadError(Exception):
-    """A file cannot be fetched: ``code`` is that of a wrong checksum, or of a failure of the system."""
+    """A file cannot be fetched: the system fails, below or elsewhere."""
 
-    def __init__(self, code: Code, description: str) -> None:
-        super().__init__(description)
-        self.code = code
+
+class WrongChecksumError(DownloadError):
+    """What was fetched is not what was said to be there."""
 
 
 class DownloadInterruptedError(Exception):

@@ -13,7 +13,6 @@ from emulator.destinations import Destinations, ForbiddenError
 from sandbox.download.failures import DownloadError
 from sandbox.download.file_source import Fetch
 from sandbox.download.https import fetch_over, trusting
-from schemas.bound import CONTRACT
 
 
 class HttpSource:
@@ -54,4 +53,4 @@ def _check_destination(request: httpx.Request) -> None:
     try:
         Destinations().check(str(request.url))
     except ForbiddenError as error:
-        raise DownloadError(CONTRACT.failures.system, str(error)) from error
+        raise DownloadError(str(error)) from error

@@ -13,7 +13,6 @@ import httpx
 
 from sandbox.download.failures import DownloadError, DownloadInterruptedError, FileChangedError
 from sandbox.download.file_source import Fetch
-from schemas.bound import CONTRACT
 
 _PASSING: Final = frozenset({408, 425, 429, 500, 502, 503, 504})
 """The HTTP statuses that a retry may change."""
@@ -62,10 +61,10 @@ def fetch_over(client: httpx.Client, location: str, start: int, tag: str | None)
             yield _read(response, start)
     except httpx.TransportError as error:
         if (untrusted := _untrusted(error)) is not None:
-            raise DownloadError(CONTRACT.failures.system, f"{location}: {untrusted}") from error
+            raise DownloadError(f"{location}: {untrusted}") from error
         raise DownloadInterruptedError(f"{location}: {error or type(error).__name__}") from error
     except (httpx.InvalidURL, httpx.TooManyRedirects) as error:
-        raise DownloadError(CONTRACT.failures.system, f"{location}: {error}") from error
+        raise DownloadError(f"{location}: {error}") from error
 
 
 def _read(response: httpx.Response, asked: int) -> Fetch:
@@ -84,7 +83,7 @@ def _read(response: httpx.Response, asked: int) -> Fetch:
     why = f"{response.request.url} was answered with {status} {response.reason_phrase}"
     if status in _PASSING:
         raise DownloadInterruptedError(why)
-    raise DownloadError(CONTRACT.failures.system, why)
+    raise DownloadError(why)
 
 
 def _tag(response: httpx.Response) -> str | None:
@@ -96,7 +95,7 @@ def _tag(response: httpx.Response) -> str | None:
 def _refuse_plain(request: httpx.Request) -> None:
     if request.url.scheme != "https":
         why = f"{request.url} is not https, so nobody could vouch for what it serves"
-        raise DownloadError(CONTRACT.failures.system, why)
+        raise DownloadError(why)
 
 
 def _untrusted(error: BaseException | None) -> str | None:

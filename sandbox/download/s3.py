@@ -9,7 +9,6 @@ from urllib.parse import urlsplit
 
 from sandbox.download.failures import DownloadError, DownloadInterruptedError, FileChangedError
 from sandbox.download.file_source import Fetch
-from schemas.bound import CONTRACT
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
@@ -57,7 +56,7 @@ class S3Source:
         why = f"{location}: {code}: {refusal['Error'].get('Message', '')}"
         if code in _PASSING or status >= 500:
             raise DownloadInterruptedError(why)
-        raise DownloadError(CONTRACT.failures.system, why)
+        raise DownloadError(why)
 
 
 def _chunks(location: str, body: Any) -> Iterator[bytes]:

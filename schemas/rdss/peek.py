@@ -205,12 +205,10 @@ _PICKED: Final = {
         ("total", b"total", rb"([0-9]{1,9})\b"),
     )
 }
-DAMAGED_BYTES: Final = 64 * 1024
-"""The number of damaged bytes to search: the header comes first in every known client."""
 
 
 def _pick(raw: bytes) -> Peek:
-    found = {name: pattern.search(raw, 0, DAMAGED_BYTES) for name, pattern in _PICKED.items()}
+    found = {name: pattern.search(raw, 0, contract.LOOKED_AT) for name, pattern in _PICKED.items()}
     texts = {name: match[1].decode() for name, match in found.items() if match}
     return Peek(
         message_id=texts.get("message_id"),

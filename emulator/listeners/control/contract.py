@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import msgspec
+
 from emulator.clock import Clock
 from emulator.listeners.control.message_content import render_verdict
 from emulator.listeners.control.routing import handles
@@ -24,20 +26,7 @@ class ContractResources:
             contract.name,
             contract.media_type,
             contract.max_bytes,
-            fields=tuple(
-                shapes.ContractField(
-                    field.name,
-                    field.column,
-                    field.path,
-                    field.kind,
-                    field.example,
-                    tuple(map(str, field.choices)),
-                    field.counted,
-                    field.indexed,
-                    field.listed,
-                )
-                for field in contract.fields
-            ),
+            fields=msgspec.convert(contract.fields, tuple[shapes.ContractField, ...], from_attributes=True),
             codes=tuple(
                 shapes.ContractCode(name, code.description, str(code.queue))
                 for name, code in contract.codes.items()

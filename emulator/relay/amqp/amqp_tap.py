@@ -13,11 +13,12 @@ from emulator.kinesis import KinesisError
 from emulator.kinesis.batches import Entry
 from emulator.relay.amqp.frames import Command, read_headers
 from emulator.streams.amqp_log import LARGEST, AmqpLog
-from schemas.rdss.peek import DAMAGED_BYTES, peek
+from schemas.bound import CONTRACT
+from schemas.contract import LOOKED_AT
 
 _EVERY_SECONDS: Final = 0.1
 _MOST_IDS: Final = 20
-_ID: Final = b'"messageId"'
+_ID: Final = b'"%b"' % next(each.spelling.encode() for each in CONTRACT.fields if each.name == "id")
 _DEAD_LETTERED: Final = b"x-death"
 _FLAGS_AT: Final = 19
 _DELIVERY_MODE: Final = 0x10
@@ -84,7 +85,7 @@ class Tap:
                 exchange=_text(death.get("exchange")),
                 reason=_text(death.get("reason")),
                 times=death.get("count"),
-                message_id=peek(command.body).message_id,
+                message_id=CONTRACT.peek(command.body).message_id,
             )
 
     def flush(self) -> None:
@@ -111,7 +112,7 @@ class Tap:
         if (
             len(found.message_ids) < _MOST_IDS
             and _may_have_id(body)
-            and (message_id := peek(body).message_id)
+            and (message_id := CONTRACT.peek(body).message_id)
         ):
             found.message_ids.append(message_id)
 
@@ -143,7 +144,7 @@ def _names_delivery_mode(command: Command) -> bool:
 def _may_have_id(body: bytes) -> bool:
     """Whether ``peek`` may find an id: in an object of JSON, or in the first bytes of what is none."""
     first = body[:1]
-    return first == b"{" or first.isspace() or body.find(_ID, 0, DAMAGED_BYTES) >= 0
+    return first == b"{" or first.isspace() or body.find(_ID, 0, LOOKED_AT) >= 0
 
 
 def _last_death(command: Command) -> dict[str, Any] | None:

@@ -16,10 +16,10 @@ from sandbox.cli.output.exit_codes import Exit
 from sandbox.cli.output.printing import always_json, json_option, print_json
 
 if TYPE_CHECKING:
+    from schemas.contract import Verdict
     from schemas.rdss.documents import Document
     from schemas.rdss.error_codes import ErrorCode
     from schemas.rdss.samples import Samples
-    from schemas.rdss.validation import Verdict
 
 
 @click.group()

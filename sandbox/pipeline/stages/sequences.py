@@ -70,11 +70,8 @@ def join_parts(parts: DataFrame, limit: float, contract: Contract = CONTRACT) ->
 def _assemble(table: pa.Table, limit: float, contract: Contract) -> pa.Table:
     import pyarrow as pa
 
-    fields = {f.name: f for t in ("rejects", "sequences") for f in arrow_schema(t)}
-    names = [column.split()[0] for column in OUTCOME.split(", ")]
-    schema = pa.schema([fields.get(name) or pa.field(name, pa.string()) for name in names])
     rows = decide_outcome(table.to_pylist(), limit, contract)
-    return pa.Table.from_pylist([{name: row.get(name) for name in names} for row in rows], schema=schema)
+    return pa.Table.from_pylist(rows, schema=arrow_schema(OUTCOME))
 
 
 def decide_outcome(
