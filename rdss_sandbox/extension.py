@@ -17,6 +17,7 @@ from pkgutil import resolve_name
 from typing import Any, NamedTuple, TypeAlias
 
 Place: TypeAlias = str
+"""Where an object is: ``module:name``."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Any, Final, Literal, NamedTuple
 
 from rdss_sandbox.extension import Extension, Place, import_place
 
@@ -18,10 +18,10 @@ GROUP: Final = "rdss_sandbox.extensions"
 
 
 class Installed(NamedTuple):
-    """The extensions that could be loaded, by their names, and a line for each that could not."""
+    """The extensions that could be loaded, and a line for each that could not, or that lacks a part."""
 
     extensions: tuple[Extension, ...]
-    failures: tuple[str, ...]
+    failures: list[str]
 
 
 @cache
@@ -37,7 +37,7 @@ def find_installed() -> Installed:
                 failures.append(f"the extension {name} ({place}) could not be loaded: {error!r}")
         else:
             found[extension.name] = extension
-    return Installed(tuple(found.values()), tuple(failures))
+    return Installed(tuple(found.values()), failures)
 
 
 def list_extensions() -> tuple[Extension, ...]:
@@ -48,6 +48,21 @@ def list_extensions() -> tuple[Extension, ...]:
 def list_ports() -> list[tuple[str, int]]:
     """The name of every port of an extension, with its usual number."""
     return [port for extension in list_extensions() for port in extension.ports.items()]
+
+
+@cache
+def import_declared(what: Literal["faults", "rules", "clauses", "channels"]) -> tuple[Any, ...]:
+    """Import what the extensions declare of this sort, once. What fails is told, and the rest is there."""
+    declared = []
+    for extension in list_extensions():
+        for place in getattr(extension, what):
+            try:
+                declared.append(import_place(place))
+            except Exception as error:  # noqa: BLE001 -- whatever another package's code raises
+                find_installed().failures.append(
+                    f"{place}, of the extension {extension.name}, could not be loaded: {error!r}"
+                )
+    return tuple(declared)
 
 
 def _is_gone(error: Exception, place: Place) -> bool:

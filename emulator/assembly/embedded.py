@@ -56,6 +56,7 @@ from emulator.listeners.control.watch.picture_maker import PictureMaker, Sources
 from emulator.listeners.control.watch.resources import PictureResources
 from emulator.settings.settings import MANAGEMENT_PORT, Settings
 from rdss_sandbox.admission import Admission
+from rdss_sandbox.installed_extensions import find_installed
 from rdss_sandbox.shapes.resetting import Reset
 from rdss_sandbox.shapes.status import Doors, Port, Status, Version
 from rdss_sandbox.shapes.topology import Populated, Topology
@@ -176,6 +177,7 @@ class Embedded:
             *self.broker.notes,
             *self._notes,
             *note_missing(),
+            *find_installed().failures,
         )
 
     @property

@@ -53,7 +53,12 @@ class FaultedReads:
             if failed.failure.kind == "cut":
                 self._faults.cut()
         deliveries = [
-            replace(each.record, data=each.data, redelivered=each.record.redelivered or each.again)
+            replace(
+                each.record,
+                data=each.data,
+                arrived=each.arrived,
+                redelivered=each.record.redelivered or each.again,
+            )
             for each in shard.held.take(limit)
         ]
         return Fetched(deliveries, drained=shard.drained and not len(shard.held))

@@ -16,11 +16,15 @@ _OVERTAKEN = 0.5
 
 
 class Due(NamedTuple, Generic[_Record]):
-    """A record that is due; ``again`` says that it is a redelivery with the same sequence number."""
+    """A record that is due; ``again`` says that it is a redelivery with the same sequence number.
+
+    ``arrived`` is when readers are told that it came, in seconds since the epoch.
+    """
 
     record: _Record
     data: bytes
     again: bool
+    arrived: float = 0.0
 
 
 class DelayedDeliveries(Generic[_Record]):
@@ -50,9 +54,9 @@ class DelayedDeliveries(Generic[_Record]):
             self._came += 1
             rank = float(self._came)
             overtaken = rank + item.overtaken_by + _OVERTAKEN if item.overtaken_by else rank
-            self._entries.add(overtaken, (item, Due(record, item.data, again=False)))
+            self._entries.add(overtaken, (item, Due(record, item.data, again=False, arrived=item.arrived)))
             for distance in item.again:
-                entry = (item, Due(record, item.data, again=True))
+                entry = (item, Due(record, item.data, again=True, arrived=item.arrived))
                 self._entries.add(overtaken + distance + _AGAIN, entry)
 
     def take(self, now: float, limit: int) -> list[Due[_Record]]:

@@ -103,7 +103,7 @@ class FaultEngine:
             for kind in Kind
         }
         self._timers = Timers(clock, events)
-        self._environment = Environment(control, self._targets, self._timers.call_at_latest, clock.wait)
+        self._environment = Environment(control, self._targets, self._timers.call_at_latest, clock)
         self._removals = 0
         self._handlers = Handlers(self._perform, self._emit_failure)
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from enum import IntEnum, StrEnum
 from typing import Any, Final, Literal, NamedTuple, Protocol, TypeAlias
 
+from emulator.clock import Clock
 from emulator.faults.faulted_message import Message
 from emulator.rng import Draws
 
@@ -66,6 +67,7 @@ class Kind(StrEnum):
 
 EVERY_KIND: Final = tuple(Kind)
 STREAMS: Final = (Kind.MEMORY, Kind.KINESIS)
+"""The kinds that are streams of shards."""
 CARRIERS: Final = (Kind.MEMORY, Kind.KINESIS, Kind.RABBITMQ)
 """The kinds that carry RDSS messages, several in one call."""
 
@@ -150,7 +152,8 @@ class Item:
 
     On delivery, ``data`` is delivered after ``visible_at``. ``overtaken_by`` later messages
     go first, unless ``patient_until`` comes before them. Each number in ``again`` is one more
-    delivery, that many messages later. Times are seconds since the epoch. Each is the latest
+    delivery, that many messages later. Readers are told that it came at ``arrived``, where
+    their transport tells it at all. Times are seconds since the epoch. Each is the latest
     moment in ``hidden`` or ``patience`` whose fault is still in force.
     """
 
@@ -162,6 +165,10 @@ class Item:
     overtaken_by: int = 0
     patience: list[Moment] = field(default_factory=list)
     again: list[int] = field(default_factory=list)
+    arrived: float = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.arrived = self.message.arrived or 0.0
 
     @property
     def visible_at(self) -> float:
@@ -225,13 +232,13 @@ class Target(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Environment:
-    """What a control fault can act on: the streams' backend, and targets by name."""
+    """What a fault can act on beside its message: the streams' backend, targets by name, the clock."""
 
     control: Control | None
     targets: Mapping[str, Target]
     call_later: Callable[[float, Callable[[], None], Hold], None]
     """Call something after that many clock seconds, or when the fault is removed or the engine closes."""
-    wait: Callable[[float], object]
+    clock: Clock
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,12 +24,13 @@ from emulator.faults.types import (
     stale_read,
     throttle,
 )
+from rdss_sandbox.installed_extensions import import_declared
 from schemas.bound import CONTRACT
 from schemas.contract import Contract
 
 
-def list_types(contract: Contract) -> dict[str, FaultType]:
-    """Every type that can strike messages of this contract, by its name."""
+def list_own_types(contract: Contract) -> dict[str, FaultType]:
+    """The types of this project that can strike messages of this contract, by their names."""
     changes = contract.changes
     larger = (oversize.build_type(contract, changes),) if changes else ()
     bad = (mutate.build_type(contract, changes),) if changes else ()
@@ -52,6 +53,12 @@ def list_types(contract: Contract) -> dict[str, FaultType]:
         isolate.TYPE,
     )
     return {type_.name: type_ for type_ in types}
+
+
+def list_types(contract: Contract) -> dict[str, FaultType]:
+    """Every type, those of extensions too. One of theirs does not take the place of one of ours."""
+    own = list_own_types(contract)
+    return own | {type_.name: type_ for type_ in import_declared("faults") if type_.name not in own}
 
 
 TYPES: Final = list_types(CONTRACT)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from rdss_sandbox.installed_extensions import import_declared
 from sandbox.certify.clause import Channel, Clause, Group, Role
 from sandbox.certify.consumer_clauses import bad_messages, contents, processing, reading, resharding
 from sandbox.certify.history import Level
@@ -11,7 +12,7 @@ from sandbox.certify.producer_clauses import backing_off, delivering, failing, m
 from sandbox.certify.queue_consumer_clauses import settling
 from sandbox.certify.queue_producer_clauses import publishing
 
-CLAUSES: Final[tuple[Clause, ...]] = (
+OWN_CLAUSES: Final[tuple[Clause, ...]] = (
     processing.NOTHING_LOST,
     processing.NOTHING_TWICE,
     contents.UNALTERED,
@@ -51,6 +52,9 @@ CLAUSES: Final[tuple[Clause, ...]] = (
     publishing.RETURNED,
     publishing.ERRORS,
 )
+"""The clauses of this project."""
+CLAUSES: Final = (*OWN_CLAUSES, *import_declared("clauses"))
+"""Every clause, those of extensions last."""
 
 
 def clauses(

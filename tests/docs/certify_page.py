@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from emulator.page_parts import renew_file, renew_part
 from sandbox.certify.clause import Channel, Clause, Role
-from sandbox.certify.clauses import clauses
+from sandbox.certify.clauses import OWN_CLAUSES
 
 
 def renewed(page: str) -> str:
@@ -19,10 +19,11 @@ def renewed(page: str) -> str:
 def _table(role: Role, channel: Channel) -> Iterator[str]:
     """The clauses of a role, for RabbitMQ without those that every channel has."""
     queued = channel is Channel.RABBITMQ
-    wanted = [each for each in clauses(role, channel=channel) if not queued or len(each.channels) == 1]
+    own = [each for each in OWN_CLAUSES if each.role is role and channel in each.channels]
+    wanted = [each for each in own if not queued or len(each.channels) == 1]
     yield from ("", f"### For a {role} with RabbitMQ" if queued else f"### For a {role}", "")
     if queued:
-        shared = [f"`{each.id}`" for each in clauses(role, channel=channel) if each not in wanted]
+        shared = [f"`{each.id}`" for each in own if each not in wanted]
         yield from (f"These are the same as above: {', '.join(shared)}.", "")
     yield "| clause | group | level | what it demands | how it is tried | needed |"
     yield "|---|---|---|---|---|---|"

@@ -13,6 +13,7 @@ from emulator.settings.settings import read_settings
 from extensions.processing.integration_file import read_integration
 from extensions.topics.configuration import read_configuration as read_topics
 from extensions.topics.engine import commands
+from rdss_sandbox.installed_extensions import GROUP
 from rdss_sandbox.machine.project_table import read_project
 from rdss_sandbox.testing.configuration import read_configuration
 from sandbox.learn.lesson import Front
@@ -55,6 +56,11 @@ def _package(path: Path) -> None:
     assert {f"{name}@{version.removeprefix('^')}" for name, version in wanted.items()} <= {*JAVASCRIPT}
 
 
+def _extension(path: Path) -> None:
+    """An object for the group in which extensions are found."""
+    assert msgspec.toml.decode(path.read_bytes())["project"]["entry-points"][GROUP]
+
+
 def _ci(schema: str) -> Callable[[Path], object]:
     """Check a file by the schema of the service that reads it, which check-jsonschema carries."""
     return lambda path: check_schema(schema, path)
@@ -73,6 +79,7 @@ LOADERS: dict[str, Callable[[Path], object]] = {
     "a package.json": _package,
     "a topic command": _topic_command,
     "an offset": _offset,
+    "an extension": _extension,
 }
 
 

@@ -75,9 +75,9 @@ SLOW = {
 
 LONG = frozenset(
     {
-        "access.md", "applications.md", "ci.md", "diagnose.md", "faults.md", "gateway.md",
-        "how-to/run-in-ci.md", "learn.md", "processing.md", "snapshots.md", "testing.md", "topics.md",
-        "trainers.md", "tutorial.md", "watch.md",
+        "access.md", "applications.md", "ci.md", "diagnose.md", "extending.md", "faults.md",
+        "gateway.md", "how-to/run-in-ci.md", "learn.md", "processing.md", "snapshots.md", "testing.md",
+        "topics.md", "trainers.md", "tutorial.md", "watch.md",
     }
 )  # fmt: skip
 """The pages whose commands take seconds together."""

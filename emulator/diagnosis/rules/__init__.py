@@ -15,10 +15,11 @@ from emulator.diagnosis.rules import (
     skipped_records,
     unread_shards,
 )
+from rdss_sandbox.installed_extensions import import_declared
 
 _WORST_FIRST = list(Harm)
 
-RULES: Final[tuple[Rule, ...]] = tuple(
+OWN_RULES: Final[tuple[Rule, ...]] = tuple(
     sorted(
         (
             unread_shards.UNREAD_CHILD,
@@ -50,4 +51,6 @@ RULES: Final[tuple[Rule, ...]] = tuple(
         key=lambda rule: _WORST_FIRST.index(rule.harm),
     )
 )
-"""Every rule, those about lost data first."""
+"""The rules of this project, those about lost data first."""
+RULES: Final = (*OWN_RULES, *import_declared("rules"))
+"""Every rule, those of extensions last."""

@@ -30,7 +30,7 @@ def inject(hit: Hit) -> Done:
         raise FaultRefusedError("reshard: no stream backend is attached that could do it")
     stream = hit.call.channel
     do = {"split": _split, "merge": _merge, "scale": _scale}[hit.attributes["action"]]
-    done = do(stream, hit.attributes, _retry_while_busy(hit.environment.control, hit.environment.wait))
+    done = do(stream, hit.attributes, _retry_while_busy(hit.environment.control, hit.environment.clock.wait))
     return Done(f"{stream}: {done.did}", {"action": hit.attributes["action"], **done.data})
 
 

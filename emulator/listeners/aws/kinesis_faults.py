@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator, Callable, Container
 from typing import Any, Final, TypeAlias
 
 from emulator.clock import Clock
+from emulator.faults.delayed_deliveries import Due
 from emulator.faults.engine import FaultEngine
 from emulator.faults.fault import THROTTLED, Failure, Kind
 from emulator.faults.fault_point import CallFailedError, FaultPoint
@@ -111,7 +112,7 @@ class KinesisFaults:
                 if failed.failure.kind == "nothing":
                     return {"Records": [], "NextShardIterator": iterator, "MillisBehindLatest": 1}
                 raise build_error(failed.failure) from failed
-        records = [{**each.record, "Data": each.data} for each in read.held.take(limit)]
+        records = [_render(each) for each in read.held.take(limit)]
         return self._continue({**response, "Records": records}, read)
 
     def _continue(self, response: Response, read: HeldRead) -> Response:
@@ -128,6 +129,11 @@ class KinesisFaults:
 
 def _message(record: Record) -> Message:
     return Message(record["Data"], record["PartitionKey"], record["ApproximateArrivalTimestamp"])
+
+
+def _render(due: Due[Record]) -> Record:
+    """A record as it is delivered."""
+    return {**due.record, "Data": due.data, "ApproximateArrivalTimestamp": due.arrived}
 
 
 Event: TypeAlias = dict[str, Any]
@@ -166,7 +172,7 @@ async def apply_faults(
         if len(rest) and safe is None:
             continue
         held = rest
-        told = {**event, "Records": [{**each.record, "Data": each.data} for each in due]}
+        told = {**event, "Records": [_render(each) for each in due]}
         if len(rest):
             told[_CONTINUATION] = safe
         else:

@@ -9,6 +9,7 @@ import pytest
 from botocore.exceptions import ClientError, ConnectionClosedError
 
 from emulator.channels.kinesis import connect
+from emulator.faults.fault import Direction, Done, FaultType, Hit, Phase
 from emulator.listeners.aws.held_reads import LIFETIME
 from tests.emulator.conftest import ENDPOINTS, listening
 
@@ -194,3 +195,21 @@ def _scope() -> Any:
     from emulator.channels.memory import DEFAULT_SCOPE
 
     return DEFAULT_SCOPE
+
+
+def test_readers_are_told_when_a_record_came_as_a_fault_has_it(client: KinesisClient, bench: Bench) -> None:
+    """On the wire and in a channel of this process; the fault reads the clock of the sandbox."""
+
+    def inject(hit: Hit) -> Done:
+        hit.item.arrived = hit.environment.clock.time() - 3600
+        return Done("an hour earlier")
+
+    bench.fault_engine._types["earlier"] = FaultType("earlier", "", Phase.FLOW, (Direction.DELIVER,), inject)
+    bench.fault("earlier")
+    put(client, bench, b"0")
+    (record,) = client.get_records(ShardIterator=iterator(client, bench))["Records"]
+    (delivery,) = bench.open().read()
+    assert record["ApproximateArrivalTimestamp"].timestamp() == pytest.approx(
+        bench.clock.time() - 3600, abs=1
+    )
+    assert delivery.arrived == pytest.approx(bench.clock.time() - 3600, abs=1)
