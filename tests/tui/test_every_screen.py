@@ -14,8 +14,6 @@ from textual.pilot import Pilot
 
 from emulator.assembly.embedded import Embedded, embedded
 from emulator.settings.settings import Settings
-from extensions.topics.client import TopicPort
-from extensions.topics.engine.commands import Publish, SowDelete
 from rdss_sandbox.client import AsyncClient, Client
 from rdss_sandbox.shapes.clock import ClockChange
 from rdss_sandbox.shapes.faults import NewFault
@@ -29,6 +27,7 @@ from schemas.rdss.envelope import serialise
 from schemas.rdss.error_codes import ErrorCode
 from schemas.rdss.samples import Samples
 from schemas.rdss.sequence import split
+from tests.taken_out import require
 from tests.tui.conftest import answer, notices, opened, see, text_of, until
 from tui.dialogs.help import Help
 from tui.screens.run import RunScreen
@@ -300,6 +299,7 @@ async def test_scenarios(sandbox: Client, running: Embedded, tmp_path: Path) -> 
 
 async def test_queues(sandbox: Client, running: Embedded) -> None:
     """The queue of what was refused, its messages, and who holds one of them."""
+    require("queues")
     data = decorate(serialise(SAMPLES.message()), ErrorCode.GENERR006, "no luck", now=sandbox.clock().time)
     sandbox.send(NewMessage("error", data))
     queues = sandbox.queues.list().queues
@@ -319,6 +319,9 @@ async def test_queues(sandbox: Client, running: Embedded) -> None:
 
 async def test_topics(sandbox: Client, running: Embedded) -> None:
     """A topic's records, and what leaves it with the reason."""
+    from extensions.topics.client import TopicPort
+    from extensions.topics.engine.commands import Publish, SowDelete
+
     with TopicPort(running.urls["topics"]) as port:
         data = msgspec.Raw(b'{"objectUUID": "a", "objectTitle": "fish"}')
         await asyncio.to_thread(port.execute, Publish(topic="objects", data=data))
@@ -331,6 +334,7 @@ async def test_topics(sandbox: Client, running: Embedded) -> None:
 
 async def test_processing(sandbox: Client, running: Embedded) -> None:
     """A message's state, its calls, its life, and asking before it is processed again."""
+    require("processing")
     new = NewAsyncMessage("metadata", "create", body='{"a": 1}', object_id="1", entity_type="object")
     number = sandbox.processing.receive(new).message.number
     async with opened(AsyncClient(running.control)) as pilot:

@@ -6,6 +6,7 @@ import itertools
 import json
 from collections.abc import Sequence
 from contextlib import ExitStack, suppress
+from typing import Any
 
 import msgspec
 from websockets.exceptions import ConnectionClosed
@@ -21,7 +22,6 @@ from emulator.channels import (
 from emulator.channels.channel import Outcome
 from emulator.channels.rabbitmq import RabbitMQChannel
 from emulator.clock import Clock
-from extensions.processing import OutsideSystem, TechnicalError
 
 _SETTLED_SECONDS = 0.1
 
@@ -113,12 +113,14 @@ class TopicChannel(_Publishing):
 class OutsideChannel(_Publishing):
     """An outside system of processing: each message is a request, and what it received is read."""
 
-    def __init__(self, system: OutsideSystem) -> None:
+    def __init__(self, system: Any) -> None:
         self.name = system.name
         self._system = system
         self._numbers = itertools.count()
 
     def publish(self, data: bytes, key: str) -> Receipt:
+        from extensions.processing import TechnicalError
+
         try:
             self._system.call(data, key)
         except TechnicalError as error:

@@ -12,9 +12,6 @@ from emulator.channels import Channel
 from emulator.clock import Clock
 from emulator.kinesis import Engine
 from emulator.rng import new_uuid
-from extensions.processing import OutsideSystem
-from extensions.topics.configuration import TopicConfiguration
-from extensions.topics.engine import Topic
 from tests.emulator.conftest import (
     EVERYWHERE,
     NOON,
@@ -27,7 +24,6 @@ from tests.emulator.conftest import (
 )
 from tests.emulator.faults.conformance_channels import GettingChannel, OutsideChannel, TopicChannel
 from tests.emulator.faults.unsupported import GETS, OUTSIDE, TOPIC, UNSUPPORTED
-from tests.extensions.topics.http.conftest import Port
 
 EVERY_ADAPTOR = [*EVERYWHERE, TOPIC, OUTSIDE, pytest.param(GETS, marks=pytest.mark.rabbitmq)]
 
@@ -48,6 +44,10 @@ def bench(request: pytest.FixtureRequest) -> Iterator[AnyBench]:
 
 @contextmanager
 def opened_topic(_request: pytest.FixtureRequest) -> Iterator[Bench]:
+    from extensions.topics.configuration import TopicConfiguration
+    from extensions.topics.engine import Topic
+    from tests.extensions.topics.http.conftest import Port
+
     name = f"input-{new_uuid()[:8]}"
     clock = Clock(frozen_at=NOON, autojump=True)
     channels: list[Channel] = []
@@ -75,6 +75,8 @@ def opened_outside(request: pytest.FixtureRequest) -> Iterator[Bench]:
     with opened_bench("memory", request) as found:
 
         def connected(name: str, _checkpoints: Any, **_options: Any) -> Channel:
+            from extensions.processing import OutsideSystem
+
             return OutsideChannel(OutsideSystem(name, found.clock, found.fault_engine))
 
         found.connect = connected

@@ -13,8 +13,6 @@ import pytest
 
 from emulator.assembly.embedded import Embedded, embedded
 from emulator.settings.settings import Settings
-from extensions.topics.engine.commands import Publish
-from extensions.topics.settings import TopicSettings
 from rdss_sandbox.client import Client
 from rdss_sandbox.shapes.access import StreamPermission
 from rdss_sandbox.shapes.clock import ClockChange
@@ -22,6 +20,7 @@ from rdss_sandbox.shapes.faults import NewFault
 from rdss_sandbox.shapes.processing import NewAsyncMessage, Script
 from tests.emulator.services.conftest import client_of
 from tests.emulator.services.test_surviving import make_table
+from tests.taken_out import require
 
 STREAM = "lesson"
 TOPICS = """
@@ -62,6 +61,8 @@ class Lesson:
 
     def publish(self, **fields: Any) -> None:
         """Publish a record of the topic ``things``."""
+        from extensions.topics.engine.commands import Publish
+
         session = self.emulator.components.extensions["topics"].service.session("tester", lambda _: None)
         session.execute(Publish(topic="things", data=msgspec.Raw(msgspec.json.encode(fields))))
         session.close()
@@ -178,6 +179,9 @@ def records(lesson: Lesson) -> list[tuple[str, bytes]]:
 
 @contextmanager
 def teach(folder: Path, data_dir: Path | None, **more: Any) -> Iterator[Lesson]:
+    require("processing", "queues", "topics")
+    from extensions.topics.settings import TopicSettings
+
     topics = folder / "topics.toml"
     topics.write_text(TOPICS)
     ports = {f"{name}_port": 0 for name in ("aws", "control")}
