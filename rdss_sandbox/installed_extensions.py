@@ -53,16 +53,32 @@ def list_ports() -> list[tuple[str, int]]:
 @cache
 def import_declared(what: Literal["faults", "rules", "clauses", "channels"]) -> tuple[Any, ...]:
     """Import what the extensions declare of this sort, once. What fails is told, and the rest is there."""
-    declared = []
-    for extension in list_extensions():
-        for place in getattr(extension, what):
-            try:
-                declared.append(import_place(place))
-            except Exception as error:  # noqa: BLE001 -- whatever another package's code raises
-                find_installed().failures.append(
-                    f"{place}, of the extension {extension.name}, could not be loaded: {error!r}"
-                )
-    return tuple(declared)
+    return tuple(
+        part
+        for extension in list_extensions()
+        for place in getattr(extension, what)
+        for part in _import_part(extension, place)
+    )
+
+
+def import_parts(what: Literal["component", "settings"]) -> dict[str, Any]:
+    """Import this part of every extension that has it, by the extension's name. What fails is told."""
+    return {
+        extension.name: part
+        for extension in list_extensions()
+        if (place := getattr(extension, what))
+        for part in _import_part(extension, place)
+    }
+
+
+def _import_part(extension: Extension, place: Place) -> Iterator[Any]:
+    """Give what is at the place, or nothing where it fails: then a line says so, once."""
+    try:
+        yield import_place(place)
+    except Exception as error:  # noqa: BLE001 -- whatever another package's code raises
+        why = f"{place}, of the extension {extension.name}, could not be loaded: {error!r}"
+        if why not in (failures := find_installed().failures):
+            failures.append(why)
 
 
 def _is_gone(error: Exception, place: Place) -> bool:

@@ -39,8 +39,7 @@ from emulator.settings.settings import Settings
 from emulator.streams.amqp_log import AmqpLog
 from emulator.streams.catalogue import Catalogue
 from emulator.streams.service import StreamService
-from rdss_sandbox.extension import import_place
-from rdss_sandbox.installed_extensions import list_extensions
+from rdss_sandbox.installed_extensions import import_parts
 from rdss_sandbox.shapes.resetting import Reset
 from rdss_sandbox.shapes.topology import Populated, Topology
 from schemas.bound import CONTRACT
@@ -277,11 +276,10 @@ def build_components(
             destinations=destinations,
             diagnosis=DiagnosisService(infrastructure.recorder, catalogue, clock, events, contract),
         )
-        for extension in list_extensions():
-            if extension.component:
-                component: Component = import_place(extension.component)(components)
-                components.extensions[extension.name] = component
-                stack.callback(component.close)
+        for name, build_component in import_parts("component").items():
+            component: Component = build_component(components)
+            components.extensions[name] = component
+            stack.callback(component.close)
         startup.close()
         components.populate()
         components.add_faults()

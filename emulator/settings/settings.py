@@ -20,8 +20,7 @@ from emulator.settings.documents import read_document
 from emulator.settings.reading import read_table
 from emulator.settings.topologies import rdss_topology
 from rdss_sandbox.admission import LOOPBACK
-from rdss_sandbox.extension import import_place
-from rdss_sandbox.installed_extensions import list_extensions
+from rdss_sandbox.installed_extensions import import_parts
 from rdss_sandbox.shapes.access import KeyPermission
 from rdss_sandbox.shapes.faults import NewFault
 from rdss_sandbox.shapes.topology import AuditTap, Topology, TransitionSeconds
@@ -304,4 +303,4 @@ def read_settings(
 
 def shapes() -> tuple[type, ...]:
     """``Settings``, and what each extension declares beside it."""
-    return Settings, *(import_place(each.settings) for each in list_extensions() if each.settings)
+    return Settings, *import_parts("settings").values()

@@ -7,8 +7,9 @@ from typing import Final
 
 from emulator.settings.checks import check_port
 from emulator.settings.declarations import setting
+from extensions.queues.extension import EXTENSION
 
-USUAL_PORT: Final = 8888
+USUAL_PORT: Final = EXTENSION.ports["queues"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,8 +8,9 @@ from typing import Final
 
 from emulator.settings.checks import check_port, read_file
 from emulator.settings.declarations import setting
+from extensions.topics.extension import EXTENSION
 
-USUAL_PORT: Final = 9007
+USUAL_PORT: Final = EXTENSION.ports["topics"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,0 +1,102 @@
+"""The sandbox without one of its extensions: the folder is deleted, and the rest is whole."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+PACKAGES = ("emulator", "rdss_sandbox", "sandbox", "schemas", "tui")
+EXTENSIONS = sorted(each.name for each in (ROOT / "extensions").iterdir() if (each / "extension.py").exists())
+WITHOUT_COMPONENT = "kinesis_source"
+APART = "rabbitmq or spark or browser or terminal or real_client or compose or slow or long"
+_PROGRAM = """
+import boto3
+from emulator.assembly.embedded import embedded
+from emulator.settings.settings import Settings
+from rdss_sandbox.client import Client
+
+with embedded(Settings(aws_port=0, control_port=0, data_dir=None)) as emulator:
+    kinesis = boto3.client("kinesis", endpoint_url=emulator.aws, region_name="us-east-1",
+                           aws_access_key_id="test", aws_secret_access_key="test")
+    kinesis.put_record(StreamName="input", PartitionKey="k", Data=b"here it is")
+    for shard in kinesis.list_shards(StreamName="input")["Shards"]:
+        iterator = kinesis.get_shard_iterator(
+            StreamName="input", ShardId=shard["ShardId"], ShardIteratorType="TRIM_HORIZON"
+        )["ShardIterator"]
+        for record in kinesis.get_records(ShardIterator=iterator)["Records"]:
+            print(record["Data"].decode())
+    with Client(emulator.control) as control:
+        control.reset()
+        control.snapshots.save("everything")
+        control.snapshots.load("everything")
+    print(*sorted(emulator.components.extensions))
+"""
+
+
+def in_a_copy(place: Path) -> dict[str, str]:
+    """The environment in which Python imports the project from there."""
+    return {**os.environ, "PYTHONPATH": str(place)}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", EXTENSIONS)
+def test_the_sandbox_starts_without_it(tmp_path: Path, name: str) -> None:
+    """A record is put and read, everything is reset, saved and loaded; help tells of no trouble."""
+    for package in PACKAGES:
+        (tmp_path / package).symlink_to(ROOT / package)
+    shutil.copytree(ROOT / "extensions", tmp_path / "extensions", ignore=shutil.ignore_patterns(name))
+    ran = subprocess.run(
+        [sys.executable, "-c", _PROGRAM],
+        env=in_a_copy(tmp_path),
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ran.returncode == 0, ran.stderr
+    record, components = ran.stdout.splitlines()
+    assert record == "here it is"
+    assert components.split() == [each for each in EXTENSIONS if each not in {name, WITHOUT_COMPONENT}]
+    helped = subprocess.run(
+        [sys.executable, "-m", "sandbox", "--help"],
+        env=in_a_copy(tmp_path),
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert helped.stderr == ""
+    assert "extensions." not in helped.stdout
+
+
+@pytest.mark.long
+@pytest.mark.timeout(3600)
+@pytest.mark.parametrize("name", EXTENSIONS)
+def test_the_rest_is_checked_and_tested_without_it(tmp_path: Path, name: str) -> None:
+    """What ``make check test`` does is green in a copy in which its folder and its tests are deleted."""
+    listed = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    names = subprocess.run(listed, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    for each in filter(None, names.split("\0")):
+        (tmp_path / each).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(ROOT / each, tmp_path / each)
+    shutil.rmtree(tmp_path / "extensions" / name)
+    shutil.rmtree(tmp_path / "tests" / "extensions" / name)
+    subprocess.run(["git", "init", "--quiet", "."], cwd=tmp_path, check=True)
+    scripts = Path(sys.executable).parent
+    for command in (
+        [scripts / "ruff", "check", "."],
+        [scripts / "mypy"],
+        [scripts / "lint-imports"],
+        [sys.executable, "tests/file_sizes.py"],
+        [sys.executable, "-m", "pytest", "-q", "-n", "auto", "--dist", "loadgroup", "-m", f"not ({APART})"],
+    ):
+        ran = subprocess.run(
+            command, cwd=tmp_path, env=in_a_copy(tmp_path), capture_output=True, text=True, check=False
+        )
+        assert ran.returncode == 0, ran.stdout[-5000:] + ran.stderr[-2000:]
