@@ -16,11 +16,19 @@ _FAULT: Final = ROOT / "examples" / "clock_skew"
 
 PUBLIC: Final = {
     "rdss_sandbox.extension": ("Command", "Extension", "Place", "Screen"),
+    "rdss_sandbox.shapes.recorded_exchange": (
+        "Client", "Contents", "Exchange", "Lease", "RefusedAttempt", "ShardReads", "ShardState",
+        "StreamState", "Writing",
+    ),
+    "rdss_sandbox.shapes.trace": ("IteratorRequest", "Put", "PutEntry", "Read", "Settlement", "Subscription"),
     "emulator.clock": ("Clock",),
+    "emulator.diagnosis.rule": ("Harm", "Judgement", "Rule", "Seen"),
     "emulator.faults.fault": (
         "CARRIERS", "STREAMS", "Attribute", "Direction", "Done", "Environment", "Failure",
         "FaultRefusedError", "FaultType", "Hit", "Item", "Phase",
     ),
+    "sandbox.certify.clause": ("Clause", "Finding", "Group", "Judgement", "Role"),
+    "sandbox.certify.history": ("History", "Level"),
 }  # fmt: skip
 """What an extension may import, by its module."""
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 
-from tests.packaging.environment import Environment
+from tests.packaging.environment import ROOT, Environment
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600), pytest.mark.xdist_group("extended")]
 
@@ -35,3 +36,48 @@ def test_the_fault_is_one_of_the_faults(extended: Environment, tmp_path: Path) -
     assert "--drift" in said
     (tmp_path / "test_mine.py").write_text(_STRIKES)
     assert "1 passed" in extended.run("python", "-m", "pytest", "-q", "-p", "no:randomly", cwd=tmp_path)
+
+
+_ONE_BY_ONE = """
+import boto3
+
+kinesis = boto3.client("kinesis")
+for number in range(60):
+    kinesis.put_record(StreamName="input", Data=f"{number}".encode(), PartitionKey=f"{number}")
+"""
+_IN_BATCHES = """
+import boto3
+
+kinesis = boto3.client("kinesis")
+for batch in range(6):
+    records = [{"Data": f"{batch}-{n}".encode(), "PartitionKey": f"{n}"} for n in range(10)]
+    kinesis.put_records(StreamName="input", Records=records)
+"""
+
+
+@pytest.mark.parametrize(("client", "wrong"), [(_ONE_BY_ONE, True), (_IN_BATCHES, False)])
+def test_the_rule_finds_who_puts_one_by_one(
+    extended: Environment, tmp_path: Path, client: str, wrong: bool
+) -> None:
+    """In what ``diagnose`` says of clients, and not who puts as many in batches."""
+    (tmp_path / "client.py").write_text(client)
+    steps = "python client.py && sandbox diagnose --json --rules > found.json; test $? -lt 2"
+    extended.run("sandbox", "run", "--", "sh", "-c", steps, cwd=tmp_path)
+    assert "puts-one-by-one" in (tmp_path / "found.json").read_text()
+    findings = json.loads((tmp_path / "found.json").read_text())["findings"]
+    assert ("puts-one-by-one" in {each["rule"] for each in findings}) is wrong
+
+
+@pytest.mark.parametrize(("client", "verdict"), [("single_producer", "fail"), ("right_producer", "pass")])
+def test_the_clause_fails_who_puts_one_by_one(
+    extended: Environment, tmp_path: Path, client: str, verdict: str
+) -> None:
+    """Both producers are right by every clause of ours, and one of them is not by theirs."""
+    program = ROOT / "tests" / "sandbox" / "certify" / "clients" / f"{client}.py"
+    how = ("--level", "bronze", "--group", "delivery", "--no-shrink", "--seed", "7", "--json")
+    ran = extended.start("sandbox", "certify", "producer", *how, "--", "python", program, cwd=tmp_path)
+    found = {each["id"]: each["verdict"] for each in json.loads(ran.stdout)["clauses"]}
+    assert found["puts-in-batches"] == verdict
+    assert [name for name, each in found.items() if each == "fail"] == ["puts-in-batches"][
+        : verdict == "fail"
+    ]
