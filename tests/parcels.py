@@ -1,7 +1,7 @@
 """A second contract, as unlike RDSS as can be: a message has no header, and no name for itself.
 
-A message is a JSON object ``{"event": ..., "depot": ...}``. What identifies it is the partition key of its
-record. It comes in one piece, never expires, and is refused with one of three codes.
+A message is a JSON object ``{"event": ..., "depot": ..., "weight": ...}``. What identifies it is the
+partition key of its record. It comes in one piece, never expires, and is refused with one of three codes.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ class _ParcelSamples:
 
 
 class _ParcelMaker:
-    """Makes parcels ``p-1``, ``p-2`` and so on; the seed draws their kinds and depots."""
+    """Makes parcels ``p-1``, ``p-2`` and so on, no two alike; the seed draws their kinds and depots."""
 
     def __init__(self, seed: int) -> None:
         self._draws = Chance(seed).draws("parcels")
@@ -98,7 +98,7 @@ class _ParcelMaker:
             raise ValueError(f"no kind of parcels is {kind}; there are {', '.join(_ParcelSamples.kinds)}")
         event = kind or self._draws.choice(_ParcelSamples.kinds)
         depot = self._draws.choice(("Leith", "Oban", "Ayr"))
-        return self._sample(msgspec.json.encode({"event": event, "depot": depot}))
+        return self._sample(msgspec.json.encode({"event": event, "depot": depot, "weight": self._made}))
 
     def stream(self, count: int) -> Iterator[Sample]:
         return (self.message(_ParcelSamples.kinds[at % 2]) for at in range(count))

@@ -33,6 +33,8 @@ from emulator.rng import Chance, new_uuid
 from emulator.streams.amqp_log import AmqpLog
 from rdss_sandbox.shapes.events import Event
 from rdss_sandbox.shapes.faults import NewFault
+from schemas.contract import Contract
+from schemas.rdss.contract import RDSS
 from tests.emulator.endpoint_fixtures import endpoint, kinesis, loop_thread, served
 from tests.emulator.profile_bench import ProfileBench
 from tests.profile_sandboxes import PROFILES, in_profiles, use_sandbox
@@ -88,6 +90,7 @@ class Bench:
     leeway: float = 2.0
     """Seconds of the clock that may pass beside a wait."""
     name: str = field(default_factory=lambda: f"input-{new_uuid()[:8]}")
+    contract: Contract = RDSS
 
     def create(self, shards: int = 1) -> None:
         """Make the channel that ``open`` opens."""
@@ -185,7 +188,7 @@ def benches(request: pytest.FixtureRequest) -> Iterator[Callable[[str], Bench]]:
 
 
 @contextmanager
-def opened_bench(kind: str, request: pytest.FixtureRequest) -> Iterator[Bench]:
+def opened_bench(kind: str, request: pytest.FixtureRequest, contract: Contract = RDSS) -> Iterator[Bench]:
     clock = Clock(frozen_at=NOON, autojump=True)
     events = Events(clock, keep=100_000)
     engine = Engine(None, clock, events)
@@ -195,6 +198,7 @@ def opened_bench(kind: str, request: pytest.FixtureRequest) -> Iterator[Bench]:
         events,
         control=lambda operation, asked: engine.call(operation, asked, DEFAULT_SCOPE),
         streams=lambda: [view.name for view in engine.streams(DEFAULT_SCOPE)],
+        contract=contract,
     )
     open_channels: list[Channel] = []
 
@@ -235,7 +239,17 @@ def opened_bench(kind: str, request: pytest.FixtureRequest) -> Iterator[Bench]:
 
         like = {"relay": "kinesis", THROUGH_AMQP: "rabbitmq"}.get(kind, kind)
         over_amqp = kind == THROUGH_AMQP
-        yield Bench(like, clock, events, fault_engine, engine, connected, over_amqp, jumps=over_amqp)
+        yield Bench(
+            like,
+            clock,
+            events,
+            fault_engine,
+            engine,
+            connected,
+            over_amqp,
+            jumps=over_amqp,
+            contract=contract,
+        )
         for channel in open_channels:
             channel.close()
     fault_engine.close()

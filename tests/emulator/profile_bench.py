@@ -18,6 +18,8 @@ from rdss_sandbox.client import RefusedError
 from rdss_sandbox.shapes.events import Event
 from rdss_sandbox.shapes.faults import NewFault
 from sandbox.endpoint import Endpoint
+from schemas.contract import Contract
+from schemas.rdss.contract import RDSS
 from tests.profile_sandboxes import REGION, ProfileSandbox, SandboxClock
 
 _SPEED = 60.0
@@ -28,6 +30,7 @@ class ProfileBench:
     """What ``Bench`` is, with Kinesis or RabbitMQ as a client of the sandbox has it."""
 
     jumps = False
+    contract: Contract = RDSS
     leeway = _SPEED
     """Seconds of the clock that may pass beside a wait: one of the machine's."""
 

@@ -20,8 +20,10 @@ from emulator.channels import (
     Receipt,
 )
 from emulator.channels.channel import Outcome
+from emulator.channels.memory import MemoryChannel
 from emulator.channels.rabbitmq import RabbitMQChannel
 from emulator.clock import Clock
+from tests.contracts import KEYS
 
 _SETTLED_SECONDS = 0.1
 
@@ -48,6 +50,13 @@ class _Publishing:
             except (PublishRefusedError, PublishUnknownError) as failure:
                 outcomes.append(failure)
         return outcomes
+
+
+class ParcelChannel(MemoryChannel):
+    """A stream whose records have the keys that identify parcels."""
+
+    def publish_many(self, entries: Sequence[tuple[bytes, str]]) -> list[Outcome]:
+        return super().publish_many([(data, KEYS[data]) for data, _ in entries])
 
 
 class TopicChannel(_Publishing):

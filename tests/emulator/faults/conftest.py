@@ -22,10 +22,16 @@ from tests.emulator.conftest import (
     loop_on_a_thread,
     opened_bench,
 )
-from tests.emulator.faults.conformance_channels import GettingChannel, OutsideChannel, TopicChannel
-from tests.emulator.faults.unsupported import GETS, OUTSIDE, TOPIC, UNSUPPORTED
+from tests.emulator.faults.conformance_channels import (
+    GettingChannel,
+    OutsideChannel,
+    ParcelChannel,
+    TopicChannel,
+)
+from tests.emulator.faults.unsupported import GETS, OUTSIDE, PARCELS_SENT, TOPIC, UNSUPPORTED
+from tests.parcels import PARCELS
 
-EVERY_ADAPTOR = [*EVERYWHERE, TOPIC, OUTSIDE, pytest.param(GETS, marks=pytest.mark.rabbitmq)]
+EVERY_ADAPTOR = [*EVERYWHERE, PARCELS_SENT, TOPIC, OUTSIDE, pytest.param(GETS, marks=pytest.mark.rabbitmq)]
 
 
 @pytest.fixture(params=EVERY_ADAPTOR)
@@ -36,7 +42,12 @@ def bench(request: pytest.FixtureRequest) -> Iterator[AnyBench]:
         values = {str(given) for given in request.node.callspec.params.values()}
         if request.function.__name__ == name and (not value or value[:-1] in values):
             pytest.skip(f"{request.param}: {reason}")
-    openings = {TOPIC: opened_topic, OUTSIDE: opened_outside, GETS: opened_gets}
+    openings = {
+        TOPIC: opened_topic,
+        OUTSIDE: opened_outside,
+        GETS: opened_gets,
+        PARCELS_SENT: opened_parcels,
+    }
     opening = openings.get(request.param)
     with bench_of(request) if opening is None else opening(request) as found:
         yield found
@@ -78,6 +89,24 @@ def opened_outside(request: pytest.FixtureRequest) -> Iterator[Bench]:
             from extensions.processing import OutsideSystem
 
             return OutsideChannel(OutsideSystem(name, found.clock, found.fault_engine))
+
+        found.connect = connected
+        yield found
+
+
+@contextmanager
+def opened_parcels(request: pytest.FixtureRequest) -> Iterator[Bench]:
+    with opened_bench("memory", request, PARCELS) as found:
+
+        def connected(name: str, checkpoints: Any, attempts: int = 1) -> Channel:
+            del attempts
+            return ParcelChannel(
+                found.engine,
+                name,
+                clock=found.clock,
+                checkpoints=checkpoints,
+                fault_engine=found.fault_engine,
+            )
 
         found.connect = connected
         yield found

@@ -24,7 +24,7 @@ from emulator.rng import Chance, Draws
 from rdss_sandbox.shapes.faults import FaultChange, NewFault
 from schemas.contract import Contract
 from schemas.rdss.contract import RDSS
-from tests.contracts import CONTRACTS, NAMES
+from tests.contracts import CONTRACTS, NAMES, spell
 
 if TYPE_CHECKING:
     from tests.emulator.conftest import Bench
@@ -49,11 +49,6 @@ MESSAGES = [message(number) for number in range(60)]
 
 OF_BOTH = pytest.mark.parametrize("contract", CONTRACTS, ids=NAMES)
 PARCELS_BY_DATA = {b'{"event": "left", "depot": "%d"}' % n: f"p-{n:012d}" for n in range(60)}
-
-
-def spell(contract: Contract, name: str) -> str:
-    """What a contract calls a field in its messages."""
-    return next(field.spelling for field in contract.fields if field.name == name)
 
 
 class Bed:

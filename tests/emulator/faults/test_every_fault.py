@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,18 +19,17 @@ from emulator.clock import Clock
 from emulator.faults.fault import FaultRefusedError
 from emulator.faults.registry import TYPES, list_own_types
 from schemas.bound import CONTRACT
-from schemas.rdss.envelope import serialise
 from schemas.rdss.error_codes import ErrorCode
 from schemas.rdss.samples import Samples
 from schemas.rdss.sequence import split
 from schemas.rdss.validation import judge
+from tests.contracts import KEYS, list_messages, spell
 from tests.emulator.faults.unsupported import UNSUPPORTED
 
 if TYPE_CHECKING:
     from tests.emulator.conftest import AnyBench
 
 WAIT = 10.0
-SAMPLES = [serialise(message) for message in Samples(3).stream(40)]
 
 
 def read_all(channel: Channel, count: int) -> list[Delivery]:
@@ -42,10 +40,6 @@ def read_all(channel: Channel, count: int) -> list[Delivery]:
         assert more, f"only {len(found)} of {count} messages came"
         found += more
     return found + channel.read(limit=1000)
-
-
-def message_id(data: bytes) -> str:
-    return str(json.loads(data)["messageHeader"]["messageId"])
 
 
 def opened(bench: AnyBench, **options: object) -> Channel:
@@ -71,11 +65,12 @@ def test_duplicate_on_publish_is_the_payload_again_with_a_new_number(bench: AnyB
 
     AMQP numbers nothing: there a copy has the message_id of its original.
     """
+    sent = list_messages(bench.contract)
     channel = opened(bench)
     bench.fault("duplicate")
-    receipt = channel.publish(SAMPLES[0], "k")
+    receipt = channel.publish(sent[0], "k")
     first, second = read_all(channel, 2)
-    assert first.data == second.data == SAMPLES[0]
+    assert first.data == second.data == sent[0]
     assert second.sequence_number == receipt.sequence_number or not receipt.sequence_number
     assert (first.sequence_number == second.sequence_number) is bench.on_the_wire
     assert not second.redelivered
@@ -83,11 +78,12 @@ def test_duplicate_on_publish_is_the_payload_again_with_a_new_number(bench: AnyB
 
 def test_duplicate_on_deliver_is_the_record_again_with_the_same_number(bench: AnyBench) -> None:
     """A redelivery, two records later: one record, delivered twice."""
+    sent = list_messages(bench.contract)
     channel = opened(bench)
     bench.fault("duplicate", direction="deliver", attributes={"distance": 2}, limit=1)
-    channel.publish_many([(data, "k") for data in SAMPLES[:5]])
+    channel.publish_many([(data, "k") for data in sent[:5]])
     came = read_all(channel, 6)
-    order = [SAMPLES.index(delivery.data) for delivery in came]
+    order = [sent.index(delivery.data) for delivery in came]
     # A broker may give them one by one: behind the last that has come, the duplicate waits for no other.
     assert bench.jumps or bench.kind == "rabbitmq" or order == [0, 1, 2, 0, 3, 4]
     assert sorted(order) == [0, 0, 1, 2, 3, 4]
@@ -98,20 +94,22 @@ def test_duplicate_on_deliver_is_the_record_again_with_the_same_number(bench: An
 
 def test_latency_on_a_publish_is_waited_for(bench: AnyBench) -> None:
     """On the clock: 90 s pass."""
+    sent = list_messages(bench.contract)
     channel = opened(bench)
     bench.fault("latency", attributes={"delay": "90s", "most": 100})
     bench.hurry()
     before = bench.clock.elapsed()
-    channel.publish(SAMPLES[0], "k")
+    channel.publish(sent[0], "k")
     assert 90 <= bench.clock.elapsed() - before < 90 + bench.leeway
 
 
 def test_latency_on_a_read_is_waited_for(bench: AnyBench) -> None:
     """On the clock: 30 s pass."""
+    sent = list_messages(bench.contract)
     channel = opened(bench)
     bench.fault("latency", direction="deliver", attributes={"delay": "30s"})
     bench.hurry()
-    channel.publish(SAMPLES[0], "k")
+    channel.publish(sent[0], "k")
     before = bench.clock.elapsed()
     channel.read(limit=10, wait=WAIT if bench.kind in {"rabbitmq", "topic"} else 0)
     assert 30 <= bench.clock.elapsed() - before < 30 + bench.leeway
@@ -119,53 +117,57 @@ def test_latency_on_a_read_is_waited_for(bench: AnyBench) -> None:
 
 def test_latency_on_a_record_hides_it_and_those_behind_it(bench: AnyBench) -> None:
     """Until the clock has passed its time; order in the shard is kept."""
+    sent = list_messages(bench.contract)
     channel = opened(bench)
     bench.fault("latency", direction="deliver", limit=1, attributes={"on": "record", "delay": "50s"})
-    channel.publish_many([(data, "k") for data in SAMPLES[:3]])
+    channel.publish_many([(data, "k") for data in sent[:3]])
     # A relay that waits moves this clock by itself.
     assert bench.jumps or channel.read(wait=0.3) == []
     bench.clock.advance(60)
-    assert [SAMPLES.index(d.data) for d in read_all(channel, 3)] == [0, 1, 2]
+    assert [sent.index(d.data) for d in read_all(channel, 3)] == [0, 1, 2]
 
 
 def test_oversize_grows_a_message_that_is_valid_otherwise(bench: AnyBench) -> None:
-    """Past 1,000,000 bytes and within what Kinesis takes: it arrives, and only its size is wrong."""
+    """Past the largest size and within what Kinesis takes: it arrives, and only its size is wrong."""
+    sent = list_messages(bench.contract)
     channel = opened(bench)
     bench.fault("oversize", limit=1)
-    channel.publish_many([(data, "k") for data in SAMPLES[:2]])
+    channel.publish_many([(data, "k") for data in sent[:2]])
     came = read_all(channel, 2)
-    assert 1_000_000 < len(came[0].data) <= 1_048_000
-    assert came[1].data == SAMPLES[1]
-    for original, delivery in zip(SAMPLES, came, strict=False):
-        assert message_id(delivery.data) == message_id(original)
-        assert judge(delivery.data).code == judge(original).code
+    assert bench.contract.max_bytes < len(came[0].data) <= 1_048_000
+    assert came[1].data == sent[1]
+    grown, contract = came[0], bench.contract
+    assert contract.peek(grown.data, grown.key).message_id == KEYS[sent[0]]
+    assert contract.judge(grown.data).code == contract.oversize
 
 
 def test_oversize_past_the_record_limit_is_refused_by_kinesis(stream_bench: AnyBench) -> None:
     """The producer learns that its message is too large."""
+    sent = list_messages(stream_bench.contract)
     channel = opened(stream_bench)
     stream_bench.fault("oversize", attributes={"limit": 1_048_576})
     with pytest.raises(PublishRefusedError) as refused:
-        channel.publish(SAMPLES[0], "k")
+        channel.publish(sent[0], "k")
     assert refused.value.code == "ValidationException"
 
 
 @pytest.mark.parametrize("action", ["split", "merge", "scale"])
 def test_reshard_changes_the_shards_and_loses_nothing(stream_bench: AnyBench, action: str) -> None:
     """At the tenth message, under load."""
+    sent = list_messages(stream_bench.contract)
     bench = stream_bench
     bench.create(shards=2)
     channel = bench.open(MemoryCheckpoints())
     bench.fault(
         "reshard", attributes={"action": action, "count": 3}, when={"every": 10}, limit=1, channel=bench.name
     )
-    for number, data in enumerate(SAMPLES[:15]):
+    for number, data in enumerate(sent[:15]):
         channel.publish(data, f"{number}")
     still_open = [s for s in bench.shards() if "EndingSequenceNumber" not in s["SequenceNumberRange"]]
     assert len(still_open) == {"split": 3, "merge": 1, "scale": 3}[action]
-    assert sorted(d.data for d in read_all(channel, 15)) == sorted(SAMPLES[:15])
+    assert sorted(d.data for d in read_all(channel, 15)) == sorted(sent[:15])
     (event,) = bench.injections()
-    assert event.fields["message_id"] == message_id(SAMPLES[9])
+    assert event.fields["message_id"] == KEYS[sent[9]]
     assert event.fields["data"]["action"] == action
 
 
@@ -186,9 +188,10 @@ def test_reshard_without_conditions_happens_at_its_time(stream_bench: AnyBench) 
 
 def test_reshard_that_cannot_be_done_is_told_of(stream_bench: AnyBench) -> None:
     """One shard has no neighbour to merge with: an event says so, and the message goes on."""
+    sent = list_messages(stream_bench.contract)
     channel = opened(stream_bench)
     fault = stream_bench.fault("reshard", attributes={"action": "merge"}, when={"first": 1})
-    channel.publish(SAMPLES[0], "k")
+    channel.publish(sent[0], "k")
     assert stream_bench.injections() == []
     (failed,) = stream_bench.failures()
     assert "no two adjacent open shards" in failed.fields["why"]
@@ -197,11 +200,12 @@ def test_reshard_that_cannot_be_done_is_told_of(stream_bench: AnyBench) -> None:
 
 def test_reorder_lets_later_messages_go_first(bench: AnyBench) -> None:
     """The second message is delivered behind the fourth."""
+    sent = list_messages(bench.contract)
     channel = opened(bench)
-    match = {"messageId": message_id(SAMPLES[1])}
+    match = {spell(bench.contract, "id"): KEYS[sent[1]]}
     bench.fault("reorder", attributes={"distance": 2}, when={"match": match})
-    channel.publish_many([(data, "k") for data in SAMPLES[:5]])
-    order = [SAMPLES.index(d.data) for d in read_all(channel, 5)]
+    channel.publish_many([(data, "k") for data in sent[:5]])
+    order = [sent.index(d.data) for d in read_all(channel, 5)]
     assert bench.jumps or order == [0, 2, 3, 1, 4]
     assert sorted(order) == [0, 1, 2, 3, 4]
     assert len(bench.injections()) == 1
@@ -209,85 +213,93 @@ def test_reorder_lets_later_messages_go_first(bench: AnyBench) -> None:
 
 def test_reorder_does_not_hold_the_last_message_for_ever(bench: AnyBench) -> None:
     """When nothing comes to overtake it, it is delivered after a second."""
+    sent = list_messages(bench.contract)
     channel = opened(bench)
     bench.fault("reorder", attributes={"distance": 3})
-    channel.publish(SAMPLES[0], "k")
+    channel.publish(sent[0], "k")
     assert bench.jumps or channel.read(wait=0.3) == [] or bench.kind != "rabbitmq"
     bench.clock.advance(2)
-    assert bench.kind != "rabbitmq" or [d.data for d in read_all(channel, 1)] == [SAMPLES[0]]
+    assert bench.kind != "rabbitmq" or [d.data for d in read_all(channel, 1)] == [sent[0]]
 
 
 def test_throttle_refuses_until_it_has_failed_often_enough(bench: AnyBench) -> None:
     """``fails: 2``: the third try succeeds; the message is there once. Over AMQP the publisher waits."""
+    sent = list_messages(bench.contract)
     channel = opened(bench, attempts=1)
     bench.fault("throttle", when={"fails": 2})
     refused = "PublishRefusedError ProvisionedThroughputExceededException"
-    assert publish_until_taken(channel, SAMPLES[0]) == ([] if bench.on_the_wire else [refused, refused])
+    assert publish_until_taken(channel, sent[0]) == ([] if bench.on_the_wire else [refused, refused])
     assert len(bench.injections()) == 2
-    assert [d.data for d in read_all(channel, 1)] == [SAMPLES[0]]
+    assert [d.data for d in read_all(channel, 1)] == [sent[0]]
 
 
 def test_throttle_on_deliver_only_delays(bench: AnyBench) -> None:
     """The reader tries again and misses nothing."""
+    sent = list_messages(bench.contract)
     channel = opened(bench)
     bench.fault("throttle", direction="deliver", when={"fails": 1})
-    channel.publish_many([(data, "k") for data in SAMPLES[:5]])
-    assert [d.data for d in read_all(channel, 5)] == SAMPLES[:5]
+    channel.publish_many([(data, "k") for data in sent[:5]])
+    assert [d.data for d in read_all(channel, 5)] == sent[:5]
     assert len(bench.injections()) == 5
 
 
 def test_partial_failure_fails_the_chosen_entries_of_a_batch(bench: AnyBench) -> None:
     """The others are in the channel; each entry says what became of it."""
+    sent = list_messages(bench.contract)
     channel = opened(bench, attempts=1)
     bench.fault("partial_failure", when={"every": 3}, attributes={"code": "InternalFailure"})
-    outcomes = channel.publish_many([(data, "k") for data in SAMPLES[:10]])
+    outcomes = channel.publish_many([(data, "k") for data in sent[:10]])
     failed = [at for at, outcome in enumerate(outcomes) if not isinstance(outcome, Receipt)]
     assert failed == [2, 5, 8]
     code = "Nack" if bench.on_the_wire else "InternalFailure"
     assert {outcome.code for outcome in outcomes if isinstance(outcome, PublishRefusedError)} == {code}
     came = read_all(channel, 7)
-    assert [SAMPLES.index(d.data) for d in came] == [0, 1, 3, 4, 6, 7, 9]
+    assert [sent.index(d.data) for d in came] == [0, 1, 3, 4, 6, 7, 9]
 
 
 def test_partial_failure_spares_a_message_put_alone(bench: AnyBench) -> None:
     """There is no part of one; over AMQP none is known to be alone that is confirmed."""
+    sent = list_messages(bench.contract)
     channel = opened(bench)
     bench.fault("partial_failure")
     if bench.on_the_wire:
         with pytest.raises(PublishRefusedError):
-            channel.publish(SAMPLES[0], "k")
+            channel.publish(sent[0], "k")
         return
-    assert publish_until_taken(channel, SAMPLES[0]) == []
+    assert publish_until_taken(channel, sent[0]) == []
     assert bench.injections() == []
 
 
 @pytest.mark.parametrize(("status", "answer"), [(400, "PublishRefusedError"), (503, "PublishUnknownError")])
 def test_error_fails_a_call_as_told(bench: AnyBench, status: int, answer: str) -> None:
     """Below 500 the producer knows that the message was not taken; from 500 it cannot know."""
+    sent = list_messages(bench.contract)
     channel = opened(bench, attempts=1)
     bench.fault("error", attributes={"code": "Odd", "status": status}, when={"fails": 1})
     code = {400: "Nack", 503: "ChannelClosedByBroker"}[status] if bench.on_the_wire else "Odd"
-    assert publish_until_taken(channel, SAMPLES[0]) == [f"{answer} {code}"]
-    assert [d.data for d in read_all(channel, 1)] == [SAMPLES[0]]
+    assert publish_until_taken(channel, sent[0]) == [f"{answer} {code}"]
+    assert [d.data for d in read_all(channel, 1)] == [sent[0]]
 
 
 @pytest.mark.parametrize("type_", ["error", "disconnect"])
 def test_a_call_that_fails_after_it_took_effect_leaves_the_message_there(bench: AnyBench, type_: str) -> None:
     """The producer that tries again makes a duplicate: both are in the channel."""
+    sent = list_messages(bench.contract)
     channel = opened(bench, attempts=1)
     bench.fault(type_, attributes={"written": True}, when={"fails": 1})
     with pytest.raises(PublishUnknownError):
-        channel.publish(SAMPLES[0], "k")
-    channel.publish(SAMPLES[0], "k")
-    assert [d.data for d in read_all(channel, 2)] == [SAMPLES[0]] * 2
+        channel.publish(sent[0], "k")
+    channel.publish(sent[0], "k")
+    assert [d.data for d in read_all(channel, 2)] == [sent[0]] * 2
 
 
 def test_error_on_deliver_leaves_the_message_for_the_next_read(bench: AnyBench) -> None:
     """A read that fails loses nothing."""
+    sent = list_messages(bench.contract)
     channel = opened(bench)
     bench.fault("error", direction="deliver", when={"fails": 1}, attributes={"status": 400, "code": "Odd"})
-    channel.publish(SAMPLES[0], "k")
-    assert [d.data for d in read_despite_failures(channel)] == [SAMPLES[0]]
+    channel.publish(sent[0], "k")
+    assert [d.data for d in read_despite_failures(channel)] == [sent[0]]
     assert len(bench.injections()) == 1
 
 
@@ -305,23 +317,26 @@ def read_despite_failures(channel: Channel) -> list[Delivery]:
 
 def test_disconnect_leaves_the_publisher_in_doubt(bench: AnyBench) -> None:
     """The connection is gone before an answer; the next try gets a new one."""
+    sent = list_messages(bench.contract)
     channel = opened(bench, attempts=1)
     bench.fault("disconnect", when={"fails": 1})
-    (failure,) = publish_until_taken(channel, SAMPLES[0])
+    (failure,) = publish_until_taken(channel, sent[0])
     assert failure.startswith("PublishUnknown")
-    assert [d.data for d in read_all(channel, 1)] == [SAMPLES[0]]
+    assert [d.data for d in read_all(channel, 1)] == [sent[0]]
 
 
 def test_disconnect_on_deliver_brings_the_message_again(bench: AnyBench) -> None:
     """Nothing was acknowledged on the connection that is gone."""
+    sent = list_messages(bench.contract)
     channel = opened(bench)
     bench.fault("disconnect", direction="deliver", when={"fails": 1})
-    channel.publish(SAMPLES[0], "k")
-    assert [d.data for d in read_despite_failures(channel)] == [SAMPLES[0]]
+    channel.publish(sent[0], "k")
+    assert [d.data for d in read_despite_failures(channel)] == [sent[0]]
 
 
 def test_expire_iterator_only_delays(bench: AnyBench) -> None:
     """Where there are iterators, a reader takes a new one and misses nothing; elsewhere it is refused."""
+    sent = list_messages(bench.contract)
     channel = opened(bench)
     bench.meet(channel)
     if bench.kind != "kinesis":
@@ -329,33 +344,35 @@ def test_expire_iterator_only_delays(bench: AnyBench) -> None:
             bench.fault("expire_iterator", channel=bench.name)
         return
     bench.fault("expire_iterator", when={"fails": 1})
-    channel.publish_many([(data, "k") for data in SAMPLES[:5]])
-    assert [d.data for d in read_despite_failures(channel)] == SAMPLES[:5]
+    channel.publish_many([(data, "k") for data in sent[:5]])
+    assert [d.data for d in read_despite_failures(channel)] == sent[:5]
     assert len(bench.injections()) == 5
 
 
 def test_stale_read_finds_nothing_at_first(stream_bench: AnyBench) -> None:
     """And everything at the next read."""
+    sent = list_messages(stream_bench.contract)
     channel = opened(stream_bench)
     stream_bench.fault("stale_read", when={"fails": 1})
-    channel.publish(SAMPLES[0], "k")
+    channel.publish(sent[0], "k")
     assert channel.read() == []
-    assert [d.data for d in channel.read()] == [SAMPLES[0]]
+    assert [d.data for d in channel.read()] == [sent[0]]
 
 
 @pytest.mark.parametrize("how", ["flip", "truncate"])
 @pytest.mark.parametrize("direction", ["publish", "deliver"])
 def test_corrupt_damages_the_bytes(bench: AnyBench, how: str, direction: str) -> None:
     """On the way in for good, on the way out for this delivery."""
+    sent = list_messages(bench.contract)
     channel = opened(bench)
     bench.fault("corrupt", direction=direction, attributes={"how": how, "bytes": 3})
-    channel.publish(SAMPLES[0], "k")
+    channel.publish(sent[0], "k")
     (delivery,) = read_all(channel, 1)
-    assert delivery.data != SAMPLES[0]
+    assert delivery.data != sent[0]
     if how == "flip":
-        assert sum(a != b for a, b in zip(delivery.data, SAMPLES[0], strict=True)) == 3
+        assert sum(a != b for a, b in zip(delivery.data, sent[0], strict=True)) == 3
     else:
-        assert SAMPLES[0].startswith(delivery.data)
+        assert sent[0].startswith(delivery.data)
 
 
 @pytest.mark.parametrize(
@@ -371,9 +388,10 @@ def test_corrupt_damages_the_bytes(bench: AnyBench, how: str, direction: str) ->
 )
 def test_mutate_makes_a_message_bad_in_the_way_of_its_code(bench: AnyBench, code: ErrorCode) -> None:
     """And in no other: the receiver's judgement is that code."""
+    sent = list_messages(bench.contract)
     channel = opened(bench)
     bench.fault("mutate", attributes={"code": code.value})
-    channel.publish(SAMPLES[0], "k")
+    channel.publish(sent[0], "k")
     (delivery,) = read_all(channel, 1)
     assert judge(delivery.data, now=bench.clock.time()).code is code
 
@@ -388,16 +406,17 @@ def test_mutate_makes_a_message_bad_in_the_way_of_its_code(bench: AnyBench, code
 )
 def test_what_strikes_a_target_does_so_at_a_message(bench: AnyBench, type_: str, acts: list[str]) -> None:
     """At the third message, whatever it goes through, and once; what lasts is over when the clock says so."""
+    sent = list_messages(bench.contract)
     channel = opened(bench)
     with bench.target() as target:
         bench.fault(type_, attributes={"target": target}, when={"after": 2, "first": 1})
-        for data in SAMPLES[:5]:
+        for data in sent[:5]:
             channel.publish(data, "k")
         (event,) = bench.injections()
         assert bench.struck(1)[:1] == acts[:1]
         bench.clock.advance(60)
         assert bench.struck(len(acts)) == acts
-    assert event.fields["message_id"] == message_id(SAMPLES[2])
+    assert event.fields["message_id"] == KEYS[sent[2]]
 
 
 def test_a_fault_that_means_nothing_there_is_refused(bench: AnyBench) -> None:

@@ -7,6 +7,7 @@ from typing import Final
 TOPIC: Final = "topic"
 OUTSIDE: Final = "outside system"
 GETS: Final = "rabbitmq got through the relay"
+PARCELS_SENT: Final = "memory, with parcels"
 
 _NO_DELIVERY: Final = "it is called, and delivers nothing that a fault could strike"
 _NO_STATUS: Final = "an acknowledgement has a code and no status, so no outcome is said to be unknown"
@@ -38,5 +39,11 @@ UNSUPPORTED: Final[dict[str, dict[str, str]]] = {
         "test_partial_failure_fails_the_chosen_entries_of_a_batch": "it is called with one request at a time",
     },
     GETS: {},
+    PARCELS_SENT: {
+        "test_mutate_makes_a_message_bad_in_the_way_of_its_code": (
+            "its codes are RDSS's; test_second_contract.py has those of both"
+        ),
+        "test_fragments_of_a_sequence_keep_their_bytes": "a parcel comes in one piece",
+    },
 }
 """By adaptor: the name of a test, or of its case in brackets, and the reason why it is left out there."""
