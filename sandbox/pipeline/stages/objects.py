@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
 from sandbox.pipeline.stages.object_versions import place_versions
-from sandbox.pipeline.storage.schema import COLUMNS
+from sandbox.pipeline.storage.schema import TABLES
 
 CHANGE = [
     "object_uuid", "tenant", "message_type", "message_id", "published", "arrived",
@@ -58,7 +58,7 @@ def merge_objects(previous: DataFrame, changes: DataFrame) -> DataFrame:
     known = state.join(
         _collect_versions(previous, changes.filter(relevant)), "object_uuid", "left"
     ).localCheckpoint()
-    return place_versions(known).select(*(column.split()[0] for column in COLUMNS["objects"].split(", ")))
+    return place_versions(known).select(*TABLES["objects"].names)
 
 
 def _collect_versions(*frames: DataFrame) -> DataFrame:

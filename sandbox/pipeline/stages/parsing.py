@@ -12,13 +12,12 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 import msgspec
 
 from sandbox.pipeline.stages.object_versions import NOTHING, Subject, read_subject
-from sandbox.pipeline.storage.schema import COLUMNS, WITHOUT_COLUMN, arrow_schema, build_tables, list_columns
+from sandbox.pipeline.storage.schema import WITHOUT_COLUMN, arrow_schema, build_tables, list_columns
 from schemas.bound import CONTRACT
 from schemas.contract import Contract, Peek, Verdict, judge_received
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    from pyspark.sql import DataFrame
 
 RECORDS = (
     "data BINARY, partitionKey STRING, streamName STRING, shardId STRING, sequenceNumber STRING, "
@@ -121,18 +120,13 @@ def judge_record(
     return dict(zip(judge.columns, judge.judge(data, arrived, queued=queued), strict=True))
 
 
-def judge_records(records: DataFrame, queues: Sequence[str] = ()) -> DataFrame:
-    """Convert ``RECORDS`` to rows of ``arrivals``: every record gives one row, whatever its bytes are.
-
-    A receiver has judged the messages on ``queues`` already; they take the code of their header.
-    """
-    return records.mapInArrow(build_judge(queues), COLUMNS["arrivals"])
-
-
 def build_judge(
     queues: Sequence[str], contract: Contract = CONTRACT
 ) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    """Build a function that judges one partition, for use before another step in the same worker."""
+    """Build a function that makes of one partition of ``RECORDS`` rows of ``arrivals``, one for each record.
+
+    A receiver has judged the messages on ``queues`` already; they take the code of their header.
+    """
     aside = frozenset(queues)
     return lambda batches: _judge_batches(batches, aside, contract)
 

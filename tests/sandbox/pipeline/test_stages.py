@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from emulator.rng import Chance
 from sandbox.pipeline.stages import deduplication, figures, objects, reconciliation, routing
 from sandbox.pipeline.stages.object_versions import find_components
-from sandbox.pipeline.stages.parsing import RECORDS, judge_records
+from sandbox.pipeline.stages.parsing import RECORDS, build_judge
 from sandbox.pipeline.storage.schema import COLUMNS, LATENCY_BOUNDS, arrow_schema
 from schemas.rdss.envelope import serialise
 from schemas.rdss.samples import Samples
@@ -36,7 +36,8 @@ def test_every_record_is_judged_into_one_row(spark: SparkSession) -> None:
     rows = [
         (data, "key", "input", "shard-0", str(n), _at(n)) for n, data in enumerate([good, b"{", b"", None])
     ]
-    found = judge_records(spark.createDataFrame(rows, RECORDS)).orderBy("sequence_number").collect()
+    judged = spark.createDataFrame(rows, RECORDS).mapInArrow(build_judge(()), COLUMNS["arrivals"])
+    found = judged.orderBy("sequence_number").collect()
     assert [row.code for row in found] == [None, "GENERR007", "GENERR007", "GENERR007"]
     assert [row.sequence_number for row in found] == ["0", "1", "2", "3"]
     assert bytes(found[0].data) == good
