@@ -7,13 +7,14 @@ from collections import deque
 from collections.abc import Callable, Mapping
 from typing import ClassVar, NamedTuple
 
+from emulator.amqp.wire.commands import Command
 from emulator.amqp.wire.methods import BasicAck, BasicNack
 from emulator.faults.fault import Call
 from emulator.relay.amqp.amqp_tap import Tap
 from emulator.relay.amqp.channel_link import ChannelLink
 from emulator.relay.amqp.confirms import Confirms
 from emulator.relay.amqp.faulted_publishes import FaultedPublishes
-from emulator.relay.amqp.frames import ARGUMENTS, Command, Method, read_delivery_tag, read_target
+from emulator.relay.amqp.frames import ARGUMENTS, Method, read_delivery_tag, read_publish
 
 
 class _HeldCommand(NamedTuple):
@@ -54,11 +55,11 @@ class Publishes:
 
     def take(self, command: Command) -> None:
         """Handle the client's next command at once, unless it or one before it must wait."""
-        target = read_target(command.frames[0]) if command.method == Method.PUBLISH else None
-        wanted = target is not None and self._publishes.concern(target)
+        publish = read_publish(command) if command.method == Method.PUBLISH else None
+        wanted = publish is not None and self._publishes.concern(publish)
         if not wanted and not self._held_commands:
-            if target is not None:
-                self._publishes.forward(command, target)
+            if publish is not None:
+                self._publishes.forward(command, publish)
             else:
                 self._handle(command)
             return
