@@ -5,6 +5,7 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from emulator.amqp.confirms import Confirm, Confirms
 from emulator.relay.amqp.acknowledgements import (
     Acknowledgements,
     BrokerDelivery,
@@ -12,7 +13,6 @@ from emulator.relay.amqp.acknowledgements import (
     UnknownTagError,
     Verdict,
 )
-from emulator.relay.amqp.confirms import Confirm, Confirms
 
 Step = tuple[str, int, bool, Verdict]
 
@@ -174,7 +174,8 @@ def test_every_publish_is_confirmed_once_with_its_own_tag(
         if not multiple and confirms.pass_answer(tag):
             translated = [Confirm(tag, False, good)]
         else:
-            translated = confirms.translate_answer(tag, multiple=multiple, acked=good)
+            confirms.answer(tag, multiple=multiple, acked=good)
+            translated = list(confirms.take())
         for confirm in translated:
             reached = {c for c in waiting if c == confirm.tag or (confirm.multiple and c < confirm.tag)}
             assert confirm.tag in reached
