@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 
+from emulator.channels.kinds import Queues
 from emulator.clock import Clock
 from emulator.rng import new_uuid
 from rdss_sandbox.text.timestamps import timestamp
@@ -16,7 +17,7 @@ from sandbox.gateway.answers import Answers
 from sandbox.gateway.authorship import Author, MessageClass
 from sandbox.gateway.gateway import Gateway, Machine
 from sandbox.gateway.next_version import as_new_version
-from sandbox.gateway.queue_types import Queues, open_queues
+from sandbox.gateway.queues import open_queues
 from sandbox.gateway.settings import GatewaySettings
 from sandbox.gateway.triggers import Trigger, trigger
 from sandbox.gateway.visibility import confidential

@@ -5,15 +5,21 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 import msgspec
 
+from emulator.channels.registry import KINDS
 from emulator.settings.declarations import setting
 from emulator.settings.reading import read_table
 
 Seconds = Annotated[float, msgspec.Meta(gt=0)]
 Name = Annotated[str, msgspec.Meta(min_length=1)]
+
+
+def _check_kind(name: str, kind: str) -> None:
+    if kind not in KINDS:
+        raise ValueError(f"{name} is {kind!r}: it is one of {', '.join(sorted(KINDS))}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,8 +30,11 @@ class GatewaySettings:
     each.
     """
 
-    queue: Literal["kinesis", "rabbitmq", "mock"] = setting(
-        "kinesis", "The type of queue; mock is in this process and needs nothing."
+    queue: str = setting(
+        "kinesis",
+        "The kind of queue: kinesis, rabbitmq, mock, or one of an extension; "
+        "mock is in this process and needs nothing.",
+        check=_check_kind,
     )
     address: str = setting("http://127.0.0.1:4566", "An AWS endpoint, or an AMQP URL; mock needs none.")
     region: str = setting("us-east-1", "The AWS region of the streams.")

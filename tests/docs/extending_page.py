@@ -21,6 +21,11 @@ PUBLIC: Final = {
         "StreamState", "Writing",
     ),
     "rdss_sandbox.shapes.trace": ("IteratorRequest", "Put", "PutEntry", "Read", "Settlement", "Subscription"),
+    "emulator.channels.channel": (
+        "Channel", "ChannelUnavailableError", "Delivery", "PublishRefusedError", "PublishUnknownError",
+        "Receipt",
+    ),
+    "emulator.channels.kinds": ("Broker", "ChannelKind", "QueueAsShard", "Queues", "Shards"),
     "emulator.clock": ("Clock",),
     "emulator.diagnosis.rule": ("Harm", "Judgement", "Rule", "Seen"),
     "emulator.faults.fault": (

@@ -81,3 +81,64 @@ def test_the_clause_fails_who_puts_one_by_one(
     assert [name for name, each in found.items() if each == "fail"] == ["puts-in-batches"][
         : verdict == "fail"
     ]
+
+
+_GATEWAY = """
+import json
+from contextlib import closing
+from pathlib import Path
+
+import boto3
+
+from emulator.clock import Clock
+from sandbox.gateway import read_gateway_settings
+from sandbox.gateway.queues import open_queues
+
+for name in ("input", "output"):
+    boto3.client("sqs").create_queue(QueueName=name)
+settings = read_gateway_settings(
+    {"SANDBOX_GATEWAY_QUEUE": "sqs", "SANDBOX_GATEWAY_ADDRESS": boto3.client("sqs").meta.endpoint_url}
+)
+with closing(open_queues(settings, Clock())) as queues:
+    with closing(queues.channel("input")) as channel:
+        receipts = [channel.publish(b'{"n": %d}' % n, f"k-{n}") for n in range(3)]
+        refused = channel.publish_many([(b"\\xff", "k")])
+        found = channel.read()
+        channel.commit(found[1])
+    with closing(queues.channel("input")) as again:
+        handle = channel._receipts[found[2].sequence_number]
+        boto3.client("sqs").change_message_visibility(
+            QueueUrl=again._url, ReceiptHandle=handle, VisibilityTimeout=0
+        )
+        left = again.read()
+print(json.dumps({
+    "read": [(each.data.decode(), each.key) for each in found],
+    "numbers": [each.sequence_number for each in found] == [each.sequence_number for each in receipts],
+    "refused": refused[0].code,
+    "left": [(each.data.decode(), each.redelivered) for each in left],
+}))
+"""
+
+
+def test_the_gateway_has_the_channel(extended: Environment, tmp_path: Path) -> None:
+    """A queue of the sandbox's own SQS: what was not committed comes again, as the channel's kind has it."""
+    (tmp_path / "gateway.py").write_text(_GATEWAY)
+    said = json.loads(
+        extended.run("sandbox", "run", "--", "python", "gateway.py", cwd=tmp_path).splitlines()[-1]
+    )
+    assert sorted(said["read"]) == [[f'{{"n": {n}}}', f"k-{n}"] for n in range(3)]
+    assert said["numbers"]
+    assert said["refused"] == "InvalidMessageContents"
+    assert said["left"] == [[said["read"][2][0], True]]
+
+
+@pytest.mark.parametrize("command", ["scenario run pollution", "certify producer -- true"])
+def test_what_knows_our_channels_only_refuses_others(
+    extended: Environment, tmp_path: Path, command: str
+) -> None:
+    """Before anything is played; the sentence has the kinds that can be."""
+    words, _, client = command.partition(" -- ")
+    how = [*words.split(), "--channel", "sqs", *(["--", client] if client else [])]
+    ran = extended.start("sandbox", *how, cwd=tmp_path)
+    assert ran.returncode == 2
+    assert "'sqs' is not one of" in ran.stderr

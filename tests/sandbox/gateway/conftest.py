@@ -11,13 +11,14 @@ import msgspec
 import pytest
 
 from emulator.assembly.embedded import embedded
+from emulator.channels.kinds import Queues
 from emulator.clock import Clock
 from emulator.rng import new_uuid
 from emulator.settings.settings import Settings
 from rdss_sandbox.shapes.topology import Topology
 from sandbox.endpoint import Endpoint
 from sandbox.gateway import GatewaySettings, MetadataGateway, open_gateway
-from sandbox.gateway.queue_types import Queues, open_queues
+from sandbox.gateway.queues import open_queues
 from sandbox.repository import Repository
 
 CHANNELS = ("send", "receive", "error", "invalid")

@@ -10,10 +10,11 @@ from typing import Any
 
 import pytest
 
+from emulator.channels.kinds import Broker
+from emulator.channels.registry import MockQueues
 from emulator.clock import Clock
 from emulator.rng import new_uuid
 from sandbox.gateway import GatewaySettings, MetadataGateway, NoAnswerError, open_gateway
-from sandbox.gateway.queue_types import MockQueues
 from sandbox.repository import Repository
 from schemas.rdss.peek import peek
 from schemas.rdss.samples import Samples
@@ -28,7 +29,7 @@ def clock() -> Clock:
 
 @pytest.fixture
 def queues(clock: Clock) -> Iterator[MockQueues]:
-    with closing(MockQueues(SETTINGS, clock)) as queues:
+    with closing(MockQueues(Broker("", "", SETTINGS.timeout), clock)) as queues:
         yield queues
 
 

@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from emulator.channels.kinds import Queues
 from emulator.clock import Clock, stopwatch
 from emulator.rng import new_uuid
 from sandbox.applications import InstitutionalRepository
@@ -25,7 +26,7 @@ from sandbox.gateway import (
 )
 from sandbox.gateway.addresses import Addresses
 from sandbox.gateway.outbox import Outbox
-from sandbox.gateway.queue_types import Queues, open_queues
+from sandbox.gateway.queues import open_queues
 from sandbox.receiver import MemoryOriginals
 from sandbox.receiver.assembled_receiver import assembled_receiver
 from sandbox.repository import Repository

@@ -1,0 +1,66 @@
+"""A kind of channel: its brokers behind one interface, with channels to send and receive, and shards."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
+
+from emulator.channels.channel import Channel
+from emulator.channels.checkpoints import Checkpoints
+from emulator.channels.shard_calls import Fetched
+from emulator.channels.shards import ShardListing, ShardSource
+from emulator.clock import Clock
+
+
+class Broker(NamedTuple):
+    """Where a broker answers; ``timeout``, in seconds, is how long its answer is waited for."""
+
+    address: str
+    region: str
+    timeout: float
+
+
+class Shards(ShardSource, Protocol):
+    """The shards of a channel, read by several threads; only one thread reads a shard at a time."""
+
+    def close(self) -> None: ...
+
+
+class Queues(Protocol):
+    """The channels of one broker."""
+
+    def channel(self, name: str, checkpoints: Checkpoints | None = None) -> Channel:
+        """Open a channel for one thread; a stream is read after its checkpoints, or from its start."""
+
+    def shards(self, name: str) -> Shards:
+        """Open the shards of a channel."""
+
+    def close(self) -> None: ...
+
+
+class QueueAsShard:
+    """A queue with a single reader, as one shard; messages are acknowledged as they are read."""
+
+    def __init__(self, channel: Channel) -> None:
+        self._channel = channel
+
+    def shards(self) -> list[ShardListing]:
+        return [ShardListing(self._channel.name)]
+
+    def fetch(self, _shard: str, _after: str | None, limit: int) -> Fetched:
+        found = self._channel.read(limit=limit)
+        if found:
+            self._channel.commit(found[-1])
+        return Fetched(found, drained=False)
+
+    def close(self) -> None:
+        self._channel.close()
+
+
+@dataclass(frozen=True, slots=True)
+class ChannelKind:
+    """``connect`` makes the queues of a broker; a connection is made when a channel is opened."""
+
+    name: str
+    connect: Callable[[Broker, Clock], Queues]
