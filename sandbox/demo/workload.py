@@ -9,8 +9,8 @@ from pathlib import Path
 from emulator.rng import Chance
 from sandbox.demo.plan import BAD, OVERSIZE_TENANT, Plan
 from schemas.contract import Code
+from schemas.json_texts import documents
 from schemas.rdss.completion import complete
-from schemas.rdss.documents import documents
 from schemas.rdss.envelope import serialise
 from schemas.rdss.samples import Samples
 from schemas.rdss.sequence import SequenceError, split_raw

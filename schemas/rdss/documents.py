@@ -1,15 +1,13 @@
-"""Messages in users' files: whole messages, one message a line, or a single header or body."""
+"""A text in a user's file as a message: a whole one, or a single header or body."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from itertools import chain
 from typing import Any, Literal
 
 import msgspec
 
 from schemas.contract import Verdict
+from schemas.json_texts import is_json
 from schemas.rdss.catalogue import terms
 from schemas.rdss.samples import Samples
 from schemas.rdss.validation import judge_message
@@ -18,41 +16,6 @@ from schemas.rdss.verdicts import judge_unsent
 Kind = Literal["message", "header", "body"]
 
 _decode = msgspec.json.Decoder().decode
-
-
-@dataclass(frozen=True, slots=True)
-class Document:
-    """One JSON text from a file. ``line`` counts from 1 in a file with one text a line, else it is None."""
-
-    source: str
-    line: int | None
-    raw: bytes
-
-    @property
-    def place(self) -> str:
-        return self.source if self.line is None else f"{self.source}:{self.line}"
-
-
-def documents(source: str, lines: Iterable[bytes]) -> Iterator[Document]:
-    """Yield the JSON texts of a file: one a line if the first line is JSON by itself, else a single one.
-
-    A file that is neither is read line by line if any line is JSON, else as a single malformed text.
-    """
-    numbered = ((number, line) for number, line in enumerate(lines, 1) if line.strip())
-    first = next(numbered, (1, b""))
-    if is_json(first[1]):
-        following = next(numbered, None)
-        if following is None:
-            yield Document(source, None, first[1].strip())
-        else:
-            yield from _each(source, chain((first, following), numbered))
-        return
-    rest = [first, *numbered]
-    whole = b"".join(line for _, line in rest).strip()
-    if is_json(whole) or not any(is_json(line) for _, line in rest):
-        yield Document(source, None, whole)
-    else:
-        yield from _each(source, rest)
 
 
 def kind_of(value: object) -> Kind:
@@ -107,11 +70,6 @@ def judge_document(raw: bytes, *, now: float | None = None, as_published: bool =
     return judge_unsent(raw, now=now, as_published=as_published)
 
 
-def _each(source: str, lines: Iterable[tuple[int, bytes]]) -> Iterator[Document]:
-    for number, line in lines:
-        yield Document(source, number, line.strip())
-
-
 def _within(prefix: str, verdict: Verdict) -> Verdict:
     """The verdict with paths that start at the header or body."""
     inside = tuple(v._replace(path=v.path.removeprefix(prefix)) for v in verdict.violations)
@@ -138,12 +96,3 @@ def header_for(body: dict[str, Any], samples: Samples) -> Any:
         return samples.message("PreservationEvent")["messageHeader"]
     kind = "MetadataDelete" if body.keys() == {"objectUUID"} else "MetadataCreate"
     return samples.message(kind)["messageHeader"]
-
-
-def is_json(text: bytes) -> bool:
-    """Whether the text is JSON in UTF-8."""
-    try:
-        _decode(text)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return False
-    return True

@@ -17,7 +17,7 @@ from sandbox.cli.output.printing import always_json, json_option, print_json
 
 if TYPE_CHECKING:
     from schemas.contract import Verdict
-    from schemas.rdss.documents import Document
+    from schemas.json_texts import Document
     from schemas.rdss.error_codes import ErrorCode
     from schemas.rdss.samples import Samples
 

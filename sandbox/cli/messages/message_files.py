@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from schemas.rdss.documents import Document
+    from schemas.json_texts import Document
 
 
 def read_documents(files: Iterable[str]) -> Iterator[Document | str]:
     """Yield the documents in the files, and a reason for each unreadable file; ``-`` is standard input."""
-    from schemas.rdss.documents import documents
+    from schemas.json_texts import documents
 
     for name in files:
         try:

@@ -16,7 +16,7 @@ from sandbox.cli.output.printing import json_option, print_line
 if TYPE_CHECKING:
     from emulator.clock import Clock
     from sandbox.gateway import Gateway
-    from schemas.rdss.documents import Document
+    from schemas.json_texts import Document
 
 
 @click.command()

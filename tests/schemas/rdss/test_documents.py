@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from schemas.rdss.documents import documents, judge_document, kind_of
+from schemas.json_texts import documents
+from schemas.rdss.documents import judge_document, kind_of
 from schemas.rdss.samples import Samples
 
 
