@@ -19,6 +19,7 @@ from sandbox.download import DownloadError, Downloads, WrongChecksumError
 from sandbox.gateway.outbox import Outbox
 from sandbox.receiver import ApplicationError, Arrival
 from sandbox.repository import Repository
+from schemas.bound import CONTRACT
 from schemas.rdss.error_codes import ErrorCode
 from schemas.rdss.peek import peek
 from schemas.rdss.sequence import body_of
@@ -72,7 +73,7 @@ class PreservationSystem:
             fetched = [(file.place, self._downloads.fetch(file, package_uuid)) for file in files_in(body)]
         except DownloadError as error:
             wrong = isinstance(error, WrongChecksumError)
-            code = ErrorCode.APPERRMET004 if wrong else ErrorCode.GENERR006
+            code = ErrorCode.APPERRMET004 if wrong else CONTRACT.failures.system
             raise ApplicationError(code, str(error)) from error
         write_package(target, body_of(arrival.data), fetched, self._clock.now())
         if fetched:
