@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import pkgutil
 from importlib import import_module
 from pathlib import Path
 
@@ -37,21 +36,22 @@ def main() -> int:
         elif area == "certify":
             rows = list(certify.measure(tuple(options.only)))
         else:
-            rows = list(import_module(f"tests.bench.{area}").measure())
+            rows = list(import_module(areas()[area]).measure())
         report.show(area, rows)
         if not options.only:
             report.write(area, rows)
     return 0
 
 
-def areas() -> list[str]:
-    """The modules beside this one that measure something."""
-    folder = Path(__file__).parent
-    return [
-        m.name
-        for m in pkgutil.iter_modules([str(folder)])
-        if b"\ndef measure(" in (folder / f"{m.name}.py").read_bytes()
-    ]
+def areas() -> dict[str, str]:
+    """The modules that measure something, by area: those beside this one, and those of extensions."""
+    tests = Path(__file__).parents[1]
+    files = [*tests.glob("bench/*.py"), *tests.glob("extensions/*/bench_*.py")]
+    return {
+        file.stem.removeprefix("bench_"): ".".join(file.relative_to(tests.parent).with_suffix("").parts)
+        for file in files
+        if b"\ndef measure(" in file.read_bytes()
+    }
 
 
 if __name__ == "__main__":

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.bench.load import BadAnswerError
-from tests.bench.topics_wire import WebSocket, frame, over_the_wire, sandbox
+from tests.extensions.topics.bench_topics_wire import WebSocket, frame, over_the_wire, sandbox
 
 
 def test_every_measure_is_taken() -> None:

@@ -7,8 +7,8 @@ from contextlib import contextmanager
 
 import pytest
 
-from tests.bench import queues
 from tests.bench.rows import US
+from tests.extensions.queues import bench_queues as queues
 
 
 def test_every_measure_is_taken_and_a_missing_peer_is_said_so(

@@ -17,7 +17,7 @@ from extensions.topics.engine import Definition, Topic, Topics
 from extensions.topics.engine.commands import Publish, Subscribe
 from extensions.topics.engine.outgoing_messages import Message
 from tests.bench.rows import US, Row
-from tests.bench.topics_wire import over_the_wire
+from tests.extensions.topics.bench_topics_wire import over_the_wire
 
 MESSAGES = 100_000
 OBJECTS = 10_000
