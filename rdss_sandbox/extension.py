@@ -29,6 +29,13 @@ class Command:
     help: str
 
 
+class Port(NamedTuple):
+    """A port: its ``usual`` number, and what answers there, for people."""
+
+    usual: int
+    help: str
+
+
 class ScreenAction(NamedTuple):
     """What a key does on a screen: the fields of ``tui.keys.actions.Action``."""
 
@@ -63,8 +70,8 @@ class Extension:
     ``component`` is the place of a class ``emulator.assembly.component.Component``: what lives in a running
     sandbox, with its state, its ports and its resources of the control API. ``settings`` has a frozen
     dataclass, each field of which is an ``emulator.settings.declarations.setting``: they stand beside the
-    sandbox's own. ``ports`` has the usual number of each port of the component, for which the setting
-    ``<name>_port`` can ask another. ``faults`` are places of ``emulator.faults.fault.FaultType``, ``rules``
+    sandbox's own. ``ports`` has each port of the component, for which the setting ``<name>_port`` can ask
+    another number. ``faults`` are places of ``emulator.faults.fault.FaultType``, ``rules``
     of ``emulator.diagnosis.rule.Rule``, ``clauses`` of ``sandbox.certify.clause.Clause``, ``channels`` of
     ``emulator.channels.kinds.ChannelKind``. ``lessons`` and ``scenarios`` name a package with a folder for
     each lesson, or a YAML file for each scenario; ``scenario_workers`` is the place of the
@@ -81,7 +88,7 @@ class Extension:
     name: str
     component: Place = ""
     settings: Place = ""
-    ports: Mapping[str, int] = field(default_factory=dict)
+    ports: Mapping[str, Port] = field(default_factory=dict)
     commands: tuple[Command, ...] = ()
     screens: tuple[Screen, ...] = ()
     faults: tuple[Place, ...] = ()

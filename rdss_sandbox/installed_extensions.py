@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple
 
-from rdss_sandbox.extension import Extension, Place, import_place
+from rdss_sandbox.extension import Extension, Place, Port, import_place
 
 GROUP: Final = "rdss_sandbox.extensions"
 
@@ -45,8 +45,8 @@ def list_extensions() -> tuple[Extension, ...]:
     return find_installed().extensions
 
 
-def list_ports() -> list[tuple[str, int]]:
-    """The name of every port of an extension, with its usual number."""
+def list_ports() -> list[tuple[str, Port]]:
+    """Every port of an extension, with its name."""
     return [port for extension in list_extensions() for port in extension.ports.items()]
 
 

@@ -13,6 +13,7 @@ from typing import IO, Final
 
 import msgspec
 
+from rdss_sandbox.installed_extensions import list_ports
 from rdss_sandbox.machine.platforms import explain_unsupported
 from rdss_sandbox.machine.watchdog import start_directory_watchdog, stopping, watchdog
 
@@ -23,7 +24,7 @@ _UP: Final = (
     *("up", "--json", "--data-dir", ":memory:"),
     *(
         word
-        for port in ("aws", "control", "amqp", "amqp-management", "queues", "topics")
+        for port in ("aws", "control", "amqp", "amqp-management", *(name for name, _ in list_ports()))
         for word in (f"--{port}-port", "0")
     ),
 )
@@ -38,12 +39,12 @@ class RunningSandbox(msgspec.Struct, frozen=True):
     aws: str
     control: str
     amqp: str | None
-    queues: str
-    topics: str
     seed: int
     region: str
     pid: int
     token: str | None = None
+    queues: str = ""
+    topics: str = ""
 
 
 class SandboxNotStartedError(RuntimeError):

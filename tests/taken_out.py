@@ -37,7 +37,9 @@ def _say(name: str) -> str:
 
 
 def _missing(error: BaseException | None) -> str | None:
-    """The extension that an import did not find, if it was taken out."""
+    """The extension that was not found, if it was taken out."""
+    if isinstance(error, KeyError) and error.args[0] in list_taken_out():
+        return str(error.args[0])  # of Embedded.urls or Components.extensions
     if not isinstance(error, ModuleNotFoundError):
         return None
     first, _, rest = (error.name or "").removeprefix("tests.").partition(".")

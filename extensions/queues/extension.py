@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Final
 
-from rdss_sandbox.extension import Command, Extension, Screen, ScreenAction
+from rdss_sandbox.extension import Command, Extension, Port, Screen, ScreenAction
 
 EXTENSION: Final = Extension(
     name="queues",
     component="extensions.queues.component:QueueComponent",
     settings="extensions.queues.settings:QueueSettings",
-    ports={"queues": 8888},
+    ports={"queues": Port(8888, "OpenStack messaging: v1, v1.1, v2")},
     commands=(
         Command(
             "claim",

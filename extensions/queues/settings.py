@@ -9,7 +9,7 @@ from emulator.settings.checks import check_port
 from emulator.settings.declarations import setting
 from extensions.queues.extension import EXTENSION
 
-USUAL_PORT: Final = EXTENSION.ports["queues"]
+USUAL_PORT: Final = EXTENSION.ports["queues"].usual
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Final
 
-from rdss_sandbox.extension import Command, Extension, Screen, ScreenAction
+from rdss_sandbox.extension import Command, Extension, Port, Screen, ScreenAction
 
 EXTENSION: Final = Extension(
     name="topics",
     component="extensions.topics.component:TopicComponent",
     settings="extensions.topics.settings:TopicSettings",
-    ports={"topics": 9007},
+    ports={"topics": Port(9007, "WebSocket at /topics/ws, and HTTP")},
     commands=(
         Command(
             "topic",

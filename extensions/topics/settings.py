@@ -10,7 +10,7 @@ from emulator.settings.checks import check_port, read_file
 from emulator.settings.declarations import setting
 from extensions.topics.extension import EXTENSION
 
-USUAL_PORT: Final = EXTENSION.ports["topics"]
+USUAL_PORT: Final = EXTENSION.ports["topics"].usual
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -24,6 +24,7 @@ from urllib.parse import quote, urlsplit
 import msgspec
 
 from rdss_sandbox.client import Client
+from rdss_sandbox.installed_extensions import list_ports
 from rdss_sandbox.machine.docker_connection import IMAGE, connect
 from rdss_sandbox.machine.installation import explain_missing
 from rdss_sandbox.process import RunningSandbox, SandboxNotStartedError
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
     from docker import DockerClient
     from docker.models.containers import Container
 
-_PORTS: Final = ("aws", "control", "amqp", "queues", "topics")
+_PORTS: Final = ("aws", "control", "amqp", *(name for name, _ in list_ports()))
 _LOOPBACK: Final = "127.0.0.1"
 _EVERYWHERE: Final = "0.0.0.0"  # noqa: S104 -- within the container, or on an engine elsewhere
 _TOKEN_BYTES: Final = 16

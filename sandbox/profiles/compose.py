@@ -176,9 +176,9 @@ def _variables(settings: Settings, name: str, state: Path) -> dict[str, str]:
         }
     else:
         variables["SANDBOX_TOPOLOGY"] = next(n for n, each in TOPOLOGIES.items() if each == settings.topology)
-    for port, usual in list_ports():
-        number = docker_engine.port_or_fallback(settings.find(f"{port}_port"), usual)
-        variables[f"SANDBOX_{port.upper()}_PORT"] = str(number)
+    for key, port in list_ports():
+        number = docker_engine.port_or_fallback(settings.find(f"{key}_port"), port.usual)
+        variables[f"SANDBOX_{key.upper()}_PORT"] = str(number)
     for document, path in _list_documents(settings):
         place = state / f"{document}.json"
         place.write_bytes(msgspec.json.encode(read_document(path)))

@@ -5,16 +5,23 @@ import signal
 import subprocess
 from collections.abc import Callable
 from contextlib import suppress
+from pathlib import Path
 from types import FrameType
 from typing import Any
 
 import click
 
+from emulator.settings.declarations import declared
+from emulator.settings.settings import shapes
+from rdss_sandbox.installed_extensions import list_ports
 from sandbox.cli.options.setting_options import arguments, setting_option
 from sandbox.cli.output.exit_codes import CommandFailedError, Exit
 
-_SETTINGS = ("topology", "region", "seed", "limits", "transition_seconds", "topics", "integration", "faults")
-_FILES = ("topology", "topics", "integration")
+_OF_EXTENSIONS = {
+    name: each for shape in shapes()[1:] for name, each in declared(shape).items() if each.type is Path
+}
+_SETTINGS = ("topology", "region", "seed", "limits", "transition_seconds", *_OF_EXTENSIONS, "faults")
+_FILES = ("topology", *_OF_EXTENSIONS)
 _BY_A_SIGNAL = 128
 _FROM_KEYS = (signal.SIGINT, signal.SIGQUIT)
 _PASSED_ON = (*_FROM_KEYS, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2)
@@ -51,8 +58,7 @@ def run(command: tuple[str, ...], **options: Any) -> int:
             }
             addresses = {
                 "SANDBOX_CONTROL": running.control,
-                "SANDBOX_QUEUES": running.queues,
-                "SANDBOX_TOPICS": running.topics,
+                **{f"SANDBOX_{name.upper()}": getattr(running, name, "") for name, _ in list_ports()},
                 "SANDBOX_AMQP_URL": running.amqp or "",
             }
             return _run(command, {**inherited, **aws_environment(running.aws, running.region), **addresses})

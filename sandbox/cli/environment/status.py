@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from rdss_sandbox.installed_extensions import list_ports
 from sandbox.cli.environment.doors import describe_doors
 from sandbox.cli.options.connection import connect, control_option
 from sandbox.cli.output.printing import json_option, print_json, print_table, size
@@ -62,8 +63,7 @@ def _facts(found: Status) -> list[tuple[str, str]]:
         ("control", found.control),
         ("amqp", found.amqp or "-"),
         *([("", f"{found.amqp_management}/api/   (its management)")] if found.amqp_management else []),
-        ("queues", found.queues or "-"),
-        ("topics", found.topics or "-"),
+        *((name, getattr(found, name, None) or "-") for name, _ in list_ports()),
         *([("open to", describe_doors(found.doors))] if found.doors else []),
         ("data", found.data_dir),
         ("seed", str(found.seed)),

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from rdss_sandbox.installed_extensions import list_ports
 from sandbox.cli.environment.doors import describe_doors
 from sandbox.cli.options.setting_options import arguments, setting_options
 from sandbox.cli.options.waiting import timeout_option
@@ -73,10 +74,9 @@ def _summary(running: Running) -> str:
         f"data     {running.data_dir}",
         f"seed     {running.seed}",
     ]
-    if running.topics:
-        lines.insert(2, f"topics   {running.topics}   (WebSocket at /topics/ws, and HTTP)")
-    if running.queues:
-        lines.insert(2, f"queues   {running.queues}   (OpenStack messaging: v1, v1.1, v2)")
+    for name, port in reversed(list_ports()):
+        if url := getattr(running, name, None):
+            lines.insert(2, f"{name:<8} {url}   ({port.help})")
     if running.amqp:
         lines.insert(1, f"AMQP     {running.amqp}")
     if running.amqp_management:

@@ -14,6 +14,7 @@ import pytest
 from emulator.assembly.components import build_components
 from emulator.journal import Log
 from emulator.settings.settings import Settings
+from rdss_sandbox.installed_extensions import list_ports
 from rdss_sandbox.shapes.topology import Topology
 
 Run = Callable[..., Any]
@@ -22,10 +23,7 @@ QUIET = (
     "0",
     "--control-port",
     "0",
-    "--queues-port",
-    "0",
-    "--topics-port",
-    "0",
+    *(word for name, _ in list_ports() for word in (f"--{name}-port", "0")),
     "--amqp",
     "none",
 )
