@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import ast
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+from rdss_sandbox import installed_extensions
 from tests.docs.extending_page import PUBLIC, ROOT, list_public, renew
 
 PAGE = ROOT / "docs" / "extending.md"
@@ -29,6 +32,12 @@ def test_the_examples_import_what_is_public() -> None:
     found = {name for package in packages for file in package.rglob("*.py") for name in _imported(file)}
     assert found
     assert found <= {f"{module}.{name}" for module, names in PUBLIC.items() for name in names}
+
+
+def test_what_is_public_is_there_before_any_extension_is() -> None:
+    """A module that looks for extensions is half imported when theirs asks it for a name."""
+    program = f"import sys, {', '.join(PUBLIC)}; sys.exit('{installed_extensions.__name__}' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", program], cwd=ROOT, check=False).returncode == 0
 
 
 def _imported(file: Path) -> Iterator[str]:
