@@ -55,18 +55,27 @@ class RemoteUpstream(NamedTuple):
         return f"{self.host}:{self.port}"
 
     def build_end(self, owner: Owner, client: Peer, turns: Turns, /, **writing: Callable[[], None]) -> End:
-        end = _RemoteBroker(owner, turns, CommandReader(), **writing)
-        end.address, end.other = self, client
+        end = _RemoteBroker(self, owner, turns, CommandReader(), **writing)
+        end.other = client
         return end
 
 
 class _RemoteBroker(Peer):
     """The peer that is a broker at another address."""
 
-    address: RemoteUpstream
+    def __init__(
+        self,
+        address: RemoteUpstream,
+        owner: Owner,
+        turns: Turns,
+        reader: CommandReader,
+        **writing: Callable[[], None],
+    ) -> None:
+        super().__init__(owner, turns, reader, **writing)
+        self._address = address
 
     async def connect(self) -> None:
-        host, port, encrypted = self.address
+        host, port, encrypted = self._address
         context = ssl.create_default_context() if encrypted else None
         await asyncio.get_running_loop().create_connection(lambda: self, host, port, ssl=context)
 
