@@ -135,8 +135,7 @@ class Channel:
     def send_confirms(self) -> None:
         """Send the confirms of the publishes whose messages are stored."""
         if self.confirms is not None and not self.is_closing:
-            for tag, multiple, acked in self.confirms.take():
-                confirm = methods.BasicAck(tag, multiple) if acked else methods.BasicNack(tag, True, True)
+            for confirm in self.confirms.take():
                 self.connection.send(self.number, confirm)
 
     # Consumers

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from emulator.amqp.confirms import Confirms
 from emulator.amqp.refusals import shorten
 from emulator.amqp.wire.commands import Command, build_command
 from emulator.amqp.wire.methods import BasicAck, BasicNack, BasicPublish, BasicReturn
@@ -10,6 +9,7 @@ from emulator.faults.fault import Call, Item
 from emulator.faults.faulted_message import Message
 from emulator.relay.amqp.amqp_tap import Tap
 from emulator.relay.amqp.channel_link import ChannelLink
+from emulator.relay.amqp.confirms import Confirms
 from emulator.relay.amqp.frames import channel_of, read_partition_key, read_publish, replace_body
 from emulator.relay.amqp.refusals import Answer, Refusal, refusal
 

@@ -7,14 +7,14 @@ from collections import deque
 from collections.abc import Callable, Mapping
 from typing import ClassVar, NamedTuple
 
-from emulator.amqp.confirms import Confirms
 from emulator.amqp.wire.commands import Command
 from emulator.amqp.wire.methods import BasicAck, BasicNack
 from emulator.faults.fault import Call
 from emulator.relay.amqp.amqp_tap import Tap
 from emulator.relay.amqp.channel_link import ChannelLink
+from emulator.relay.amqp.confirms import Confirms
 from emulator.relay.amqp.faulted_publishes import FaultedPublishes
-from emulator.relay.amqp.frames import Method, read_publish
+from emulator.relay.amqp.frames import ARGUMENTS, Method, read_delivery_tag, read_publish
 
 
 class _HeldCommand(NamedTuple):
@@ -95,16 +95,15 @@ class Publishes:
         self._link.to_broker(command)
 
     def _answered(self, command: Command) -> None:
-        answer = command.decode()
-        assert isinstance(answer, BasicAck | BasicNack)
-        tag, multiple, acked = answer.delivery_tag, answer.multiple, isinstance(answer, BasicAck)
+        frame = command.frames[0]
+        tag, multiple = read_delivery_tag(frame, ARGUMENTS), bool(frame[ARGUMENTS + 8] & 1)
         confirms = self._publishes.confirms
         if confirms is None or (not multiple and confirms.pass_answer(tag)):
             self._link.to_client(command)
             return
-        confirms.answer(tag, multiple=multiple, acked=acked)
-        for confirm in confirms.take():
-            if confirm == (tag, multiple, acked):
+        acked = command.method == Method.ACK
+        for confirm in confirms.translate_answer(tag, multiple=multiple, acked=acked):
+            if confirm[:2] == (tag, multiple) and confirm.acked == acked:
                 self._link.to_client(command)
             elif confirm.acked:
                 self._link.send_method_to_client(BasicAck(confirm.tag, confirm.multiple))

@@ -5,7 +5,6 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from emulator.amqp.confirms import Confirm, Confirms
 from emulator.relay.amqp.acknowledgements import (
     Acknowledgements,
     BrokerDelivery,
@@ -13,6 +12,7 @@ from emulator.relay.amqp.acknowledgements import (
     UnknownTagError,
     Verdict,
 )
+from emulator.relay.amqp.confirms import Confirm, Confirms
 
 Step = tuple[str, int, bool, Verdict]
 
@@ -173,8 +173,7 @@ def test_every_publish_is_confirmed_once_with_its_own_tag(
         if not multiple and confirms.pass_answer(tag):
             translated = [Confirm(tag, False, good)]
         else:
-            confirms.answer(tag, multiple=multiple, acked=good)
-            translated = list(confirms.take())
+            translated = confirms.translate_answer(tag, multiple=multiple, acked=good)
         for confirm in translated:
             # What was confirmed before is outstanding no more, also for one that says "multiple".
             waiting = expected.keys() - said.keys()
