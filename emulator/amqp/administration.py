@@ -14,9 +14,7 @@ from emulator.amqp.operations.publishing import publish
 from emulator.amqp.operations.queues import find
 from emulator.amqp.turn import Steps, StepsTo
 from emulator.amqp.virtual_host import VirtualHost
-from emulator.amqp.wire import methods
-from emulator.amqp.wire.commands import Command
-from emulator.amqp.wire.frames import build_content
+from emulator.amqp.wire import frames, methods
 from emulator.amqp.wire.methods import Method
 
 _HANDLERS: Final = Handlers(OPERATIONS, publish)
@@ -31,12 +29,12 @@ class Taken(NamedTuple):
 
 
 class _Administrator:
-    """The owner of a channel that no client has: it keeps whether a message came back."""
+    """The owner of a channel that no client has: it keeps the last answer."""
 
     frame_max = FRAME_MAX
     is_writable = True
     user = USER
-    is_returned = False
+    answer: Method | None = None
 
     def __init__(self, broker: Broker) -> None:
         self._broker = broker
@@ -49,11 +47,10 @@ class _Administrator:
         return False
 
     def send(self, _channel: int, method: Method) -> None:
-        """Do nothing: who asks sees what has become of it."""
+        self.answer = method
 
-    def send_command(self, _command: Command) -> None:
-        """Note that a message comes back."""
-        self.is_returned = True
+    def send_bytes(self, data: bytes) -> None:
+        """Drop the content of a message that comes back."""
 
     def note_confirms(self, channel: Channel) -> None:
         """Do nothing: the channel has no confirms."""
@@ -67,7 +64,7 @@ class _Administrator:
 
 def perform(broker: Broker, method: Method) -> Steps:
     """Do what a client's method asks for. Raises RefusedError and OSError."""
-    yield from Channel(_Administrator(broker), 1, _HANDLERS).handle(method) or ()
+    yield from Channel(_Administrator(broker), 1, _HANDLERS).take_method(method) or ()
     broker.commit()
 
 
@@ -77,10 +74,10 @@ def publish_message(
     """Publish a message; return whether a queue got it. Raises RefusedError and OSError."""
     administrator = _Administrator(broker)
     method = methods.BasicPublish(0, exchange, routing_key, mandatory=True, immediate=False)
-    content = build_content(1, properties, body, FRAME_MAX)
-    yield from Channel(administrator, 1, _HANDLERS).handle(method, content) or ()
+    head = bytes(frames.CONTENT_HEAD_BYTES) + properties
+    yield from Channel(administrator, 1, _HANDLERS).take_method(method, (head, body)) or ()
     broker.commit()
-    return not administrator.is_returned
+    return not isinstance(administrator.answer, methods.BasicReturn)
 
 
 def take_messages(

@@ -1,7 +1,7 @@
 """The broker: its one virtual host, its connections, and what happens between two pieces of input.
 
-commands -> Connection.take -> Channel -> VirtualHost -> Queue -> Channel.deliver -> Connection
-         -> Broker.commit: what must be on disk is written, then every connection's commands are sent
+bytes -> Connection.receive -> Channel -> VirtualHost -> Queue -> Channel.deliver -> Connection
+      -> Broker.commit: what must be on disk is written, then every connection's bytes are sent
 """
 
 from __future__ import annotations

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from emulator.amqp.wire.commands import Command
 from emulator.relay.amqp.amqp_tap import Tap
 from emulator.relay.amqp.channel_link import ChannelLink, RelayContext
 from emulator.relay.amqp.delivering import Deliveries
-from emulator.relay.amqp.frames import Method
+from emulator.relay.amqp.frames import Command, Method
 from emulator.relay.amqp.publishing import Publishes
 
 CLOSING: Final = frozenset({Method.CHANNEL_CLOSE, Method.CHANNEL_CLOSE_OK})
@@ -44,13 +43,13 @@ class AmqpChannel:
         if not self.link.closed:
             self._publishes.take(command)
         elif not self.link.discard_from_client(command) and command.method in CLOSING:
-            self._context.peers.to_broker(command)
+            self._context.peers.to_broker(command.frames)
 
     def from_broker(self, command: Command) -> None:
         if not self.link.closed:
             self._tell_client(command)
         elif not self.link.discard_from_broker(command) and command.method in CLOSING:
-            self._context.peers.to_client(command)
+            self._context.peers.to_client(command.frames)
 
     def drop(self) -> None:
         """Close the channel, since its connection is lost."""

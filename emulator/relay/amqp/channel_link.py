@@ -8,14 +8,13 @@ from typing import Any, Final, Protocol
 
 from emulator.amqp.refusals import shorten
 from emulator.amqp.wire import methods
-from emulator.amqp.wire.commands import Command, build_command
 from emulator.amqp.wire.methods import ChannelClose, ChannelCloseOk
 from emulator.clock import Clock
 from emulator.faults.engine import FaultEngine
 from emulator.faults.fault import Kind
 from emulator.faults.fault_point import FaultPoint
 from emulator.faults.waits import OnLoop
-from emulator.relay.amqp.frames import Method
+from emulator.relay.amqp.frames import Command, Method, encode_method
 from emulator.relay.amqp.refusals import Answer, Refusal
 
 _RETRY_SECONDS: Final = 0.1
@@ -26,8 +25,8 @@ class ConnectionPeers(Protocol):
 
     frame_max: int
 
-    def to_client(self, command: Command) -> None: ...
-    def to_broker(self, command: Command) -> None: ...
+    def to_client(self, frames: list[bytes]) -> None: ...
+    def to_broker(self, frames: list[bytes]) -> None: ...
     def cut(self) -> None: ...
     def close_connection(self, code: int, text: str) -> None: ...
     def block(self) -> None: ...
@@ -76,19 +75,19 @@ class ChannelLink:
 
     def to_client(self, command: Command) -> None:
         if not self.closed:
-            self.context.peers.to_client(command)
+            self.context.peers.to_client(command.frames)
 
     def to_broker(self, command: Command) -> None:
         if not self.closed:
-            self.context.peers.to_broker(command)
+            self.context.peers.to_broker(command.frames)
 
     def send_method_to_client(self, method: methods.Method) -> None:
         if not self.closed:
-            self.context.peers.to_client(build_command(self.number, method))
+            self.context.peers.to_client([encode_method(method, self.number)])
 
     def send_method_to_broker(self, method: methods.Method) -> None:
         if not self.closed:
-            self.context.peers.to_broker(build_command(self.number, method))
+            self.context.peers.to_broker([encode_method(method, self.number)])
 
     def count_held(self, size: int) -> None:
         """Count ``size`` more bytes that wait for the client."""
@@ -145,7 +144,7 @@ class ChannelLink:
         if self._farewell is None:
             return False
         if command.method == Method.CHANNEL_CLOSE:
-            self.context.peers.to_broker(build_command(self.number, ChannelCloseOk()))
+            self.context.peers.to_broker([encode_method(ChannelCloseOk(), self.number)])
         elif command.method == Method.CHANNEL_CLOSE_OK:
             self._client_answers = isinstance(self._farewell, ChannelClose)
             self._tell_client(self._farewell)
@@ -153,7 +152,7 @@ class ChannelLink:
         return True
 
     def _tell_client(self, method: methods.Method) -> None:
-        self.context.peers.to_client(build_command(self.number, method))
+        self.context.peers.to_client([encode_method(method, self.number)])
 
 
 def _do_nothing() -> None:

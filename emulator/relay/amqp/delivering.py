@@ -14,7 +14,6 @@ from collections import deque
 from collections.abc import Callable, Mapping
 from typing import ClassVar
 
-from emulator.amqp.wire.commands import Command
 from emulator.amqp.wire.field_tables import plain_table
 from emulator.amqp.wire.methods import (
     BasicAck,
@@ -39,6 +38,7 @@ from emulator.relay.amqp.channel_link import ChannelLink
 from emulator.relay.amqp.faulted_deliveries import Consumer, FaultedDeliveries, Gets
 from emulator.relay.amqp.frames import (
     ARGUMENTS,
+    Command,
     Method,
     decode_method,
     read_delivery_tag,
@@ -72,7 +72,7 @@ class Deliveries:
     # What the client asks for
 
     def _qos(self, command: Command) -> None:
-        asked = decode_method(command, BasicQos)
+        asked = decode_method(command.frames[0], BasicQos)
         if asked.global_:
             self._window.limit = asked.prefetch_count
         else:
@@ -80,7 +80,7 @@ class Deliveries:
         self._link.to_broker(command)
 
     def _consume(self, command: Command) -> None:
-        asked = decode_method(command, BasicConsume)
+        asked = decode_method(command.frames[0], BasicConsume)
         queue = asked.queue or self._declared
         consumer = self._faulted.new_consumer(
             queue, PrefetchWindow(self._prefetch, self._window), no_ack=asked.no_ack
@@ -122,7 +122,7 @@ class Deliveries:
             self._faulted.drop(reader)
 
     def _declare(self, command: Command) -> None:
-        asked = decode_method(command, QueueDeclare)
+        asked = decode_method(command.frames[0], QueueDeclare)
         self._declared = asked.queue or self._declared
         if asked.arguments and not asked.passive:
             self._tap.report_declare(asked.queue, plain_table(asked.arguments))
@@ -189,7 +189,7 @@ class Deliveries:
     # Gets
 
     def _get(self, command: Command) -> None:
-        asked = decode_method(command, BasicGet)
+        asked = decode_method(command.frames[0], BasicGet)
         queue = asked.queue or self._declared
         gets = self._gets.setdefault(queue, self._faulted.new_gets(queue))
         gets.no_ack = asked.no_ack

@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Generic, TypeAlias, TypeVar
 
-from emulator.amqp.wire.commands import Command
 from emulator.clock import Clock
 from emulator.faults.delayed_deliveries import Due
 from emulator.faults.fault import Failure
@@ -17,6 +16,7 @@ from emulator.relay.amqp.amqp_tap import Tap
 from emulator.relay.amqp.channel_link import ChannelLink
 from emulator.relay.amqp.frames import (
     ARGUMENTS,
+    Command,
     Method,
     read_delivery_tag,
     read_partition_key,
@@ -101,13 +101,12 @@ class FaultedDeliveries:
         got = command.method == Method.GET_OK
         at = ARGUMENTS if got else read_short_string(command.frames[0], ARGUMENTS)[1]
         client_tag = self._acks.assign_tag(due.record.handed)
-        method = replace_tag(command.frames[0], at, client_tag, redelivered=due.again)
-        made = Command(command.channel, command.method, [method, *command.frames[1:]])
+        frames = [replace_tag(command.frames[0], at, client_tag, redelivered=due.again), *command.frames[1:]]
         if due.data != command.body:
-            made = replace_body(made, due.data, self._link.context.frame_max)
+            frames = replace_body(frames, due.data, self._link.context.frame_max)
         if not due.again:
             self._link.count_held(-command.size)
-        self._link.to_client(made)
+        self._link.to_client(Command(command.channel, command.method, frames))
 
     def drop(self, reader: Consumer | Gets) -> list[BrokerDelivery]:
         """Give up what waits for a reader, and return what must be settled of it."""

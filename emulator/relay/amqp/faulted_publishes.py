@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from emulator.amqp.refusals import shorten
-from emulator.amqp.wire.commands import Command, build_command
-from emulator.amqp.wire.methods import BasicAck, BasicNack, BasicPublish, BasicReturn
+from emulator.amqp.wire.methods import BasicAck, BasicNack, BasicReturn
 from emulator.faults.fault import Call, Item
 from emulator.faults.faulted_message import Message
 from emulator.relay.amqp.amqp_tap import Tap
 from emulator.relay.amqp.channel_link import ChannelLink
 from emulator.relay.amqp.confirms import Confirms
-from emulator.relay.amqp.frames import channel_of, read_partition_key, read_publish, replace_body
+from emulator.relay.amqp.frames import (
+    Command,
+    Method,
+    PublishTarget,
+    encode_method,
+    read_partition_key,
+    replace_body,
+)
 from emulator.relay.amqp.refusals import Answer, Refusal, refusal
+
+_MANDATORY: Final = 1
 
 
 class FaultedPublishes:
@@ -23,18 +33,17 @@ class FaultedPublishes:
         self._faults = link.context.faults
         self.confirms: Confirms | None = None
 
-    def concern(self, publish: BasicPublish) -> bool:
+    def concern(self, target: PublishTarget) -> bool:
         """Report the channel to the fault engine, and return True if a fault may strike the publish."""
-        channel = channel_of(publish)
-        self._faults.note_channel(channel)
-        return channel in self._faults.publishes
+        self._faults.note_channel(target.channel)
+        return target.channel in self._faults.publishes
 
     def plan(self, command: Command) -> Call:
         """Decide what becomes of a publish."""
-        publish = read_publish(command)
-        message = Message(command.body, read_partition_key(command) or publish.routing_key)
+        target = PublishTarget(command.frames[0])
+        message = Message(command.body, read_partition_key(command) or target.routing_key)
         # In confirm mode, a publisher sends many messages before it waits, and each has its own answer.
-        return self._faults.plan_publish(channel_of(publish), [message], single=self.confirms is None)
+        return self._faults.plan_publish(target.channel, [message], single=self.confirms is None)
 
     async def publish(self, command: Command, call: Call) -> None:
         """Carry out the plan of a publish. Meanwhile, a throttled publisher is blocked."""
@@ -60,35 +69,34 @@ class FaultedPublishes:
             self._link.refuse(refused, command.method)
 
     def _put(self, command: Command, item: Item, call: Call, turn: int) -> None:
+        frames = command.frames
         if item.data != command.body:
-            command = replace_body(command, item.data, self._link.context.frame_max)
-        publish = read_publish(command)
+            frames = replace_body(frames, item.data, self._link.context.frame_max)
+        target = PublishTarget(frames[0])
         if turn:
             # Only the first copy is mandatory, so that a publish is returned once.
-            once = build_command(command.channel, publish._replace(mandatory=False))
-            command = Command(command.channel, command.method, once.frames + command.frames[1:])
+            frames = [_not_mandatory(frames[0]), *frames[1:]]
         elif self.confirms is not None:
             self.confirms.note_forwarded(1 + item.copies, heard=call.failure is None)
-        self._pass(command, publish)
+        self._pass(Command(command.channel, command.method, frames), target)
 
-    def _pass(self, command: Command, publish: BasicPublish) -> None:
-        self._tap.record_publish(channel_of(publish), publish.routing_key, command)
+    def _pass(self, command: Command, target: PublishTarget) -> None:
+        self._tap.record_publish(target.channel, target.routing_key, command)
         self._link.to_broker(command)
 
-    def forward(self, command: Command, publish: BasicPublish | None = None) -> None:
+    def forward(self, command: Command, target: PublishTarget | None = None) -> None:
         """Send a publish to the broker as it is."""
         if self.confirms is not None:
             self.confirms.note_passed()
-        self._pass(command, publish or read_publish(command))
+        self._pass(command, target or PublishTarget(command.frames[0]))
 
     def _return(self, command: Command, refused: Refusal) -> None:
         """Return an unroutable message if it is mandatory, and ack it, as a broker does."""
-        publish = read_publish(command)
-        if publish.mandatory:
-            method = BasicReturn(refused.code, shorten(refused.text), publish.exchange, publish.routing_key)
-            returned = build_command(command.channel, method)
-            returned.frames += command.frames[1:]
-            self._link.to_client(returned)
+        target = PublishTarget(command.frames[0])
+        if command.frames[0][target.bits_at] & _MANDATORY:
+            returned = BasicReturn(refused.code, shorten(refused.text), target.exchange, target.routing_key)
+            frames = [encode_method(returned, command.channel), *command.frames[1:]]
+            self._link.to_client(Command(command.channel, Method.RETURN, frames))
         if self.confirms is not None:
             self._confirm(acked=True)
 
@@ -98,3 +106,8 @@ class FaultedPublishes:
         self._link.send_method_to_client(
             BasicAck(tag, multiple=False) if acked else BasicNack(tag, multiple=False, requeue=False)
         )
+
+
+def _not_mandatory(frame: bytes) -> bytes:
+    at = PublishTarget(frame).bits_at
+    return b"".join((frame[:at], bytes((frame[at] & ~_MANDATORY,)), frame[at + 1 :]))

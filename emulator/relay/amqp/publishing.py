@@ -7,14 +7,13 @@ from collections import deque
 from collections.abc import Callable, Mapping
 from typing import ClassVar, NamedTuple
 
-from emulator.amqp.wire.commands import Command
 from emulator.amqp.wire.methods import BasicAck, BasicNack
 from emulator.faults.fault import Call
 from emulator.relay.amqp.amqp_tap import Tap
 from emulator.relay.amqp.channel_link import ChannelLink
 from emulator.relay.amqp.confirms import Confirms
 from emulator.relay.amqp.faulted_publishes import FaultedPublishes
-from emulator.relay.amqp.frames import ARGUMENTS, Method, read_delivery_tag, read_publish
+from emulator.relay.amqp.frames import ARGUMENTS, Command, Method, read_delivery_tag, read_target
 
 
 class _HeldCommand(NamedTuple):
@@ -55,11 +54,11 @@ class Publishes:
 
     def take(self, command: Command) -> None:
         """Handle the client's next command at once, unless it or one before it must wait."""
-        publish = read_publish(command) if command.method == Method.PUBLISH else None
-        wanted = publish is not None and self._publishes.concern(publish)
+        target = read_target(command.frames[0]) if command.method == Method.PUBLISH else None
+        wanted = target is not None and self._publishes.concern(target)
         if not wanted and not self._held_commands:
-            if publish is not None:
-                self._publishes.forward(command, publish)
+            if target is not None:
+                self._publishes.forward(command, target)
             else:
                 self._handle(command)
             return

@@ -1,10 +1,9 @@
 """One relayed connection: a client, a broker, and their channels.
 
-    client socket -> Peer -> Session -> AmqpChannel -> Publishes  -> End of the broker
-    client socket <- Peer <- Session <- Deliveries <- AmqpChannel <- End of the broker
+    client socket -> Peer -> Session -> AmqpChannel -> Publishes  -> Session -> Peer -> broker socket
+    client socket <- Peer <- Session <- Deliveries <- AmqpChannel <- Session <- Peer <- broker socket
 
-The broker's end is a Peer with a socket, or OwnBroker, which takes commands as they are. Those of channel 0
-stay in the session. Bytes that are not AMQP 0-9-1 pass unread.
+Frames of channel 0 stay in the session. Bytes that are not AMQP 0-9-1 pass unread.
 """
 
 from __future__ import annotations
@@ -16,9 +15,7 @@ from collections.abc import Callable, Coroutine
 from typing import Any, Final
 
 from emulator.amqp.refusals import shorten
-from emulator.amqp.wire.commands import GREETING, Command, CommandReader, TooMuchError, build_command
 from emulator.amqp.wire.field_tables import plain_table
-from emulator.amqp.wire.frames import BEAT
 from emulator.amqp.wire.methods import (
     ConnectionBlocked,
     ConnectionClose,
@@ -33,12 +30,20 @@ from emulator.http.bounds.allowance import Allowance
 from emulator.http.bounds.limits import USUAL, Limits
 from emulator.http.bounds.turns import Inflow, Turns
 from emulator.relay.amqp.amqp_tap import Tap
-from emulator.relay.amqp.arriving_contents import ArrivingContents
 from emulator.relay.amqp.channel import CLOSING, AmqpChannel
 from emulator.relay.amqp.channel_link import RelayContext
-from emulator.relay.amqp.end import End
 from emulator.relay.amqp.entry import Entry
-from emulator.relay.amqp.frames import Method, NotAmqpError, decode_method
+from emulator.relay.amqp.frames import (
+    GREETING,
+    HEARTBEAT,
+    Command,
+    CommandReader,
+    Method,
+    NotAmqpError,
+    TooMuchError,
+    decode_method,
+    encode_method,
+)
 from emulator.relay.amqp.peer import Peer
 from emulator.relay.amqp.watching import Watch
 
@@ -63,7 +68,6 @@ class Session:
         tap: Tap,
         ended: Callable[[Session], None],
         *,
-        build_broker: Callable[..., End],
         turns: Turns,
         limits: Limits = USUAL,
         entry: Entry | None = None,
@@ -89,23 +93,25 @@ class Session:
         self._keeping_alive: asyncio.TimerHandle | None = None
         self.frame_max = 0
         self._heartbeats = Allowance(limits.heartbeats)
-        arriving = ArrivingContents(limits.content_bytes)
-        self.client = Peer(self, turns, CommandReader(0, limits.frame_bytes, arriving.count))
-        self.broker = build_broker(
-            self, self.client, turns, before_write=tap.write_persistent, after_write=tap.write_records
+        self.client = Peer(self, turns, CommandReader(limits.frame_bytes, limits.content_bytes))
+        self.broker = Peer(
+            self,
+            turns,
+            CommandReader(),
+            connected=self._connected,
+            before_write=tap.write_persistent,
+            after_write=tap.write_records,
         )
-        self.client.other = self.broker
+        self.client.other, self.broker.other = self.broker, self.client
         self._watcher = self.client.watcher = watch(self.client) if watch is not None else None
         self.client.pause_reading(_CONNECTING)
 
-    async def connect(self) -> None:
-        """Connect to the broker, and let the client speak. Raises OSError."""
-        await self.broker.connect()
+    def _connected(self) -> None:
         self.client.resume_reading(_CONNECTING)
 
-    # Called by the ends
+    # Called by the peers
 
-    def on_input(self, end: End, work: Callable[[], None], inflow: Inflow | None = None) -> None:
+    def on_input(self, peer: Peer, inflow: Inflow, data: bytes) -> None:
         """Process input, and write at once what comes of it if that is all there is.
 
         A broker in this process answers while it is written to. With more input to come, everything is
@@ -114,13 +120,13 @@ class Session:
         answer.
         """
         if self.is_gathering:
-            work()
+            inflow.feed(data)
             return
         self.is_gathering = True
         try:
-            work()
-            if inflow is None or not inflow.held:
-                if end is self.client:
+            inflow.feed(data)
+            if not inflow.held:
+                if peer is self.client:
                     self.broker.flush()
                 self.client.flush()
         finally:
@@ -131,20 +137,20 @@ class Session:
             if not self.broker.has_unsent:
                 self._tap.write_records()
 
-    def on_greeting(self, peer: End, data: bytes) -> int:
+    def on_greeting(self, peer: Peer, data: bytes) -> int:
         """Forward the client's protocol header; after a header other than 0-9-1, everything passes unread."""
         if peer is self.client:
             if data.startswith(GREETING):
-                self.broker.send_bytes(GREETING)
+                self.broker.send([GREETING])
                 return len(GREETING)
             self._pass_raw()
         elif data.startswith(b"AMQP"):
             self._pass_raw()
         return 0
 
-    def on_not_amqp(self, peer: End, data: bytes) -> None:
+    def on_not_amqp(self, peer: Peer, data: bytes) -> None:
         self._pass_raw()
-        peer.other.send_bytes(data)
+        peer.other.send([data])
 
     def on_too_much(self, error: TooMuchError) -> None:
         self.close_connection(error.code, str(error))
@@ -154,23 +160,22 @@ class Session:
             # As a broker does that does not speak the client's protocol (section 4.2.2). What the client
             # sends now goes to a connection that is closed.
             self.broker.abort()
-            self.client.send_bytes(GREETING)
+            self.client.send([GREETING])
             self.client.close()
         self.client.pass_raw()
         self.broker.pass_raw()
 
-    def on_commands(self, peer: End, received: list[Command]) -> None:
+    def on_commands(self, peer: Peer, received: list[Command]) -> None:
         for place, command in enumerate(received):
             try:
                 self._on_command(peer, command)
             except (NotAmqpError, IndexError, struct.error):
                 # Its arguments end too early or cannot be read. The broker refuses it in its own words.
                 self._pass_raw()
-                for left in received[place:]:
-                    peer.other.send(left)
+                peer.other.send([frame for left in received[place:] for frame in left.frames])
                 return
 
-    def _on_command(self, peer: End, command: Command) -> None:
+    def _on_command(self, peer: Peer, command: Command) -> None:
         from_client = peer is self.client
         if from_client and self._refused and command.channel:
             return
@@ -185,16 +190,16 @@ class Session:
             self._channels[command.channel] = AmqpChannel(
                 self._context, command.channel, self._forward_close_if_idle, self._tap
             )
-            self.broker.send(command)
+            self.broker.send(command.frames)
         elif channel := self._channels.get(command.channel):
             (channel.from_client if from_client else channel.from_broker)(command)
             if command.method in CLOSING and channel.is_over:
                 # What is sent there now is between the peers: a broker closes the connection for it.
                 del self._channels[command.channel]
         else:
-            peer.other.send(command)
+            peer.other.send(command.frames)
 
-    def on_lost(self, peer: End) -> None:
+    def on_lost(self, peer: Peer) -> None:
         if peer is self.client:
             if self._watcher is not None:
                 self._watcher.note_lost()
@@ -203,7 +208,7 @@ class Session:
                 self.broker.close()
         elif not self._closing_client:
             self.client.close()
-        if self.client.gone and (self.broker.gone or not self.broker.was_connected):
+        if self.client.gone and (self.broker.gone or self.broker.transport is None):
             self._drop_channels()
             for task in tuple(self._tasks):
                 task.cancel()
@@ -211,27 +216,26 @@ class Session:
                 self._keeping_alive.cancel()
             self._ended(self)
 
-    def _on_connection(self, peer: End, command: Command) -> None:
+    def _on_connection(self, peer: Peer, command: Command) -> None:
         if command.method == Method.START_OK:
             if self._entry is not None and peer is self.client:
                 command.frames[0] = self._entry.exchanged(command.frames[0])
-            asked = decode_method(command, ConnectionStartOk)
+            asked = decode_method(command.frames[0], ConnectionStartOk)
             capabilities = plain_table(asked.client_properties).get("capabilities")
             known = capabilities if isinstance(capabilities, dict) else {}
             self._supports_blocked = bool(known.get("connection.blocked"))
         elif command.method == Method.TUNE_OK:
-            tuned = decode_method(command, ConnectionTuneOk)
+            tuned = decode_method(command.frames[0], ConnectionTuneOk)
             self.frame_max, self._heartbeat = tuned.frame_max, tuned.heartbeat
-            self.client.reader.limit_frames(tuned.frame_max)
         elif command.method == Method.CONNECTION_CLOSE and peer is self.client and self._busy:
             self._closing.append(command)
             return
         elif command.method == Method.CONNECTION_CLOSE and peer is self.broker:
             self._refused = True
-        elif command.frames[0] == BEAT and peer is self.client and not self._heartbeats.spend():
+        elif command.frames[0] == HEARTBEAT and peer is self.client and not self._heartbeats.spend():
             self.close_connection(501, "too many heartbeats")
             return
-        peer.other.send(command)
+        peer.other.send(command.frames)
 
     @property
     def _busy(self) -> bool:
@@ -242,18 +246,18 @@ class Session:
         if self._busy:
             return
         for command in self._closing:
-            self.broker.send(command)
+            self.broker.send(command.frames)
         self._closing.clear()
         if self._client_left:
             self.broker.close()
 
     # Called by the channels
 
-    def to_client(self, command: Command) -> None:
-        self.client.send(command)
+    def to_client(self, frames: list[bytes]) -> None:
+        self.client.send(frames)
 
-    def to_broker(self, command: Command) -> None:
-        self.broker.send(command)
+    def to_broker(self, frames: list[bytes]) -> None:
+        self.broker.send(frames)
 
     def cut(self) -> None:
         """Cut the client's connection; what was sent to the broker stays sent."""
@@ -264,7 +268,7 @@ class Session:
 
     def close_connection(self, code: int, text: str) -> None:
         """Close the client's connection with a reply code, and the broker's without one."""
-        self.client.send(build_command(0, ConnectionClose(code, shorten(text), 0, 0)))
+        self.client.send([encode_method(ConnectionClose(code, shorten(text), 0, 0), 0)])
         self._closing_client = True
         self._drop_channels()
         self.broker.close()
@@ -274,12 +278,12 @@ class Session:
         """Send connection.blocked to a client that supports it."""
         self._blocked += 1
         if self._blocked == 1 and self._supports_blocked:
-            self.client.send(build_command(0, ConnectionBlocked("throttled by a fault")))
+            self.client.send([encode_method(ConnectionBlocked("throttled by a fault"), 0)])
 
     def unblock(self) -> None:
         self._blocked -= 1
         if not self._blocked and self._supports_blocked and not self.client.gone:
-            self.client.send(build_command(0, ConnectionUnblocked()))
+            self.client.send([encode_method(ConnectionUnblocked(), 0)])
 
     def count_held_for_client(self, size: int) -> None:
         self._hold("client", self.broker, size)
@@ -298,7 +302,7 @@ class Session:
         self.client.abort()
         self.broker.abort()
 
-    def _hold(self, kept_for: str, source: End, size: int) -> None:
+    def _hold(self, kept_for: str, source: Peer, size: int) -> None:
         self._held[kept_for] += size
         if self._held[kept_for] > MOST_HELD:
             source.pause_reading(_HELD)
@@ -315,8 +319,8 @@ class Session:
     def _beat(self) -> None:
         self._keeping_alive = None
         if max(self._held.values()) > MOST_HELD // 2 and not self.client.gone and not self.broker.gone:
-            self.client.send_bytes(BEAT)
-            self.broker.send_bytes(BEAT)
+            self.client.send([HEARTBEAT])
+            self.broker.send([HEARTBEAT])
             self._keep_alive()
 
     def _on_task_done(self, task: asyncio.Task[None]) -> None:

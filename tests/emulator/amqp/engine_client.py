@@ -8,12 +8,12 @@ from typing import Any, Final
 from emulator.amqp.broker import Broker
 from emulator.amqp.store.message_store import Rests
 from emulator.amqp.wire import frames, methods
-from emulator.amqp.wire.commands import Command
-from emulator.amqp.wire.method_codec import encode_method
+from emulator.amqp.wire.frames import FrameReader
+from emulator.amqp.wire.method_codec import decode_method, encode_method
 from emulator.amqp.wire.methods import Method
-from emulator.amqp.wire.properties import EMPTY
+from emulator.amqp.wire.properties import EMPTY, Properties
 from emulator.clock import Clock
-from tests.emulator.amqp.raw_client import CAPABLE, read_command
+from tests.emulator.amqp.raw_client import CAPABLE, CONTENT, Came
 
 SHRINKING: Final = Rests(sparse=0, full=3600)
 """Files shrink at once, so that a test need not wait, and are not packed by a slow machine."""
@@ -73,14 +73,15 @@ class EngineClient:
 
     def __init__(self, own: OwnBroker) -> None:
         self._own = own
-        self._arrived: list[Command] = []
+        self._reader = FrameReader(0)
+        self._arrived = b""
         self.ended = False
         self.connection = own.broker.connect(self)
 
     # The wire
 
-    def answer(self, commands: list[Command]) -> None:
-        self._arrived += commands
+    def send(self, data: bytes) -> None:
+        self._arrived += data
 
     def pause_input(self) -> None:
         """Do nothing: a test gives what it gives."""
@@ -124,8 +125,28 @@ class EngineClient:
 
     def take(self) -> list[Any]:
         """All that has come since the last time."""
-        arrived, self._arrived = self._arrived, []
-        return list(map(read_command, arrived))
+        arrived, self._arrived = self._arrived, b""
+        came: list[Any] = []
+        waiting: list[Any] = []
+        left = 0
+        for frame in self._reader.feed(arrived):
+            if frame.type == frames.METHOD:
+                method = decode_method(frame.payload)
+                if isinstance(method, methods.BasicDeliver | methods.BasicGetOk | methods.BasicReturn):
+                    waiting = [method]
+                else:
+                    came.append(method)
+                continue
+            if frame.type == frames.HEADER:
+                left = CONTENT.unpack_from(frame.payload)[2]
+                waiting += [Properties(frame.payload[CONTENT.size :]), b""]
+            elif frame.type == frames.BODY:
+                waiting[2] += frame.payload
+                left -= len(frame.payload)
+            if not left and len(waiting) == 3:
+                came.append(Came(*waiting))
+                waiting = []
+        return came
 
     def hang_up(self) -> None:
         self.connection.lost()

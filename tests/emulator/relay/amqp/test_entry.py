@@ -12,13 +12,13 @@ from pamqp import commands, encode
 from pamqp.frame import marshal, unmarshal
 from pika.exceptions import AMQPError, ProbableAuthenticationError
 
-from emulator.amqp.wire.commands import GREETING
 from emulator.clock import Clock
 from emulator.events import Events
 from emulator.faults.engine import FaultEngine
 from emulator.kinesis import Scope
 from emulator.relay.amqp.amqp_server import AmqpServer
 from emulator.relay.amqp.entry import Entry
+from emulator.relay.amqp.frames import GREETING
 from emulator.relay.amqp.listening import bind_socket
 from emulator.rng import Chance
 from emulator.streams.amqp_log import AmqpLog

@@ -13,7 +13,6 @@ from pamqp.body import ContentBody
 from pamqp.frame import marshal
 from pamqp.header import ContentHeader
 
-from emulator.amqp.wire.commands import GREETING
 from emulator.channels.memory import DEFAULT_SCOPE
 from emulator.clock import Clock
 from emulator.events import Events
@@ -22,6 +21,7 @@ from emulator.http.bounds.limits import SLICE_BYTES
 from emulator.http.bounds.turns import Turns
 from emulator.relay.amqp.amqp_tap import Tap
 from emulator.relay.amqp.embedded_upstream import EmbeddedUpstream
+from emulator.relay.amqp.frames import GREETING
 from emulator.relay.amqp.relayed_connection import Session
 from emulator.rng import Chance
 from emulator.streams.amqp_log import AmqpLog, stream_of_channel
@@ -67,17 +67,9 @@ async def opened() -> AsyncIterator[tuple[Session, Written, AmqpLog]]:
         closing(FaultEngine(Chance(1), clock, events)) as fault_engine,
     ):
         upstream = await EmbeddedUpstream.open(None, clock, events)
-        session = Session(
-            fault_engine,
-            clock,
-            events,
-            Tap(events, log),
-            lambda _: None,
-            build_broker=upstream.build_end,
-            turns=Turns(),
-        )
+        session = Session(fault_engine, clock, events, Tap(events, log), lambda _: None, turns=Turns())
         written = Written()
-        await session.connect()
+        await upstream.connect(session.broker)
         session.client.connection_made(written)
         login = f"\0{upstream.broker.user}\0{upstream.broker.password}"
         for frame in (
