@@ -26,8 +26,10 @@ class ClaimedChannel:
     """A channel that reads by claims: a read claims messages, and a commit deletes one with its claim."""
 
     def __init__(self, environment: ClientEnvironment, worker: str) -> None:
-        rules, component = environment.claims, environment.components.find("queues")
+        rules, components = environment.claims, environment.components
         assert rules is not None
+        assert components is not None
+        component = components.find("queues")
         assert isinstance(component, QueueComponent)
         self.name = INPUT
         self._rules = rules

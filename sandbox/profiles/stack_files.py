@@ -9,7 +9,7 @@ from typing import Final
 _PACKAGES: Final = Path(__file__).parents[2]
 _IN_WHEEL: Final = Path(__file__).with_name("stack")
 """The files of a checkout that are in no package; pyproject.toml has the list."""
-_OF_US: Final = ("emulator", "rdss_sandbox", "sandbox", "schemas", "tui")
+_OF_US: Final = ("emulator", "extensions", "rdss_sandbox", "sandbox", "schemas", "tui")
 _COMPOSE_FILE: Final = Path("compose", "compose.yaml")
 
 

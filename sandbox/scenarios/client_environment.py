@@ -59,7 +59,8 @@ class ClientEnvironment:
     ``open`` takes a channel's name and, for streams, the checkpoints to read from. ``process`` is the
     application; it is called with a whole message and the connection for its writes. ``takes`` is its working
     time for a message in seconds. Where messages are claimed, ``claims`` has the rules, and ``workers`` are
-    the claiming processes. ``components`` are those of the sandbox that is played in.
+    the claiming processes. ``components`` are those of the sandbox that is played in, where it
+    is in this process.
     """
 
     folder: Path
@@ -68,7 +69,7 @@ class ClientEnvironment:
     new_id: Callable[[], str]
     takes: float
     channels: OpenChannel
-    components: Components
+    components: Components | None = None
     claims: Claims | None = None
     workers: tuple[KillableProcess, ...] = ()
     originals: MemoryOriginals = field(default_factory=MemoryOriginals)

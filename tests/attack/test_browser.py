@@ -20,6 +20,8 @@ import pytest
 from emulator.assembly.embedded import Embedded, embedded
 from emulator.clock import Clock
 from emulator.settings.settings import Settings
+from extensions.queues.settings import QueueSettings
+from extensions.topics.settings import TopicSettings
 from tests.chromium import Tab, open_tab, running_chromium
 from tests.tui.test_serving import free_port
 
@@ -140,8 +142,9 @@ def web() -> Iterator[Web]:
 @contextmanager
 def sandbox(found: dict[str, int]) -> Iterator[Embedded]:
     """A sandbox at these ports with something in it, and its screens for a browser."""
-    numbers = {f"{name}_port": port for name, port in found.items() if name != "tui"}
-    with embedded(Settings(data_dir=None, **numbers)) as running:
+    ours = QueueSettings(queues_port=found["queues"]), TopicSettings(topics_port=found["topics"])
+    numbers = {f"{name}_port": found[name] for name in ("aws", "control")}
+    with embedded(Settings(data_dir=None, extensions=ours, **numbers)) as running:
         httpx.put(f"{running.urls['queues']}/v2/queues/mine", headers=_CLIENT, trust_env=False)
         s3(running).create_bucket(Bucket="mine")
         code = f"from tui.browser.serving import serve; serve({running.control!r}, {found['tui']})"

@@ -19,7 +19,7 @@ from rdss_sandbox.version import VERSION
 from tests.packaging.environment import ROOT, Environment, Size
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900), pytest.mark.xdist_group("wheel")]
-_PACKAGES = ("emulator", "rdss_sandbox", "sandbox", "schemas", "tui")
+_PACKAGES = ("emulator", "extensions", "rdss_sandbox", "sandbox", "schemas", "tui")
 _STACK = "sandbox/profiles/stack"
 _OF_THE_STACK = (
     "LICENSE",

@@ -21,7 +21,7 @@ pytestmark = [pytest.mark.real_client, pytest.mark.xdist_group("zaqar")]
 def said(sandbox: Sandbox, zaqar: Path) -> dict[str, Any]:
     """What each call of the client gave."""
     ran = subprocess.run(
-        [zaqar / "python", _PROGRAM, sandbox.urls["queues"]],
+        [zaqar / "python", _PROGRAM, sandbox.queues],
         check=False,
         capture_output=True,
         text=True,
