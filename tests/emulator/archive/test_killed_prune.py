@@ -179,7 +179,7 @@ def test_killed_at_every_step_it_has_removed_nothing_that_stays(left: Path, tmp_
             prune(components)
             again = read(components)
             complaints = [each for each in components.events.since() if each.kind.startswith("journal.")]
-            assert (components.damage, complaints) == ((), []), step
+            assert (components.damage, complaints) == ([], []), step
         assert written <= now["events"].keys(), step
         assert now["pruned"].items() >= whole["pruned"].items(), step
         assert all(now[name] == whole[name] for name in HELD.keys() - {"pruned"}), step

@@ -201,7 +201,7 @@ def test_a_process_killed_while_it_loads_and_saves(tmp_path: Path) -> None:
         make_table(client_of(sandbox.aws, "dynamodb"), "t")
         client_of(sandbox.aws, "s3").create_bucket(Bucket="mine")
         for word in ("one", "another"):
-            fill_process(sandbox.aws, sandbox.control, sandbox.urls["queues"], word)
+            fill_process(sandbox.aws, sandbox.control, sandbox.queues, word)
             states[word] = describe(sandbox.aws, sandbox.control)
     for death in range(DEATHS):
         with sandbox_process(*given) as sandbox:
