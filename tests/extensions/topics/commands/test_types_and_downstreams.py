@@ -110,8 +110,8 @@ def test_a_downstream_is_told_of_and_can_be_another(start: Callable[[str], Embed
     mirror = start(DOWNSTREAM)
     with Client(upstream.control) as client:
         with pytest.raises(RefusedError, match="there is no downstream 'mirror'"):
-            client.topics.point(Downstream(name="other", url=mirror.topics))
-        client.topics.point(Downstream(name="mirror", url=mirror.topics))
+            client.topics.point(Downstream(name="other", url=mirror.urls["topics"]))
+        client.topics.point(Downstream(name="mirror", url=mirror.urls["topics"]))
 
         def there() -> bool:
             (link,) = client.topics.downstreams()
