@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple
@@ -90,7 +91,9 @@ def _is_gone(error: Exception, place: Place) -> bool:
 def _entry_points() -> Iterator[tuple[str, Place]]:
     for folder in map(Path, dict.fromkeys(sys.path)):
         for file in folder.glob("*-info/entry_points.txt"):
-            yield from _read_group(file.read_text(encoding="utf-8"))
+            # A file of another package that cannot be read is not ours to complain of.
+            with suppress(OSError, UnicodeDecodeError):
+                yield from _read_group(file.read_text(encoding="utf-8"))
 
 
 def _read_group(text: str) -> Iterator[tuple[str, Place]]:

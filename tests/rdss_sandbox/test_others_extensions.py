@@ -97,3 +97,17 @@ def test_one_whose_package_is_gone_is_not_there(place: Path) -> None:
     (place / "theirs" / "__init__.py").unlink()
     (place / "theirs").rmdir()
     assert run(place) == ["False None"]
+
+
+def test_an_unreadable_file_of_another_package_breaks_nothing(place: Path) -> None:
+    """Whoever wrote it: the sandbox finds the others."""
+    write_settings(place)
+    (place / "theirs" / "component.py").write_text(
+        "from emulator.assembly.component import Component\n"
+        "class Theirs(Component):\n"
+        "    def __init__(self, components): pass\n"
+    )
+    metadata = place / "another-1.0.dist-info"
+    metadata.mkdir()
+    (metadata / "entry_points.txt").write_bytes(b"\xff\xfe[nothing]")
+    assert run(place) == ["True red"]
