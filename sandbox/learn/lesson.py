@@ -17,6 +17,7 @@ from sandbox.certify.clause import Group, Role
 from sandbox.certify.clauses import clauses
 from sandbox.certify.history import Level
 from sandbox.certify.stages import QUIET, Stage, narrow, stages
+from sandbox.learn.unified_diff import apply_diff
 
 _OURS: Final = Path(__file__).with_name("lessons")
 TEXT: Final = "lesson.md"
@@ -103,9 +104,17 @@ class Lesson:
         """The broken client's file."""
         return self.folder / f"client{language.suffix}"
 
-    def solution(self, language: Language) -> Path:
-        """The file of a client that passes."""
-        return self.folder / f"solution{language.suffix}"
+    def patch(self, language: Language) -> Path:
+        """The file with the unified diff from the broken client to one that passes."""
+        return self.folder / f"solution{language.suffix}.patch"
+
+    def solve(self, language: Language) -> str:
+        """Apply the patch, and return the client that passes. Raises ValueError where it does not fit."""
+        patch = self.patch(language)
+        try:
+            return apply_diff(*(file.read_text(encoding="utf-8") for file in (patch, self.client(language))))
+        except ValueError as error:
+            raise ValueError(f"{patch.name}: {error}") from error
 
 
 def list_folders() -> list[Path]:
@@ -172,10 +181,11 @@ def _check_files(lesson: Lesson) -> None:
     if not _FOLDER.fullmatch(lesson.name):
         raise ValueError("the folder's name is two digits and lower-case words, such as 11-my-lesson")
     for language in lesson.languages or (Language.PYTHON,):
-        for file in (lesson.client(language), lesson.solution(language)):
+        for file in (lesson.client(language), lesson.patch(language)):
             if not file.exists():
                 raise ValueError(f"{file.name} is not there")
             _require_inside(file)
+        lesson.solve(language)
 
 
 def _require_inside(file: Path) -> None:

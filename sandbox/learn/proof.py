@@ -17,7 +17,7 @@ from sandbox.learn.workplace import FOLDER, place_package
 def prove_lesson(lesson: Lesson, language: Language, directory: Path) -> list[str]:
     """Check both clients of a lesson; return what is not as the lesson says.
 
-    They are copied to where a learner's clients lie, so that they find what those find. Raises
+    They are put where a learner's clients lie, so that they find what those find. Raises
     ``ClientNotStartedError``, and OSError.
     """
     place_package(language, directory)
@@ -25,8 +25,10 @@ def prove_lesson(lesson: Lesson, language: Language, directory: Path) -> list[st
     learners.mkdir(parents=True, exist_ok=True)
     # Both checks wait for their clients most of the time.
     with TemporaryDirectory(dir=learners, prefix="proof-") as folder, ThreadPoolExecutor(2) as pool:
-        files = [Path(shutil.copy(each(language), folder)) for each in (lesson.client, lesson.solution)]
-        broken, solved = pool.map(lambda file: check_client(lesson, file, language), files)
+        client = Path(shutil.copy(lesson.client(language), folder))
+        solution = client.with_stem("solution")
+        solution.write_text(lesson.solve(language), encoding="utf-8")
+        broken, solved = pool.map(lambda file: check_client(lesson, file, language), (client, solution))
     return [*_problems_of_broken(lesson, broken), *_problems_of_solution(solved)]
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import shutil
 from collections.abc import Sequence
 from contextlib import suppress
@@ -86,26 +85,10 @@ def write_page(lessons: Sequence[Lesson], progress: Progress, directory: Path) -
 
 def write_solution(lesson: Lesson, language: Language, directory: Path) -> Path:
     """Write the solution beside the learner's client, and return its file."""
-    solution = lesson.solution(language)
-    file = client_file(lesson, language, directory).with_name(solution.name)
+    file = client_file(lesson, language, directory).with_stem("solution")
     file.parent.mkdir(parents=True, exist_ok=True)
-    shutil.copyfile(solution, file)
+    file.write_text(lesson.solve(language), encoding="utf-8")
     return file
-
-
-def changes(lesson: Lesson, language: Language) -> list[str]:
-    """The lines of a unified diff from the broken client to the solution."""
-    before, after = lesson.client(language), lesson.solution(language)
-    return list(
-        difflib.unified_diff(
-            before.read_text(encoding="utf-8").splitlines(),
-            after.read_text(encoding="utf-8").splitlines(),
-            before.name,
-            after.name,
-            lineterm="",
-            n=2,
-        )
-    )
 
 
 def has_sdk(directory: Path) -> bool:

@@ -21,7 +21,7 @@ PAGES = (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")))
 RUN = ("sh", "console", "python")
 LOADED = ("toml", "yaml", "json")
 SHOWN = ("text",)
-WRITTEN = ("java", "javascript", "go", "xml")
+WRITTEN = ("java", "javascript", "go", "xml", "diff")
 """What only stands in files of the reader's; tests/real_clients/test_other_languages.py runs those."""
 WORDS = ("not run", "slow", "given", "then", "file", "loaded as")
 _BLOCK = re.compile(

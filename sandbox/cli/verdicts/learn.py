@@ -183,7 +183,7 @@ def hint(lessons: Path | None, wanted: str | None, as_json: bool) -> None:
 @click.pass_obj
 def solution(lessons: Path | None, wanted: str | None, as_json: bool) -> None:
     """Show what a client that passes does differently, and write it beside yours."""
-    from sandbox.learn.workplace import changes, write_solution
+    from sandbox.learn.workplace import write_solution
 
     course = open_course(lessons)
     lesson = course.pick(wanted)
@@ -191,7 +191,7 @@ def solution(lessons: Path | None, wanted: str | None, as_json: bool) -> None:
     file = write_solution(lesson, found.language, HERE)
     found.solution = True
     course.keep()
-    lines = changes(lesson, found.language)
+    lines = lesson.patch(found.language).read_text(encoding="utf-8").splitlines()
     if as_json:
         print_json({"lesson": lesson.name, "file": str(file), "changes": lines})
         return

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from sandbox.learn.lesson import read_course
+from sandbox.learn.lesson import Language, read_course
 from tests.sandbox.cli.conftest import Ran
 
 FIRST = read_course()[0]
@@ -75,7 +75,7 @@ def test_the_solution_lies_beside_the_learners_client(sandbox: Sandbox) -> None:
     ran = sandbox("learn", "solution")
 
     assert "+    answer = kinesis.get_shard_iterator(StreamName=STREAM, ShardId=shard, Shard" in ran.out
-    assert CLIENT.with_name("solution.py").exists()
+    assert CLIENT.with_name("solution.py").read_text(encoding="utf-8") == FIRST.solve(Language.PYTHON)
     assert "broken on purpose" in CLIENT.read_text(encoding="utf-8")
     assert rows(sandbox)[0]["state"] == "started, solution seen"
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -39,10 +41,22 @@ def test_a_lesson_has_a_python_client_that_says_that_it_is_broken(lesson: Lesson
         broken = lesson.client(language).read_text(encoding="utf-8")
         assert "broken on purpose" in broken.splitlines()[0]
         assert f"this client is broken on purpose: lesson {lesson.number}" in broken
-        assert "broken on purpose" not in lesson.solution(language).read_text(encoding="utf-8")
+        assert "broken on purpose" not in lesson.solve(language)
     statements = ast.parse(lesson.client(Language.PYTHON).read_text(encoding="utf-8")).body[1:]
     first = next(each for each in statements if not isinstance(each, ast.Import | ast.ImportFrom))
     assert "broken on purpose" in ast.unparse(first)
+
+
+@each_lesson
+def test_a_solution_is_code_that_our_linter_would_take(lesson: Lesson) -> None:
+    """As if it lay beside the broken client, though it is only there once its patch is applied."""
+    beside = lesson.client(Language.PYTHON).with_stem("solution")
+    for words in (["check"], ["format", "--check"]):
+        command = [sys.executable, "-m", "ruff", *words, "--stdin-filename", str(beside), "-"]
+        ran = subprocess.run(
+            command, input=lesson.solve(Language.PYTHON), capture_output=True, text=True, check=False
+        )
+        assert ran.returncode == 0, ran.stdout + ran.stderr
 
 
 @each_lesson
@@ -100,7 +114,7 @@ def test_a_wrong_lesson_is_refused_with_its_file_and_the_reason(
     assert said in str(refused.value)
 
 
-@pytest.mark.parametrize("name", ["lesson.md", "client.py", "solution.py"])
+@pytest.mark.parametrize("name", ["lesson.md", "client.py", "solution.py.patch"])
 def test_a_link_out_of_a_lesson_is_refused(tmp_path: Path, name: str) -> None:
     """Nothing of this machine is shown or copied because somebody else's lessons name it."""
     folder = tmp_path / LESSONS[0].name
@@ -115,9 +129,20 @@ def test_a_lesson_without_a_solution_is_refused(tmp_path: Path) -> None:
     """Nobody could prove it."""
     folder = tmp_path / LESSONS[0].name
     shutil.copytree(LESSONS[0].folder, folder)
-    (folder / "solution.py").unlink()
+    (folder / "solution.py.patch").unlink()
 
-    with pytest.raises(LessonError, match=r"solution\.py is not there"):
+    with pytest.raises(LessonError, match=r"solution\.py\.patch is not there"):
+        read_lesson(folder)
+
+
+def test_a_lesson_whose_client_changed_and_its_solution_did_not_is_refused(tmp_path: Path) -> None:
+    """With the line of the patch that does not fit any more."""
+    folder = tmp_path / LESSONS[0].name
+    shutil.copytree(LESSONS[0].folder, folder)
+    client = folder / "client.py"
+    client.write_text(f"# mine\n{client.read_text(encoding='utf-8')}", encoding="utf-8")
+
+    with pytest.raises(LessonError, match=r"solution\.py\.patch: line \d+ does not fit"):
         read_lesson(folder)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from difflib import unified_diff
 from pathlib import Path
 from typing import NamedTuple
 
@@ -31,11 +32,17 @@ def test_a_lesson_whose_clients_are_swapped_is_not_proved(tmp_path: Path) -> Non
     """The proof can fail, on both sides."""
     folder = tmp_path / LESSONS[0].name
     shutil.copytree(LESSONS[0].folder, folder)
-    (folder / "client.py").rename(folder / "kept.py")
-    (folder / "solution.py").rename(folder / "client.py")
-    (folder / "kept.py").rename(folder / "solution.py")
+    lesson = read_lesson(folder)
+    client, broken, solved = (
+        lesson.client(Language.PYTHON),
+        lesson.client(Language.PYTHON).read_text(encoding="utf-8"),
+        lesson.solve(Language.PYTHON),
+    )
+    client.write_text(solved, encoding="utf-8")
+    back = unified_diff(solved.splitlines(), broken.splitlines(), lineterm="")
+    lesson.patch(Language.PYTHON).write_text("\n".join(back), encoding="utf-8")
 
-    problems = prove_lesson(read_lesson(folder), Language.PYTHON, tmp_path)
+    problems = prove_lesson(lesson, Language.PYTHON, tmp_path)
 
     assert any("the broken client fails nothing" in each for each in problems)
     assert any("the solution: nothing-lost fail" in each for each in problems)
@@ -75,7 +82,7 @@ HALF_REPAIRS = (
 def test_half_a_repair_fails_the_clause_about_the_other_half(half: HalfRepair, tmp_path: Path) -> None:
     """A memory that a restart empties, and children that are read before their parents, as the hints say."""
     lesson = find_lesson(LESSONS, half.lesson)
-    text = lesson.solution(Language.PYTHON).read_text(encoding="utf-8")
+    text = lesson.solve(Language.PYTHON)
     assert text.count(half.old) == 1
     client = tmp_path / "client.py"
     client.write_text(text.replace(half.old, half.new), encoding="utf-8")
