@@ -256,10 +256,13 @@ class Sample(NamedTuple):
 class SampleMaker(Protocol):
     """Makes messages from one seed: with the same seed and calls they are the same, byte for byte."""
 
-    def message(self, kind: str | None = None, *, expires: float | None = None) -> Sample:
+    def message(
+        self, kind: str | None = None, *, variant: str | None = None, expires: float | None = None
+    ) -> Sample:
         """Make a valid message of a kind, by default a drawn one; ``expires`` is in seconds since the epoch.
 
-        Raises ValueError for an unknown kind, and for ``expires`` where messages do not expire.
+        Raises ValueError for an unknown kind, for a ``variant`` that it has not, and for ``expires`` where
+        messages do not expire.
         """
 
     def stream(self, count: int) -> Iterator[Sample]:
@@ -281,12 +284,16 @@ class SampleMaker(Protocol):
 class Samples(Protocol):
     """Messages to try a client with.
 
-    ``kinds`` are those of the contract's messages, the most usual first. ``codes`` are those that a message
+    ``kinds`` are those of the contract's messages, the most usual first; ``variants`` are what their contents
+    can be about, where that makes another form. ``codes`` are those that a message
     alone can cause, ``releases`` the older ones whose messages are still taken.
     """
 
     @property
     def kinds(self) -> tuple[str, ...]: ...
+
+    @property
+    def variants(self) -> tuple[str, ...]: ...
 
     @property
     def codes(self) -> tuple[Code, ...]: ...
@@ -312,6 +319,19 @@ class Changes(Protocol):
 
     def grow(self, raw: bytes, size: int) -> bytes | None:
         """Make a message ``size`` bytes large and leave it as valid as it was; None where that cannot be."""
+
+
+class Documents(Protocol):
+    """Texts in people's files that may be less than a message, such as a header alone."""
+
+    def explain(self, raw: bytes) -> str | None:
+        """Say what the text is if it is neither a message nor a piece of one; else None."""
+
+    def judge(self, raw: bytes, *, now: float | None = None) -> Verdict:
+        """The verdict on the text as it is; the paths in a piece start at the piece. Never raises."""
+
+    def complete(self, raw: bytes, *, seed: int, now: float) -> bytes:
+        """Make a piece a whole message, in which it stays byte for byte; other bytes stay as they are."""
 
 
 class Contract(Protocol):
@@ -395,10 +415,18 @@ class Contract(Protocol):
     def objects(self) -> Objects | None: ...
 
     @property
+    def documents(self) -> Documents | None: ...
+
+    @property
     def samples(self) -> Samples | None: ...
 
     @property
     def changes(self) -> Changes | None: ...
+
+
+def describe_contract(contract: Contract) -> str:
+    """Its name and its release."""
+    return f"{contract.name} {contract.release}"
 
 
 def list_queues(contract: Contract) -> tuple[str, ...]:
@@ -409,3 +437,8 @@ def list_queues(contract: Contract) -> tuple[str, ...]:
 def judge_received(contract: Contract) -> Judge:
     """The judge of a receiver, who takes messages of older releases too."""
     return contract.versions.judge if contract.versions else contract.judge
+
+
+def judge_sent(contract: Contract) -> Judge:
+    """The judge of a sender, who may still split what is too large."""
+    return contract.sequences.judge_unsent if contract.sequences else contract.judge

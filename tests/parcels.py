@@ -72,6 +72,7 @@ def _spoil(whole: bytes, code: Code, draws: Draws) -> bytes:
 
 class _ParcelSamples:
     kinds: Final = ("left", "came")
+    variants: Final = ()
     codes: Final = tuple(CODES.values())
     releases: Final = ()
 
@@ -91,9 +92,11 @@ class _ParcelMaker:
         self._made += 1
         return Sample(data, f"p-{self._made}")
 
-    def message(self, kind: str | None = None, *, expires: float | None = None) -> Sample:
-        if expires is not None:
-            raise ValueError("parcels do not expire")
+    def message(
+        self, kind: str | None = None, *, variant: str | None = None, expires: float | None = None
+    ) -> Sample:
+        if expires is not None or variant is not None:
+            raise ValueError("parcels do not expire, and have no variants")
         if kind not in (None, *_ParcelSamples.kinds):
             raise ValueError(f"no kind of parcels is {kind}; there are {', '.join(_ParcelSamples.kinds)}")
         event = kind or self._draws.choice(_ParcelSamples.kinds)
@@ -160,6 +163,7 @@ class Parcels:
     sequences: Final = None
     versions: Final = None
     objects: Final = None
+    documents: Final = None
     samples: Final = _ParcelSamples()
     changes: Final = _ParcelChanges()
 

@@ -10,7 +10,7 @@ from emulator.rng import Chance
 from sandbox.demo.plan import BAD, OVERSIZE_TENANT, Plan
 from schemas.contract import Code
 from schemas.json_texts import documents
-from schemas.rdss.completion import complete
+from schemas.rdss.contract import RDSS
 from schemas.rdss.envelope import serialise
 from schemas.rdss.samples import Samples
 from schemas.rdss.sequence import SequenceError, split_raw
@@ -39,8 +39,7 @@ def workload(plan: Plan, now: float) -> list[Item]:
     Raises ``UnusableFileError``.
     """
     chance = Chance(plan.seed)
-    samples = Samples(plan.seed, now=now)
-    messages = list(_of_files(plan.source, samples) if plan.source else _generated(plan, samples))
+    messages = list(_of_files(plan.source, plan.seed, now) if plan.source else _generated(plan, now))
     ids = chance.draws("demo", "part ids")
     items = [_item(name, data, now, ids.uuid4) for name, data in messages]
     if plan.source is None:
@@ -48,7 +47,8 @@ def workload(plan: Plan, now: float) -> list[Item]:
     return items
 
 
-def _generated(plan: Plan, samples: Samples) -> Iterator[tuple[str, bytes]]:
+def _generated(plan: Plan, now: float) -> Iterator[tuple[str, bytes]]:
+    samples = Samples(plan.seed, now=now)
     for message in samples.stream(plan.messages):
         yield "a generated message", serialise(message)
     for number in range(plan.sequences):
@@ -63,7 +63,7 @@ def _generated(plan: Plan, samples: Samples) -> Iterator[tuple[str, bytes]]:
         yield "a message to grow", serialise(message)
 
 
-def _of_files(directory: Path, samples: Samples) -> Iterator[tuple[str, bytes]]:
+def _of_files(directory: Path, seed: int, now: float) -> Iterator[tuple[str, bytes]]:
     """Yield the messages in the files of a directory; equal messages are sent once."""
     if not directory.is_dir():
         raise UnusableFileError(f"{directory} is not a directory; give one that holds messages as JSON")
@@ -73,8 +73,8 @@ def _of_files(directory: Path, samples: Samples) -> Iterator[tuple[str, bytes]]:
             found = list(documents(str(path), path.read_bytes().splitlines(keepends=True)))
         except OSError as error:
             raise UnusableFileError(f"{path} cannot be read: {error.strerror}") from error
-        for document in found:
-            data = complete(document.raw, samples)
+        for number, document in enumerate(found, start=len(sent)):
+            data = RDSS.documents.complete(document.raw, seed=seed + number, now=now)
             if data not in sent:
                 sent.add(data)
                 yield document.place, data

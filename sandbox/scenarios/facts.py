@@ -12,6 +12,7 @@ from sandbox.scenarios.play import START, Played
 from sandbox.scenarios.scenario import INPUT
 from sandbox.scenarios.workload import identity
 from schemas import bound
+from schemas.contract import judge_sent
 
 Facts = dict[str, float]
 Culprits = dict[str, frozenset[str]]
@@ -141,7 +142,7 @@ def _expected_codes(
     for event in delivered:
         came.setdefault(event.fields["message_id"], event.time)
     came |= played.judged_at
-    judge = bound.CONTRACT.sequences.judge_unsent if bound.CONTRACT.sequences else bound.CONTRACT.judge
+    judge = judge_sent(bound.CONTRACT)
     found: dict[int, str | None] = {}
     for each in played.offered:
         name = identity(each.data)

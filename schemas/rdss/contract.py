@@ -10,7 +10,19 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property, partial
 from typing import Final
 
-from schemas.contract import Changes, Code, Envelope, Failures, Joined, Judge, Objects, Part, Samples, Verdict
+from schemas.contract import (
+    Changes,
+    Code,
+    Documents,
+    Envelope,
+    Failures,
+    Joined,
+    Judge,
+    Objects,
+    Part,
+    Samples,
+    Verdict,
+)
 from schemas.rdss import SPECIFICATION_VERSION
 from schemas.rdss.decoration import decorate, redrive, stamp, undecorate
 from schemas.rdss.envelope import MAX_MESSAGE_BYTES
@@ -63,6 +75,12 @@ class Rdss:
         from schemas.rdss.published_objects import RdssObjects
 
         return RdssObjects()
+
+    @cached_property
+    def documents(self) -> Documents:
+        from schemas.rdss.documents import RdssDocuments
+
+        return RdssDocuments(as_published=self._as_published)
 
     @cached_property
     def samples(self) -> Samples:

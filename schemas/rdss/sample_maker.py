@@ -20,6 +20,7 @@ class RdssSamples:
     """What there is; see ``schemas.contract.Samples``."""
 
     kinds: Final = terms("MessageType")
+    variants: Final = terms("ResourceType")
     codes: Final = tuple(sorted((*SPOILS, ErrorCode.GENERR007)))
     releases: Final = UPGRADED_RELEASES
 
@@ -33,8 +34,10 @@ class RdssSampleMaker:
     def __init__(self, seed: int, now: float) -> None:
         self._samples = Samples(seed, now=now)
 
-    def message(self, kind: str | None = None, *, expires: float | None = None) -> Sample:
-        made = self._samples.message(kind)
+    def message(
+        self, kind: str | None = None, *, variant: str | None = None, expires: float | None = None
+    ) -> Sample:
+        made = self._samples.message(kind, variant)
         if expires is not None:
             made["messageHeader"]["messageTimings"]["expirationTimestamp"] = timestamp(expires)
         return _sample(made)

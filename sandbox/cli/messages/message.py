@@ -10,16 +10,15 @@ import click
 
 from sandbox.cli.messages.message_files import read_documents
 from sandbox.cli.options.connection import available_clock, control_option
-from sandbox.cli.options.contract import as_published_option
+from sandbox.cli.options.contract import as_published_option, load_contract
 from sandbox.cli.options.extras import needs
+from sandbox.cli.options.waiting import moment
 from sandbox.cli.output.exit_codes import Exit
 from sandbox.cli.output.printing import always_json, json_option, print_json
 
 if TYPE_CHECKING:
-    from schemas.contract import Verdict
+    from schemas.contract import Code, Sample, SampleMaker, Verdict
     from schemas.json_texts import Document
-    from schemas.rdss.error_codes import ErrorCode
-    from schemas.rdss.samples import Samples
 
 
 @click.group()
@@ -51,12 +50,15 @@ def validate(
     A file holds one message, one a line, or a published header or body. Exit code 0: all are valid,
     1: some are not, 2: a file cannot be read. With --json there is a line for each message.
     """
-    from schemas.rdss.documents import judge_document
+    from schemas.bound import choose_contract
+    from schemas.contract import judge_sent
 
     if strict:
         raise click.UsageError(
             "--strict is gone: what it demanded is the rule. --as-published judges as the schema files do"
         )
+    contract = choose_contract(as_published=as_published)
+    judge = contract.documents.judge if contract.documents else judge_sent(contract)
     clock = None
     if expired:
         clock = click.get_current_context().with_resource(available_clock(control))
@@ -67,22 +69,13 @@ def validate(
             click.echo(f"sandbox: {found}", err=True)
             code = Exit.USAGE
             continue
-        verdict = judge_document(found.raw, now=clock.time() if clock else None, as_published=as_published)
+        verdict = judge(found.raw, now=clock.time() if clock else None)
         judged += 1
         refused += not verdict.valid
         _print(found, verdict, as_json)
     if not as_json:
         click.echo(f"sandbox: {judged} judged, {refused} refused", err=True)
     return code or (Exit.FAIL if refused else Exit.PASS)
-
-
-def _moment(_ctx: click.Context, _parameter: click.Parameter, value: str | None) -> float | None:
-    from schemas.rdss.formats import instant
-
-    moment = None if value is None else instant(value)
-    if value is not None and moment is None:
-        raise click.BadParameter(f"{value!r} is not a timestamp with a zone, such as 2026-01-31T12:00:00Z")
-    return moment
 
 
 @message.command()
@@ -93,7 +86,7 @@ def _moment(_ctx: click.Context, _parameter: click.Parameter, value: str | None)
 @click.option(
     "--at",
     metavar="TIMESTAMP",
-    callback=_moment,
+    callback=moment,
     help="When the first is published: 2026-01-31T12:00:00Z.  [default: now, on the sandbox's clock]",
 )
 @click.option("--type", "message_type", metavar="TYPE", help="MetadataCreate, ...  [default: all of them]")
@@ -113,48 +106,47 @@ def sample(count: int, seed: int | None, at: float | None, control: str | None, 
     --seed and --at they are the same byte for byte.
     """
     from emulator.rng import new_seed
-    from schemas.rdss.samples import Samples
 
+    contract = load_contract()
+    if contract.samples is None:
+        raise click.UsageError(f"the contract {contract.name} has no samples")
     if at is None:
         with available_clock(control) as clock:
             at = clock.time()
     try:
-        samples = Samples(new_seed() if seed is None else seed, now=at)
-        for line in _samples(samples, count, **wanted):
-            sys.stdout.buffer.write(line + b"\n")
+        maker = contract.samples.from_seed(new_seed() if seed is None else seed, now=at)
+        for made in _samples(maker, count, **wanted):
+            sys.stdout.buffer.write(made.data + b"\n")
     except ValueError as error:
         raise click.UsageError(str(error)) from error
     sys.stdout.buffer.flush()
 
 
 def _samples(
-    samples: Samples,
+    maker: SampleMaker,
     count: int,
     *,
     message_type: str | None,
     resource_type: str | None,
     parts: int | None,
     bad: str | None,
-) -> Iterator[bytes]:
-    from schemas.rdss.envelope import serialise
-
+) -> Iterator[Sample]:
     if bad is not None:
         code = _code(bad)
-        return (samples.bad(code) for _ in range(count))
+        return (maker.bad(code) for _ in range(count))
     if parts is not None:
-        return (serialise(samples.big_message(parts)) for _ in range(count))
+        return (maker.big_message(parts) for _ in range(count))
     if message_type is None and resource_type is None:
-        return map(serialise, samples.stream(count))
-    return (serialise(samples.message(message_type, resource_type)) for _ in range(count))
+        return maker.stream(count)
+    return (maker.message(message_type, variant=resource_type) for _ in range(count))
 
 
-def _code(text: str) -> ErrorCode:
-    from schemas.rdss.error_codes import ErrorCode
-
+def _code(text: str) -> Code:
+    known = {name.upper(): code for name, code in load_contract().codes.items()}
     try:
-        return ErrorCode[text.upper()]
+        return known[text.upper()]
     except KeyError as error:
-        raise ValueError(f"no error code {text}; there are {', '.join(ErrorCode)}") from error
+        raise ValueError(f"no error code {text}; there are {', '.join(known.values())}") from error
 
 
 def _print(found: Document, verdict: Verdict, as_json: bool) -> None:

@@ -77,20 +77,20 @@ class _NotSentError(Exception):
 def _read_parts(found: Document | str, clock: Clock, *, as_is: bool) -> tuple[str, list[bytes]]:
     """Complete and split a document, and return its place and parts. Raises ``_NotSentError``."""
     from emulator.rng import new_seed, new_uuid
-    from schemas.rdss.completion import complete
-    from schemas.rdss.documents import why_no_message
-    from schemas.rdss.samples import Samples
 
     if isinstance(found, str):
         raise _NotSentError(found)
-    if as_is:
-        return found.place, [found.raw]
-    if why := why_no_message(found.raw):
+    contract = load_contract()
+    if as_is or contract.documents is None:
+        whole = found.raw
+    elif why := contract.documents.explain(found.raw):
         raise _NotSentError(f"{found.place} {why}; it was not sent, and --as-is sends it all the same")
-    whole = complete(found.raw, Samples(new_seed(), now=clock.time()))
-    sequences = load_contract().sequences
+    else:
+        whole = contract.documents.complete(found.raw, seed=new_seed(), now=clock.time())
+    if as_is or contract.sequences is None:
+        return found.place, [whole]
     try:
-        return found.place, sequences.split(whole, new_id=new_uuid) if sequences else [whole]
+        return found.place, contract.sequences.split(whole, new_id=new_uuid)
     except ValueError as error:
         too_large = f"{found.place} was not sent, it is too large for one message: {error}"
         raise _NotSentError(too_large) from error
@@ -101,8 +101,10 @@ def _look_for_expiry(place: str, message: bytes, clock: Clock, *, strict: bool) 
 
     Raises ``_NotSentError`` for it where this is ``strict``.
     """
+    from schemas.contract import judge_sent
+
     contract = load_contract()
-    judge = contract.sequences.judge_unsent if contract.sequences else contract.judge
+    judge = judge_sent(contract)
     verdict = judge(message, now=clock.time())
     if verdict.valid or verdict == judge(message):
         return

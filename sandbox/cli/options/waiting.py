@@ -28,12 +28,12 @@ def duration(_ctx: click.Context, _parameter: click.Parameter, value: str | None
         raise click.BadParameter(str(error)) from error
 
 
-def moment(_ctx: click.Context, _parameter: click.Parameter, value: str) -> float:
-    """Parse a time, RFC 3339 or seconds since the epoch, as the callback of an argument."""
+def moment(_ctx: click.Context, _parameter: click.Parameter, value: str | None) -> float | None:
+    """Parse a time, RFC 3339 or seconds since the epoch, as the callback of an option or argument."""
     from rdss_sandbox.text.timestamps import read_timestamp
 
     try:
-        return read_timestamp(value)
+        return None if value is None else read_timestamp(value)
     except ValueError as error:
         raise click.BadParameter(str(error)) from error
 

@@ -24,7 +24,6 @@ from sandbox.pipeline.stages.parsing import judge_record
 from sandbox.pipeline.stages.sequences import decide_outcome
 from schemas.rdss.catalogue import terms
 from schemas.rdss.contract import RDSS
-from schemas.rdss.documents import judge_document
 from schemas.rdss.envelope import serialise
 from schemas.rdss.formats import timestamp
 from schemas.rdss.sample_older_versions import older_sample
@@ -143,7 +142,7 @@ def test_who_validates_gives_one_verdict(question: Question) -> None:
     assert (asked.code, len(asked.violations)) == (question.code, len(verdict.violations))
     too_large = verdict.code == "GENERR006"
     if not too_large or RDSS.peek(question.data).part:
-        assert judge_document(question.data, now=NOW) == verdict
+        assert RDSS.documents.judge(question.data, now=NOW) == verdict
     if not too_large and question.code != "GENERR007":
         assert judge_message(json.loads(question.data), now=NOW) == verdict
     if not too_large and question.code != "GENERR003":

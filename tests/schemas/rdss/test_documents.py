@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from schemas.json_texts import documents
-from schemas.rdss.documents import judge_document, kind_of
+from schemas.rdss.contract import RDSS
+from schemas.rdss.documents import kind_of
 from schemas.rdss.samples import Samples
 
 
@@ -57,7 +58,7 @@ def test_lines_are_given_out_as_they_come() -> None:
 def test_any_bytes_are_judged(data: bytes) -> None:
     """Whatever a file holds, there is a verdict and no error."""
     for each in documents("file", data.splitlines(keepends=True)):
-        verdict = judge_document(each.raw)
+        verdict = RDSS.documents.judge(each.raw)
         assert verdict.valid == (verdict.code is None)
 
 
@@ -83,7 +84,7 @@ def test_a_part_alone_is_judged_by_its_own_rules() -> None:
     """A header with its sequence, a body with its type; the other half is not held against it."""
     for message in Samples(3).stream(60):
         for part in ("messageHeader", "messageBody"):
-            assert judge_document(json.dumps(message[part]).encode()).valid
+            assert RDSS.documents.judge(json.dumps(message[part]).encode()).valid
 
 
 def test_violations_of_a_part_have_paths_in_that_part() -> None:
@@ -92,8 +93,8 @@ def test_violations_of_a_part_have_paths_in_that_part() -> None:
     header = message["messageHeader"] | {"messageId": "no uuid"}
     body = message["messageBody"] | {"objectTitle": 5}
 
-    in_header = judge_document(json.dumps(header).encode())
-    in_body = judge_document(json.dumps(body).encode())
+    in_header = RDSS.documents.judge(json.dumps(header).encode())
+    in_body = RDSS.documents.judge(json.dumps(body).encode())
     assert (in_header.code, [v.path for v in in_header.violations]) == ("GENERR010", ["/messageId"])
     assert (in_body.code, [v.path for v in in_body.violations]) == ("GENERR001", ["/objectTitle"])
 
@@ -103,5 +104,5 @@ def test_a_header_of_a_sequence_and_one_of_an_unknown_type() -> None:
     header = Samples(3).message("MetadataCreate")["messageHeader"]
     part = header | {"messageSequence": {**header["messageSequence"], "total": 3}}
 
-    assert judge_document(json.dumps(part).encode()).valid
-    assert judge_document(json.dumps(header | {"messageType": "Letter"}).encode()).code == "GENERR002"
+    assert RDSS.documents.judge(json.dumps(part).encode()).valid
+    assert RDSS.documents.judge(json.dumps(header | {"messageType": "Letter"}).encode()).code == "GENERR002"
