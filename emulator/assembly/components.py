@@ -41,7 +41,7 @@ from emulator.streams.catalogue import Catalogue
 from emulator.streams.service import StreamService
 from rdss_sandbox.installed_extensions import import_parts
 from rdss_sandbox.shapes.resetting import Reset
-from rdss_sandbox.shapes.topology import Populated, Topology
+from rdss_sandbox.shapes.topology import LEAST_RECORD_KIB, Populated, StreamForm, Topology
 from schemas.bound import CONTRACT
 from schemas.contract import Contract
 
@@ -110,7 +110,8 @@ class Components:
         missing = tuple(name for name in wanted.streams if name not in existing)
         with self.infrastructure.unlimited():
             for name in missing:
-                self._create_stream(name, wanted.streams[name])
+                form = wanted.streams[name]
+                self._create_stream(name, StreamForm(form) if isinstance(form, int) else form)
         return Populated(missing, self.buckets.want(wanted.buckets))
 
     def reset(self, wanted: Reset | None = None) -> None:
@@ -162,9 +163,17 @@ class Components:
                     f"the fault {fault.name or fault.type} of the settings: {error}"
                 ) from error
 
-    def _create_stream(self, name: str, shards: int) -> None:
+    def _create_stream(self, name: str, form: StreamForm) -> None:
+        request: dict[str, object] = {"StreamName": name}
+        if form.mode == "PROVISIONED":
+            request["ShardCount"] = form.shards
+        else:
+            request["StreamModeDetails"] = {"StreamMode": form.mode}
+        # An older upstream does not know the parameter, so it is named only where it says something.
+        if form.max_record_kib > LEAST_RECORD_KIB:
+            request["MaxRecordSizeInKiB"] = form.max_record_kib
         try:
-            self.streams.call("CreateStream", {"StreamName": name, "ShardCount": shards}, self.home)
+            self.streams.call("CreateStream", request, self.home)
             self.infrastructure.finish(name, self.home)
         except KinesisError as error:
             # Another user of the upstream created it in the meantime.

@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 from emulator.assembly.broker import Broker, SidecarBroker
 from emulator.assembly.components import Components, build_components
 from emulator.assembly.damage import describe_put_aside, keep_damage
+from emulator.assembly.declared_queues import QueuesNotDeclaredError, declare_queues
 from emulator.assembly.embedded_broker import EmbeddedBroker
 from emulator.assembly.missing_extras import note_missing
 from emulator.assembly.snapshots import Snapshots
@@ -62,7 +63,7 @@ from rdss_sandbox.shapes.status import Doors, Port, Status, Version
 from rdss_sandbox.shapes.topology import Populated, Topology
 from rdss_sandbox.version import VERSION
 from schemas.bound import CONTRACT
-from schemas.contract import Contract
+from schemas.contract import Contract, describe_contract
 
 MakeResources: TypeAlias = Callable[[Components], object]
 
@@ -143,6 +144,9 @@ class Embedded:
                     await self._listen_for_management(self.broker)
             if self.broker.url is not None:
                 self.components.destinations.add_port(urlsplit(self.broker.url).port or 0)
+            if self.settings.topology.queues or self.settings.topology.exchanges:
+                await asyncio.to_thread(self._declare_queues)
+                self.components.on_reset.append(self._declare_queues)
         except BaseException:
             await self._stack.aclose()
             raise
@@ -207,6 +211,7 @@ class Embedded:
             topology=settings.topology,
             notes=tuple(notes),
             doors=self.doors,
+            contract=describe_contract(components.contract),
             **{name: url for name, url in self.urls.items() if name in Status.__struct_fields__},
         )
 
@@ -231,6 +236,16 @@ class Embedded:
 
     def populate(self, topology: Topology | None) -> Populated:
         return self.components.populate(topology)
+
+    def _declare_queues(self) -> None:
+        missing = "nothing answers on the AMQP port"
+        try:
+            if self.broker.url is not None:
+                declare_queues(self.broker.url, self.settings.topology)
+                return
+        except (QueuesNotDeclaredError, ModuleNotFoundError) as error:
+            missing = str(error)
+        self._notes.append(f"the topology's queues are not declared: {missing}")
 
     def _check_files(self) -> None:
         """Check in the background what the start did not read. What is found is an event, and a note."""

@@ -110,10 +110,12 @@ class Picture(msgspec.Struct, frozen=True, kw_only=True):
     """The sandbox at one moment: streams, faults and their strikes, findings, the last error and the news.
 
     Streams that stand ``aside`` come after the others.
+    ``contract`` is the name and the release of what messages are judged by.
     News and findings stand oldest first, ``strikes`` has one of each fault and channel. ``run`` is null where
     no scenario plays.
     """
 
+    contract: str
     clock: ClockReading
     streams: tuple[StreamPicture, ...]
     left_out_streams: int

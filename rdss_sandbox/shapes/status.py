@@ -40,6 +40,7 @@ class Status(msgspec.Struct, frozen=True):
     nothing listens. ``uptime`` is in real seconds. ``messages`` counts messages in the index or known to wait
     for it; ``events`` is the newest event's id. ``topology`` is the one it started with; it names the audit
     log and the error and invalid queues. ``doors`` says what listens, and who may come in.
+    ``contract`` is the name and the release of what messages are judged by.
     """
 
     version: str
@@ -61,6 +62,7 @@ class Status(msgspec.Struct, frozen=True):
     topics: str | None = None
     amqp_management: str | None = None
     doors: Doors | None = None
+    contract: str = ""
 
 
 class Version(msgspec.Struct, frozen=True):

@@ -1,8 +1,8 @@
-"""The topology: the streams and buckets of a sandbox, its audit log and its archives."""
+"""The topology: the streams, queues and buckets of a sandbox, its audit log and its archives."""
 
 from __future__ import annotations
 
-from typing import Annotated, TypeAlias
+from typing import Annotated, Final, Literal, TypeAlias
 
 import msgspec
 
@@ -23,19 +23,60 @@ class AuditTap(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 TransitionSeconds: TypeAlias = Annotated[float, msgspec.Meta(ge=0, le=86_400)]
 
 
-class Topology(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The streams, by name with their first number of shards, and the buckets that a sandbox has.
+LEAST_RECORD_KIB: Final = 1024
+Shards: TypeAlias = Annotated[int, msgspec.Meta(ge=1, le=10_000)]
 
+
+class StreamForm(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A stream at first, as ``CreateStream`` takes it; one of the mode ON_DEMAND begins with four shards."""
+
+    shards: Shards = 1
+    mode: Literal["PROVISIONED", "ON_DEMAND"] = "PROVISIONED"
+    max_record_kib: Annotated[int, msgspec.Meta(ge=LEAST_RECORD_KIB, le=10_240)] = LEAST_RECORD_KIB
+
+
+class AmqpExchange(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """An exchange of the broker, as a client would declare it."""
+
+    type: Literal["topic", "direct", "fanout", "headers"] = "topic"
+    durable: bool = True
+    auto_delete: bool = False
+
+
+class AmqpBinding(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Messages that ``exchange`` routes by ``routing_key`` to a queue."""
+
+    exchange: str
+    routing_key: str = ""
+
+
+class AmqpQueue(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A queue of the broker, and what is bound to it; the default exchange always is."""
+
+    durable: bool = True
+    auto_delete: bool = False
+    bindings: tuple[AmqpBinding, ...] = ()
+
+
+AmqpName: TypeAlias = Annotated[str, msgspec.Meta(min_length=1, max_length=127)]
+
+
+class Topology(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The streams, by name with their first number of shards or their form, and the buckets.
+
+    ``exchanges`` and ``queues`` are those of the broker on the AMQP port.
     ``archives`` maps a stream to the bucket that keeps its messages: the error and the invalid queue. The
     messages of these streams, and of those in ``claimable``, can be claimed. ``transition_seconds`` is the
     time on the clock that a stream stays CREATING, UPDATING or DELETING; it is read when a sandbox starts.
     """
 
-    streams: dict[StreamName, Annotated[int, msgspec.Meta(ge=1, le=10_000)]] = {}
+    streams: dict[StreamName, Shards | StreamForm] = {}
     buckets: tuple[BucketName, ...] = ()
     audit: AuditTap | None = None
     archives: dict[StreamName, BucketName] = {}
     claimable: tuple[StreamName, ...] = ()
+    exchanges: dict[AmqpName, AmqpExchange] = {}
+    queues: dict[AmqpName, AmqpQueue] = {}
     transition_seconds: TransitionSeconds = 0.0
 
 

@@ -111,9 +111,12 @@ def _state(snapshot: Snapshot, cells: int) -> str:
     clock = f"{clock_time(status.clock.time)[:8]} UTC{_pace(status.clock)}"
     messages = counted(status.messages, "message")
     struck = counted(faults, "fault")
+    judged = f"{status.contract} · " if status.contract else ""
     short = f"{short_count(status.messages)} msg"
+    usual = f"{status.profile} · seed {status.seed} · {messages} · {struck} · {clock}"
     fuller = (
-        f"{status.profile} · seed {status.seed} · {messages} · {struck} · {clock}",
+        f"{judged}{usual}",
+        usual,
         f"{messages} · {struck} · {clock}",
         f"{messages} · {clock}",
         f"{short} ⚡{faults}" if faults else messages,

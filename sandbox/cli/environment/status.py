@@ -59,6 +59,7 @@ def _facts(found: Status) -> list[tuple[str, str]]:
             "sandbox",
             f"{found.version}, profile {found.profile}, process {found.pid}, up {found.uptime:.0f} s",
         ),
+        ("contract", found.contract),
         ("aws", found.aws),
         ("control", found.control),
         ("amqp", found.amqp or "-"),

@@ -19,7 +19,7 @@ from emulator.streams.service import StreamService
 from rdss_sandbox.shapes.faults import Fault
 from rdss_sandbox.shapes.picture import NewsLine, Picture, RunCounts, ShardReader
 from rdss_sandbox.shapes.readers import ReaderList
-from schemas.contract import Contract
+from schemas.contract import Contract, describe_contract
 
 MOST_STREAMS: Final = 50
 _RATE_SECONDS: Final = 1.0
@@ -79,6 +79,7 @@ class PictureMaker:
         )
         counts = [self._sources.counts.get(f"message.{told}", 0) for told in _RUN]
         return Picture(
+            contract=describe_contract(sources.contract),
             clock=read_clock(sources.clock),
             streams=drawn,
             left_out_streams=len(shown) - len(drawn),

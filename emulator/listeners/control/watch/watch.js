@@ -338,6 +338,7 @@ function drawState() {
 }
 
 function draw(picture) {
+  setText(byId("contract"), picture.contract);
   drawStreams(picture);
   drawRun(picture.run);
   drawError(picture.error);
