@@ -18,13 +18,14 @@ _WHERE = re.compile(r"(.*?)(?: - at `\$(.*)`)?", re.DOTALL)
 _STEP = re.compile(r"\.(\w+)|\[(\d+)\]")
 _UNKNOWN = re.compile(r"Object contains unknown field `(.*)`")
 _MISSING = re.compile(r"Object missing required field `(.*)`")
-_EXPECTED = re.compile(r"[Ee]xpected `(\w+)(?: \| null)?`, got `.*`")
+_EXPECTED = re.compile(r"[Ee]xpected `(\w+)(?: \| (\w+))?`, got `.*`")
 _KINDS = {
     "int": "a whole number",
     "float": "a number",
     "str": "a text",
     "bool": "true or false",
     "array": "a list",
+    "object": "a table",
 }
 _OBJECTS = (msgspec.inspect.StructType, msgspec.inspect.DataclassType)
 _NOT_AMONG = re.compile(r"Invalid enum value .*")
@@ -79,7 +80,7 @@ def describe_error(
     if _NOT_AMONG.fullmatch(what):
         what = f"it is one of {', '.join(map(str, _choices(shape, path)))}"
     elif (kind := _EXPECTED.fullmatch(what)) and kind[1] in _KINDS:
-        what = f"it is {_KINDS[kind[1]]}"
+        what = "it is " + " or ".join(_KINDS[each] for each in kind.groups() if each in _KINDS)
     return f"{origins.of(*path)}: {name} is {value!r}: {what[:1].lower()}{what[1:]}"
 
 

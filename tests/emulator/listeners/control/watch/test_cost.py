@@ -92,7 +92,7 @@ class SlowMaker:
             pass
         clock = ClockReading(0.0, 1.0, real=True, elapsed=0.0)
         return Picture(
-            clock=clock, streams=(), left_out_streams=0, faults=(), strikes=(), findings=(), error=None,
+            contract="rdss 4.0.0", clock=clock, streams=(), left_out_streams=0, faults=(), strikes=(), findings=(), error=None,
             news=(), run=None,
         )  # fmt: skip
 
