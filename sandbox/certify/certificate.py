@@ -12,6 +12,8 @@ import msgspec
 from sandbox.certify.clause import NEVER_LANDED, NEVER_USED, Clause, Finding, Judgement, judge_clause
 from sandbox.certify.history import History, Level
 from sandbox.certify.shrinking import SmallestRun
+from schemas.bound import CONTRACT
+from schemas.contract import Contract
 
 KIT_VERSION: Final = 1
 DESELECTED: Final = "deselected"
@@ -89,7 +91,11 @@ class Certificate(msgspec.Struct, frozen=True):
 
 
 def judge_clauses(
-    wanted: Iterable[Clause], history: History, replay: str, left_out: Mapping[str, str] = _NONE
+    wanted: Iterable[Clause],
+    history: History,
+    replay: str,
+    left_out: Mapping[str, str] = _NONE,
+    contract: Contract = CONTRACT,
 ) -> tuple[tuple[ClauseResult, ...], str | None]:
     """Judge every clause; return the results, and the name of the highest level reached.
 
@@ -103,6 +109,7 @@ def judge_clauses(
             Judgement(0, (), left_out[clause.id]) if clause.id in left_out else judge_clause(clause, history),
             history,
             replay,
+            contract,
         )
         for clause in wanted
     )
@@ -129,7 +136,9 @@ def count_verdicts(results: Sequence[ClauseResult]) -> dict[str, int]:
     return {verdict.value: found[verdict] for verdict in ClauseVerdict}
 
 
-def _result(clause: Clause, judgement: Judgement, history: History, replay: str) -> ClauseResult:
+def _result(
+    clause: Clause, judgement: Judgement, history: History, replay: str, contract: Contract
+) -> ClauseResult:
     verdict, reason = ClauseVerdict.PASS, None
     if judgement.findings:
         verdict = ClauseVerdict.FAIL
@@ -145,7 +154,7 @@ def _result(clause: Clause, judgement: Judgement, history: History, replay: str)
         clause.needed,
         reason,
         clause.demand,
-        clause.source,
+        clause.cite(contract),
         judgement.findings,
         replay,
         clause.level.name.lower(),

@@ -12,7 +12,10 @@ import msgspec
 
 from emulator.diagnosis.rule import Rule
 from sandbox.certify.history import History, Level, Life
+from schemas.contract import Contract, describe_contract
 
+SPECIFICATION: Final = "RDSS Message API 4.0.0"
+_RDSS: Final = "rdss"
 _MOST_FINDINGS: Final = 20
 _LAST_LINES: Final = 5
 NEVER_LANDED: Final = "stimulus-never-landed"
@@ -78,8 +81,9 @@ class Judgement:
 class Clause:
     """``needed`` is the least exposure for a verdict; ``source`` the section of the document behind it.
 
-    It is for the clients of ``channels``. The ``rules`` of the diagnosis mean the same: what they find in the
-    run breaches the clause too, so that ``sandbox diagnose`` and a certificate agree.
+    It is for the clients of ``channels``, and of the contracts of which ``asked_of`` is true. The ``rules``
+    of the diagnosis mean the same: what they find in the run breaches the clause too, so that ``sandbox
+    diagnose`` and a certificate agree.
     """
 
     id: str
@@ -93,6 +97,32 @@ class Clause:
     judge: Callable[[History], Judgement]
     channels: frozenset[Channel] = KINESIS
     rules: tuple[Rule, ...] = ()
+    asked_of: Callable[[Contract], bool] = lambda _contract: True
+
+    def cite(self, contract: Contract) -> str:
+        """The document behind the clause; RDSS's specification is behind no other contract."""
+        elsewhere = self.source.startswith(SPECIFICATION) and not is_rdss(contract)
+        return describe_contract(contract) if elsewhere else self.source
+
+
+def has_sequences(contract: Contract) -> bool:
+    """Whether messages come in parts."""
+    return contract.sequences is not None
+
+
+def has_versions(contract: Contract) -> bool:
+    """Whether messages of older releases are taken."""
+    return contract.versions is not None
+
+
+def has_expiry(contract: Contract) -> bool:
+    """Whether messages expire."""
+    return contract.expired is not None
+
+
+def is_rdss(contract: Contract) -> bool:
+    """Whether it is RDSS's, for what only its specification demands."""
+    return contract.name == _RDSS
 
 
 def judged(exposure: int, findings: Iterable[Finding], reason: str = NEVER_LANDED) -> Judgement:

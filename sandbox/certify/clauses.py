@@ -11,6 +11,8 @@ from sandbox.certify.history import Level
 from sandbox.certify.producer_clauses import backing_off, delivering, failing, messages
 from sandbox.certify.queue_consumer_clauses import settling
 from sandbox.certify.queue_producer_clauses import publishing
+from schemas.bound import CONTRACT
+from schemas.contract import Contract
 
 OWN_CLAUSES: Final[tuple[Clause, ...]] = (
     processing.NOTHING_LOST,
@@ -62,10 +64,15 @@ def clauses(
     level: Level = Level.GOLD,
     groups: frozenset[Group] = frozenset(Group),
     channel: Channel = Channel.KINESIS,
+    contract: Contract = CONTRACT,
 ) -> list[Clause]:
-    """The clauses for a role on a channel, up to a level, of these groups."""
+    """The clauses for a role on a channel, up to a level, of these groups, that a contract allows."""
     return [
         each
         for each in CLAUSES
-        if each.role is role and channel in each.channels and each.level <= level and each.group in groups
+        if each.role is role
+        and channel in each.channels
+        and each.level <= level
+        and each.group in groups
+        and each.asked_of(contract)
     ]

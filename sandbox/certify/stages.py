@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 import msgspec
 
 from sandbox.certify.clause import Channel, Group, Role
+from sandbox.certify.clauses import clauses
 from sandbox.certify.history import Level
 from schemas.bound import CONTRACT
 from schemas.contract import Contract
@@ -104,14 +105,6 @@ QUEUE_PRODUCER: Final = (
 )
 
 
-_POSSIBLE: Final[Mapping[str, Callable[[Contract], bool]]] = {
-    "sequences": lambda contract: contract.sequences is not None,
-    "older versions": lambda contract: contract.versions is not None,
-    "expired messages": lambda contract: contract.expired is not None,
-}
-"""Whether a contract has what a stage needs; all others need nothing but messages."""
-
-
 def every_stage(role: Role, channel: Channel) -> tuple[Stage, ...]:
     """Every stage of a role on a channel, in order."""
     if channel is Channel.RABBITMQ:
@@ -126,18 +119,17 @@ def stages(
     channel: Channel = Channel.KINESIS,
     contract: Contract = CONTRACT,
 ) -> tuple[Stage, ...]:
-    """The stages of a role on a channel up to a level, of these groups, in order, that a contract allows.
+    """The stages of a role on a channel up to a level, of these groups, in order, whose clauses are asked.
 
     The duplicates and delays of bronze are part of every run, so that a client is seen reading before
     anything worse happens to it.
     """
     every = every_stage(role, channel)
+    asked = {each.id for each in clauses(role, channel=channel, contract=contract)}
     return tuple(
         each
         for each in every
-        if each.level <= level
-        and (each.group in groups or each is every[0])
-        and (each.name not in _POSSIBLE or _POSSIBLE[each.name](contract))
+        if each.level <= level and (each.group in groups or each is every[0]) and each.clause in asked
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from importlib.metadata import version
@@ -25,7 +25,7 @@ from sandbox.certify.certificate import (
     judge_levels,
 )
 from sandbox.certify.clause import Channel, Clause, Group, Role
-from sandbox.certify.clauses import clauses
+from sandbox.certify.clauses import CLAUSES, clauses
 from sandbox.certify.consumer_run import ConsumerRun
 from sandbox.certify.history import History, Level
 from sandbox.certify.lab import Lab
@@ -36,7 +36,7 @@ from sandbox.certify.remarks import remarks
 from sandbox.certify.shrinking import repeat_failures
 from sandbox.certify.stages import Stage, narrow, stages
 from schemas.bound import CONTRACT
-from schemas.contract import Contract
+from schemas.contract import Contract, describe_contract
 
 Progress: TypeAlias = Callable[[str], None]
 
@@ -67,6 +67,11 @@ class Trial:
         return narrow(every, self.only) if self.only else every
 
     @property
+    def clauses(self) -> list[Clause]:
+        """Every clause for such a client, of whatever group and level."""
+        return clauses(self.role, channel=self.channel, contract=self.contract)
+
+    @property
     def command(self) -> str:
         """The command that repeats the trial."""
         words = ["sandbox", "certify", self.role, "--seed", str(self.seed)]
@@ -86,9 +91,7 @@ def certify(trial: Trial, progress: Progress) -> tuple[Certificate, History]:
     began = stopwatch()
     planned = trial.planned
     history = play(trial, planned, progress)
-    results, reached = judge_clauses(
-        clauses(trial.role, channel=trial.channel), history, trial.command, _left_out(trial)
-    )
+    results, reached = judge_clauses(trial.clauses, history, trial.command, _left_out(trial), trial.contract)
     digests = {str(path): sha256(path.read_bytes()).hexdigest() for path in trial.subject}
     return (
         Certificate(
@@ -102,7 +105,7 @@ def certify(trial: Trial, progress: Progress) -> tuple[Certificate, History]:
             counts=count_verdicts(results),
             seconds=round(stopwatch() - began, 1),
             levels=judge_levels(results),
-            remarks=tuple(remarks(history, planned, trial.client.patience)),
+            remarks=(*remarks(history, planned, trial.client.patience), *_unasked(trial)),
         ),
         history,
     )
@@ -114,7 +117,7 @@ def make_small(trial: Trial, certificate: Certificate, progress: Progress, secon
     Raises ``ClientNotStartedError``.
     """
     failed: dict[str, list[Clause]] = {}
-    known = {each.id: each for each in clauses(trial.role, channel=trial.channel)}
+    known = {each.id: each for each in trial.clauses}
     for name in sorted(certificate.failed, key="nothing-lost".__eq__):
         result = next(each for each in certificate.clauses if each.id == name)
         stage = next((each.stage for each in result.evidence if each.stage), "")
@@ -164,10 +167,18 @@ def play(
     return lab.history
 
 
+def _unasked(trial: Trial) -> Iterator[str]:
+    """The sentence on clauses that the contract of the trial gives no reason for."""
+    asked = trial.clauses
+    every = [each for each in CLAUSES if each.role is trial.role and trial.channel in each.channels]
+    if unasked := [each.id for each in every if each not in asked]:
+        yield f"{describe_contract(trial.contract)} gives no reason to ask for: {', '.join(unasked)}"
+
+
 def _left_out(trial: Trial) -> dict[str, str]:
     """Why each clause that the user did not select is not tried, by its id."""
     return {
         each.id: DESELECTED if each.group not in trial.groups else NOT_IN_LEVEL
-        for each in clauses(trial.role, channel=trial.channel)
+        for each in trial.clauses
         if each.group not in trial.groups or each.level > trial.level
     }

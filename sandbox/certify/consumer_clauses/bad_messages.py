@@ -5,7 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-from sandbox.certify.clause import ALL_CHANNELS, Clause, Group, Judgement, Role, judge_each, judged, report
+from sandbox.certify.clause import (
+    ALL_CHANNELS,
+    Clause,
+    Group,
+    Judgement,
+    Role,
+    has_expiry,
+    judge_each,
+    judged,
+    report,
+)
 from sandbox.certify.history import History, Level, SentBad
 from schemas.bound import CONTRACT
 
@@ -50,6 +60,7 @@ EXPIRED = _clause(
     exercise="Messages are sent after they have expired.",
     needed=2,
     judge=lambda history: _judge_bad(history, lambda code: code == CONTRACT.expired),
+    asked_of=has_expiry,
 )
 
 

@@ -13,6 +13,9 @@ from sandbox.certify.clause import (
     Group,
     Judgement,
     Role,
+    has_sequences,
+    has_versions,
+    is_rdss,
     judge_each,
     judged,
     report,
@@ -73,6 +76,7 @@ JOINED = _contract(
     exercise="Bodies are cut into two to four parts, sent last part first, with a restart behind it.",
     needed=2,
     judge=judge_sequences,
+    asked_of=has_sequences,
 )
 
 
@@ -96,6 +100,7 @@ UPGRADED = _contract(
     exercise="Two messages of each of these versions are sent, with their fields, names and numbers.",
     needed=3,
     judge=judge_versions,
+    asked_of=has_versions,
 )
 
 
@@ -128,4 +133,5 @@ DROPPED = _contract(
     exercise="What it put on its output stream and on the queues is put on its input, byte for byte.",
     needed=2,
     judge=judge_echo,
+    asked_of=is_rdss,
 )

@@ -8,7 +8,7 @@ from operator import attrgetter
 from statistics import median
 
 from emulator.diagnosis.rules import refusals
-from sandbox.certify.clause import Clause, Finding, Group, Judgement, Role, judged
+from sandbox.certify.clause import Clause, Finding, Group, Judgement, Role, is_rdss, judged
 from sandbox.certify.history import History, Level
 from sandbox.certify.producer_clauses.failing import THROTTLED, list_refusals
 
@@ -98,4 +98,5 @@ AS_SPECIFIED = Clause(
     exercise="Some messages are refused three to five times in a row.",
     needed=4,
     judge=judge_as_specified,
+    asked_of=is_rdss,
 )

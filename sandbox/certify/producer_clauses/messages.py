@@ -8,7 +8,18 @@ from hashlib import sha256
 
 from emulator.diagnosis.contents import KnownTexts, describe_refusal
 from emulator.diagnosis.rules import bad_messages
-from sandbox.certify.clause import ALL_CHANNELS, Clause, Finding, Group, Judgement, Role, judge_each, judged
+from sandbox.certify.clause import (
+    ALL_CHANNELS,
+    Clause,
+    Finding,
+    Group,
+    Judgement,
+    Role,
+    has_expiry,
+    has_sequences,
+    judge_each,
+    judged,
+)
 from sandbox.certify.history import History, Level, Stored
 from schemas.bound import CONTRACT
 
@@ -39,9 +50,9 @@ SMALL = _clause(
     id="never-oversize",
     demand="No record is larger than a message may be.",
     source="RDSS Message API 4.0.0, Message Sequences",
-    exercise="The file has messages that are too large for one record.",
+    exercise="The file has messages that are too large for one record; without sequences, of any size.",
     needed=1,
-    judge=lambda history: Judgement(len(history.sequences)),
+    judge=lambda history: Judgement(len(history.sequences if CONTRACT.sequences else history.stored)),
     rules=(bad_messages.OVERSIZE,),
 )
 
@@ -73,6 +84,7 @@ SPLIT = _clause(
     exercise="The file has messages that are too large for one record.",
     needed=1,
     judge=judge_sequences,
+    asked_of=has_sequences,
 )
 
 
@@ -134,4 +146,5 @@ IN_TIME = _clause(
     judge=judge_expiry,
     channels=ALL_CHANNELS,
     rules=(bad_messages.EXPIRED,),
+    asked_of=has_expiry,
 )
