@@ -92,8 +92,8 @@ class SlowMaker:
             pass
         clock = ClockReading(0.0, 1.0, real=True, elapsed=0.0)
         return Picture(
-            contract="rdss 4.0.0", clock=clock, streams=(), left_out_streams=0, faults=(), strikes=(), findings=(), error=None,
-            news=(), run=None,
+            contract="rdss 4.0.0", clock=clock, streams=(), left_out_streams=0, faults=(), strikes=(),
+            findings=(), error=None, news=(), run=None,
         )  # fmt: skip
 
 
