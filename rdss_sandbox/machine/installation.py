@@ -17,6 +17,7 @@ NAME = "rdss-sandbox"
 EXTRAS: Final[dict[str, tuple[str, ...]]] = {
     "pages": ("jinja2",),
     "messages": ("jsonschema_rs", "jsonschema", "markdown_it", "rich", "jinja2", "pika"),
+    "avro": ("fastavro", "jsonschema_rs", "jsonschema"),
     "topics": ("lark", "websockets"),
     "metrics": ("prometheus_client",),
     "partiql": ("py_partiql_parser",),

@@ -58,6 +58,7 @@ _WORKS = {
         "sandbox run -- sandbox diagnose",
         f"sandbox run --amqp -- python -c '{_PUBLISH}'",
     ),
+    "avro": ("python -c 'import fastavro, schemas.asyncapi.load'",),
     "topics": ("sandbox run -- sandbox topic sow objects --filter '/objectVersion > 1'",),
     "metrics": (f'sandbox run -- python -c "{_ANSWERS.format("metrics")}"',),
     "pages": (f'sandbox run -- python -c "{_ANSWERS.format("docs")}"',),

@@ -1,0 +1,1 @@
+"""A contract that an AsyncAPI 3 document declares."""

@@ -1,0 +1,96 @@
+"""A contract that an AsyncAPI document declares."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Final
+
+from schemas.asyncapi.declarations import Channel, Declared
+from schemas.asyncapi.decoration import decorate, redrive, undecorate
+from schemas.asyncapi.fields import list_labels, make_fields
+from schemas.asyncapi.payloads import Payload
+from schemas.asyncapi.peek import Looker
+from schemas.asyncapi.verdicts import DeclaredJudge
+from schemas.contract import Changes, Code, Failures, Judge, Peek, Samples
+
+
+class AsyncApiContract:
+    """See ``schemas.contract.Contract``; ``channels`` are those of the document.
+
+    ``rejects`` says whether the document declares what becomes of refused messages; where it does not, the
+    codes and their queues are ours. ``identified`` says whether messages have an id.
+    """
+
+    media_type: Final[str]
+    envelope: Final = None
+    stamp: Final = None
+    sequences: Final = None
+    versions: Final = None
+    objects: Final = None
+    decorate = staticmethod(decorate)
+    undecorate = staticmethod(undecorate)
+    redrive = staticmethod(redrive)
+
+    def __init__(self, declared: Declared) -> None:
+        self.declared: Final = declared
+        self.name: Final = declared.name
+        self.release: Final = declared.release
+        self.channels: Final[tuple[Channel, ...]] = declared.channels
+        self.max_bytes: Final = declared.max_bytes
+        contents = {message.content_type for message in declared.messages}
+        self.media_type = contents.pop() if len(contents) == 1 else "application/octet-stream"
+        codes = declared.codes
+        locations = list(declared.locations.values())
+        expires = any(each.expires for each in locations)
+        self.codes: Final[Mapping[str, Code]] = {
+            str(code): code for reason, code in codes.items() if expires or reason != "expired"
+        }
+        self.failures: Final = Failures(
+            system=codes["failed"],
+            rollback=codes["not-undone"],
+            unsent=codes["unsent"],
+            unknown=codes["unexplained"],
+            misaddressed=codes["misaddressed"],
+        )
+        self.expired: Final[Code | None] = codes["expired"] if expires else None
+        self.oversize: Final[Code] = codes["oversize"]
+        self.rejects: Final = declared.reject is not None or any(each.reject for each in declared.channels)
+        self.identified: Final = all(each.id for each in locations)
+        self.kinds: Final = tuple(
+            value for message in declared.messages for value in (message.values or (message.name,))
+        )
+        labels = list_labels(declared)
+        self.fields: Final = make_fields(declared, self.kinds, labels, tuple(self.codes))
+        self._payloads: Final = {message.name: Payload(message) for message in declared.messages}
+        self._looker: Final = Looker(
+            declared, self._payloads, {name: location for name, (location, _) in labels.items()}
+        )
+        self._sources: Final = any(each.source for each in locations)
+
+    @property
+    def peek(self) -> Looker:
+        return self._looker
+
+    def identity(self, seen: Peek) -> str | None:
+        part = seen.part
+        if part is not None:
+            return f"{part.sequence}/{part.position}"
+        if self._sources and seen.message_id is not None:
+            return f"{getattr(seen, 'source', None) or ''} {seen.message_id}"
+        return seen.message_id
+
+    def body(self, raw: bytes, /) -> bytes:
+        return raw
+
+    @cached_property
+    def judge(self) -> Judge:
+        return DeclaredJudge(self.declared, self._payloads, self._looker)
+
+    @property
+    def samples(self) -> Samples | None:
+        return None
+
+    @property
+    def changes(self) -> Changes | None:
+        return None

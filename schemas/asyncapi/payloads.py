@@ -1,0 +1,106 @@
+"""The payload of one message: how its bytes are read, and what is wrong with what they say."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import cached_property
+from itertools import islice
+from typing import Any, Final
+
+import jsonschema_rs
+import msgspec
+
+from schemas.asyncapi import avro
+from schemas.asyncapi.declarations import Message
+from schemas.asyncapi.json_schemas import MASK, compile_schema
+from schemas.asyncapi.problems import write_pointer
+from schemas.contract import MOST_FOUND, Violation
+from schemas.rdss.brief import show
+
+decode_json: Final[Callable[[bytes], Any]] = msgspec.json.Decoder().decode
+UNREADABLE: Final = (msgspec.MsgspecError, ValueError, RecursionError)
+"""What reading bytes raises that have not the form of the message."""
+_DEEPEST_BRANCH: Final = 10
+
+
+class Payload:
+    """How messages of one kind are read and judged."""
+
+    def __init__(self, message: Message) -> None:
+        self.message: Final = message
+        self.is_json: Final = message.content == "json"
+
+    @cached_property
+    def decode(self) -> Callable[[bytes], Any]:
+        """What reads the bytes; it raises one of ``UNREADABLE`` for those that have not the form."""
+        if self.is_json:
+            return decode_json
+        if self.message.content == "opaque":
+            return bytes
+        decode = avro.make_decoder(self.message.payload, as_json=self.message.content == "avro-json")
+
+        def decode_avro(raw: bytes) -> Any:
+            try:
+                return decode(raw)
+            except Exception as error:  # noqa: BLE001 -- fastavro raises whatever the bytes led it to
+                raise ValueError(f"the bytes are not {self.message.name} in Avro: {error}"[:300]) from None
+
+        return decode_avro
+
+    @cached_property
+    def _validator(self) -> jsonschema_rs.Validator | None:
+        schema = self.message.payload
+        return compile_schema(schema) if self.is_json and schema not in (None, True) else None
+
+    @cached_property
+    def _header_validator(self) -> jsonschema_rs.Validator | None:
+        schema = self.message.headers
+        return compile_schema(schema) if schema not in (None, True) else None
+
+    @cached_property
+    def accepts(self) -> Callable[[Any], bool]:
+        """Whether a value that was read meets the schema."""
+        return self._validator.is_valid if self._validator else lambda _value: True
+
+    def find_violations(self, value: Any) -> Iterator[Violation]:
+        """What is wrong with a value that was read."""
+        return _list_violations(self._validator, value, "")
+
+    def find_header_violations(self, headers: Any) -> Iterator[Violation]:
+        """What is wrong with the headers of a message."""
+        return _list_violations(self._header_validator, dict(headers), "$message.header#")
+
+
+def _list_violations(
+    validator: jsonschema_rs.Validator | None, value: Any, where: str
+) -> Iterator[Violation]:
+    if validator is None:
+        return
+    try:
+        for error in islice(validator.iter_errors(value), MOST_FOUND):
+            for each in _open_branches(error, _DEEPEST_BRANCH):
+                yield _describe(each, where)
+    except ValueError as error:  # half a surrogate pair, or nesting that no schema has
+        yield Violation(where, "json", str(error).partition("\n")[0][:300])
+
+
+def _open_branches(
+    error: jsonschema_rs.ValidationError, left: int
+) -> Iterator[jsonschema_rs.ValidationError]:
+    """The errors of the alternative that has the fewest, in place of that none fits."""
+    context: list[list[jsonschema_rs.ValidationError]] = getattr(error.kind, "context", [])
+    nearest = min(context, key=len, default=[]) if left else []
+    for each in nearest:
+        yield from _open_branches(each, left - 1)
+    if not nearest:
+        yield error
+
+
+def _describe(error: jsonschema_rs.ValidationError, where: str) -> Violation:
+    rule, path = error.kind.name, tuple(error.instance_path)
+    if rule == "required":
+        return Violation(
+            where + write_pointer((*path, str(error.kind.value))), rule, "is required and missing"
+        )
+    message = error.message.replace(MASK, show(error.instance))
+    return Violation(where + write_pointer(path), rule, message[:500])

@@ -1,0 +1,207 @@
+"""A fast look at the fields of a message whose places a document declares; it never fails."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from operator import attrgetter
+from typing import Any, Final
+
+import msgspec
+
+from schemas.asyncapi.declarations import Declared, Location, Locations
+from schemas.asyncapi.decoration import MARK, unwrap
+from schemas.asyncapi.payloads import UNREADABLE, Payload
+from schemas.contract import LOOKED_AT, Part
+
+_PLACES: Final = {
+    "message_id": "id",
+    "message_type": "type",
+    "source": "source",
+    "order_key": "order_key",
+    "published": "published",
+    "expires": "expires",
+    "sequence": "sequence",
+    "position": "position",
+    "total": "total",
+}
+"""The fields of what is seen, and the names of the locations from which they are read."""
+_NUMBERS: Final = ("position", "total")
+_NOTHING: Final = "nothing"
+_Leaf = str | int | float | bool | None
+_Headers = Mapping[str, Any] | None
+
+
+def walk(value: Any, steps: tuple[str, ...]) -> Any:
+    """What is under these names; None where there is nothing."""
+    for step in steps:
+        value = value.get(step) if isinstance(value, dict) else None
+    return value
+
+
+def _part(seen: Any) -> Part | None:
+    if seen.sequence is None or seen.position is None or (seen.total or 0) <= 1:
+        return None
+    return Part(seen.sequence, seen.position, seen.total)
+
+
+class Looker:
+    """Reads what a message says of itself."""
+
+    def __init__(
+        self, declared: Declared, payloads: Mapping[str, Payload], labels: Mapping[str, Location]
+    ) -> None:
+        self._type = declared.type
+        self._payloads = payloads
+        self._labels = labels
+        self._names: Final = (*_PLACES, *labels)
+        self._sole = next(iter(payloads)) if len(payloads) == 1 else None
+        self._kinds = {value: each.name for each in declared.messages for value in each.values}
+        self._seen: Any = msgspec.defstruct(
+            "Peek",
+            [
+                *((name, _Leaf, None) for name in self._names),
+                ("error_code", str | None, None),
+                ("damaged", bool, False),
+            ],
+            namespace={"part": property(_part)},
+            frozen=True,
+            gc=False,
+        )
+        self._plans: dict[str | None, dict[str, Location]] = {
+            name: self._plan(locations) for name, locations in declared.locations.items()
+        }
+        self._plans[None] = self._plans[next(iter(payloads))]
+        places = {
+            place.steps for plan in self._plans.values() for place in plan.values() if place.part == "payload"
+        }
+        tree, attributes = _make_struct(places)
+        only_json = all(each.is_json for each in payloads.values())
+        self._decode: Callable[[bytes], Any] | None = msgspec.json.Decoder(tree).decode if only_json else None
+        self._getters = {
+            name: attrgetter(*(self._attribute(plan.get(each), attributes) for each in self._names))
+            for name, plan in self._plans.items()
+        }
+        self._type_of = attrgetter(self._attribute(self._type, attributes))
+        self._beside = {
+            name: [
+                (at, place)
+                for at, each in enumerate(self._names)
+                if (place := plan.get(each)) and place.part != "payload"
+            ]
+            for name, plan in self._plans.items()
+        }
+
+    def _plan(self, locations: Locations) -> dict[str, Location]:
+        places = {ours: getattr(locations, theirs) for ours, theirs in _PLACES.items()}
+        places["message_type"] = self._type
+        return {**{name: place for name, place in places.items() if place}, **self._labels}
+
+    @staticmethod
+    def _attribute(place: Location | None, attributes: Mapping[tuple[str, ...], str]) -> str:
+        return attributes.get(place.steps, _NOTHING) if place and place.part == "payload" else _NOTHING
+
+    def __call__(self, raw: bytes, key: str = "", /, headers: _Headers = None) -> Any:
+        """See ``schemas.contract.Contract.peek``; ``headers`` are those of a transport that has them."""
+        if raw.startswith(MARK):
+            rejected = unwrap(raw)
+            if rejected is not None:
+                seen = self(rejected.data, key, headers)
+                return msgspec.structs.replace(seen, error_code=rejected.code)
+        if self._decode is not None:
+            try:
+                read = self._decode(raw)
+            except UNREADABLE:
+                pass
+            else:
+                name = self.identify(self._type_of(read), raw, headers)
+                return self._make(name, self._getters[name](read), key, headers)
+        return self._look_slowly(raw, key, headers)
+
+    def identify(self, kind: Any, raw: bytes, headers: _Headers) -> str | None:
+        """The message that says this of its type, or that its schema shows it to be; else None."""
+        if self._sole is not None:
+            return self._sole
+        place = self._type
+        if place is not None and place.part == "header" and headers is not None:
+            kind = headers.get(place.steps[-1])
+        if kind is not None or (place is not None and (place.part == "payload" or headers is not None)):
+            return self._kinds.get(kind) if isinstance(kind, str) else None
+        return self._find_fitting(raw)
+
+    def _find_fitting(self, raw: bytes) -> str | None:
+        for name, payload in self._payloads.items():
+            try:
+                if payload.accepts(payload.decode(raw)):
+                    return name
+            except UNREADABLE:
+                continue
+        return None
+
+    def _make(
+        self, name: str | None, values: Iterable[Any], key: str, headers: _Headers, *, damaged: bool = False
+    ) -> Any:
+        seen = list(values)
+        for at, value in enumerate(seen):
+            if value is not None and type(value) is not str:
+                seen[at] = self._plain(self._names[at], value)
+        for at, place in self._beside[name]:
+            found = key if place.part == "key" else (headers or {}).get(place.steps[-1])
+            seen[at] = None if found in (None, "") else self._plain(self._names[at], found)
+        if self._type is None:
+            seen[1] = name
+        return self._seen(*seen, damaged=damaged) if damaged else self._seen(*seen)
+
+    def _plain(self, name: str, value: Any) -> _Leaf:
+        """A value as the field has it; None for one that it cannot have."""
+        if name in _NUMBERS:
+            return value if isinstance(value, int) and not isinstance(value, bool) else None
+        if isinstance(value, bool):
+            return "true" if value else "false"
+        if isinstance(value, str) or (name in self._labels and isinstance(value, int | float)):
+            return value
+        return None if isinstance(value, dict | list | bytes) else str(value)
+
+    def _look_slowly(self, raw: bytes, key: str, headers: _Headers) -> Any:
+        """Read values that have the right type; in bytes that have no form, search for texts."""
+        for payload in self._payloads.values():
+            try:
+                value = payload.decode(raw)
+            except UNREADABLE:
+                continue
+            kind = walk(value, self._type.steps) if self._type else None
+            name = self.identify(kind, raw, headers)
+            plan = self._plans[name]
+            values = [walk(value, plan[each].steps) if each in plan else None for each in self._names]
+            return self._make(name, values, key, headers)
+        plan = self._plans[None]
+        texts = [_search(raw, plan[each].steps) if each in plan else None for each in self._names]
+        return self._make(self._sole, texts, key, headers, damaged=True)
+
+
+def _search(raw: bytes, steps: tuple[str, ...]) -> str | None:
+    if not steps:
+        return None
+    pattern = rb'"%s"\s*:\s*"([^"\\]{1,200})"' % re.escape(steps[-1].encode(errors="replace"))
+    found = re.search(pattern, raw[:LOOKED_AT])
+    return found[1].decode(errors="replace") if found else None
+
+
+def _make_struct(places: set[tuple[str, ...]]) -> tuple[Any, dict[tuple[str, ...], str]]:
+    """A type that reads the values under these names and skips all others; and each one's attribute in it."""
+    heads = sorted({steps[0] for steps in places if steps})
+    fields: list[tuple[str, Any, Any]] = [(_NOTHING, None, None)]
+    renamed = {_NOTHING: "\N{REPLACEMENT CHARACTER}"}
+    attributes: dict[tuple[str, ...], str] = {}
+    for number, head in enumerate(heads):
+        name = f"f{number}"
+        renamed[name] = head
+        below = {steps[1:] for steps in places if len(steps) > 1 and steps[0] == head}
+        if below:
+            inner, inside = _make_struct(below)
+            fields.append((name, inner, inner()))
+            attributes |= {(head, *steps): f"{name}.{attribute}" for steps, attribute in inside.items()}
+        else:
+            fields.append((name, _Leaf, None))
+            attributes[(head,)] = name
+    return msgspec.defstruct("Read", fields, rename=renamed, frozen=True, gc=False), attributes

@@ -1,0 +1,54 @@
+"""Documents of different shape, written for these tests."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+from schemas.asyncapi.load import AsyncApiContract, load_contract
+
+ORDERS: Final = """
+asyncapi: 3.0.0
+info: {title: Orders, version: 1.2.0}
+x-sandbox: {id: $message.payload#/order/id, expires: $message.payload#/until, reject: refused}
+channels:
+  orders:
+    address: shop/orders
+    bindings:
+      x-kinesis: {shards: 2, maxRecordKiB: 512}
+      amqp: {is: routingKey, exchange: {name: shop, type: topic}, bindingVersion: 0.3.0}
+    messages:
+      placed: {$ref: '#/components/messages/placed'}
+      gone: {$ref: '#/components/messages/gone'}
+  refused: {address: shop/refused}
+components:
+  messages:
+    placed:
+      payload:
+        type: object
+        required: [event, order]
+        properties:
+          event: {const: placed}
+          order: {$ref: '#/components/schemas/order'}
+          until: {type: string, format: date-time}
+          amount: {type: number, minimum: 0}
+          express: {type: boolean}
+    gone:
+      payload:
+        type: object
+        required: [event, order]
+        properties: {event: {enum: [gone, lost]}, order: {$ref: '#/components/schemas/order'}}
+  schemas:
+    order:
+      type: object
+      required: [id]
+      properties:
+        id: {type: string, pattern: '^o-[0-9]+$'}
+        next: {$ref: '#/components/schemas/order'}
+"""
+
+
+def load_text(folder: Path, text: str, name: str = "asyncapi.yaml") -> AsyncApiContract:
+    """The contract of a document of this text, in a folder in which other files may be."""
+    (folder / name).write_text(text, encoding="utf-8")
+    return load_contract(folder / name)
