@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import threading
-from collections.abc import Awaitable, Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AsyncExitStack, contextmanager
 from functools import partial
 from typing import Any, Self, TypeAlias
@@ -23,7 +23,6 @@ from emulator.diagnosis.trace import Trace
 from emulator.http.admission import access_policies
 from emulator.http.admission.guard import AccessPolicy, Guard
 from emulator.http.asgi import App
-from emulator.http.asgi_server import serve_asgi
 from emulator.http.fallback_port import FallbackPort, serve_at
 from emulator.http.lazy_app import LazyApp
 from emulator.http.server import Server, serve
@@ -118,12 +117,10 @@ class Embedded:
             )
             self._more_resources = [make(self.components) for make in self._more]
             await asyncio.to_thread(self._snapshots.finish)
-            self.urls["aws"] = await self._listen(serve, self._build_aws_app(), self.settings.aws_port)
+            self.urls["aws"] = await self._listen(self._build_aws_app(), self.settings.aws_port)
             self.components.infrastructure.set_endpoint(self.aws, self.settings.token)
             self._live = LiveAnswers()
-            self.urls["control"] = await self._listen(
-                serve_asgi, self._build_control_app(), self.settings.control_port
-            )
+            self.urls["control"] = await self._listen(self._build_control_app(), self.settings.control_port)
             self._stack.callback(self._live.close)
             await self._open_extensions()
             self._stack.push_async_callback(asyncio.to_thread, self.components.archives.close)
@@ -273,8 +270,8 @@ class Embedded:
             components.on_reset.append(broker.reset)
         return broker
 
-    async def _listen(self, serve_port: Callable[..., Awaitable[Server]], app: App, port: int) -> str:
-        server = await serve_port(
+    async def _listen(self, app: App, port: int) -> str:
+        server = await serve(
             app,
             self.settings.host,
             port,

@@ -8,9 +8,8 @@ from functools import partial
 
 from emulator.clock import Clock
 from emulator.http.asgi import App
-from emulator.http.asgi_server import serve_asgi
 from emulator.http.bounds.connections import FailureHandler
-from emulator.http.server import Server
+from emulator.http.server import Server, serve
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +34,7 @@ async def serve_at(
     Raises OSError when a port that was asked for cannot be taken; the message says what to do.
     """
     wanted = port.usual if port.asked is None else port.asked
-    served = partial(serve_asgi, app, host, on_failure=on_failure, clock=clock)
+    served = partial(serve, app, host, on_failure=on_failure, clock=clock, sockets=True)
     try:
         return await served(wanted), None
     except OSError as error:

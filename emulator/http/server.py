@@ -1,20 +1,19 @@
-"""The AWS port: HTTP/1.1 and HTTP/2 with prior knowledge (RFC 9113 section 3.3), in front of an ASGI app.
+"""The port of an ASGI application: HTTP/1.1, HTTP/2 with prior knowledge (RFC 9113 section 3.3), WebSocket.
 
     socket -> _Sniffer -> Http1Protocol -> Exchange (one request) --+-> Connections.start -> app
-                 |            |     ^                               |
-                 |            |     +-- BodyReader: takes the transport for a long body,
-                 |            |         fills one buffer, and hands transport and body back
-                 +-> Http2Protocol -> Stream (one request) --------+
+                 |            |  |  ^                               |
+                 |            |  |  +-- BodyReader: takes the transport for a long body,
+                 |            |  |      fills one buffer, and hands transport and body back
+                 |            |  +-> WebSocketProtocol: keeps the transport -+
+                 +-> Http2Protocol -> Stream (one request) -----------------+
 
 The first bytes of a connection tell its protocol. Each protocol passes what it reads through an ``Inflow``,
 so that connections take turns, and starts requests through ``Connections``, which bounds how many run.
-The other ports are those of ``asgi_server``.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
 from typing import cast
 
 from emulator.clock import Clock
@@ -57,24 +56,18 @@ async def serve(
     on_failure: FailureHandler | None = None,
     clock: Clock | None = None,
     limits: Limits = USUAL,
+    sockets: bool = False,
 ) -> Server:
     """Listen on ``host:port`` (0 picks a free port) and run ``app`` for every request.
 
-    ``on_failure`` gets the exceptions that ``app`` raises; the client gets a bare 500. An offer to upgrade is
-    ignored. Answers are dated by ``clock``, by default the machine's. Raises OSError when the port cannot be
-    taken; the message says what to do.
+    ``on_failure`` gets the exceptions that ``app`` raises; the client gets a bare 500. With ``sockets``, the
+    app is run for every WebSocket too; other offers to upgrade are ignored. Answers are dated by ``clock``,
+    by default the machine's. Raises OSError when the port cannot be taken; the message says what to do.
     """
-    connections = Connections(app, on_failure, clock=clock, limits=limits)
-    return await listen(lambda: _Sniffer(connections), connections, host, port)
-
-
-async def listen(
-    make_protocol: Callable[[], asyncio.Protocol], connections: Connections, host: str, port: int
-) -> Server:
-    """Listen with a protocol for each connection. Raises OSError with a message that says what to do."""
+    connections = Connections(app, on_failure, clock=clock, limits=limits, sockets=sockets)
     loop = asyncio.get_running_loop()
     try:
-        listening = await loop.create_server(make_protocol, host, port, backlog=512)
+        listening = await loop.create_server(lambda: _Sniffer(connections), host, port, backlog=512)
     except OSError as error:
         another = " or choose another (0 picks a free one)"
         raise explain_bind_error(error, host, port, another) from error

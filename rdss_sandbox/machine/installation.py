@@ -18,7 +18,7 @@ EXTRAS: Final[dict[str, tuple[str, ...]]] = {
     "pages": ("jinja2",),
     "messages": ("jsonschema_rs", "jsonschema", "markdown_it", "rich", "jinja2", "pika"),
     "avro": ("fastavro", "jsonschema_rs", "jsonschema"),
-    "topics": ("lark", "websockets"),
+    "topics": ("lark", "uvicorn", "websockets"),
     "metrics": ("prometheus_client",),
     "partiql": ("py_partiql_parser",),
     "fast": ("uvloop",),

@@ -57,7 +57,8 @@ class Exchange(Protocol):
 class Connections:
     """The open connections of a port, and what they share.
 
-    ``streams`` are the HTTP/2 streams, whose clients are waited for one by one.
+    ``sockets`` says that the application takes WebSockets. ``streams`` are the HTTP/2 streams, whose clients
+    are waited for one by one.
     """
 
     def __init__(
@@ -67,8 +68,10 @@ class Connections:
         *,
         clock: Clock | None = None,
         limits: Limits = USUAL,
+        sockets: bool = False,
     ) -> None:
         self.app = app
+        self.sockets = sockets
         self.limits = limits
         self.date = AnswerDate(clock or Clock())
         self.turns = Turns()

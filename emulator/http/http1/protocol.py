@@ -23,6 +23,7 @@ from emulator.http.http1.body_reader import BodyReader
 from emulator.http.http1.closing_answer import close_with_answer, refusal
 from emulator.http.http1.exchange import BODY_HELD, Exchange
 from emulator.http.http1.head_limits import RequestRefusedError, check_head
+from rdss_sandbox.machine.installation import explain_missing
 
 _HELD_BODY_BYTES = 1 << 20
 _WHOLE_BODY_BYTES = 1 << 24
@@ -198,7 +199,7 @@ class Http1Protocol(asyncio.Protocol):
             if self._headers or self._in_head or self._unproductive > SLICE_BYTES:
                 self._check_sizes()
         except httptools.HttpParserUpgrade as upgrade:
-            return self._decline_upgrade(data, upgrade.args[0])
+            return self._answer_offer(data, upgrade.args[0])
         except (httptools.HttpParserError, RequestRefusedError) as error:
             why = f"This is not HTTP/1.1: {error}"
             refused = self._refused or RequestRefusedError(HTTPStatus.BAD_REQUEST, why)
@@ -312,21 +313,38 @@ class Http1Protocol(asyncio.Protocol):
             "server": self._server,
         }
 
-    def _decline_upgrade(self, data: Piece, parsed: int) -> int:
-        """Parse the request again without its offer of another protocol (h2c, RFC 7540 section 3.2).
+    def _answer_offer(self, data: Piece, parsed: int) -> int:
+        """Accept or decline the offer of another protocol, and return how many bytes of ``data`` are done.
 
-        ``parsed`` is the length of its head in ``data``.
+        ``parsed`` is the length of the request's head in ``data``.
         """
         method = self._parser.get_method()
         if method == b"CONNECT":
             self._refuse(HTTPStatus.BAD_REQUEST, "This is not HTTP/1.1: there is no proxy here")
             return len(data)
-        kept = [(name, value) for name, value in self._headers if name not in _OFFER]
-        head = b"".join(b"%b: %b\r\n" % header for header in kept)
+        accepted = self._connections.sockets and self._running is None and _offers_websocket(self._headers)
+        # A request that is declined is parsed again without its offer (h2c, RFC 7540 section 3.2).
+        kept = [each for each in self._headers if accepted or each[0] not in _OFFER]
+        lines = b"".join(b"%b: %b\r\n" % header for header in kept)
+        head = b"%b %b HTTP/1.1\r\n%b\r\n" % (method, self._url, lines)
+        if accepted:
+            self._hand_over(head, bytes(memoryview(data)[parsed:]))
+            return len(data)
         self._parser = httptools.HttpRequestParser(self)
-        request = b"%b %b HTTP/1.1\r\n%b\r\n" % (method, self._url, head)
-        self._parse(request, len(request))
+        self._parse(head, len(head))
         return parsed
+
+    def _hand_over(self, head: bytes, early: bytes) -> None:
+        """Leave the connection to the WebSocket whose handshake is ``head``; ``early`` came behind it."""
+        # Imported for the first client that needs it.
+        try:
+            from emulator.http.websocket.protocol import WebSocketProtocol
+        except ModuleNotFoundError as error:
+            self._refuse(HTTPStatus.NOT_IMPLEMENTED, explain_missing(error) or str(error))
+            return
+        self.inflow.stop()
+        self._connections.closed(self)
+        WebSocketProtocol(self._connections).begin(self.transport, head, early)
 
     def _refuse(self, status: HTTPStatus, why: str) -> None:
         """Refuse the arriving request, once those before it are answered, and close."""
@@ -351,3 +369,9 @@ class Http1Protocol(asyncio.Protocol):
     def _close_with(self, answer: bytes) -> None:
         self._closing_answer = answer
         close_with_answer(self.transport, answer, lambda: self.connection_lost(None))
+
+
+def _offers_websocket(headers: Headers) -> bool:
+    offers = dict(headers)
+    tokens = [each.strip().lower() for each in offers.get(b"connection", b"").split(b",")]
+    return b"upgrade" in tokens and offers.get(b"upgrade", b"").lower() == b"websocket"

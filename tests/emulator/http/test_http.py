@@ -14,18 +14,9 @@ import httpx
 import pytest
 
 from emulator.http.asgi import ClientGoneError, Message, answer, whole_body
-from emulator.http.asgi_server import serve_asgi
 from emulator.http.server import Server, serve
 
-VERSIONS = pytest.mark.parametrize(
-    ("served", "http2"),
-    [(serve, False), (serve, True), (serve_asgi, False)],
-    indirect=["served"],
-    ids=["http1", "h2c", "uvicorn"],
-)
-SERVERS = pytest.mark.parametrize("served", [serve, serve_asgi], indirect=True, ids=["own", "uvicorn"])
-
-LISTEN = pytest.mark.parametrize("listen", [serve, serve_asgi], ids=["own", "uvicorn"])
+VERSIONS = pytest.mark.parametrize("http2", [False, True], ids=["http1", "h2c"])
 
 
 async def echo(scope: Any, receive: Any, send: Any) -> None:
@@ -57,7 +48,6 @@ def test_bodies_of_any_size_come_back_whole(served: Callable[..., Server], http2
         assert http.post("/", content=(body[i : i + 70_000] for i in range(0, size, 70_000))).content == body
 
 
-@SERVERS
 def test_a_body_too_long_to_be_held_is_streamed(served: Callable[..., Server]) -> None:
     """The application gets it in pieces as it arrives."""
 
@@ -191,7 +181,6 @@ def exchange(server: Server, request: bytes, ends: bytes = b"") -> bytes:
     return received
 
 
-@SERVERS
 @pytest.mark.parametrize("length", [3, 300_000])
 def test_pipelined_requests_are_answered_in_order(served: Callable[..., Server], length: int) -> None:
     """A client may send the next request before it has the answer (RFC 9112 section 9.3.2)."""
@@ -204,7 +193,6 @@ def test_pipelined_requests_are_answered_in_order(served: Callable[..., Server],
     assert received.index(b"1" * length) < received.index(b"2" * length)
 
 
-@SERVERS
 def test_100_continue_is_sent_when_the_body_is_wanted(served: Callable[..., Server]) -> None:
     """Clients that ask before they send, as the Java SDK does for S3, are told to go on."""
     server = served(echo)
@@ -219,7 +207,6 @@ def test_100_continue_is_sent_when_the_body_is_wanted(served: Callable[..., Serv
             assert answered.read().endswith(b"body")
 
 
-@SERVERS
 def test_a_body_that_ends_while_enough_of_it_is_held_does_not_end_the_connection(
     served: Callable[..., Server],
 ) -> None:
@@ -255,7 +242,6 @@ def test_a_body_that_ends_while_enough_of_it_is_held_does_not_end_the_connection
                 answered += piece
 
 
-@SERVERS
 def test_an_offer_to_upgrade_is_declined(served: Callable[..., Server]) -> None:
     """A client that offers h2c by Upgrade gets its answer in HTTP/1.1, and the next one too."""
     offer = (
@@ -267,7 +253,6 @@ def test_an_offer_to_upgrade_is_declined(served: Callable[..., Server]) -> None:
     assert b"x-told: GET /next" in received
 
 
-@SERVERS
 @pytest.mark.parametrize("garbage", [b"\x16\x03\x01 not http at all\r\n\r\n", b"PRI * HTTP/9\r\n\r\n"])
 def test_garbage_is_refused_and_the_port_lives_on(served: Callable[..., Server], garbage: bytes) -> None:
     """A TLS hello or a port scan gets a 400 and does not hurt the next client."""
@@ -306,19 +291,17 @@ def test_a_long_frame_may_follow_the_acknowledged_settings_at_once(served: Calla
     assert isinstance(events[-1], h2.events.StreamEnded)
 
 
-@LISTEN
-async def test_a_port_in_use_is_said_plainly(listen: Callable[..., Any]) -> None:
+async def test_a_port_in_use_is_said_plainly() -> None:
     """The message names the port and says what to do."""
-    first = await listen(echo, "127.0.0.1", 0)
+    first = await serve(echo, "127.0.0.1", 0)
     with pytest.raises(
         OSError, match=rf"port {first.port} on 127.0.0.1 is in use; stop .* or choose another"
     ):
-        await listen(echo, "127.0.0.1", first.port)
+        await serve(echo, "127.0.0.1", first.port)
     await first.close()
 
 
-@LISTEN
-async def test_closing_lets_a_request_under_way_end(listen: Callable[..., Any]) -> None:
+async def test_closing_lets_a_request_under_way_end() -> None:
     """A graceful stop answers who is waiting and then frees the port."""
     started, finish = asyncio.Event(), asyncio.Event()
 
@@ -327,7 +310,7 @@ async def test_closing_lets_a_request_under_way_end(listen: Callable[..., Any]) 
         await finish.wait()
         await answer(send, 200, [], b"done")
 
-    server = await listen(app, "127.0.0.1", 0)
+    server = await serve(app, "127.0.0.1", 0)
     async with httpx.AsyncClient(trust_env=False) as http:
         request = asyncio.create_task(http.get(server.url))
         await started.wait()
@@ -336,5 +319,5 @@ async def test_closing_lets_a_request_under_way_end(listen: Callable[..., Any]) 
         finish.set()
         assert (await request).content == b"done"
         await closing
-    again = await listen(app, "127.0.0.1", server.port)
+    again = await serve(app, "127.0.0.1", server.port)
     await again.close()

@@ -13,10 +13,9 @@ import httpx
 import pytest
 
 from emulator.http.asgi import answer, whole_body
-from emulator.http.asgi_server import serve_asgi
 from emulator.http.bounds.body_memory import ARRIVING
 from emulator.http.bounds.limits import BODY_BYTES, USUAL
-from emulator.http.server import Server, serve
+from emulator.http.server import Server
 
 HEAD = b"GET / HTTP/1.1\r\nhost: x\r\n"
 POST = b"POST / HTTP/1.1\r\nhost: x\r\n"
@@ -26,9 +25,6 @@ QUICK = USUAL._replace(head_seconds=0.2, body_seconds=0.2, idle_seconds=0.2, unr
 
 async def echo(scope: Any, receive: Any, send: Any) -> None:
     await answer(send, 200, [], await whole_body(receive))
-
-
-pytestmark = pytest.mark.parametrize("served", [serve, serve_asgi], indirect=True, ids=["own", "uvicorn"])
 
 
 @pytest.fixture(autouse=True)

@@ -5,16 +5,16 @@ from __future__ import annotations
 import socket
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
 import httpx
 import pytest
 
 from emulator.http.asgi import answer
-from emulator.http.asgi_server import serve_asgi
 from emulator.http.bounds.body_memory import ARRIVING
 from emulator.http.bounds.limits import BODY_BYTES, USUAL, Rate
-from emulator.http.server import Server
+from emulator.http.server import Server, serve
 
 MASK = bytes(4)
 FEW = USUAL._replace(fragments=Rate(20, 0), socket_pings=Rate(20, 0))
@@ -31,7 +31,7 @@ async def echo(scope: Any, receive: Any, send: Any) -> None:
         await send({"type": "websocket.send", "text": message["text"]})
 
 
-pytestmark = pytest.mark.parametrize("served", [serve_asgi], indirect=True, ids=["uvicorn"])
+pytestmark = pytest.mark.parametrize("served", [partial(serve, sockets=True)], indirect=True, ids=["sockets"])
 
 
 @pytest.fixture(autouse=True)

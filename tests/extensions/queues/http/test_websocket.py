@@ -12,8 +12,7 @@ from websockets.asyncio.client import ClientConnection, connect
 
 from emulator.clock import Clock
 from emulator.events import Events
-from emulator.http.asgi_server import serve_asgi
-from emulator.http.server import Server
+from emulator.http.server import Server, serve
 from extensions.queues.engine import QueueEngine
 from extensions.queues.http import QueuesApp
 from extensions.queues.http.websocket_actions import ACTIONS
@@ -28,7 +27,7 @@ async def running() -> AsyncIterator[Server]:
     clock = Clock(frozen_at=1_790_000_000.0)
     events = Events(clock)
     engine = QueueEngine(None, clock, events)
-    server = await serve_asgi(QueuesApp(engine, events), "127.0.0.1", 0)
+    server = await serve(QueuesApp(engine, events), "127.0.0.1", 0, sockets=True)
     try:
         yield server
     finally:

@@ -16,7 +16,7 @@ from websockets.asyncio.client import ClientConnection, connect
 from emulator.clock import Clock
 from emulator.events import Events
 from emulator.faults.engine import FaultEngine
-from emulator.http.asgi_server import serve_asgi
+from emulator.http.server import serve
 from emulator.rng import Chance
 from extensions.topics.configuration import TopicConfiguration
 from extensions.topics.engine import Topic
@@ -87,7 +87,9 @@ class Port:
         self.stack = AsyncExitStack()
 
     async def begin(self) -> None:
-        self.server = await serve_asgi(self.app, "127.0.0.1", self.port, on_failure=self.failures.append)
+        self.server = await serve(
+            self.app, "127.0.0.1", self.port, on_failure=self.failures.append, sockets=True
+        )
         self.url = self.server.url
         self.http = await self.stack.enter_async_context(
             httpx.AsyncClient(base_url=self.url, trust_env=False, timeout=SECONDS)

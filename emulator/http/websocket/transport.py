@@ -1,4 +1,4 @@
-"""The transport of a connection as uvicorn's protocols see it."""
+"""The transport of a connection as uvicorn's protocol sees it."""
 
 from __future__ import annotations
 
@@ -11,11 +11,10 @@ _WRITTEN_AT_ONCE = 1 << 16
 _APPLICATION_BUSY = "the application has not taken what came"
 
 
-class UvicornTransport(asyncio.Transport):
+class JoiningTransport(asyncio.Transport):
     """Writes what comes in one turn of the loop with one call of the kernel, and pauses the ``inflow``.
 
-    uvicorn writes the head and the body of an answer, and each message of a WebSocket, one by one. A call of
-    the kernel costs more than all the rest.
+    uvicorn writes each message one by one. A call of the kernel costs more than all the rest.
     """
 
     def __init__(self, transport: asyncio.Transport) -> None:
@@ -23,8 +22,6 @@ class UvicornTransport(asyncio.Transport):
         self.real = transport
         self.inflow: Inflow
         self._loop = asyncio.get_running_loop()
-        self.held = False
-        """Whether the next writes wait for ``flush``."""
         self._unwritten: list[bytes] = []
         self._size = 0
 
@@ -34,7 +31,7 @@ class UvicornTransport(asyncio.Transport):
         return self.inflow
 
     def write(self, data: Any) -> None:
-        if not self._unwritten and not self.held:
+        if not self._unwritten:
             self._loop.call_soon(self.flush)
         self._unwritten.append(data)
         self._size += len(data)

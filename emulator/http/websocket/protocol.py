@@ -8,9 +8,10 @@ while it is still sending.
 from __future__ import annotations
 
 import asyncio
+import logging
 from contextlib import suppress
 from http import HTTPStatus
-from typing import Any, cast
+from typing import Any, Final, cast
 
 from uvicorn import Config
 from uvicorn.protocols.utils import ClientDisconnected
@@ -21,15 +22,17 @@ from websockets.frames import Frame, Opcode
 from websockets.http11 import Request
 
 from emulator.http.asgi import Message, answer
-from emulator.http.asgi_protocols.transport import UvicornTransport
 from emulator.http.bounds.allowance import Allowance
 from emulator.http.bounds.body_memory import ARRIVING, NO_ROOM
 from emulator.http.bounds.connections import Connections, Exchange
-from emulator.http.bounds.limits import SLICE_BYTES
+from emulator.http.bounds.limits import MESSAGE_BYTES, SLICE_BYTES
 from emulator.http.bounds.timeouts import Awaited, Waiting
 from emulator.http.bounds.turns import Piece
 from emulator.http.http1.closing_answer import close_with_answer, refusal
+from emulator.http.websocket.transport import JoiningTransport
 
+PING_SECONDS: Final = 20.0
+"""The time between two pings, and the time for the answer."""
 _LONGEST_SLICE = 16 * SLICE_BYTES
 _ABNORMAL = 1006
 _GOING_AWAY = 1001
@@ -40,6 +43,24 @@ _UNACCEPTED = "the handshake is not answered"
 _UNREAD = "what it was told is not read"
 
 
+def _configure(connections: Connections) -> Config:
+    """What the protocol reads of a configuration; uvicorn's server is not used."""
+    return Config(
+        connections.app,
+        ws="none",
+        ws_ping_interval=PING_SECONDS,
+        ws_ping_timeout=PING_SECONDS,
+        ws_max_size=MESSAGE_BYTES,
+        ws_per_message_deflate=False,
+        lifespan="off",
+        interface="asgi3",
+        proxy_headers=False,
+        log_config=None,
+        log_level=logging.CRITICAL,
+        access_log=False,
+    )
+
+
 class WebSocketProtocol(WebSocketsSansIOProtocol):
     """A connection taken over from HTTP/1.1 at its handshake. ``Connections`` runs the application.
 
@@ -47,10 +68,10 @@ class WebSocketProtocol(WebSocketsSansIOProtocol):
     handshake with ``websocket.close`` (403) or a response of its own.
     """
 
-    transport: UvicornTransport
+    transport: JoiningTransport
 
-    def __init__(self, connections: Connections, config: Config, state: ServerState) -> None:
-        super().__init__(config, state, {}, asyncio.get_running_loop())
+    def __init__(self, connections: Connections) -> None:
+        super().__init__(_configure(connections), ServerState(), {}, asyncio.get_running_loop())
         self._connections = connections
         self._pings = Allowance(connections.limits.socket_pings)
         self._fragments = Allowance(connections.limits.fragments)
@@ -62,7 +83,7 @@ class WebSocketProtocol(WebSocketsSansIOProtocol):
 
     def begin(self, transport: asyncio.Transport, head: bytes, early: bytes) -> None:
         """Take over the transport and start the application. ``early`` came behind the handshake."""
-        joined = UvicornTransport(transport)
+        joined = JoiningTransport(transport)
         self._inflow = joined.open_inflow(self._connections.turns, self._take)
         self.connection_made(joined)
         transport.set_protocol(self)

@@ -1,0 +1,1 @@
+"""WebSocket, on the ports whose applications take it."""
