@@ -53,13 +53,13 @@ def _calls(calls: Iterable[OutsideCall]) -> Iterable[Hop]:
 
 
 MESSAGE_COLUMNS: tuple[Column[AsyncMessage], ...] = (
-    Column("number", 7, lambda row: figures.count(row.number), lambda _: "dim", right=True, worth=7),
-    Column("received", 12, lambda row: figures.clock_time(row.received), lambda _: "dim", worth=5),
+    Column("number", 7, lambda row: figures.count(row.number), "dim", right=True, worth=7),
+    Column("received", 12, lambda row: figures.clock_time(row.received), "dim", worth=5),
     Column("state", 15, lambda row: row.state, _tone, worth=9),
     Column("failed", 6, lambda row: f"{row.failed} x" if row.failed else "", _tone, right=True, worth=6),
-    Column("of", 7, lambda row: str(row.parent or ""), lambda _: "dim", right=True, worth=2),
+    Column("of", 7, lambda row: str(row.parent or ""), "dim", right=True, worth=2),
     Column("operation", 18, lambda row: f"{row.service}.{row.operation}", worth=8),
-    Column("source", 8, lambda row: row.source, lambda _: "dim", worth=4),
+    Column("source", 8, lambda row: row.source, "dim", worth=4),
     Column("object", 12, _object, worth=3),
     Column("why", 12, lambda row: row.description or "", _tone, worth=6, stretch=True),
 )

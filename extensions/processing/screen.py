@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import msgspec
 from textual.app import ComposeResult
-from textual.containers import Container, Vertical
+from textual.containers import Vertical
 from textual.message import Message
 from textual.widgets import Static
 
@@ -45,15 +46,14 @@ class ProcessingScreen(FollowingScreen):
     }
     """
 
+    @dataclass
     class MessagesArrived(Message):
         """The messages that match the filter ``wanted``, the systems, and one whole message."""
 
-        def __init__(self, wanted: str, messages: tuple[AsyncMessage, ...]) -> None:
-            super().__init__()
-            self.wanted = wanted
-            self.messages = messages
-            self.systems: tuple[OutsideSystem, ...] = ()
-            self.one: AsyncMessageDetail | None = None
+        wanted: str
+        messages: tuple[AsyncMessage, ...]
+        systems: tuple[OutsideSystem, ...] = ()
+        one: AsyncMessageDetail | None = None
 
     def __init__(self) -> None:
         super().__init__()
@@ -62,20 +62,19 @@ class ProcessingScreen(FollowingScreen):
         self._shown: AsyncMessageDetail | None = None
 
     def content(self) -> ComposeResult:
-        with Container(id="panes"):
-            with Vertical(id="found"):
-                yield Static(id="wanted", markup=False)
-                yield RowList(
-                    MESSAGE_COLUMNS,
-                    whole=self._tell_message,
-                    empty="no messages: sandbox process send",
-                    id="asynchronous",
-                )
-                yield RowList(SYSTEM_COLUMNS, whole=_tell_system, empty="no systems", id="systems")
-            with Vertical(id="life"):
-                yield Static(id="named", markup=False)
-                yield Waterfall()
-                yield TextLines()
+        with Vertical(id="found"):
+            yield Static(id="wanted", markup=False)
+            yield RowList(
+                MESSAGE_COLUMNS,
+                whole=self._tell_message,
+                empty="no messages: sandbox process send",
+                id="asynchronous",
+            )
+            yield RowList(SYSTEM_COLUMNS, whole=_tell_system, empty="no systems", id="systems")
+        with Vertical(id="life"):
+            yield Static(id="named", markup=False)
+            yield Waterfall()
+            yield TextLines()
 
     def on_mount(self) -> None:
         self.query_one("#asynchronous").focus()
@@ -163,7 +162,7 @@ class ProcessingScreen(FollowingScreen):
         shown = self._shown
         fields = _filled_fields(shown) if shown and shown.message.number == row.number else row
         said = f"{row.number} is {row.state}, {row.service}.{row.operation} from {row.source}"
-        return said, pretty(msgspec.to_builtins(fields))
+        return said, pretty(fields)
 
     def on_row_list_highlighted(self, message: RowList.Highlighted) -> None:
         row = message.row
@@ -173,7 +172,7 @@ class ProcessingScreen(FollowingScreen):
 
 
 def _tell_system(row: OutsideSystem) -> Whole:
-    return f"{row.name} was called {row.received:,} times", pretty(msgspec.to_builtins(row))
+    return f"{row.name} was called {row.received:,} times", pretty(row)
 
 
 def _search(wanted: str) -> dict[str, Any]:

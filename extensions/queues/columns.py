@@ -35,8 +35,8 @@ def _free(row: QueueMessage) -> str:
 
 QUEUE_COLUMNS: tuple[Column[Queue], ...] = (
     Column("queue", 12, lambda row: row.name, worth=9, stretch=True),
-    Column("project", 8, lambda row: row.project, lambda _: "dim", worth=4),
-    Column("view", 4, lambda row: "yes" if row.view else "", lambda _: "dim", worth=3),
+    Column("project", 8, lambda row: row.project, "dim", worth=4),
+    Column("view", 4, lambda row: "yes" if row.view else "", "dim", worth=3),
     Column("messages", 8, lambda row: figures.short_count(row.total), right=True, worth=8),
     Column("held", 6, lambda row: figures.short_count(row.claimed), right=True, worth=7),
     Column("claims", 6, lambda row: figures.count(row.claims), right=True, worth=6),
@@ -46,10 +46,10 @@ CLAIM_COLUMNS: tuple[Column[Claim], ...] = (
     Column("messages", 8, lambda row: figures.count(len(row.messages)), right=True, worth=7),
     Column("time left", _BAR, remaining, _soon, worth=6),
     Column("", 8, lambda row: figures.span(row.left), _soon, right=True, worth=8),
-    Column("claim", 8, lambda row: figures.tail(row.id, 8), lambda _: "dim", worth=4),
+    Column("claim", 8, lambda row: figures.tail(row.id, 8), "dim", worth=4),
 )
 MESSAGE_COLUMNS: tuple[Column[QueueMessage], ...] = (
-    Column("age", 8, lambda row: figures.span(row.age), lambda _: "dim", right=True, worth=6),
+    Column("age", 8, lambda row: figures.span(row.age), "dim", right=True, worth=6),
     Column("held", 8, lambda row: figures.tail(row.claim, 8) if row.claim else "free", _free, worth=8),
     Column("claimed", 7, lambda row: f"{row.claims} x" if row.claims else "", right=True, worth=4),
     Column("size", 8, lambda row: figures.size(row.size), right=True, worth=5),

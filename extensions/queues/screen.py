@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import msgspec
 from textual.app import ComposeResult
-from textual.containers import Container, Vertical
+from textual.containers import Vertical
 from textual.message import Message
 from textual.widgets import Static
 
@@ -43,15 +44,14 @@ class QueuesScreen(FollowingScreen):
     }
     """
 
+    @dataclass
     class QueuesArrived(Message):
         """All queues, and the claims and messages of the queue ``asked`` (project and name)."""
 
-        def __init__(self, asked: tuple[str, str] | None, queues: QueueList) -> None:
-            super().__init__()
-            self.asked = asked
-            self.queues = queues
-            self.claims: tuple[Claim, ...] = ()
-            self.messages: tuple[QueueMessage, ...] = ()
+        asked: tuple[str, str] | None
+        queues: QueueList
+        claims: tuple[Claim, ...] = ()
+        messages: tuple[QueueMessage, ...] = ()
 
     def __init__(self) -> None:
         super().__init__()
@@ -59,15 +59,14 @@ class QueuesScreen(FollowingScreen):
         self._trouble: tuple[str, ...] = ()
 
     def content(self) -> ComposeResult:
-        with Container(id="panes"):
-            with Vertical(id="who"):
-                yield RowList(QUEUE_COLUMNS, empty="no queues", id="queues")
-                yield Static(id="holding", markup=False)
-                yield RowList(CLAIM_COLUMNS, whole=_tell_claim, empty="nobody holds anything", id="claims")
-            with Vertical(id="what"):
-                yield Static(id="waiting", markup=False)
-                yield RowList(MESSAGE_COLUMNS, whole=_tell_message, empty="no messages", id="messages")
-                yield TextLines()
+        with Vertical(id="who"):
+            yield RowList(QUEUE_COLUMNS, empty="no queues", id="queues")
+            yield Static(id="holding", markup=False)
+            yield RowList(CLAIM_COLUMNS, whole=_tell_claim, empty="nobody holds anything", id="claims")
+        with Vertical(id="what"):
+            yield Static(id="waiting", markup=False)
+            yield RowList(MESSAGE_COLUMNS, whole=_tell_message, empty="no messages", id="messages")
+            yield TextLines()
 
     def on_mount(self) -> None:
         self.query_one("#queues").focus()
@@ -155,7 +154,7 @@ def _project(project: str) -> str:
 def _tell_claim(claim: Claim) -> Whole:
     held = figures.counted(len(claim.messages), "message")
     said = f"{claim.client or 'a client'} holds {held} for another {figures.span(claim.left)}"
-    return said, pretty(msgspec.to_builtins(claim))
+    return said, pretty(claim)
 
 
 def _tell_message(row: QueueMessage) -> Whole:

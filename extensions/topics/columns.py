@@ -39,7 +39,7 @@ def _tone(row: TopicChange) -> str:
 
 TOPIC_COLUMNS: tuple[Column[Topic], ...] = (
     Column("topic", 12, lambda row: row.name, worth=9, stretch=True),
-    Column("kind", 9, lambda row: row.kind or "-", lambda _: "dim", worth=5),
+    Column("kind", 9, lambda row: row.kind or "-", "dim", worth=5),
     Column(
         "records",
         8,
@@ -48,16 +48,16 @@ TOPIC_COLUMNS: tuple[Column[Topic], ...] = (
         worth=8,
     ),
     Column("subscribed", 10, lambda row: figures.count(row.subscriptions), right=True, worth=4),
-    Column("log", 3, lambda row: "yes" if row.logged else "", lambda _: "dim", worth=2),
+    Column("log", 3, lambda row: "yes" if row.logged else "", "dim", worth=2),
 )
 RECORD_COLUMNS: tuple[Column[TopicRecord], ...] = (
-    Column("key", 8, lambda row: figures.tail(row.sow_key, 8), lambda _: "dim", worth=5),
+    Column("key", 8, lambda row: figures.tail(row.sow_key, 8), "dim", worth=5),
     Column("record", 20, lambda row: summary(row.data), worth=9, stretch=True),
 )
 CHANGE_COLUMNS: tuple[Column[TopicChange], ...] = (
-    Column("time (UTC)", 12, lambda row: figures.clock_time(row.time), lambda _: "dim", worth=4),
+    Column("time (UTC)", 12, lambda row: figures.clock_time(row.time), "dim", worth=4),
     Column("what", 7, lambda row: row.cmd, _tone, worth=8),
     Column("reason", 11, _reason, _tone, worth=9),
-    Column("key", 8, lambda row: figures.tail(row.sow_key or "", 8), lambda _: "dim", worth=6),
+    Column("key", 8, lambda row: figures.tail(row.sow_key or "", 8), "dim", worth=6),
     Column("record", 20, lambda row: summary(row.data), worth=7, stretch=True),
 )

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import deque
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import msgspec
 from textual.app import ComposeResult
-from textual.containers import Container, Vertical
+from textual.containers import Vertical
 from textual.message import Message
 from textual.widgets import Static
 
@@ -26,6 +27,8 @@ from tui.widgets.text_lines import TextLines
 _RECORDS = 1000
 _CHANGES = 1000
 _FIRST = "objects"
+_NO_RECORDS = TopicRecordPage((), 0)
+_NO_CHANGES = TopicChangePage((), 0)
 _QUEUE = "queue"  # a query would take messages from it
 
 
@@ -48,23 +51,23 @@ class TopicsScreen(FollowingScreen):
     }
     """
 
+    @dataclass
     class TopicsArrived(Message):
         """The records and changes of ``topic`` that match the filter ``matching``."""
 
-        def __init__(self, asked: tuple[str, str, int]) -> None:
-            super().__init__()
-            self.topic, self.matching, self.after = asked
-            self.topics: tuple[Topic, ...] = ()
-            self.page = TopicRecordPage((), 0)
-            self.changes = TopicChangePage((), 0)
+        topic: str
+        matching: str
+        after: int
+        topics: tuple[Topic, ...] = ()
+        page: TopicRecordPage = _NO_RECORDS
+        changes: TopicChangePage = _NO_CHANGES
 
+    @dataclass
     class FilterRefused(Message):
         """The sandbox refused the filter."""
 
-        def __init__(self, matching: str, why: str) -> None:
-            super().__init__()
-            self.matching = matching
-            self.why = why
+        matching: str
+        why: str
 
     def __init__(self) -> None:
         super().__init__()
@@ -74,21 +77,20 @@ class TopicsScreen(FollowingScreen):
         self._after = 0
 
     def content(self) -> ComposeResult:
-        with Container(id="panes"):
-            with Vertical(id="state"):
-                yield RowList(TOPIC_COLUMNS, empty="no topics", id="topics")
-                yield Static(id="filtered", markup=False)
-                yield RowList(RECORD_COLUMNS, whole=_tell, empty="no records", id="records")
-            with Vertical(id="news"):
-                yield Static(id="left", markup=False)
-                yield RowList(
-                    CHANGE_COLUMNS, whole=_tell, empty="no change since you opened the topic", id="changes"
-                )
-                yield TextLines()
+        with Vertical(id="state"):
+            yield RowList(TOPIC_COLUMNS, empty="no topics", id="topics")
+            yield Static(id="filtered", markup=False)
+            yield RowList(RECORD_COLUMNS, whole=_tell, empty="no records", id="records")
+        with Vertical(id="news"):
+            yield Static(id="left", markup=False)
+            yield RowList(
+                CHANGE_COLUMNS, whole=_tell, empty="no change since you opened the topic", id="changes"
+            )
+            yield TextLines()
 
     def on_mount(self) -> None:
         self.query_one("#records").focus()
-        self._show_counts(TopicRecordPage((), 0))
+        self._show_counts(_NO_RECORDS)
 
     def action_filter(self) -> None:
         def use(matching: str | None) -> None:
@@ -112,7 +114,7 @@ class TopicsScreen(FollowingScreen):
         self.sandbox.command = f"sandbox topic subscribe {topic}{told}"
 
     async def fetch(self) -> None:
-        arrived = self.TopicsArrived((self._topic, self._matching, self._after))
+        arrived = self.TopicsArrived(self._topic, self._matching, self._after)
         topics = self.client.topics
         try:
             arrived.topics = await topics.list()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from textual import work
@@ -51,14 +52,13 @@ class AddFault(ModalScreen[None]):
     AddFault #wrong { width: 100%; color: $text-error; }
     """
 
+    @dataclass
     class Answered(Message):
         """The sandbox added the fault, or refused it: ``wrong`` is then its reason, and else empty."""
 
-        def __init__(self, said: str, command: str, wrong: str) -> None:
-            super().__init__()
-            self.said = said
-            self.command = command
-            self.wrong = wrong
+        said: str
+        command: str
+        wrong: str
 
     def __init__(self, type_: FaultType) -> None:
         super().__init__()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from textual import work
@@ -51,12 +52,11 @@ class Edit(ModalScreen[bytes | None]):
     Edit #verdict { width: 100%; padding: 0 1; background: $panel; }
     """
 
+    @dataclass
     class VerdictArrived(Message):
         """The verdict on the text as it is now, in lines."""
 
-        def __init__(self, lines: list[str]) -> None:
-            super().__init__()
-            self.lines = lines
+        lines: list[str]
 
     def __init__(self, data: bytes) -> None:
         super().__init__()

@@ -15,11 +15,11 @@ from tui.widgets.row_list import RowList
 from tui.widgets.text_lines import TextLines
 
 FINDING_COLUMNS: tuple[Column[Finding], ...] = (
-    Column("harm", 10, lambda found: found.harm, lambda _: "error", worth=8),
-    Column("what", 20, lambda found: found.rule, lambda _: "warning", worth=9),
+    Column("harm", 10, lambda found: found.harm, "error", worth=8),
+    Column("what", 20, lambda found: found.rule, "warning", worth=9),
     Column("stream", 10, lambda found: found.stream, worth=7),
     Column("shard", 5, lambda found: shard(found.shard) if found.shard else "", worth=6),
-    Column("client", 16, lambda found: found.client or "", lambda _: "dim", worth=7, stretch=True),
+    Column("client", 16, lambda found: found.client or "", "dim", worth=7, stretch=True),
 )
 
 

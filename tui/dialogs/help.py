@@ -29,14 +29,14 @@ A filter's terms are separated by spaces and must all hold. - before a term turn
 looked for in the message id and the partition key. @name stands for a saved filter."""
 
 KEY_COLUMNS: tuple[Column[Action], ...] = (
-    Column("where", 19, lambda row: row.group, lambda _: "dim", worth=5),
-    Column("key", 14, lambda row: keys_for_people(row.keys), lambda _: "accent", worth=9),
+    Column("where", 19, lambda row: row.group, "dim", worth=5),
+    Column("key", 14, lambda row: keys_for_people(row.keys), "accent", worth=9),
     Column("does", 14, lambda row: row.label, worth=8),
     Column("in full", 24, lambda row: row.help, worth=7, stretch=True),
-    Column("in a keymap", 25, lambda row: row.id, lambda _: "dim", worth=2),
+    Column("in a keymap", 25, lambda row: row.id, "dim", worth=2),
 )
 FIELD_COLUMNS: tuple[Column[tuple[str, Meaning]], ...] = (
-    Column("field", 10, lambda row: row[0], lambda _: "accent", worth=9),
+    Column("field", 10, lambda row: row[0], "accent", worth=9),
     Column("looks at", 34, lambda row: row[1].what, worth=8),
     Column("for example", 20, lambda row: row[1].example, worth=7, stretch=True),
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import ClassVar
 
 from textual.app import ComposeResult
@@ -36,12 +37,11 @@ class FilterBar(Vertical):
     }
     """
 
+    @dataclass
     class Submitted(Message):
         """The user entered the filter ``text``; empty removes it."""
 
-        def __init__(self, text: str) -> None:
-            super().__init__()
-            self.text = text
+        text: str
 
     class Cancelled(Message):
         """The user left the editor; the filter stays."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import shlex
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -36,31 +37,28 @@ class MessageActions(Vertical):
 
     BINDINGS: ClassVar[list[Any]] = bindings(Group.MESSAGE)
 
+    @dataclass
     class TextArrived(Message):
         """The text of a message, for the clipboard."""
 
-        def __init__(self, text: str) -> None:
-            super().__init__()
-            self.text = text
+        text: str
 
+    @dataclass
     class PairArrived(Message):
         """Both messages of a diff."""
 
-        def __init__(self, first: MessageDetail, second: MessageDetail) -> None:
-            super().__init__()
-            self.first = first
-            self.second = second
+        first: MessageDetail
+        second: MessageDetail
 
+    @dataclass
     class PayloadArrived(Message):
         """A message to send again: its bytes, the stream it came from, and its number of redrives so far."""
 
-        def __init__(self, row: MessageRow, data: bytes, target: str, times: int, *, edit: bool) -> None:
-            super().__init__()
-            self.row = row
-            self.data = data
-            self.target = target
-            self.times = times
-            self.edit = edit
+        row: MessageRow
+        data: bytes
+        target: str
+        times: int
+        edit: bool
 
     def __init__(self, browser: MessageBrowser) -> None:
         super().__init__()

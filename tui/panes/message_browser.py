@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import shlex
 from collections.abc import Coroutine
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from textual import work
@@ -51,28 +52,25 @@ class MessageBrowser(Vertical):
     }
     """
 
+    @dataclass
     class Reading(Message):
         """The detail of a message was opened or closed."""
 
-        def __init__(self, reading: bool) -> None:
-            super().__init__()
-            self.reading = reading
+        reading: bool
 
+    @dataclass
     class DetailArrived(Message):
         """A whole message, with its trace and the reasons for its state."""
 
-        def __init__(self, detail: Detail, hops: list[Hop], reasons: Reasons) -> None:
-            super().__init__()
-            self.detail = detail
-            self.hops = hops
-            self.reasons = reasons
+        detail: Detail
+        hops: list[Hop]
+        reasons: Reasons
 
+    @dataclass
     class RowFound(Message):
         """The index of the row to go to."""
 
-        def __init__(self, index: int) -> None:
-            super().__init__()
-            self.index = index
+        index: int
 
     def __init__(
         self,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from textual import work
@@ -29,7 +30,7 @@ ENTRY_COLUMNS: tuple[Column[Entry], ...] = (
     Column("name", 14, lambda row: f"{row.name}/" if row.objects else row.name, worth=9, stretch=True),
     Column("objects", 7, lambda row: figures.count(row.objects) if row.objects else "", right=True, worth=5),
     Column("size", 7, lambda row: figures.size(row.size) if row.key else "", right=True, worth=7),
-    Column("modified (UTC)", 23, lambda row: figures.date_time(row.modified), lambda _: "dim", worth=4),
+    Column("modified (UTC)", 23, lambda row: figures.date_time(row.modified), "dim", worth=4),
 )
 
 
@@ -44,30 +45,27 @@ class ObjectBrowser(Vertical):
     }
     """
 
+    @dataclass
     class BucketsListed(Message):
         """All buckets."""
 
-        def __init__(self, buckets: tuple[Bucket, ...]) -> None:
-            super().__init__()
-            self.buckets = buckets
+        buckets: tuple[Bucket, ...]
 
+    @dataclass
     class ObjectsListed(Message):
         """A page of the objects below a prefix, or with ``whole`` all of them."""
 
-        def __init__(self, bucket: str, prefix: str, found: dict[str, ObjectRow], *, whole: bool) -> None:
-            super().__init__()
-            self.bucket = bucket
-            self.prefix = prefix
-            self.found = found
-            self.whole = whole
+        bucket: str
+        prefix: str
+        found: dict[str, ObjectRow]
+        whole: bool
 
+    @dataclass
     class Opened(Message):
         """An object was opened."""
 
-        def __init__(self, bucket: str, key: str) -> None:
-            super().__init__()
-            self.bucket = bucket
-            self.key = key
+        bucket: str
+        key: str
 
     def __init__(self, bucket: Callable[[Topology], str] = lambda _: "") -> None:
         super().__init__()

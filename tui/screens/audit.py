@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from textual.app import ComposeResult
-from textual.containers import Container, Vertical
+from textual.containers import Vertical
 from textual.message import Message
 from textual.screen import ModalScreen
 from textual.widgets import Static
@@ -29,12 +30,11 @@ class AuditScreen(FollowingScreen):
     RECORDS = True
     BINDINGS: ClassVar[list[Any]] = bindings(Group.AUDIT)
 
+    @dataclass
     class StatusArrived(Message):
         """The progress of the audit log."""
 
-        def __init__(self, status: AuditStatus) -> None:
-            super().__init__()
-            self.status = status
+        status: AuditStatus
 
     def __init__(self) -> None:
         super().__init__()
@@ -42,11 +42,10 @@ class AuditScreen(FollowingScreen):
         self._status: AuditStatus | None = None
 
     def content(self) -> ComposeResult:
-        with Container(id="panes"):
-            yield ObjectBrowser(_bucket)
-            with Vertical(id="entries-of-the-log"):
-                yield Static("", id="how-far", markup=False)
-                yield MessageActions(MessageBrowser(lambda _: "", COPIED, "stream"))
+        yield ObjectBrowser(_bucket)
+        with Vertical(id="entries-of-the-log"):
+            yield Static("", id="how-far", markup=False)
+            yield MessageActions(MessageBrowser(lambda _: "", COPIED, "stream"))
 
     def on_mount(self) -> None:
         self.query_one(MessageList).focus()
@@ -74,9 +73,6 @@ class AuditScreen(FollowingScreen):
     def action_place(self) -> None:
         self._place = "bucket" if self._place == "stream" else "stream"
         self.query_one(MessageBrowser).show_audit(self._place)
-
-    def on_message_browser_reading(self, message: MessageBrowser.Reading) -> None:
-        self.set_class(message.reading, "-reading")
 
     def on_object_browser_opened(self, message: ObjectBrowser.Opened) -> None:
         self.app.push_screen(ObjectDialog(message.bucket, message.key))

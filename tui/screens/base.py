@@ -7,11 +7,13 @@ from typing import ClassVar
 
 from textual import work
 from textual.app import ComposeResult
+from textual.containers import Container
 from textual.screen import Screen
 
 from rdss_sandbox.client import AsyncClient
 from rdss_sandbox.shapes.events import News
 from tui.dialogs.whole_row import WholeRow
+from tui.panes.message_browser import MessageBrowser
 from tui.session import Session, session_of
 from tui.state.worker_messages import ActionFailed
 from tui.widgets.banner import Banner
@@ -25,11 +27,12 @@ _SHARE = 9
 
 
 class MainScreen(Screen[None]):
-    """A screen with a key; subclasses give the widgets between banner and footer by ``content``."""
+    """A screen with a key; subclasses give the panes between banner and footer by ``content``."""
 
     def compose(self) -> ComposeResult:
         yield Banner()
-        yield from self.content()
+        with Container(id="panes"):
+            yield from self.content()
         yield CommandLine()
         yield KeyFooter()
 
@@ -44,6 +47,10 @@ class MainScreen(Screen[None]):
         """Show a row in full, if its list can tell it; Textual calls the handlers of subclasses besides."""
         if (tell := message.control.whole) is not None:
             self.app.push_screen(WholeRow(*tell(message.row)))
+
+    def on_message_browser_reading(self, message: MessageBrowser.Reading) -> None:
+        """Make room for the message that is read, on a narrow screen."""
+        self.set_class(message.reading, "-reading")
 
     @property
     def sandbox(self) -> Session:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from textual.app import ComposeResult
-from textual.containers import Container
 
 from tui.panes.object_browser import ObjectBrowser
 from tui.screens.base import MainScreen
@@ -14,9 +13,8 @@ class BucketsScreen(MainScreen):
     """Shows the buckets beside the content of an object."""
 
     def content(self) -> ComposeResult:
-        with Container(id="panes"):
-            yield ObjectBrowser()
-            yield ObjectView()
+        yield ObjectBrowser()
+        yield ObjectView()
 
     def on_mount(self) -> None:
         self.query_one("#entries").focus()

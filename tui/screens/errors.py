@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from textual.app import ComposeResult
-from textual.containers import Container
 from textual.message import Message
 
 from rdss_sandbox.shapes.messages import Count
@@ -28,12 +28,11 @@ class ErrorsScreen(FollowingScreen):
     AGAIN_SECONDS = None
     BINDINGS: ClassVar[list[Any]] = bindings(Group.ERRORS)
 
+    @dataclass
     class Counted(Message):
         """The number of messages by error code."""
 
-        def __init__(self, counts: tuple[Count, ...]) -> None:
-            super().__init__()
-            self.counts = counts
+        counts: tuple[Count, ...]
 
     def __init__(self) -> None:
         super().__init__()
@@ -41,13 +40,12 @@ class ErrorsScreen(FollowingScreen):
 
     def content(self) -> ComposeResult:
         columns = (
-            Column[Count]("code", 12, lambda row: row.value or "no code", lambda _: "error", worth=9),
+            Column[Count]("code", 12, lambda row: row.value or "no code", "error", worth=9),
             Column[Count]("count", 7, lambda row: figures.count(row.count), right=True, worth=8),
-            Column[Count]("meaning", 20, self._explain, lambda _: "dim", worth=5, stretch=True),
+            Column[Count]("meaning", 20, self._explain, "dim", worth=5, stretch=True),
         )
-        with Container(id="panes"):
-            yield RowList(columns, marked=self._is_chosen, empty="no message was refused", id="codes")
-            yield MessageActions(MessageBrowser(refused))
+        yield RowList(columns, marked=self._is_chosen, empty="no message was refused", id="codes")
+        yield MessageActions(MessageBrowser(refused))
 
     def on_mount(self) -> None:
         self.watch(self.app, "topology", self.fetch_again)
@@ -69,9 +67,6 @@ class ErrorsScreen(FollowingScreen):
             message.control.redraw()
             of_code = both(refused(self.sandbox.topology), f"code:{row.value or 'none'}")
             self.query_one(MessageBrowser).show_scope("" if same else of_code)
-
-    def on_message_browser_reading(self, message: MessageBrowser.Reading) -> None:
-        self.set_class(message.reading, "-reading")
 
     def action_redrive_all(self) -> None:
         self.query_one(MessageActions).redrive_all()

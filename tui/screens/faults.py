@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
-import msgspec
 from textual import work
 from textual.app import ComposeResult
-from textual.containers import Container, Vertical
+from textual.containers import Vertical
 from textual.message import Message
 from textual.widgets import Static
 
@@ -49,18 +49,18 @@ FAULT_COLUMNS: tuple[Column[Fault], ...] = (
         right=True,
         worth=8,
     ),
-    Column("settings", 12, _attributes, lambda _: "dim", worth=6, stretch=True),
+    Column("settings", 12, _attributes, "dim", worth=6, stretch=True),
 )
 TYPE_COLUMNS: tuple[Column[FaultType], ...] = (
-    Column("kinds", 16, lambda row: row.type, lambda _: "accent", worth=9),
-    Column("way", 24, lambda row: ", ".join(row.directions), lambda _: "dim", worth=3),
+    Column("kinds", 16, lambda row: row.type, "accent", worth=9),
+    Column("way", 24, lambda row: ", ".join(row.directions), "dim", worth=3),
     Column("does", 30, lambda row: row.help, worth=8, stretch=True),
 )
 
 
 def _tell(fault: Fault) -> Whole:
     said = f"{fault.name} struck {figures.count(fault.injected)} times"
-    return said, pretty(msgspec.to_builtins(fault))
+    return said, pretty(fault)
 
 
 class FaultsScreen(MainScreen):
@@ -68,25 +68,23 @@ class FaultsScreen(MainScreen):
 
     BINDINGS: ClassVar[list[Any]] = bindings(Group.FAULTS)
 
+    @dataclass
     class TypesArrived(Message):
         """The fault types of the sandbox."""
 
-        def __init__(self, types: tuple[FaultType, ...]) -> None:
-            super().__init__()
-            self.types = types
+        types: tuple[FaultType, ...]
 
     def content(self) -> ComposeResult:
-        with Container(id="panes"):
-            with Vertical(id="faults"):
-                yield Static(id="clock", markup=False)
-                yield RowList(
-                    FAULT_COLUMNS,
-                    whole=_tell,
-                    empty="no fault in force; a on a kind below adds one",
-                    id="in-force",
-                )
-                yield RowList(TYPE_COLUMNS, empty="no kinds known yet", id="kinds")
-            yield EventList()
+        with Vertical(id="faults"):
+            yield Static(id="clock", markup=False)
+            yield RowList(
+                FAULT_COLUMNS,
+                whole=_tell,
+                empty="no fault in force; a on a kind below adds one",
+                id="in-force",
+            )
+            yield RowList(TYPE_COLUMNS, empty="no kinds known yet", id="kinds")
+        yield EventList()
 
     def on_mount(self) -> None:
         self.watch(self.app, "snapshot", self._show)

@@ -91,8 +91,8 @@ class RunScreen(Screen[None]):
 
     def _columns(self) -> tuple[Column[Event], ...]:
         return (
-            Column[Event]("at", 10, self._at, lambda _: "dim", right=True),
-            Column[Event]("", 1, lambda row: TURNS.get(row.kind, ""), lambda _: "warning", worth=9),
+            Column[Event]("at", 10, self._at, "dim", right=True),
+            Column[Event]("", 1, lambda row: TURNS.get(row.kind, ""), "warning", worth=9),
             Column[Event](
                 "what happened",
                 24,

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from textual import work
 from textual.app import ComposeResult
-from textual.containers import Container, Vertical, VerticalScroll
+from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
 from textual.message import Message
 from textual.widgets import Static
@@ -39,13 +40,13 @@ def _tone(run: ScenarioRun) -> str:
 
 
 SCENARIO_COLUMNS: tuple[Column[Scenario], ...] = (
-    Column("scenario", 28, lambda row: row.name, lambda _: "accent", worth=9),
+    Column("scenario", 28, lambda row: row.name, "accent", worth=9),
     Column("what goes wrong", 20, lambda row: row.title, worth=8, stretch=True),
 )
 RUN_COLUMNS: tuple[Column[ScenarioRun], ...] = (
-    Column("run", 4, lambda row: str(row.id), lambda _: "dim", right=True, worth=5),
+    Column("run", 4, lambda row: str(row.id), "dim", right=True, worth=5),
     Column("scenario", 28, lambda row: row.scenario, worth=9),
-    Column("seed", 12, lambda row: str(row.seed), lambda _: "dim", right=True, worth=6),
+    Column("seed", 12, lambda row: str(row.seed), "dim", right=True, worth=6),
     Column(
         "verdict",
         14,
@@ -53,7 +54,7 @@ RUN_COLUMNS: tuple[Column[ScenarioRun], ...] = (
         _tone,
         worth=9,
     ),
-    Column("", 10, lambda row: row.problem or f"{row.events} events", lambda _: "dim", worth=4, stretch=True),
+    Column("", 10, lambda row: row.problem or f"{row.events} events", "dim", worth=4, stretch=True),
 )
 
 
@@ -64,35 +65,31 @@ class ScenariosScreen(FollowingScreen):
     AGAIN_SECONDS = None
     BINDINGS: ClassVar[list[Any]] = bindings(Group.SCENARIOS)
 
+    @dataclass
     class ScenariosArrived(Message):
         """The scenarios of the library; ``why`` says why there are none."""
 
-        def __init__(self, scenarios: tuple[Scenario, ...], why: str = "") -> None:
-            super().__init__()
-            self.scenarios = scenarios
-            self.why = why
+        scenarios: tuple[Scenario, ...]
+        why: str = ""
 
+    @dataclass
     class RunsArrived(Message):
         """The runs of the sandbox."""
 
-        def __init__(self, runs: tuple[ScenarioRun, ...]) -> None:
-            super().__init__()
-            self.runs = runs
+        runs: tuple[ScenarioRun, ...]
 
+    @dataclass
     class RecordingReady(Message):
         """The recording of a finished run."""
 
-        def __init__(self, recording: Recording) -> None:
-            super().__init__()
-            self.recording = recording
+        recording: Recording
 
     def content(self) -> ComposeResult:
-        with Container(id="panes"):
-            with Vertical(id="scenarios"):
-                yield RowList(SCENARIO_COLUMNS, empty="no scenarios known yet", id="library")
-                yield RowList(RUN_COLUMNS, empty="nothing played yet; enter plays a scenario", id="runs")
-            with VerticalScroll(id="lesson", can_focus=False):
-                yield Static(id="teach")
+        with Vertical(id="scenarios"):
+            yield RowList(SCENARIO_COLUMNS, empty="no scenarios known yet", id="library")
+            yield RowList(RUN_COLUMNS, empty="nothing played yet; enter plays a scenario", id="runs")
+        with VerticalScroll(id="lesson", can_focus=False):
+            yield Static(id="teach")
 
     def on_mount(self) -> None:
         self._fetch_library()

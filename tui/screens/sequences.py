@@ -5,9 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any, ClassVar
 
-import msgspec
 from textual.app import ComposeResult
-from textual.containers import Container, Vertical
+from textual.containers import Vertical
 from textual.widgets import Static
 
 from rdss_sandbox.shapes.sequences import SequenceRow
@@ -42,9 +41,7 @@ class SequencesScreen(MainScreen):
 
     def content(self) -> ComposeResult:
         columns = (
-            Column[SequenceRow](
-                "first (UTC)", 12, lambda row: figures.clock_time(row.first), lambda _: "dim", worth=5
-            ),
+            Column[SequenceRow]("first (UTC)", 12, lambda row: figures.clock_time(row.first), "dim", worth=5),
             Column[SequenceRow]("stream", 8, lambda row: row.stream, worth=7),
             Column[SequenceRow]("type", 17, lambda row: row.message_type or "", worth=4),
             Column[SequenceRow](
@@ -58,13 +55,12 @@ class SequencesScreen(MainScreen):
             Column[SequenceRow]("left", 8, self._left, self._left_tone, right=True, worth=6),
             Column[SequenceRow]("state", 16, sequence_parts.state, _tone, worth=6, stretch=True),
         )
-        with Container(id="panes"):
-            with Vertical(id="sequences"):
-                yield Static(id="where")
-                yield RowList(
-                    columns, live=came, whole=_tell, empty="no message came in several parts", id="list"
-                )
-            yield SequenceDetail()
+        with Vertical(id="sequences"):
+            yield Static(id="where")
+            yield RowList(
+                columns, live=came, whole=_tell, empty="no message came in several parts", id="list"
+            )
+        yield SequenceDetail()
 
     def on_mount(self) -> None:
         self.watch(self.app, "topology", self._browse)
@@ -119,4 +115,4 @@ class SequencesScreen(MainScreen):
 
 def _tell(row: SequenceRow) -> Whole:
     kind, parts = row.message_type or "a message", figures.counted(row.total, "part")
-    return f"{kind} in {parts} on {row.stream}: {sequence_parts.state(row)}", pretty(msgspec.to_builtins(row))
+    return f"{kind} in {parts} on {row.stream}: {sequence_parts.state(row)}", pretty(row)

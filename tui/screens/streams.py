@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any, ClassVar, Literal
 
 from textual.app import ComposeResult
-from textual.containers import Container, Vertical
+from textual.containers import Vertical
 from textual.message import Message
 from textual.widget import Widget
 
@@ -39,21 +40,14 @@ class StreamsScreen(FollowingScreen):
     AGAIN_SECONDS = None
     BINDINGS: ClassVar[list[Any]] = bindings(Group.STREAMS)
 
+    @dataclass
     class StreamsArrived(Message):
         """The streams with their shards, as of ``snapshot``, their readers, and what these do wrong."""
 
-        def __init__(
-            self,
-            snapshot: Snapshot,
-            streams: tuple[StreamDetail, ...],
-            readers: readers.ReaderList,
-            findings: tuple[Finding, ...],
-        ) -> None:
-            super().__init__()
-            self.findings = findings
-            self.snapshot = snapshot
-            self.streams = streams
-            self.readers = readers
+        snapshot: Snapshot
+        streams: tuple[StreamDetail, ...]
+        readers: readers.ReaderList
+        findings: tuple[Finding, ...]
 
     def __init__(self) -> None:
         super().__init__()
@@ -64,13 +58,12 @@ class StreamsScreen(FollowingScreen):
         self._snapshot_at = 0.0
 
     def content(self) -> ComposeResult:
-        with Container(id="panes"):
-            with Vertical(id="overview"):
-                yield StreamTree()
-                yield FlowPlots(id="plots")
-                yield ReaderList()
-                yield EventList()
-            yield MessageActions(MessageBrowser())
+        with Vertical(id="overview"):
+            yield StreamTree()
+            yield FlowPlots(id="plots")
+            yield ReaderList()
+            yield EventList()
+        yield MessageActions(MessageBrowser())
 
     def on_mount(self) -> None:
         self.watch(self.app, "snapshot", self.fetch_again)
@@ -130,9 +123,6 @@ class StreamsScreen(FollowingScreen):
 
     def on_stream_tree_chosen(self, message: StreamTree.Chosen) -> None:
         self.query_one(MessageBrowser).show_scope(scope(message.branch))
-
-    def on_message_browser_reading(self, message: MessageBrowser.Reading) -> None:
-        self.set_class(message.reading, "-reading")
 
     def action_split(self) -> None:
         self._reshard("split")

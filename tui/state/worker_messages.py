@@ -22,42 +22,37 @@ class Snapshot:
     contract: Contract
 
 
+@dataclass
 class NewsArrived(Message):
     """Something happened in the sandbox."""
 
-    def __init__(self, news: News) -> None:
-        super().__init__()
-        self.news = news
+    news: News
 
 
+@dataclass
 class SnapshotTaken(Message):
     """The sandbox answered with its state."""
 
-    def __init__(self, snapshot: Snapshot) -> None:
-        super().__init__()
-        self.snapshot = snapshot
+    snapshot: Snapshot
 
 
+@dataclass
 class ConnectionLost(Message):
     """The sandbox did not answer; ``why`` is the error."""
 
-    def __init__(self, why: str) -> None:
-        super().__init__()
-        self.why = why
+    why: str
 
 
+@dataclass
 class ActionDone(Message):
     """An action succeeded; ``said`` is the result for the user, ``command`` the shell command for it."""
 
-    def __init__(self, said: str, command: str = "") -> None:
-        super().__init__()
-        self.said = said
-        self.command = command
+    said: str
+    command: str = ""
 
 
+@dataclass
 class ActionFailed(Message):
     """An action was refused or failed; ``why`` says what failed and what to do about it."""
 
-    def __init__(self, why: str) -> None:
-        super().__init__()
-        self.why = why
+    why: str

@@ -15,13 +15,9 @@ Row = TypeVar("Row")
 _AFTER_GAP = 2
 
 
-def _plain(_: object) -> str:
-    return ""
-
-
 @dataclass(frozen=True)
 class Column(Generic[Row]):
-    """``cell`` gives the text for ``width`` cells; ``tone`` gives its style: "" or a tone of ``row_list``.
+    """``cell`` gives the text for ``width`` cells; ``tone`` is its style or gives it, a tone of ``row_list``.
 
     Without room for all columns, those with the lowest ``worth`` are left out. The column with ``stretch``
     gets the remaining width. What ``after`` gives follows the text, dim, as far as there is room.
@@ -30,11 +26,15 @@ class Column(Generic[Row]):
     title: str
     width: int
     cell: Callable[[Row], str]
-    tone: Callable[[Row], str] = _plain
+    tone: str | Callable[[Row], str] = ""
     right: bool = False
     worth: int = 5
     stretch: bool = False
     after: Callable[[Row], str] | None = None
+
+    def choose_tone(self, row: Row) -> str:
+        """The tone for this row, "" for none."""
+        return self.tone if isinstance(self.tone, str) else self.tone(row)
 
     def fit(self, row: Row, width: int) -> str:
         """The text in exactly ``width`` cells, with an ellipsis where it was cut."""

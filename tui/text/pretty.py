@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import msgspec
+
 
 def pretty(value: Any) -> list[str]:
-    """JSON as lines, indented by two blanks."""
-    return json.dumps(value, indent=2, ensure_ascii=False).split("\n")
+    """A value of JSON, or a shape, as lines of JSON, indented by two blanks."""
+    return json.dumps(value, indent=2, ensure_ascii=False, default=msgspec.to_builtins).split("\n")
 
 
 def wrap(text: str, width: int) -> list[str]:

@@ -32,7 +32,7 @@ class EventList(RowList[Event]):
 
     def __init__(self) -> None:
         columns = (
-            Column[Event]("UTC", 8, lambda row: figures.clock_time(row.time)[:8], lambda _: "dim", worth=8),
+            Column[Event]("UTC", 8, lambda row: figures.clock_time(row.time)[:8], "dim", worth=8),
             Column[Event](
                 "happened",
                 42,

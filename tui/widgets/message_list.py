@@ -42,24 +42,24 @@ def _code_tone(row: MessageRow) -> str:
 Columns = Mapping[str, Column[MessageRow]]
 
 HERE: Final[Columns] = {
-    "time": Column("time (UTC)", 12, lambda row: clock_time(row.time), lambda _: "dim", worth=9),
+    "time": Column("time (UTC)", 12, lambda row: clock_time(row.time), "dim", worth=9),
     "stream": Column("stream", 7, lambda row: row.stream, worth=8),
-    "shard": Column("shard", 5, lambda row: shard(row.shard), lambda _: "dim", worth=6),
-    "number": Column("number", 8, lambda row: tail(row.sequence_number, 8), lambda _: "dim", worth=3),
+    "shard": Column("shard", 5, lambda row: shard(row.shard), "dim", worth=6),
+    "number": Column("number", 8, lambda row: tail(row.sequence_number, 8), "dim", worth=3),
     "type": Column("type", 17, lambda row: row.message_type or "unreadable", _code_tone, worth=9),
-    "sequence": Column("part", 5, part, lambda _: "accent", right=True, worth=7),
+    "sequence": Column("part", 5, part, "accent", right=True, worth=7),
     "size": Column("size", 7, lambda row: size(row.size), right=True, worth=7),
     "code": Column("code", 9, lambda row: row.code or "", _code_tone, worth=8),
     "mark": Column(
         "mark", 4, lambda row: "".join(mark[0].upper() for mark in row.marks), _mark_tone, worth=8
     ),
-    "id": Column("message id", 8, lambda row: row.message_id or "", lambda _: "dim", worth=2, stretch=True),
+    "id": Column("message id", 8, lambda row: row.message_id or "", "dim", worth=2, stretch=True),
 }
 """The columns by the fields that they show."""
 COPIED: Final[Columns] = {
     **HERE,
     "stream": Column("from", 7, lambda row: copied_from(row).stream, worth=8),
-    "shard": Column("shard", 5, lambda row: shard(copied_from(row).shard_id), lambda _: "dim", worth=6),
+    "shard": Column("shard", 5, lambda row: shard(copied_from(row).shard_id), "dim", worth=6),
 }
 """Columns of the audit log: the stream and shard of the copied record, the number of the entry itself."""
 

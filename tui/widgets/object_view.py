@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import dataclass
 
 from textual import work
 from textual.app import ComposeResult
@@ -27,15 +28,14 @@ class ObjectView(Vertical):
     }
     """
 
+    @dataclass
     class ObjectArrived(Message):
         """The fetched object with its preview."""
 
-        def __init__(self, bucket: str, key: str, size: int, shown: Preview) -> None:
-            super().__init__()
-            self.bucket = bucket
-            self.key = key
-            self.size = size
-            self.shown = shown
+        bucket: str
+        key: str
+        size: int
+        shown: Preview
 
     def compose(self) -> ComposeResult:
         yield Static("enter on an object shows what is in it", id="name", markup=False)

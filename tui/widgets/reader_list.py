@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import msgspec
-
 from rdss_sandbox.shapes import readers
 from rdss_sandbox.shapes.readers import Reader
 from rdss_sandbox.text.figures import count, shard, span, tail
@@ -49,7 +47,7 @@ def _late(line: ReaderLine) -> str:
 
 def _tell(line: ReaderLine) -> Whole:
     who = line.reader.client or line.reader.consumer or "a client that is not known"
-    return f"{who} reads {line.place}", pretty(msgspec.to_builtins(line.reader))
+    return f"{who} reads {line.place}", pretty(line.reader)
 
 
 READER_COLUMNS: tuple[Column[ReaderLine], ...] = (
@@ -58,11 +56,11 @@ READER_COLUMNS: tuple[Column[ReaderLine], ...] = (
     Column(
         "behind", 7, _waiting, lambda line: "warning" if line.reader.behind else "good", right=True, worth=9
     ),
-    Column("late", 8, _late, lambda _: "warning", right=True, worth=7),
+    Column("late", 8, _late, "warning", right=True, worth=7),
     Column("records", 8, lambda line: count(line.reader.records), _tone, right=True, worth=6),
-    Column("reads", 6, lambda line: count(line.reader.reads), lambda _: "dim", right=True, worth=3),
-    Column("seen", 8, lambda line: line.idle, lambda _: "dim", right=True, worth=5),
-    Column("at", 8, lambda line: tail(line.reader.position or "", 8), lambda _: "dim", worth=4),
+    Column("reads", 6, lambda line: count(line.reader.reads), "dim", right=True, worth=3),
+    Column("seen", 8, lambda line: line.idle, "dim", right=True, worth=5),
+    Column("at", 8, lambda line: tail(line.reader.position or "", 8), "dim", worth=4),
     Column(
         "read by",
         8,

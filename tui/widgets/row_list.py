@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, ClassVar, Generic, TypeAlias, TypeVar
 
 from rich.segment import Segment
@@ -78,28 +79,25 @@ class RowList(ScrollView, Generic[Row], can_focus=True, inherit_bindings=False):
     following: reactive[bool] = reactive(False, repaint=False, init=False)
     paused: reactive[bool] = reactive(False, repaint=False, init=False)
 
+    @dataclass
     class PageArrived(Message):
         """A fetched page. It is dropped when the list has started over since: ``listing`` is then another."""
 
-        def __init__(self, listing: int, page: Page[Any]) -> None:
-            super().__init__()
-            self.listing = listing
-            self.page = page
+        listing: int
+        page: Page[Any]
 
+    @dataclass
     class Failed(Message):
         """The rows could not be fetched."""
 
-        def __init__(self, error: UnreachableError | RefusedError) -> None:
-            super().__init__()
-            self.error = error
+        error: UnreachableError | RefusedError
 
+    @dataclass
     class Highlighted(Message):
         """The cursor moved to another row, or to none."""
 
-        def __init__(self, rows: RowList[Any], row: Any) -> None:
-            super().__init__()
-            self.rows = rows
-            self.row = row
+        rows: RowList[Any]
+        row: Any
 
         @property
         def control(self) -> RowList[Any]:
@@ -108,12 +106,11 @@ class RowList(ScrollView, Generic[Row], can_focus=True, inherit_bindings=False):
     class Opened(Highlighted):
         """The user pressed enter, or clicked, on the row under the cursor."""
 
+    @dataclass
     class Changed(Message):
         """The length of the list changed, or it started or stopped following or pausing."""
 
-        def __init__(self, rows: RowList[Any]) -> None:
-            super().__init__()
-            self.rows = rows
+        rows: RowList[Any]
 
         @property
         def control(self) -> RowList[Any]:
@@ -468,7 +465,7 @@ class RowList(ScrollView, Generic[Row], can_focus=True, inherit_bindings=False):
         for column, cells in self._chosen:
             cell, more = split_cell(column, row, cells) if column.after else (column.fit(row, cells), "")
             cell, more = (cell, more + " ") if more else (cell + " ", "")
-            tone = "" if here else column.tone(row)
+            tone = "" if here else column.choose_tone(row)
             wanted = self._tone(tone) if tone else plain
             if wanted is not style and not cell.isspace():
                 segments.append(Segment(text, style))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import msgspec
+from dataclasses import dataclass
+
 from textual import work
 from textual.app import ComposeResult
 from textual.containers import Vertical
@@ -23,14 +24,14 @@ from tui.widgets.text_lines import TextLines
 _PARTS_READ = 200
 
 PART_COLUMNS: tuple[Column[MessageRow], ...] = (
-    Column("part", 7, lambda row: f"{row.position}/{row.total}", lambda _: "accent", right=True, worth=9),
-    Column("time (UTC)", 12, lambda row: figures.clock_time(row.time), lambda _: "dim", worth=8),
-    Column("shard", 5, lambda row: figures.shard(row.shard), lambda _: "dim", worth=5),
+    Column("part", 7, lambda row: f"{row.position}/{row.total}", "accent", right=True, worth=9),
+    Column("time (UTC)", 12, lambda row: figures.clock_time(row.time), "dim", worth=8),
+    Column("shard", 5, lambda row: figures.shard(row.shard), "dim", worth=5),
     Column("size", 7, lambda row: figures.size(row.size), right=True, worth=6),
     Column(
         "marks", 20, lambda row: ", ".join(row.marks), lambda row: "warning" if row.marks else "", worth=7
     ),
-    Column("message id", 8, lambda row: row.message_id or "", lambda _: "dim", worth=3, stretch=True),
+    Column("message id", 8, lambda row: row.message_id or "", "dim", worth=3, stretch=True),
 )
 
 
@@ -45,16 +46,13 @@ class SequenceDetail(Vertical):
     }
     """
 
+    @dataclass
     class PartsArrived(Message):
         """The parts of the sequence and the lines of the joined body."""
 
-        def __init__(
-            self, sequence: SequenceRow | None, rows: tuple[MessageRow, ...], lines: list[str]
-        ) -> None:
-            super().__init__()
-            self.sequence = sequence
-            self.rows = rows
-            self.lines = lines
+        sequence: SequenceRow | None
+        rows: tuple[MessageRow, ...]
+        lines: list[str]
 
     def compose(self) -> ComposeResult:
         yield Label(id="state", markup=False)
@@ -93,4 +91,4 @@ class SequenceDetail(Vertical):
 def _tell(row: MessageRow) -> Whole:
     marks = f", {', '.join(row.marks)}" if row.marks else ""
     where = f"{row.stream} {figures.shard(row.shard)}"
-    return f"part {row.position} of {row.total}, {where}{marks}", pretty(msgspec.to_builtins(row))
+    return f"part {row.position} of {row.total}, {where}{marks}", pretty(row)

@@ -92,30 +92,29 @@ TREE_COLUMNS: tuple[Column[TreeLine], ...] = (
     Column("stream, shard", 21, _name, _tone, worth=9, stretch=True),
     Column("hash keys", _BAR_CELLS, lambda line: hash_range(line.branch), _bar_tone, worth=8),
     Column("records", 7, lambda line: short_count(line.held.records), _tone, right=True, worth=8),
-    Column("bytes", 7, lambda line: size(line.held.bytes), lambda _: "dim", right=True, worth=2),
+    Column("bytes", 7, lambda line: size(line.held.bytes), "dim", right=True, worth=2),
     Column(
         "per s",
         7,
         lambda line: rate(line.now).removesuffix("/s") if line.now else "",
-        lambda _: "good",
+        "good",
         right=True,
         worth=6,
     ),
-    Column("rate", _SPARK_CELLS, lambda line: sparkline(line.rates, _SPARK_CELLS), lambda _: "good", worth=5),
+    Column("rate", _SPARK_CELLS, lambda line: sparkline(line.rates, _SPARK_CELLS), "good", worth=5),
     Column("behind", 6, _waiting, lambda line: "warning" if line.behind else "good", right=True, worth=7),
-    Column("lag", _SPARK_CELLS, _lag, lambda _: "warning", worth=5),
+    Column("lag", _SPARK_CELLS, _lag, "warning", worth=5),
 )
 
 
 class StreamTree(RowList[TreeLine]):
     """Shows the streams and shards; posts ``Chosen`` for the message list."""
 
+    @dataclass
     class Chosen(Message):
         """The user chose a stream or shard, or None for all messages."""
 
-        def __init__(self, branch: Branch | None) -> None:
-            super().__init__()
-            self.branch = branch
+        branch: Branch | None
 
     def __init__(self) -> None:
         self.records = Readings()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import ClassVar
 
 from rich.segment import Segment
@@ -33,12 +34,11 @@ class Timeline(Widget):
     }
     """
 
+    @dataclass
     class Sought(Message):
         """The user chose the event at ``index``."""
 
-        def __init__(self, index: int) -> None:
-            super().__init__()
-            self.index = index
+        index: int
 
     def __init__(self, happened: Sequence[Event]) -> None:
         super().__init__()

@@ -19,7 +19,7 @@ class Waterfall(RowList[Hop]):
         self._start = 0.0
         self._length = 0.0
         columns = (
-            Column[Hop]("time (UTC)", 23, lambda hop: date_time(hop.at), lambda _: "dim", worth=4),
+            Column[Hop]("time (UTC)", 23, lambda hop: date_time(hop.at), "dim", worth=4),
             Column[Hop]("after", 8, lambda hop: "+" + span(hop.at - self._start), right=True, worth=7),
             Column[Hop]("", _LANE_CELLS, self._lane, lambda hop: hop.tone or "accent", worth=6),
             Column[Hop]("where", 16, lambda hop: hop.place, lambda hop: hop.tone, worth=9),
