@@ -6,12 +6,24 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from sandbox.cli.options.connection import asks_sandbox
-from sandbox.cli.output.printing import print_json, print_line, print_rows, print_table
+from rdss_sandbox.api.processing import Processing
+from rdss_sandbox.shapes.processing import (
+    Answer,
+    AsyncMessage,
+    AsyncMessageDetail,
+    AsyncMessagePage,
+    NewAsyncMessage,
+    OutsideCall,
+    OutsideSystemList,
+    Restart,
+    Script,
+)
+from rdss_sandbox.text.timestamps import timestamp
+from sandbox.cli.options.asking import asks, shows
+from sandbox.cli.output.printing import print_table
 
 if TYPE_CHECKING:
     from rdss_sandbox.client import Client
-    from rdss_sandbox.shapes.processing import AsyncMessage, AsyncMessageDetail, OutsideCall
 
 _TITLES = ("number", "received", "state", "service", "operation", "source", "correlation", "failed", "why")
 
@@ -45,101 +57,13 @@ def process() -> None:
     is_flag=True,
     help="With --funnel: process them in the order of their times.",
 )
-@asks_sandbox
-def send(client: Client, as_json: bool, **given: Any) -> None:
+@shows(lambda taken: click.echo(f"message {taken.message.number} is {taken.message.state}"))
+def send(client: Client, **given: Any) -> AsyncMessageDetail:
     """Hand over a message of SERVICE's OPERATION; it is persisted when this returns."""
-    from rdss_sandbox.shapes.processing import NewAsyncMessage
-
-    taken = client.processing.receive(NewAsyncMessage(**given))
-    print_line(taken, f"message {taken.message.number} is {taken.message.state}", as_json=as_json)
-
-
-@process.command("list")
-@click.option("--state", metavar="STATE", help="NEW, IN_QUEUE, PROCESSING, PARTLY_FAILED, OK, FAILED, ...")
-@click.option("--source", metavar="TEXT", help="A part of the source's name.")
-@click.option("--correlation", metavar="TEXT", help="A part of the correlation id.")
-@click.option("--process", metavar="TEXT", help="A part of the process id.")
-@click.option("--service", metavar="TEXT", help="A part of the service's name.")
-@click.option("--operation", metavar="TEXT", help="A part of the operation's name.")
-@click.option("--error-code", metavar="CODE", help="The code of the last error.")
-@click.option("--text", metavar="TEXT", help="A part of the message, or of its description.")
-@click.option("--before", type=int, metavar="NUMBER", help="Only messages before this number.")
-@click.option("--limit", type=click.IntRange(1, 1000), default=100, help="Show at most this many.")
-@asks_sandbox
-def list_(client: Client, as_json: bool, **wanted: Any) -> None:
-    """Find messages, the newest first."""
-    found = client.processing.search(**{name: value for name, value in wanted.items() if value is not None})
-    print_rows({"messages": found}, _TITLES, (_row(each) for each in found), as_json=as_json)
-
-
-@process.command()
-@click.argument("number", type=int)
-@asks_sandbox
-def show(number: int, client: Client, as_json: bool) -> None:
-    """Show message NUMBER with its changes of state, calls, children and errors."""
-    found = client.processing.show(number)
-    _show(found, as_json=as_json)
-
-
-@process.command()
-@click.argument("number", type=int)
-@click.option("--total", is_flag=True, help="Repeat all calls, also those that succeeded.")
-@asks_sandbox
-def restart(number: int, total: bool, client: Client, as_json: bool) -> None:
-    """Process message NUMBER again, once it has ended."""
-    from rdss_sandbox.shapes.processing import Restart
-
-    found = client.processing.restart(number, Restart("total" if total else "partial"))
-    _show(found, as_json=as_json)
-
-
-@process.command()
-@click.argument("number", type=int)
-@asks_sandbox
-def cancel(number: int, client: Client, as_json: bool) -> None:
-    """End message NUMBER, which has not ended yet."""
-    found = client.processing.cancel(number)
-    _show(found, as_json=as_json)
-
-
-@process.command()
-@click.argument("number", type=int)
-@click.argument("answer")
-@asks_sandbox
-def answer(number: int, answer: str, client: Client, as_json: bool) -> None:
-    """Give message NUMBER the ANSWER that it waits for, and process it again."""
-    from rdss_sandbox.shapes.processing import Answer
-
-    found = client.processing.answer(number, Answer(answer))
-    _show(found, as_json=as_json)
-
-
-@process.command()
-@click.argument("name", required=False)
-@click.argument("answers", nargs=-1, metavar="[ANSWER]...")
-@asks_sandbox
-def systems(name: str | None, answers: tuple[str, ...], client: Client, as_json: bool) -> None:
-    """Show the simulated systems; with NAME, have that one answer ANSWERs from now on, and ok after them.
-
-    An ANSWER is ok, "ok: TEXT", "business: WHY", "validation: WHY", 500, "timeout 5s", "slow 2s" or
-    "down 1m".
-    """
-    from rdss_sandbox.shapes.processing import Script
-
-    api = client.processing
-    found = api.script(name, Script(answers)) if name and answers else api.systems()
-    found = tuple(each for each in found if name in {None, each.name})
-    print_rows(
-        {"systems": found},
-        ("system", "called", "answers next"),
-        ((each.name, each.received, ", ".join(each.script) or "ok") for each in found),
-        as_json=as_json,
-    )
+    return client.processing.receive(NewAsyncMessage(**given))
 
 
 def _row(message: AsyncMessage) -> tuple[object, ...]:
-    from rdss_sandbox.text.timestamps import timestamp
-
     return (
         message.number,
         timestamp(message.received),
@@ -155,17 +79,10 @@ def _row(message: AsyncMessage) -> tuple[object, ...]:
 
 def _again(call: OutsideCall) -> str | None:
     """When a confirmation that failed is tried again; a call waits for its message."""
-    from rdss_sandbox.text.timestamps import timestamp
-
     return timestamp(call.due) if call.due and call.state == "FAILED" else None
 
 
-def _show(found: AsyncMessageDetail, *, as_json: bool) -> None:
-    if as_json:
-        print_json(found)
-        return
-    from rdss_sandbox.text.timestamps import timestamp
-
+def _show(found: AsyncMessageDetail) -> None:
     print_table(_TITLES, [_row(found.message)])
     for error in found.business_errors:
         click.echo(f"business error: {error}")
@@ -181,3 +98,62 @@ def _show(found: AsyncMessageDetail, *, as_json: bool) -> None:
         print_table(_TITLES, (_row(each) for each in found.children))
     if found.actions:
         click.echo(f"\nmay be: {', '.join(found.actions)}")
+
+
+def _list_systems(found: OutsideSystemList) -> None:
+    rows = ((each.name, each.received, ", ".join(each.script) or "ok") for each in found.systems)
+    print_table(("system", "called", "answers next"), rows)
+
+
+@process.command("list")
+@asks(Processing.search)
+def list_(found: AsyncMessagePage) -> None:
+    """Find messages, the newest first."""
+    print_table(_TITLES, map(_row, found.messages))
+
+
+@process.command()
+@asks(Processing.show)
+def show(found: AsyncMessageDetail) -> None:
+    """Show message NUMBER with its changes of state, calls, children and errors."""
+    _show(found)
+
+
+@process.command()
+@click.argument("number", type=int)
+@click.option("--total", is_flag=True, help="Repeat all calls, also those that succeeded.")
+@shows(_show)
+def restart(number: int, total: bool, client: Client) -> AsyncMessageDetail:
+    """Process message NUMBER again, once it has ended."""
+    return client.processing.restart(number, Restart("total" if total else "partial"))
+
+
+@process.command()
+@asks(Processing.cancel)
+def cancel(found: AsyncMessageDetail) -> None:
+    """End message NUMBER, which has not ended yet."""
+    _show(found)
+
+
+@process.command()
+@click.argument("number", type=int)
+@click.argument("answer")
+@shows(_show)
+def answer(number: int, answer: str, client: Client) -> AsyncMessageDetail:
+    """Give message NUMBER the ANSWER that it waits for, and process it again."""
+    return client.processing.answer(number, Answer(answer))
+
+
+@process.command()
+@click.argument("name", required=False)
+@click.argument("answers", nargs=-1, metavar="[ANSWER]...")
+@shows(_list_systems)
+def systems(name: str | None, answers: tuple[str, ...], client: Client) -> OutsideSystemList:
+    """Show the simulated systems; with NAME, have that one answer ANSWERs from now on, and ok after them.
+
+    An ANSWER is ok, "ok: TEXT", "business: WHY", "validation: WHY", 500, "timeout 5s", "slow 2s" or
+    "down 1m".
+    """
+    api = client.processing
+    found = api.script(name, Script(answers)) if name and answers else api.systems()
+    return OutsideSystemList(tuple(each for each in found if name in {None, each.name}))

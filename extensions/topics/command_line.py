@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from sandbox.cli.options.connection import asks_sandbox, connect, control_option
+from rdss_sandbox.api.topics import Topics
+from sandbox.cli.options.asking import asks
+from sandbox.cli.options.connection import connect, control_option
 from sandbox.cli.options.waiting import Deadline, timeout_option, within
 from sandbox.cli.output.exit_codes import CommandFailedError, Exit
-from sandbox.cli.output.printing import always_json, json_option, print_json, print_rows
+from sandbox.cli.output.printing import always_json, json_option, print_json, print_table
 
 if TYPE_CHECKING:
     from msgspec import Raw
@@ -19,8 +21,7 @@ if TYPE_CHECKING:
     from extensions.topics.client import TopicPort
     from extensions.topics.engine.commands import Publish
     from extensions.topics.engine.outgoing_messages import Message
-    from rdss_sandbox.client import Client
-    from rdss_sandbox.shapes.topics import Topic
+    from rdss_sandbox.shapes.topics import Topic, TopicList
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -87,12 +88,11 @@ def publishing(command: F) -> F:
 
 
 @topic.command("list")
-@asks_sandbox
-def list_(client: Client, as_json: bool) -> None:
+@asks(Topics.list)
+def list_(found: TopicList) -> None:
     """List the topics, and the state of the links to other sandboxes."""
-    found = client.topics.list()
     columns = ("topic", "kind", "type", "records", "subscribed", "log", "downstream")
-    print_rows({"topics": found}, columns, map(_row, found), as_json=as_json)
+    print_table(columns, map(_row, found.topics))
 
 
 @topic.command()

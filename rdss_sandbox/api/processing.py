@@ -7,7 +7,7 @@ from typing import Annotated, Final, TypeAlias
 from msgspec import Meta
 
 from rdss_sandbox.api.endpoint import GET, POST, PUT, Mode, Subject
-from rdss_sandbox.api.parameters import Number, SomeLimit
+from rdss_sandbox.api.parameters import Number
 from rdss_sandbox.shapes.processing import (
     Answer,
     AsyncMessage,
@@ -21,7 +21,19 @@ from rdss_sandbox.shapes.processing import (
     State,
 )
 
-StateName: TypeAlias = Annotated[str, Meta(extra_json_schema={"enum": [each.value for each in State]})]
+StateName: TypeAlias = Annotated[
+    str,
+    Meta(description="The state it is in.", extra_json_schema={"enum": [each.value for each in State]}),
+]
+Source: TypeAlias = Annotated[str, Meta(description="A part of the source's name.")]
+Correlation: TypeAlias = Annotated[str, Meta(description="A part of the correlation id.")]
+Process: TypeAlias = Annotated[str, Meta(description="A part of the process id.")]
+Service: TypeAlias = Annotated[str, Meta(description="A part of the service's name.")]
+Operation: TypeAlias = Annotated[str, Meta(description="A part of the operation's name.")]
+ErrorCode: TypeAlias = Annotated[str, Meta(description="The code of the last error.")]
+Text: TypeAlias = Annotated[str, Meta(description="A part of the message, or of its description.")]
+Before: TypeAlias = Annotated[int, Meta(description="Only messages before this number.")]
+Most: TypeAlias = Annotated[int, Meta(ge=1, le=1000, description="At most this many.")]
 SystemName: TypeAlias = Annotated[str, Meta(extra={"sent_as": "name"})]
 _MISSING: Final = {"no_such_message": 404}
 _WRONG: Final = {**_MISSING, "wrong_state": 409}
@@ -38,16 +50,16 @@ class Processing(Subject[Mode], at="/processing"):
         received_to: float | None = None,
         changed_from: float | None = None,
         changed_to: float | None = None,
-        source: str | None = None,
-        correlation: str | None = None,
-        process: str | None = None,
+        source: Source | None = None,
+        correlation: Correlation | None = None,
+        process: Process | None = None,
         state: StateName | None = None,
-        error_code: str | None = None,
-        service: str | None = None,
-        operation: str | None = None,
-        text: str | None = None,
-        before: int | None = None,
-        limit: SomeLimit = 100,
+        error_code: ErrorCode | None = None,
+        service: Service | None = None,
+        operation: Operation | None = None,
+        text: Text | None = None,
+        before: Before | None = None,
+        limit: Most = 100,
     ) -> tuple[AsyncMessage, ...]:
         """The newest messages that match. Times are in seconds since the epoch.
 

@@ -4,8 +4,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from sandbox.cli.options.connection import asks_sandbox
-from sandbox.cli.output.printing import print_line, print_rows
+from rdss_sandbox.api.access import Access
+from rdss_sandbox.shapes.access import KeyPermission, KeyPermissions, StreamPermission
+from sandbox.cli.options.asking import asks, shows
+from sandbox.cli.output.printing import print_table
 
 if TYPE_CHECKING:
     from rdss_sandbox.client import Client
@@ -21,14 +23,20 @@ def access() -> None:
 
 
 @access.command("list")
-@asks_sandbox
-def list_(client: Client, as_json: bool) -> None:
+@asks(Access.list)
+def list_(found: KeyPermissions) -> None:
     """List the access keys with limited permissions."""
-    found = client.access.list()
     rows = (
-        (each.access_key, " ".join(each.streams), " ".join(each.operations) or "nothing") for each in found
+        (each.access_key, " ".join(each.streams), " ".join(each.operations) or "nothing")
+        for each in found.permissions
     )
-    print_rows({"permissions": found}, ("access key", "streams", "operations"), rows, as_json=as_json)
+    print_table(("access key", "streams", "operations"), rows)
+
+
+def _tell(permitted: KeyPermission) -> None:
+    allowed, places = " ".join(permitted.operations), " ".join(permitted.streams)
+    may = f"{allowed} on {places}, and nothing else" if allowed else "nothing"
+    click.echo(f"{_name(permitted)} may do {may}")
 
 
 @access.command()
@@ -48,41 +56,29 @@ def list_(client: Client, as_json: bool) -> None:
     help="An operation: GetRecords, 'Describe*', s3:GetObject, 'sqs:*'.  [default: *]",
 )
 @click.option("--nothing", is_flag=True, help="Permit no operation at all.")
-@asks_sandbox
+@shows(_tell)
 def permit(
-    *,
-    key: str,
-    streams: tuple[str, ...],
-    operations: tuple[str, ...],
-    nothing: bool,
-    client: Client,
-    as_json: bool,
-) -> None:
+    *, key: str, streams: tuple[str, ...], operations: tuple[str, ...], nothing: bool, client: Client
+) -> KeyPermission:
     """Limit the access key KEY to these operations on these streams.
 
     An operation without a service is one of Kinesis; one that names no stream, such as ListStreams, needs the
     stream *, as in a policy of AWS. The KEY * is for every key that is not listed: AWS's services do not know
     such a key, and what it is not permitted is refused as they refuse a wrong key.
     """
-    from rdss_sandbox.shapes.access import StreamPermission
-
     if nothing and operations:
         raise click.UsageError("--nothing permits no operation, so --operation cannot be given, too")
     asked = () if nothing else operations or ("*",)
-    permitted = client.access.permit(key, StreamPermission(streams or ("*",), asked))
-    allowed, places = " ".join(permitted.operations), " ".join(permitted.streams)
-    may = f"{allowed} on {places}, and nothing else" if allowed else "nothing"
-    print_line(permitted, f"{_named(key)} may do {may}", as_json=as_json)
+    return client.access.permit(key, StreamPermission(streams or ("*",), asked))
 
 
 @access.command()
-@click.argument("key")
-@asks_sandbox
-def forget(key: str, client: Client, as_json: bool) -> None:
+@asks(Access.forget)
+def forget(forgotten: KeyPermission) -> None:
     """Remove the limits of the access key KEY."""
-    forgotten = client.access.forget(key)
-    print_line(forgotten, f"{_named(key)} may do everything again", as_json=as_json)
+    click.echo(f"{_name(forgotten)} may do everything again")
 
 
-def _named(key: str) -> str:
+def _name(permitted: KeyPermission) -> str:
+    key = permitted.access_key
     return "a key that is not listed" if key == "*" else f"the access key {key}"

@@ -8,16 +8,17 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from rdss_sandbox.api.faults import Faults
 from sandbox.cli.groups import LazyGroup
-from sandbox.cli.options.connection import asks_sandbox, connect, control_option
+from sandbox.cli.options.asking import asks
+from sandbox.cli.options.connection import connect, control_option
 from sandbox.cli.options.contract import load_contract
 from sandbox.cli.output.exit_codes import CommandFailedError, Exit
-from sandbox.cli.output.printing import json_option, print_json, print_line, print_rows
+from sandbox.cli.output.printing import json_option, print_json, print_line, print_table
 
 if TYPE_CHECKING:
     from emulator.faults.fault import Attribute, FaultType
-    from rdss_sandbox.client import Client
-    from rdss_sandbox.shapes.faults import Fault
+    from rdss_sandbox.shapes.faults import Fault, FaultList
 
 _UNITS = {"s": "seconds"}
 _WHEN = ("at", "for", "every", "first", "after", "fails")
@@ -48,12 +49,11 @@ def add() -> None:
 
 
 @fault.command("list")
-@asks_sandbox
-def list_(client: Client, as_json: bool) -> None:
+@asks(Faults.faults)
+def list_(found: FaultList) -> None:
     """Show the faults in force and how many injections each has made."""
-    found = client.faults()
     titles = ("fault", "type", "channel", "direction", "toxicity", "injected", "attributes")
-    print_rows({"faults": found}, titles, (_row(each) for each in found), as_json=as_json)
+    print_table(titles, map(_row, found.faults))
 
 
 @fault.command()

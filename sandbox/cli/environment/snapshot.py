@@ -4,12 +4,13 @@ from typing import TYPE_CHECKING
 
 import click
 
+from rdss_sandbox.api.snapshots import Snapshots
 from rdss_sandbox.text.timestamps import timestamp
-from sandbox.cli.options.connection import asks_sandbox
-from sandbox.cli.output.printing import print_json, print_line, print_table
+from sandbox.cli.options.asking import asks
+from sandbox.cli.output.printing import print_table
 
 if TYPE_CHECKING:
-    from rdss_sandbox.client import Client
+    from rdss_sandbox.shapes.snapshots import Loaded, Snapshot, SnapshotList
 
 
 @click.group()
@@ -22,48 +23,28 @@ def snapshot() -> None:
 
 
 @snapshot.command()
-@click.argument("name")
-@asks_sandbox
-def save(name: str, client: Client, as_json: bool) -> None:
+@asks(Snapshots.save)
+def save(saved: Snapshot) -> None:
     """Save the present state as NAME, in place of an earlier snapshot of that name."""
-    saved = client.snapshots.save(name)
-    print_line(
-        saved,
-        f"saved {name}: {saved.records} records in streams, {saved.bytes / 1e6:.1f} MB",
-        as_json=as_json,
-    )
+    click.echo(f"saved {saved.name}: {saved.records} records in streams, {_size(saved)}")
 
 
 @snapshot.command()
-@click.argument("name")
-@asks_sandbox
-def load(name: str, client: Client, as_json: bool) -> None:
+@asks(Snapshots.load)
+def load(loaded: Loaded) -> None:
     """Replace the state of the running sandbox by the snapshot NAME. What it holds now is lost."""
-    loaded = client.snapshots.load(name)
-    if as_json:
-        print_json(loaded)
-        return
-    at, seconds = timestamp(loaded.snapshot.saved), loaded.seconds
-    click.echo(f"loaded {name}, as it was saved at {at}, in {seconds:.2f} s")
+    found = loaded.snapshot
+    click.echo(f"loaded {found.name}, as it was saved at {timestamp(found.saved)}, in {loaded.seconds:.2f} s")
     for line in loaded.left_out:
         click.echo(line, err=True)
 
 
 @snapshot.command("list")
-@asks_sandbox
-def list_(client: Client, as_json: bool) -> None:
+@asks(Snapshots.list)
+def list_(found: SnapshotList) -> None:
     """List the snapshots."""
-    found = client.snapshots.list()
-    if as_json:
-        print_json(found)
-        return
     rows = (
-        (
-            each.name,
-            "" if each.trouble else timestamp(each.saved),
-            "" if each.trouble else str(each.records),
-            f"{each.bytes / 1e6:.1f} MB",
-        )
+        (each.name, *(("", "") if each.trouble else (timestamp(each.saved), str(each.records))), _size(each))
         for each in found.snapshots
     )
     print_table(("snapshot", "saved", "records", "size"), rows)
@@ -75,9 +56,11 @@ def list_(client: Client, as_json: bool) -> None:
 
 
 @snapshot.command()
-@click.argument("name")
-@asks_sandbox
-def remove(name: str, client: Client, as_json: bool) -> None:
+@asks(Snapshots.remove)
+def remove(_left: SnapshotList) -> None:
     """Remove the snapshot NAME."""
-    left = client.snapshots.remove(name)
-    print_line(left, f"removed {name}", as_json=as_json)
+    click.echo(f"removed {click.get_current_context().params['name']}")
+
+
+def _size(found: Snapshot) -> str:
+    return f"{found.bytes / 1e6:.1f} MB"

@@ -21,6 +21,7 @@ from rdss_sandbox.shapes.events import Event
 from rdss_sandbox.shapes.faults import NewFault
 from rdss_sandbox.shapes.processing import AsyncMessageDetail, NewAsyncMessage, Restart, Script
 from sandbox.cli import main
+from sandbox.cli.output.exit_codes import Exit
 
 NOON = 1_790_000_000.0
 CREATE = NewAsyncMessage("metadata", "create", body="{}", object_id="1", entity_type="object")
@@ -231,6 +232,23 @@ def test_the_command_line_does_all_of_it(
     assert "500, down 60s" in table
     assert "repository" not in table
     run("process", "systems", "catalogue", "ok")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("list", "--state", "ODD"), "'ODD' is not one of 'NEW', 'IN_QUEUE'"),
+        (("list", "--limit", "0"), "0 is not in the range 1<=x<=1000"),
+        (("show", "odd"), "'odd' is not a valid integer"),
+    ],
+)
+def test_what_the_control_api_would_refuse_is_refused_before_it_is_asked(
+    arguments: tuple[str, ...], said: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """By the bounds that it declares: nothing listens where these ask."""
+    code = main(("process", *arguments, "--control", "http://127.0.0.1:9"))
+
+    assert (code, said in capfd.readouterr().err) == (Exit.USAGE, True)
 
 
 def test_an_integration_of_ones_own(tmp_path: Path) -> None:
