@@ -28,6 +28,7 @@ class AsyncApiContract:
     sequences: Final = None
     versions: Final = None
     objects: Final = None
+    documents: Final = None
     decorate = staticmethod(decorate)
     undecorate = staticmethod(undecorate)
     redrive = staticmethod(redrive)
@@ -87,10 +88,16 @@ class AsyncApiContract:
     def judge(self) -> Judge:
         return DeclaredJudge(self.declared, self._payloads, self._looker)
 
-    @property
+    @cached_property
     def samples(self) -> Samples | None:
-        return None
+        """None where no message can be made."""
+        from schemas.asyncapi.samples import DeclaredSamples
 
-    @property
-    def changes(self) -> Changes | None:
-        return None
+        made = DeclaredSamples(self)
+        return made if made.kinds else None
+
+    @cached_property
+    def changes(self) -> Changes:
+        from schemas.asyncapi.changes import DeclaredChanges
+
+        return DeclaredChanges(self)

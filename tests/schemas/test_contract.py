@@ -1,4 +1,4 @@
-"""What every contract promises, asked of RDSS and of one that is as unlike it as can be."""
+"""What every contract promises, asked of RDSS, of one that is unlike it, and of one that a document declares."""
 
 from __future__ import annotations
 
@@ -9,11 +9,14 @@ import pytest
 from schemas.contract import Contract, SampleMaker
 from schemas.rdss.contract import AS_PUBLISHED, RDSS
 from tests.parcels import PARCELS
+from tests.schemas.asyncapi.documents import ORDERS
 
 NOW = 1_800_000_000.0
 
 
-@pytest.fixture(params=[RDSS, AS_PUBLISHED, PARCELS], ids=["rdss", "as published", "parcels"])
+@pytest.fixture(
+    params=[RDSS, AS_PUBLISHED, PARCELS, ORDERS], ids=["rdss", "as published", "parcels", "asyncapi"]
+)
 def contract(request: pytest.FixtureRequest) -> Contract:
     found: Contract = request.param
     return found

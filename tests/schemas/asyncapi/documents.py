@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import tempfile
 from pathlib import Path
 from typing import Final
 
 from schemas.asyncapi.load import AsyncApiContract, load_contract
 
-ORDERS: Final = """
+ORDERS_TEXT: Final = """
 asyncapi: 3.0.0
 info: {title: Orders, version: 1.2.0}
 x-sandbox: {id: $message.payload#/order/id, expires: $message.payload#/until, reject: refused}
@@ -52,3 +53,11 @@ def load_text(folder: Path, text: str, name: str = "asyncapi.yaml") -> AsyncApiC
     """The contract of a document of this text, in a folder in which other files may be."""
     (folder / name).write_text(text, encoding="utf-8")
     return load_contract(folder / name)
+
+
+def _load(text: str) -> AsyncApiContract:
+    with tempfile.TemporaryDirectory() as folder:
+        return load_text(Path(folder), text)
+
+
+ORDERS: Final = _load(ORDERS_TEXT)

@@ -19,9 +19,9 @@ def _problems(folder: Path, text: str, name: str = "asyncapi.yaml") -> dict[str,
     return {problem.file + problem.pointer: problem.sentence for problem in caught.value.problems}
 
 
-def test_channels_and_their_bindings(tmp_path: Path) -> None:
+def test_channels_and_their_bindings() -> None:
     """Who makes streams and exchanges of a document finds all that it says of them."""
-    orders, refused = load_text(tmp_path, ORDERS).channels
+    orders, refused = ORDERS.channels
     assert (orders.name, orders.address, orders.messages) == ("orders", "shop/orders", ("placed", "gone"))
     assert orders.stream == Stream(2, "PROVISIONED", 512)
     assert orders.amqp is not None
@@ -29,9 +29,9 @@ def test_channels_and_their_bindings(tmp_path: Path) -> None:
     assert (refused.stream, refused.amqp, refused.messages) == (None, None, ())
 
 
-def test_messages_are_told_apart_by_what_only_one_of_them_says(tmp_path: Path) -> None:
+def test_messages_are_told_apart_by_what_only_one_of_them_says() -> None:
     """A constant is enough: the document needs no word of ours for it."""
-    contract = load_text(tmp_path, ORDERS)
+    contract = ORDERS
     assert contract.kinds == ("placed", "gone", "lost")
     seen = contract.peek(PLACED)
     assert (seen.message_id, seen.message_type, seen.amount) == ("o-1", "placed", 3)
@@ -50,16 +50,16 @@ def test_messages_are_told_apart_by_what_only_one_of_them_says(tmp_path: Path) -
         (PLACED, "expired", "/until"),
     ],
 )
-def test_a_verdict_names_the_code_and_the_place(tmp_path: Path, raw: bytes, code: str, path: str) -> None:
+def test_a_verdict_names_the_code_and_the_place(raw: bytes, code: str, path: str) -> None:
     """And the code goes to the channel that the document names for what is refused."""
-    verdict = load_text(tmp_path, ORDERS).judge(raw, now=2e9)
+    verdict = ORDERS.judge(raw, now=2e9)
     assert verdict.code is not None
     assert (verdict.code, verdict.code.queue, verdict.violations[0].path) == (code, "refused", path)
 
 
-def test_a_refused_message_is_given_back_as_it_was(tmp_path: Path) -> None:
+def test_a_refused_message_is_given_back_as_it_was() -> None:
     """Whatever its bytes are; and what it says of itself can still be read."""
-    contract = load_text(tmp_path, ORDERS)
+    contract = ORDERS
     code = contract.codes["invalid"]
     for raw in (PLACED, b" {} ", b"no JSON", b"\xff\x00", b""):
         refused = contract.decorate(raw, code, "so it is", now=1.0)

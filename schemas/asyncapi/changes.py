@@ -1,0 +1,93 @@
+"""Changes of messages in transit: one that causes a code, and one that makes a message larger."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+
+from schemas.asyncapi.mutations import list_mutations, put
+from schemas.asyncapi.payloads import UNREADABLE, decode_json
+from schemas.asyncapi.peek import walk
+from schemas.contract import Code
+from schemas.rdss.formats import timestamp
+
+if TYPE_CHECKING:
+    from random import Random  # noqa: TID251 -- the type of what is handed in
+
+    from schemas.asyncapi.contract import AsyncApiContract
+
+_SPOILT: Final = ("malformed", "unknown-type", "invalid", "expired", "oversize")
+_TRIES: Final = 30
+_LONG_AGO: Final = 0.0
+
+
+class DeclaredChanges:
+    """See ``schemas.contract.Changes``."""
+
+    def __init__(self, contract: AsyncApiContract) -> None:
+        self._contract = contract
+        self._reasons = {str(code): reason for reason, code in contract.declared.codes.items()}
+        named = {
+            reason: code for reason, code in contract.declared.codes.items() if str(code) in contract.codes
+        }
+        self.codes: Final[tuple[Code, ...]] = tuple(
+            named[reason] for reason in _SPOILT if reason in named and self._may_cause(reason)
+        )
+
+    def _may_cause(self, reason: str) -> bool:
+        messages = self._contract.declared.messages
+        place = self._contract.declared.type
+        if reason == "unknown-type":
+            return len(messages) > 1 and place is not None and place.part == "payload"
+        if reason == "invalid":
+            return any(each.content == "json" and each.payload not in (None, True, {}) for each in messages)
+        if reason == "malformed":
+            return all(each.content != "opaque" for each in messages)
+        return True
+
+    def spoil(self, raw: bytes, code: Code, draws: Random) -> bytes | None:
+        reason = self._reasons.get(str(code))
+        if reason == "oversize":
+            return self.grow(raw, self._contract.max_bytes + 1) or raw + b" " * self._contract.max_bytes
+        if reason is None or not self._contract.judge(raw).valid:
+            return None
+        for _ in range(_TRIES):
+            spoilt = self._change(raw, reason, draws)
+            if spoilt is None:
+                return None
+            now = 1.0 if reason == "expired" else None
+            if self._contract.judge(spoilt, now=now).code == code:
+                return spoilt
+        return None
+
+    def _change(self, raw: bytes, reason: str, draws: Random) -> bytes | None:
+        if reason == "malformed":
+            return raw[: draws.randrange(len(raw))] if raw else None
+        try:
+            value = decode_json(raw)
+        except UNREADABLE:
+            return None
+        declared = self._contract.declared
+        name = self._contract.peek.identify(
+            walk(value, declared.type.steps) if declared.type else None, raw, None
+        )
+        message = next((each for each in declared.messages if each.name == name), None)
+        if message is None:
+            return None
+        if reason == "invalid":
+            mutations = list(list_mutations(value, message.payload)) if message.content == "json" else []
+            return msgspec.json.encode(draws.choice(mutations).apply(value)) if mutations else None
+        place = declared.type if reason == "unknown-type" else declared.locations[message.name].expires
+        if place is None or place.part != "payload":
+            return None
+        wanted: Any = "no-such-type" if reason == "unknown-type" else timestamp(_LONG_AGO)
+        return msgspec.json.encode(put(value, place.steps, wanted))
+
+    def grow(self, raw: bytes, size: int) -> bytes | None:
+        """Put spaces behind JSON, which mean nothing there; None for other forms."""
+        try:
+            decode_json(raw)
+        except UNREADABLE:
+            return None
+        return raw.ljust(size)

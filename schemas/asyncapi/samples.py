@@ -1,0 +1,200 @@
+"""Messages of a document from a seed: its own examples first, then what its schemas accept; and bad ones."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from itertools import cycle, islice
+from random import Random
+from typing import TYPE_CHECKING, Any, Final
+from uuid import UUID
+
+import msgspec
+
+from schemas.asyncapi import avro
+from schemas.asyncapi.changes import DeclaredChanges
+from schemas.asyncapi.declarations import Declared, Location, Message
+from schemas.asyncapi.mutations import put
+from schemas.asyncapi.peek import walk
+from schemas.asyncapi.sample_avro import draw_avro
+from schemas.asyncapi.sample_texts import CannotDrawError, draw_words
+from schemas.asyncapi.sample_values import ValueMaker
+from schemas.contract import Code, Sample
+from schemas.rdss.formats import timestamp
+
+if TYPE_CHECKING:
+    from schemas.asyncapi.contract import AsyncApiContract
+
+_TRIES: Final = 60
+_LONG_LIFE: Final = 86_400.0
+_LATEST: Final = 250_000_000_000
+
+
+class DeclaredSamples:
+    """What there is; see ``schemas.contract.Samples``. ``undrawn`` says why other kinds cannot be made."""
+
+    variants: Final = ()
+    releases: Final = ()
+
+    def __init__(self, contract: AsyncApiContract) -> None:
+        self._contract = contract
+        self._makers: dict[str, ValueMaker] = {}
+        self.undrawn: dict[str, str] = {}
+        self._kinds: list[str] = []
+        for message in contract.declared.messages:
+            try:
+                if message.content == "json":
+                    self._makers[message.name] = ValueMaker(
+                        True if message.payload is None else message.payload
+                    )
+                kinds = message.values or (message.name,)
+                trial = DeclaredSampleMaker(contract, self._makers, kinds, seed=0, now=0.0)
+                for kind in kinds:
+                    trial.message(kind)
+                self._kinds += kinds
+            except CannotDrawError as error:
+                self.undrawn[message.name] = str(error)
+        self.kinds: Final = tuple(self._kinds)
+        changes = DeclaredChanges(contract)
+        trial = DeclaredSampleMaker(contract, self._makers, self.kinds, seed=0, now=0.0)
+        self.codes: Final[tuple[Code, ...]] = tuple(
+            code for code in changes.codes if self.kinds and _can_be_made(trial, code)
+        )
+
+    def from_seed(self, seed: int, *, now: float) -> DeclaredSampleMaker:
+        if not 0 <= now < _LATEST:
+            raise ValueError("messages are made at times between the years 1970 and 9890")
+        return DeclaredSampleMaker(self._contract, self._makers, self.kinds, seed=seed, now=now)
+
+
+def _can_be_made(maker: DeclaredSampleMaker, code: Code) -> bool:
+    try:
+        maker.bad(code)
+    except ValueError:
+        return False
+    return True
+
+
+class DeclaredSampleMaker:
+    """Makes messages from a seed; see ``schemas.contract.SampleMaker``."""
+
+    def __init__(
+        self,
+        contract: AsyncApiContract,
+        makers: dict[str, ValueMaker],
+        kinds: tuple[str, ...],
+        *,
+        seed: int,
+        now: float,
+    ) -> None:
+        self._contract = contract
+        self._declared: Declared = contract.declared
+        self._makers = makers
+        self._kinds = kinds
+        self._named = {
+            value: each for each in self._declared.messages for value in (each.values or (each.name,))
+        }
+        self._draws = Random(seed)
+        self._now = now
+        self._made = 0
+        self._taken: set[str] = set()
+        self._given: Counter[str] = Counter()
+
+    def message(
+        self, kind: str | None = None, *, variant: str | None = None, expires: float | None = None
+    ) -> Sample:
+        if variant is not None:
+            raise ValueError("messages of this contract have no variants")
+        kinds = self._kinds if expires is None else tuple(filter(self._expires, self._kinds))
+        kind = self._draws.choice(kinds) if kind is None and kinds else kind
+        if kind not in self._kinds:
+            raise ValueError(f"no kind of messages is {kind}; there are {', '.join(self._kinds)}")
+        if kind not in kinds:
+            raise ValueError(f"a {kind} does not expire")
+        message = self._named[kind]
+        self._made += 1
+        for _ in range(_TRIES):
+            data = self._try(message, kind, expires)
+            seen = self._contract.peek(data)
+            known = self._contract.identity(seen) if self._contract.identified else None
+            wanted = expires is None or expires < self._now or self._contract.judge(data, now=expires).valid
+            if wanted and known not in self._taken and self._contract.judge(data).valid:
+                if known is not None:
+                    self._taken.add(known)
+                key = seen.message_id or seen.order_key or f"{kind}-{self._made}"
+                return Sample(data, str(key))
+        raise CannotDrawError(f"no {kind} was found that its schema accepts and that is unlike the others")
+
+    def _expires(self, kind: str) -> bool:
+        place = self._declared.locations[self._named[kind].name].expires
+        return place is not None and place.part == "payload"
+
+    def _try(self, message: Message, kind: str, expires: float | None) -> bytes:
+        """The bytes of an example that was not given yet, or of a value that was drawn."""
+        at = self._given[kind]
+        self._given[kind] += 1
+        examples = [each["payload"] for each in message.examples if "payload" in each]
+        if message.content == "opaque":
+            example = (
+                examples[at] if at < len(examples) else f"{draw_words(self._draws, 1, None)} {self._made}"
+            )
+            return example.encode() if isinstance(example, str) else msgspec.json.encode(example)
+        if message.content != "json":
+            write = avro.make_encoder(message.payload, as_json=message.content == "avro-json")
+            datum = self._settle(message, draw_avro(self._draws, message.payload), kind, expires)
+            return write(datum)
+        drawn = self._makers[message.name].draw(self._draws)
+        value = examples[at] if at < len(examples) else drawn
+        value = self._settle(message, value, kind, expires)
+        place = self._declared.locations[message.name].id
+        if place is not None and place.part == "payload":
+            fresh = walk(drawn, place.steps)
+            for new in (
+                str(UUID(int=self._draws.getrandbits(128), version=4)),
+                self._draws.getrandbits(31),
+                fresh,
+            ):
+                named = msgspec.json.encode(value if new is None else put(value, place.steps, new))
+                if self._contract.judge(named).valid:
+                    return named
+        return msgspec.json.encode(value)
+
+    def _settle(self, message: Message, value: Any, kind: str, expires: float | None) -> Any:
+        """Put what the time, the kind and the place of a whole message are into a value that has them."""
+        places = self._declared.locations[message.name]
+        settled: list[tuple[Location | None, Any]] = [
+            (places.published, timestamp(self._now + self._made / 1000)),
+            (places.expires, timestamp(self._now + _LONG_LIFE if expires is None else expires)),
+            (places.position, 1),
+            (places.total, 1),
+            (self._declared.type, kind if message.values else None),
+        ]
+        for place, wanted in settled:
+            if place is None or place.part != "payload" or wanted is None:
+                continue
+            there = walk(value, place.steps)
+            asked = place == places.expires and expires is not None
+            if asked or isinstance(there, type(wanted)):
+                value = put(value, place.steps, wanted)
+        return value
+
+    def stream(self, count: int) -> Iterator[Sample]:
+        return (self.message(kind) for kind in islice(cycle(self._kinds), count))
+
+    def big_message(self, parts: int, *, limit: int | None = None) -> Sample:
+        del parts, limit
+        raise ValueError("a message of this contract comes in one piece")
+
+    def bad(self, code: Code) -> Sample:
+        if code == self._contract.expired:
+            return self.message(expires=self._now - _LONG_LIFE)
+        changes = DeclaredChanges(self._contract)
+        for _ in range(_TRIES):
+            sample = self.message()
+            data = changes.spoil(sample.data, code, self._draws)
+            if data is not None:
+                return Sample(data, sample.key)
+        raise ValueError(f"no message alone can cause {code}")
+
+    def older(self, release: str) -> Sample:
+        raise ValueError(f"the contract has no release {release} but its own")
