@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
+from schemas.asyncapi.declarations import Message
 from schemas.asyncapi.mutations import list_mutations, put
 from schemas.asyncapi.payloads import UNREADABLE, decode_json
 from schemas.asyncapi.peek import walk
@@ -41,7 +42,9 @@ class DeclaredChanges:
         if reason == "unknown-type":
             return len(messages) > 1 and place is not None and place.part == "payload"
         if reason == "invalid":
-            return any(each.content == "json" and each.payload not in (None, True, {}) for each in messages)
+            return any(
+                each.content in ("json", "text") and each.payload not in (None, True, {}) for each in messages
+            )
         if reason == "malformed":
             return all(each.content != "opaque" for each in messages)
         return True
@@ -67,7 +70,7 @@ class DeclaredChanges:
         try:
             value = decode_json(raw)
         except UNREADABLE:
-            return None
+            value = raw.decode(errors="replace")
         declared = self._contract.declared
         name = self._contract.peek.identify(
             walk(value, declared.type.steps) if declared.type else None, raw, None
@@ -76,8 +79,7 @@ class DeclaredChanges:
         if message is None:
             return None
         if reason == "invalid":
-            mutations = list(list_mutations(value, message.payload)) if message.content == "json" else []
-            return msgspec.json.encode(draws.choice(mutations).apply(value)) if mutations else None
+            return _break_schema(value, message, draws)
         place = declared.type if reason == "unknown-type" else declared.locations[message.name].expires
         if place is None or place.part != "payload":
             return None
@@ -91,3 +93,13 @@ class DeclaredChanges:
         except UNREADABLE:
             return None
         return raw.ljust(size)
+
+
+def _break_schema(value: Any, message: Message, draws: Random) -> bytes | None:
+    if message.content not in ("json", "text"):
+        return None
+    broken = [mutation.apply(value) for mutation in list_mutations(value, message.payload)]
+    if message.content == "text":
+        texts = [text for text in broken if isinstance(text, str)]
+        return draws.choice(texts).encode() if texts else None
+    return msgspec.json.encode(draws.choice(broken)) if broken else None

@@ -19,7 +19,8 @@ class AsyncApiContract:
     """See ``schemas.contract.Contract``; ``channels`` are those of the document.
 
     ``rejects`` says whether the document declares what becomes of refused messages; where it does not, the
-    codes and their queues are ours. ``identified`` says whether messages have an id.
+    codes and their queues are ours. ``identified`` says whether every message has an id that is not in a
+    header: streams have none.
     """
 
     media_type: Final[str]
@@ -43,7 +44,7 @@ class AsyncApiContract:
         self.media_type = contents.pop() if len(contents) == 1 else "application/octet-stream"
         codes = declared.codes
         locations = list(declared.locations.values())
-        expires = any(each.expires for each in locations)
+        expires = any(each.expires and each.expires.part == "payload" for each in locations)
         self.codes: Final[Mapping[str, Code]] = {
             str(code): code for reason, code in codes.items() if expires or reason != "expired"
         }
@@ -57,7 +58,7 @@ class AsyncApiContract:
         self.expired: Final[Code | None] = codes["expired"] if expires else None
         self.oversize: Final[Code] = codes["oversize"]
         self.rejects: Final = declared.reject is not None or any(each.reject for each in declared.channels)
-        self.identified: Final = all(each.id for each in locations)
+        self.identified: Final = all(each.id and each.id.part != "header" for each in locations)
         self.kinds: Final = tuple(
             value for message in declared.messages for value in (message.values or (message.name,))
         )

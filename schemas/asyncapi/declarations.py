@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple
 from schemas.asyncapi.codes import DeclaredCode
 from schemas.asyncapi.problems import write_pointer
 
-Content = Literal["json", "avro", "avro-json", "opaque"]
+Content = Literal["json", "text", "avro", "avro-json", "opaque"]
 Part = Literal["payload", "header", "key"]
 
 

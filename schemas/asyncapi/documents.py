@@ -105,16 +105,17 @@ class Documents:
 
     def find(self, reference: str, place: Place, _depth: int = 0) -> Node | None:
         """The value that a reference at a place names; None, and a problem, where there is none."""
-        named = self._named.get(reference.removesuffix("#"))
+        file, _, fragment = reference.partition("#")
+        named = self._named.get(reference.removesuffix("#")) or self._named.get(file)
         if named is not None:
-            root, pointer = self._read(named.file, place), named.pointer
+            inner = fragment if file in self._named else ""
+            root, pointer = self._read(named.file, place), named.pointer + unquote(inner)
+        elif re.match(r"[A-Za-z][A-Za-z0-9+.-]+:", file) or file.startswith("//"):
+            self.problems.add(
+                place, f"{reference} is on a network, which is never asked: keep the file beside this one"
+            )
+            return None
         else:
-            file, _, fragment = reference.partition("#")
-            if re.match(r"[A-Za-z][A-Za-z0-9+.-]+:", file) or file.startswith("//"):
-                self.problems.add(
-                    place, f"{reference} is on a network, which is never asked: keep the file beside this one"
-                )
-                return None
             target = (place.file.parent / unquote(file)).resolve() if file else place.file
             if not target.is_relative_to(self.path.parent):
                 self.problems.add(place, f"{reference} is outside of the folder of the document")

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
-from schemas.asyncapi.declarations import Declared, Location, Locations
+from schemas.asyncapi.declarations import Declared, Location, Locations, Message
 from schemas.asyncapi.json_schemas import list_bases, list_properties
 from schemas.fields import COMMON, Field, Kind, Stored
 
@@ -30,22 +30,27 @@ def list_labels(declared: Declared) -> dict[str, tuple[Location, Any]]:
     found: dict[str, tuple[Location, Any]] = {}
     known = _list_known(declared)
     for message in declared.messages:
-        whole = message.payload
-        if message.content == "json" and isinstance(whole, dict):
-            properties = list_properties(whole, whole)
-            plain = {name: _merge(schemas, whole) for name, schemas in properties.items()}
-        elif message.content.startswith("avro") and isinstance(whole, dict):
-            plain = {each["name"]: _read_avro_type(each["type"]) for each in whole.get("fields", ())}
-        else:
-            continue
-        for name, schema in plain.items():
-            if Location("payload", (name,)) in known:
-                continue
-            column = re.sub(r"[^0-9A-Za-z_]", "_", name)
+        for steps, schema in _list_plain(message).items():
+            column = re.sub(r"[^0-9A-Za-z_]", "_", steps[-1])
             column = column if column.isidentifier() and column not in _TAKEN else f"payload_{column}"
-            if schema.get("type") in _STORED and column not in found and len(found) < MOST_LABELS:
-                found[column] = (Location("payload", (name,)), schema)
+            taken = column in found or Location("payload", steps) in known or len(found) == MOST_LABELS
+            if schema.get("type") in _STORED and not taken:
+                found[column] = (Location("payload", steps), schema)
     return found
+
+
+def _list_plain(message: Message) -> dict[tuple[str, ...], dict[str, Any]]:
+    """What the schemas say of the values at the top of a payload; for an event, those of its data first."""
+    whole = message.payload
+    if not isinstance(whole, dict):
+        return {}
+    if message.content.startswith("avro"):
+        return {(each["name"],): _read_avro_type(each["type"]) for each in whole.get("fields", ())}
+    top = list_properties(whole, whole)
+    data = list_properties({"allOf": top.get("data", [])}, whole) if message.cloud_event else {}
+    plain: dict[tuple[str, ...], list[Any]] = {("data", name): schemas for name, schemas in data.items()}
+    plain |= {(name,): schemas for name, schemas in top.items()}
+    return {steps: _merge(schemas, whole) for steps, schemas in plain.items()}
 
 
 def _list_known(declared: Declared) -> set[Location | None]:

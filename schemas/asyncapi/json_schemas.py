@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from typing import Any, Final
 
@@ -20,6 +21,7 @@ _DRAFTS: Final = {
     "2019-09": jsonschema.Draft201909Validator,
     "2020-12": jsonschema.Draft202012Validator,
 }
+_UUID: Final = re.compile(r"[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}")
 MASK: Final = "\N{REPLACEMENT CHARACTER}"
 """What stands for the value in the sentences of a validator."""
 USUAL_DRAFT: Final = "draft-07"
@@ -44,7 +46,15 @@ def name_draft(schema: Any, named: str | None) -> str | None:
 
 def compile_schema(schema: Schema) -> jsonschema_rs.Validator:
     """The validator of a schema that ``bundle`` made; formats count, patterns are bounded."""
-    return jsonschema_rs.validator_for(schema, validate_formats=True, offline=True, mask=MASK)
+    return jsonschema_rs.validator_for(
+        schema, validate_formats=True, offline=True, mask=MASK, formats=_formats(schema)
+    )
+
+
+def _formats(schema: Schema) -> dict[str, Any]:
+    """The formats of later drafts that people use in the earlier ones too."""
+    draft = schema.get("$schema", "") if isinstance(schema, dict) else ""
+    return {} if "20" in draft else {"uuid": lambda text: _UUID.fullmatch(text) is not None}
 
 
 def bundle(documents: Documents, node: Node, named: str | None = None) -> Schema | None:
@@ -55,7 +65,21 @@ def bundle(documents: Documents, node: Node, named: str | None = None) -> Schema
         return None
     before = len(documents.problems.found)
     whole = _Bundle(documents, draft).make(node)
+    if len(documents.problems.found) == before:
+        _check_whole(documents, node, whole)
     return whole if len(documents.problems.found) == before else None
+
+
+def _check_whole(documents: Documents, node: Node, whole: Schema) -> None:
+    """Hold a schema to what validators can make of it, and to that some value meets it."""
+    try:
+        compile_schema(whole)
+        if "" in jsonschema_rs.canonical.find_unsatisfiable(whole, validate_formats=True, offline=True):
+            documents.problems.add(node.place, "no value can meet this schema")
+    except ValueError as error:
+        documents.problems.add(
+            node.place, f"validators refuse this schema: {str(error).partition(chr(10))[0]}"[:300]
+        )
 
 
 class _Bundle:

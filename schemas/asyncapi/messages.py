@@ -10,7 +10,14 @@ from typing import Any, Final
 from schemas.asyncapi import avro
 from schemas.asyncapi.declarations import Content, Location, Locations, Message, Part
 from schemas.asyncapi.documents import Documents, Node
-from schemas.asyncapi.json_schemas import bundle, list_bases, list_constants, list_properties, list_required
+from schemas.asyncapi.json_schemas import (
+    bundle,
+    hold_both,
+    list_bases,
+    list_constants,
+    list_properties,
+    list_required,
+)
 from schemas.asyncapi.object_reader import ObjectReader
 
 _FIELDS: Final = (
@@ -24,8 +31,22 @@ EVENT_NAMES: Final = ("id", "source", "type", "specversion")
 """The attributes that every CloudEvent has."""
 EVENT_PREFIXES: Final = ("cloudEvents:", "cloudEvents_", "ce-", "ce_")
 """How the names of headers begin in which the bindings of CloudEvents carry its attributes."""
+_EVENT: Final[dict[str, Any]] = {
+    "type": "object",
+    "required": list(EVENT_NAMES),
+    "properties": {
+        "id": {"type": "string", "minLength": 1},
+        "source": {"type": "string", "minLength": 1, "format": "uri-reference"},
+        "type": {"type": "string", "minLength": 1},
+        "specversion": {"const": "1.0"},
+        "datacontenttype": {"type": "string", "minLength": 1},
+        "dataschema": {"type": "string", "format": "uri"},
+        "subject": {"type": "string", "minLength": 1},
+        "time": {"type": "string", "format": "date-time"},
+    },
+}
+"""What CloudEvents 1.0 asks of every event in its JSON format."""
 _LOCATION: Final = re.compile(r"\$message\.(?:(header|payload)#((?:/[^/]+)+)|(key))")
-_NO_HEADERS: Final[dict[str, Any]] = {}
 
 
 def read_location(reader: ObjectReader, name: str) -> Location | None:
@@ -85,8 +106,14 @@ def read_message(
     if correlation is not None:
         inner = ObjectReader(documents, correlation, ("location", "description"))
         locations = replace(locations, id=read_location(inner, "location"))
+    if carried == "structured":
+        schema = hold_both(True if schema is None else schema, _EVENT)
+    elif carried == "binary":
+        headers = hold_both(
+            headers or True, {"type": "object", "required": [prefix + name for name in EVENT_NAMES]}
+        )
     if carried:
-        locations = _locate_event(carried, prefix)
+        locations = _locate_event(carried, prefix, schema if carried == "structured" else headers)
     locations = read_locations(documents, node, locations)
     name = reader.text("name") or key
     message = Message(
@@ -125,7 +152,7 @@ def _read_payload(
     schema = bundle(documents, node, text or None)
     if "json" in content_type:
         return "json", schema
-    return "opaque", None
+    return ("text", schema) if content_type.startswith("text/") else ("opaque", None)
 
 
 def _find_event(content: Content, content_type: str, schema: Any, headers: Any) -> tuple[Any, str]:
@@ -140,11 +167,13 @@ def _find_event(content: Content, content_type: str, schema: Any, headers: Any) 
     return (None, "") if prefix is None else ("binary", prefix)
 
 
-def _locate_event(carried: str, prefix: str) -> Locations:
+def _locate_event(carried: str, prefix: str, schema: Any) -> Locations:
+    """The places of an event's attributes; of those that it need not have, which its schema names."""
     part: Part = "payload" if carried == "structured" else "header"
+    named = {*list_properties(schema, schema), *list_required(schema, schema)}
 
-    def at(name: str) -> Location:
-        return Location(part, (prefix + name,))
+    def at(name: str) -> Location | None:
+        return Location(part, (prefix + name,)) if prefix + name in named else None
 
     return Locations(
         id=at("id"), source=at("source"), type=at("type"), published=at("time"),

@@ -29,12 +29,15 @@ class Payload:
     def __init__(self, message: Message) -> None:
         self.message: Final = message
         self.is_json: Final = message.content == "json"
+        self._is_schema: Final = message.content in ("json", "text")
 
     @cached_property
     def decode(self) -> Callable[[bytes], Any]:
         """What reads the bytes; it raises one of ``UNREADABLE`` for those that have not the form."""
         if self.is_json:
             return decode_json
+        if self.message.content == "text":
+            return bytes.decode
         if self.message.content == "opaque":
             return bytes
         decode = avro.make_decoder(self.message.payload, as_json=self.message.content == "avro-json")
@@ -50,7 +53,7 @@ class Payload:
     @cached_property
     def _validator(self) -> jsonschema_rs.Validator | None:
         schema = self.message.payload
-        return compile_schema(schema) if self.is_json and schema not in (None, True) else None
+        return compile_schema(schema) if self._is_schema and schema not in (None, True) else None
 
     @cached_property
     def _header_validator(self) -> jsonschema_rs.Validator | None:

@@ -57,6 +57,8 @@ class Looker:
         self._names: Final = (*_PLACES, *labels)
         self._sole = next(iter(payloads)) if len(payloads) == 1 else None
         self._kinds = {value: each.name for each in declared.messages for value in each.values}
+        self._kind = {each.name: (each.values or (each.name,))[0] for each in declared.messages}
+        self._unwritten = self._type is None or self._type.part == "header"
         self._seen: Any = msgspec.defstruct(
             "Peek",
             [
@@ -148,8 +150,8 @@ class Looker:
         for at, place in self._beside[name]:
             found = key if place.part == "key" else (headers or {}).get(place.steps[-1])
             seen[at] = None if found in (None, "") else self._plain(self._names[at], found)
-        if self._type is None:
-            seen[1] = name
+        if seen[1] is None and self._unwritten:
+            seen[1] = self._kind.get(name or "")
         return self._seen(*seen, damaged=damaged) if damaged else self._seen(*seen)
 
     def _plain(self, name: str, value: Any) -> _Leaf:

@@ -90,7 +90,7 @@ def draw_text(
     """
     known = [_FORMATS[each] for each in formats if each in _FORMATS]
     for number in range(_TRIES):
-        if known:
+        if known and not (patterns and number % 2):
             text = known[0](draws)
         elif patterns:
             text = draw_match(draws, patterns[number % len(patterns)], number)

@@ -43,7 +43,7 @@ class DeclaredSamples:
         self._kinds: list[str] = []
         for message in contract.declared.messages:
             try:
-                if message.content == "json":
+                if message.content in ("json", "text"):
                     self._makers[message.name] = ValueMaker(
                         True if message.payload is None else message.payload
                     )
@@ -139,12 +139,14 @@ class DeclaredSampleMaker:
                 examples[at] if at < len(examples) else f"{draw_words(self._draws, 1, None)} {self._made}"
             )
             return example.encode() if isinstance(example, str) else msgspec.json.encode(example)
-        if message.content != "json":
+        if message.content.startswith("avro"):
             write = avro.make_encoder(message.payload, as_json=message.content == "avro-json")
             datum = self._settle(message, draw_avro(self._draws, message.payload), kind, expires)
             return write(datum)
         drawn = self._makers[message.name].draw(self._draws)
         value = examples[at] if at < len(examples) else drawn
+        if message.content == "text":
+            return str(value).encode()
         value = self._settle(message, value, kind, expires)
         place = self._declared.locations[message.name].id
         if place is not None and place.part == "payload":

@@ -7,7 +7,7 @@ from itertools import islice
 from typing import Any, Final
 
 from schemas.asyncapi.declarations import Declared, Location
-from schemas.asyncapi.payloads import UNREADABLE, Payload
+from schemas.asyncapi.payloads import UNREADABLE, Payload, decode_json
 from schemas.asyncapi.peek import Looker, walk
 from schemas.asyncapi.problems import write_pointer
 from schemas.contract import MOST_FOUND, Verdict, Violation
@@ -15,6 +15,7 @@ from schemas.rdss.brief import show
 from schemas.rdss.formats import instant
 
 _VALID: Final = Verdict(True, None, ())
+_Read = tuple[Payload | None, Any, Verdict | None]
 
 
 class DeclaredJudge:
@@ -27,6 +28,14 @@ class DeclaredJudge:
         self._max_bytes = declared.max_bytes
         self._type = declared.type
         self._sole = next(iter(payloads.values())) if len(payloads) == 1 else None
+        self._told = declared.type is not None and declared.type.part == "payload"
+        self._steps = declared.type.steps if declared.type else ()
+        self._by_kind = {
+            value: payloads[each.name]
+            for each in (declared.messages if self._told else ())
+            for value in each.values
+            if all(payload.is_json for payload in payloads.values())
+        }
         self._expires = {name: each.expires for name, each in declared.locations.items() if each.expires}
 
     def __call__(
@@ -39,9 +48,11 @@ class DeclaredJudge:
         payload, value, refusal = self._read(raw, headers)
         if payload is None:
             return refusal or self._refuse("malformed", "form", "the bytes have the form of no message")
-        if not self._accepts(payload, value) or (
-            headers is not None and self._wrong_headers(payload, headers)
-        ):
+        try:
+            accepted = payload.accepts(value)
+        except ValueError:  # half a surrogate pair, or nesting that no schema has
+            accepted = False
+        if not accepted or (headers is not None and self._wrong_headers(payload, headers)):
             found = [*payload.find_violations(value), *self._wrong_headers(payload, headers)]
             nothing = [Violation("", "schema", "does not meet its schema")]
             return Verdict(False, self._declared.codes["invalid"], tuple(found[:MOST_FOUND] or nothing))
@@ -51,28 +62,28 @@ class DeclaredJudge:
         return _VALID
 
     @staticmethod
-    def _accepts(payload: Payload, value: Any) -> bool:
-        try:
-            return payload.accepts(value)
-        except ValueError:  # half a surrogate pair, or nesting that no schema has
-            return False
-
-    @staticmethod
     def _wrong_headers(payload: Payload, headers: Mapping[str, Any] | None) -> list[Violation]:
         return [] if headers is None else list(islice(payload.find_header_violations(headers), MOST_FOUND))
 
     def _refuse(self, reason: str, rule: str, why: str, path: str = "") -> Verdict:
         return Verdict(False, self._declared.codes[reason], (Violation(path, rule, why),))
 
-    def _read(
-        self, raw: bytes, headers: Mapping[str, Any] | None
-    ) -> tuple[Payload | None, Any, Verdict | None]:
+    def _read(self, raw: bytes, headers: Mapping[str, Any] | None) -> _Read:
         """The message that the bytes are and the value that they say; else the verdict on them."""
+        if self._sole is None and not self._by_kind:
+            return self._read_any(raw, headers)
+        try:
+            value = self._sole.decode(raw) if self._sole else decode_json(raw)
+        except UNREADABLE as error:
+            return None, None, self._refuse("malformed", "form", _first_line(error))
         if self._sole is not None:
-            try:
-                return self._sole, self._sole.decode(raw), None
-            except UNREADABLE as error:
-                return None, None, self._refuse("malformed", "form", _first_line(error))
+            return self._sole, value, None
+        kind = walk(value, self._steps)
+        named = self._by_kind.get(kind) if isinstance(kind, str) else None
+        return (named, value, None) if named else (None, None, self._refuse_type(kind, None))
+
+    def _read_any(self, raw: bytes, headers: Mapping[str, Any] | None) -> _Read:
+        """Try the forms of all messages; where none fits, the one that the bytes break least."""
         failure: Verdict | None = None
         best: tuple[Payload, Any] | None = None
         fewest = MOST_FOUND + 1
@@ -82,16 +93,13 @@ class DeclaredJudge:
             except UNREADABLE as error:
                 failure = failure or self._refuse("malformed", "form", _first_line(error))
                 continue
-            kind = walk(value, self._type.steps) if self._type and self._type.part == "payload" else None
+            kind = walk(value, self._steps) if self._told else None
             name = self._looker.identify(kind, raw, headers)
-            if name is not None:
-                named = self._payloads[name]
-                if named is payload or (named.is_json and payload.is_json):
-                    return named, value, None
-                continue
-            if self._type is not None and (self._type.part == "payload" or headers is not None):
+            if name is not None and self._payloads[name].message.content == payload.message.content:
+                return self._payloads[name], value, None
+            if name is None and (self._told or (self._type is not None and headers is not None)):
                 return None, None, self._refuse_type(kind, headers)
-            flaws = sum(1 for _ in payload.find_violations(value))
+            flaws = sum(1 for _ in payload.find_violations(value)) if name is None else fewest
             if flaws < fewest:
                 best, fewest = (payload, value), flaws
         return (*best, None) if best else (None, None, failure)

@@ -1,4 +1,4 @@
-"""What every contract promises, asked of RDSS, of one that is unlike it, and of one that a document declares."""
+"""What every contract promises, asked of RDSS, of one unlike it, and of one that a document declares."""
 
 from __future__ import annotations
 
