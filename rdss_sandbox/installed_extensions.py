@@ -7,15 +7,17 @@ time that ``sandbox --help`` has.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
-from typing import Any, Final, Literal, NamedTuple
+from typing import Any, Final, Literal, NamedTuple, TypeAlias, TypeVar
 
 from rdss_sandbox.extension import Extension, Place, Port, import_place
 
 GROUP: Final = "rdss_sandbox.extensions"
+_Sort: TypeAlias = Literal["faults", "rules", "clauses", "channels"]
+_T = TypeVar("_T")
 
 
 class Installed(NamedTuple):
@@ -51,11 +53,30 @@ def list_ports() -> list[tuple[str, Port]]:
     return [port for extension in list_extensions() for port in extension.ports.items()]
 
 
+def with_declared(what: _Sort, own: Iterable[_T], name_of: Callable[[_T], str]) -> tuple[_T, ...]:
+    """Ours, and behind them what the extensions declare of this sort.
+
+    One whose name is taken is left out, and told.
+    """
+    found = [*own]
+    names = {name_of(each) for each in found}
+    for extension, part in import_declared(what):
+        if (name := name_of(part)) in names:
+            _tell(f"one of the {what} of the extension {extension} is left out: the name {name} is taken")
+        else:
+            names.add(name)
+            found.append(part)
+    return tuple(found)
+
+
 @cache
-def import_declared(what: Literal["faults", "rules", "clauses", "channels"]) -> tuple[Any, ...]:
-    """Import what the extensions declare of this sort, once. What fails is told, and the rest is there."""
+def import_declared(what: _Sort) -> tuple[tuple[str, Any], ...]:
+    """Import what the extensions declare of this sort, once, each with its extension's name.
+
+    What fails is told, and the rest is there.
+    """
     return tuple(
-        part
+        (extension.name, part)
         for extension in list_extensions()
         for place in getattr(extension, what)
         for part in _import_part(extension, place)
@@ -77,9 +98,12 @@ def _import_part(extension: Extension, place: Place) -> Iterator[Any]:
     try:
         yield import_place(place)
     except Exception as error:  # noqa: BLE001 -- whatever another package's code raises
-        why = f"{place}, of the extension {extension.name}, could not be loaded: {error!r}"
-        if why not in (failures := find_installed().failures):
-            failures.append(why)
+        _tell(f"{place}, of the extension {extension.name}, could not be loaded: {error!r}")
+
+
+def _tell(why: str) -> None:
+    if why not in (failures := find_installed().failures):
+        failures.append(why)
 
 
 def _is_gone(error: Exception, place: Place) -> bool:

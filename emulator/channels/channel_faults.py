@@ -8,7 +8,7 @@ from typing import TypeAlias
 from emulator.channels.channel import Delivery, Outcome, PublishRefusedError, PublishUnknownError, Receipt
 from emulator.clock import Clock
 from emulator.faults.engine import FaultEngine
-from emulator.faults.fault import Failure, Item, Kind
+from emulator.faults.fault import Failure, Item
 from emulator.faults.fault_point import CallFailedError, FaultPoint, run_blocking
 from emulator.faults.faulted_message import Message
 from emulator.faults.held_deliveries import Form, HeldDeliveries
@@ -26,7 +26,7 @@ class ChannelFaults:
         fault_engine: FaultEngine | None,
         clock: Clock,
         channel: str,
-        kind: Kind,
+        kind: str,
         cut: Callable[[], None] = lambda: None,
     ) -> None:
         self.cut = cut

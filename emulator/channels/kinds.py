@@ -4,21 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import Literal, NamedTuple, Protocol
 
 from emulator.channels.channel import Channel
 from emulator.channels.checkpoints import Checkpoints
 from emulator.channels.shard_calls import Fetched
 from emulator.channels.shards import ShardListing, ShardSource
 from emulator.clock import Clock
+from emulator.faults.engine import FaultEngine
+from emulator.streams.service import StreamService
+from rdss_sandbox.extension import Place
 
 
 class Broker(NamedTuple):
-    """Where a broker answers; ``timeout``, in seconds, is how long its answer is waited for."""
+    """Where a broker answers; ``timeout``, in seconds, is how long its answer is waited for.
+
+    ``token`` is that of the sandbox that it is in. ``fault_engine`` has the faults that are to strike its
+    channels, where the broker itself does not apply them. ``streams`` are those of a sandbox in this process.
+    """
 
     address: str
     region: str
-    timeout: float
+    timeout: float = 10.0
+    token: str | None = None
+    fault_engine: FaultEngine | None = None
+    streams: StreamService | None = None
 
 
 class Shards(ShardSource, Protocol):
@@ -60,7 +70,16 @@ class QueueAsShard:
 
 @dataclass(frozen=True, slots=True)
 class ChannelKind:
-    """``connect`` makes the queues of a broker; a connection is made when a channel is opened."""
+    """``connect`` makes the queues of a broker; a connection is made when a channel is opened.
+
+    ``broker`` says where in a sandbox its broker answers: at the port ``aws`` or ``amqp``, or ``here``, in
+    its own process. Where it is empty, no scenario and no command has channels of this kind. With
+    ``streams``, they are the sandbox's own streams. ``certified`` is the place of the
+    ``sandbox.certify.channels.Certified`` by which its clients are certified.
+    """
 
     name: str
     connect: Callable[[Broker, Clock], Queues]
+    broker: Literal["", "here", "aws", "amqp"] = ""
+    streams: bool = False
+    certified: Place = ""

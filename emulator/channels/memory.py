@@ -21,7 +21,6 @@ from emulator.channels.shard_calls import CallsInTurn, Fetched
 from emulator.channels.shards import ShardListing, ShardReader
 from emulator.clock import Clock
 from emulator.faults.engine import FaultEngine
-from emulator.faults.fault import Kind
 from emulator.kinesis import KinesisError, Scope, ShardView
 from emulator.kinesis.batches import Entry, batches
 from emulator.streams.service import StreamService
@@ -49,7 +48,7 @@ class MemoryChannel:
         self._scope = scope
         self._clock = clock
         self._reader = ShardReader(self, CallsInTurn(self.fetch), checkpoints or MemoryCheckpoints())
-        self._faults = ChannelFaults(fault_engine, clock, name, Kind.MEMORY)
+        self._faults = ChannelFaults(fault_engine, clock, name, "memory")
         self._faulted = FaultedReads(self._faults, self._read_records)
 
     def publish(self, data: bytes, key: str) -> Receipt:

@@ -20,7 +20,6 @@ from emulator.channels.faulted_reads import FaultedReads
 from emulator.channels.shard_calls import Fetched
 from emulator.clock import Clock, stopwatch
 from emulator.faults.engine import FaultEngine
-from emulator.faults.fault import Kind
 from emulator.rng import new_uuid
 
 if TYPE_CHECKING:
@@ -62,7 +61,7 @@ class RabbitMQChannel:
         self._tags: dict[str, int] = {}
         self._publisher = new_uuid()
         self._published = 0
-        self._faults = ChannelFaults(fault_engine, clock, name, Kind.RABBITMQ, self._drop)
+        self._faults = ChannelFaults(fault_engine, clock, name, "rabbitmq", self._drop)
         self._faulted = FaultedReads(self._faults, self._fetch)
 
     def publish(self, data: bytes, key: str) -> Receipt:

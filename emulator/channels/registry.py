@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Final
+from contextlib import ExitStack, closing
+from operator import attrgetter
+from typing import Final, Literal
 
 from emulator.channels.channel import ChannelUnavailableError
 from emulator.channels.checkpoints import Checkpoints
@@ -13,7 +15,7 @@ from emulator.channels.rabbitmq import RabbitMQChannel
 from emulator.clock import Clock
 from emulator.events import Events
 from emulator.kinesis import Engine, KinesisError
-from rdss_sandbox.installed_extensions import import_declared
+from rdss_sandbox.installed_extensions import with_declared
 
 
 class KinesisQueues:
@@ -24,7 +26,7 @@ class KinesisQueues:
         self._clock = clock
 
     def channel(self, name: str, checkpoints: Checkpoints | None = None) -> KinesisChannel:
-        client = connect(self._broker.address, region=self._broker.region)
+        client = connect(self._broker.address, region=self._broker.region, token=self._broker.token)
         return KinesisChannel(client, name, clock=self._clock, checkpoints=checkpoints)
 
     def shards(self, name: str) -> Shards:
@@ -43,8 +45,10 @@ class RabbitMQQueues:
 
     def channel(self, name: str, _checkpoints: Checkpoints | None = None) -> RabbitMQChannel:
         """Open a channel. Raises ``ChannelUnavailableError`` when no broker answers within the timeout."""
-        timeout = self._broker.timeout
-        channel = RabbitMQChannel(self._broker.address, name, clock=self._clock, timeout=timeout)
+        broker = self._broker
+        channel = RabbitMQChannel(
+            broker.address, name, clock=self._clock, fault_engine=broker.fault_engine, timeout=broker.timeout
+        )
         channel.connect()
         return channel
 
@@ -55,12 +59,14 @@ class RabbitMQQueues:
         """Do nothing: every channel has its own connection."""
 
 
-class MockQueues:
-    """Streams of two shards in this process, created on first use."""
+class MemoryQueues:
+    """Streams of this process: those of the broker, or else its own. One that is missing gets two shards."""
 
-    def __init__(self, _broker: Broker, clock: Clock) -> None:
+    def __init__(self, broker: Broker, clock: Clock) -> None:
         self._clock = clock
-        self.engine = Engine(None, clock, Events(clock))
+        self._fault_engine = broker.fault_engine
+        self._own = ExitStack()
+        self.engine = broker.streams or self._own.enter_context(closing(Engine(None, clock, Events(clock))))
 
     def channel(self, name: str, checkpoints: Checkpoints | None = None) -> MemoryChannel:
         if name not in self.engine.names(DEFAULT_SCOPE):
@@ -68,19 +74,28 @@ class MockQueues:
                 self.engine.call("CreateStream", {"StreamName": name, "ShardCount": 2}, DEFAULT_SCOPE)
             except KinesisError as error:
                 raise ChannelUnavailableError(f"{name}: {error}") from error
-        return MemoryChannel(self.engine, name, clock=self._clock, checkpoints=checkpoints)
+        faults = self._fault_engine
+        return MemoryChannel(
+            self.engine, name, clock=self._clock, checkpoints=checkpoints, fault_engine=faults
+        )
 
     def shards(self, name: str) -> Shards:
         return self.channel(name)
 
     def close(self) -> None:
-        self.engine.close()
+        self._own.close()
 
 
 _OWN: Final = (
-    ChannelKind("kinesis", KinesisQueues),
-    ChannelKind("rabbitmq", RabbitMQQueues),
-    ChannelKind("mock", MockQueues),
+    ChannelKind("memory", MemoryQueues, "here", streams=True),
+    ChannelKind("kinesis", KinesisQueues, "aws", streams=True, certified="sandbox.certify.channels:STREAM"),
+    ChannelKind("rabbitmq", RabbitMQQueues, "amqp", certified="sandbox.certify.channels:QUEUE"),
+    ChannelKind("mock", MemoryQueues),
 )
-KINDS: Final[dict[str, ChannelKind]] = {kind.name: kind for kind in (*import_declared("channels"), *_OWN)}
-"""Every kind by its name. One of an extension does not take the place of one of ours."""
+KINDS: Final = {kind.name: kind for kind in with_declared("channels", _OWN, attrgetter("name"))}
+"""Every kind by its name, those of extensions last."""
+
+
+def list_kinds(needed: Literal["broker", "certified"]) -> list[str]:
+    """The names of the kinds that declare this."""
+    return [name for name, kind in KINDS.items() if getattr(kind, needed)]

@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from emulator.faults.attributes import read_attributes
-from emulator.faults.fault import Direction, FaultType, Hold, Kind, Phase
+from emulator.faults.fault import Direction, FaultType, Hold, Phase
 from emulator.faults.faulted_message import Message
 from emulator.faults.when import read_when
 from emulator.rng import Chance, Draws
@@ -127,9 +127,9 @@ class ActiveFault:
     def channel(self) -> str:
         return self._record.channel
 
-    def strikes_on(self, kind: Kind, direction: Direction) -> bool:
+    def strikes_on(self, kind: str, direction: Direction) -> bool:
         """Whether it may strike there. A publish sets off the control faults that are not timed."""
-        if not self._record.enabled or kind not in self.type.kinds:
+        if not self._record.enabled or (self.type.kinds and kind not in self.type.kinds):
             return False
         if self.direction is Direction.CONTROL:
             return direction is Direction.PUBLISH and not self.timed

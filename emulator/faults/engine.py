@@ -17,6 +17,7 @@ import itertools
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
+from functools import partial
 from typing import Final
 
 import msgspec
@@ -33,14 +34,12 @@ from emulator.faults.fault import (
     FaultType,
     Hit,
     Item,
-    Kind,
     Phase,
     Target,
 )
 from emulator.faults.fault_index import FaultIndex
 from emulator.faults.faulted_message import Message
 from emulator.faults.injection import Handlers, Injection, build_injection, strike
-from emulator.faults.registry import known_type, list_types
 from emulator.faults.rules import check_record, matches_channel
 from emulator.faults.targets import find_target
 from emulator.faults.timers import Timers
@@ -90,18 +89,18 @@ class FaultEngine:
         self._clock = clock
         self._events = events
         self._contract = contract
+        # Extensions import this module: theirs are looked for when they are there.
+        from emulator.faults.registry import known_type, list_types
+
         self._types = list_types(contract)
+        self._find_type = partial(known_type, types=self._types)
         self._lock = threading.RLock()
         self._faults: dict[str, ActiveFault] = {}
         self._streams = streams
         self._served = served
         self._targets = dict(targets or {})
-        self._channels: set[tuple[str, Kind]] = set()
-        self._indexes = {
-            (direction, kind): FaultIndex(kind, clock)
-            for direction in (Direction.PUBLISH, Direction.DELIVER)
-            for kind in Kind
-        }
+        self._channels: set[tuple[str, str]] = set()
+        self._indexes: dict[tuple[Direction, str], FaultIndex] = {}
         self._timers = Timers(clock, events)
         self._environment = Environment(control, self._targets, self._timers.call_at_latest, clock)
         self._removals = 0
@@ -112,7 +111,7 @@ class FaultEngine:
 
         Raises FaultRefusedError when the fault is invalid, or means nothing on its channel.
         """
-        type_ = known_type(wanted.type, self._types)
+        type_ = self._find_type(wanted.type)
         self._note_streams_of_queues()
         with self._lock:
             if len(self._faults) >= MOST_FAULTS:
@@ -194,7 +193,7 @@ class FaultEngine:
             found = _decode(payload)
             try:
                 with self._lock:
-                    fault = self._activate(found.record, known_type(found.record.type, self._types))
+                    fault = self._activate(found.record, self._find_type(found.record.type))
                     fault.recall(found)
             except FaultRefusedError as error:
                 refused.append(f"the fault {found.record.name} is left out: {error}")
@@ -229,7 +228,7 @@ class FaultEngine:
 
     def note_channel(self, channel: str, kind: str) -> None:
         """Remember that there is such a channel, so that ``add`` refuses a fault that means nothing there."""
-        self._channels.add((channel, Kind(kind)))
+        self._channels.add((channel, kind))
 
     def add_target(self, name: str, target: Target) -> None:
         """Let faults name a process that was started just now; it takes the place of an earlier one."""
@@ -240,9 +239,13 @@ class FaultEngine:
         """The names of the processes and containers that a fault may strike."""
         return tuple(self._targets)
 
-    def index(self, direction: Direction, kind: Kind) -> FaultIndex:
+    def index(self, direction: Direction, kind: str) -> FaultIndex:
         """The faults that may strike in a direction on a kind of channel, always up to date."""
-        return self._indexes[direction, kind]
+        with self._lock:
+            if (direction, kind) not in self._indexes:
+                self._indexes[direction, kind] = FaultIndex(kind, self._clock)
+                self._update_indexes()
+            return self._indexes[direction, kind]
 
     def plan_publish(
         self, channel: str, kind: str, messages: Iterable[Message], *, single: bool = False
@@ -267,7 +270,7 @@ class FaultEngine:
         removals = self._removals
         call = Call(
             channel,
-            Kind(kind),
+            kind,
             direction,
             items,
             single,
@@ -275,7 +278,7 @@ class FaultEngine:
             is_outdated=lambda: self._removals != removals,
         )
         with self._lock:
-            faults = self._indexes[direction, call.kind].find(channel)
+            faults = self.index(direction, kind).find(channel)
             injections = strike(faults, call, self._clock.time(), self._environment, self._handlers)
         for injection in injections:
             self._emit_injection(injection)
@@ -298,7 +301,9 @@ class FaultEngine:
             index.replace(faults)
 
     def _activate(self, record: Fault, type_: FaultType, before: ActiveFault | None = None) -> ActiveFault:
-        check_record(record, type_, self._channels)
+        # A kind that a type is for is one, also where no channel of it is open yet.
+        kinds = {kind for _, kind in self._indexes}.union(*(each.kinds for each in self._types.values()))
+        check_record(record, type_, self._channels, kinds)
         since = before.added_at if before else self._clock.time()
         fault = ActiveFault(record, type_, self._chance, since, contract=self._contract, before=before)
         if "target" in fault.attributes:
@@ -309,15 +314,15 @@ class FaultEngine:
 
     def _note_streams_of_queues(self) -> None:
         """Note the streams that share their name with a queue, so that a fault may strike either."""
-        queues = {name for name, kind in tuple(self._channels) if kind is not Kind.KINESIS}
+        queues = {name for name, kind in tuple(self._channels) if kind != "kinesis"}
         if queues and self._served:
-            self._channels |= {(name, Kind.KINESIS) for name in self._streams() if name in queues}
+            self._channels |= {(name, "kinesis") for name in self._streams() if name in queues}
 
     def _describe_absence(self, fault: ActiveFault) -> str:
         """Say that nothing has the name of the fault's channel; empty where something has, or need not."""
         if not self._served or "target" in fault.attributes:
             return ""
-        known = self._channels | {(name, Kind.KINESIS) for name in self._streams()}
+        known = self._channels | {(name, "kinesis") for name in self._streams()}
         wanted = fault.record.channel
         if wanted == "*" or any(matches_channel(wanted, name, kind) for name, kind in known):
             return ""
@@ -340,7 +345,7 @@ class FaultEngine:
         for channel in self._find_channels(fault):
             fault.injected += 1
             no_message = Item(Message(b""), b"")
-            call = Call(channel, Kind.KINESIS, Direction.CONTROL, [no_message])
+            call = Call(channel, "kinesis", Direction.CONTROL, [no_message])
             now, environment = self._clock.time(), self._environment
             hit = Hit(fault.attributes, chosen.draws, call, no_message, now, environment, fault.hold)
             self._perform(fault, hit)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum, StrEnum
 from typing import Any, Final, Literal, NamedTuple, Protocol, TypeAlias
@@ -56,20 +56,10 @@ class Direction(StrEnum):
     CONTROL = "control"
 
 
-class Kind(StrEnum):
-    """What a channel is made of."""
-
-    MEMORY = "memory"
-    KINESIS = "kinesis"
-    RABBITMQ = "rabbitmq"
-    TOPIC = "topic"
-
-
-EVERY_KIND: Final = tuple(Kind)
-STREAMS: Final = (Kind.MEMORY, Kind.KINESIS)
-"""The kinds that are streams of shards."""
-CARRIERS: Final = (Kind.MEMORY, Kind.KINESIS, Kind.RABBITMQ)
-"""The kinds that carry RDSS messages, several in one call."""
+STREAMS: Final = ("memory", "kinesis")
+"""The kinds of channel that are streams of shards."""
+CARRIERS: Final = (*STREAMS, "rabbitmq")
+"""The kinds of channel that carry RDSS messages, several in one call."""
 
 
 class Phase(IntEnum):
@@ -189,7 +179,7 @@ class Call:
     """
 
     channel: str
-    kind: Kind
+    kind: str
     direction: Direction
     items: list[Item]
     single: bool = False
@@ -267,8 +257,9 @@ class FaultType:
     """A type of fault: what people read about it, and what it does.
 
     ``inject`` changes the hit's item or call and returns what it did, or None when it
-    does not apply to this message. The first direction is the default. ``check`` raises
-    FaultRefusedError for attributes that do not go together.
+    does not apply to this message. The first direction is the default. ``kinds`` are the kinds of channel
+    that it is for; empty, it is for every kind. ``check`` raises FaultRefusedError for attributes that do not
+    go together.
     """
 
     name: str
@@ -277,5 +268,5 @@ class FaultType:
     directions: tuple[Direction, ...]
     inject: Callable[[Hit], Done | None]
     attributes: tuple[Attribute, ...] = ()
-    kinds: Sequence[Kind] = EVERY_KIND
+    kinds: tuple[str, ...] = ()
     check: Callable[[Mapping[str, Any], Direction], None] = accept_any

@@ -7,7 +7,6 @@ from typing import Final
 
 from emulator.clock import Clock
 from emulator.faults.active import ActiveFault
-from emulator.faults.fault import Kind
 from emulator.faults.rules import matches_channel
 
 _REMEMBERED_CHANNELS: Final = 1000
@@ -23,7 +22,7 @@ class FaultIndex:
 
     __slots__ = ("_clock", "_faults", "_kind", "in_force")
 
-    def __init__(self, kind: Kind, clock: Clock) -> None:
+    def __init__(self, kind: str, clock: Clock) -> None:
         self._kind = kind
         self._clock = clock
         self.replace(())
@@ -47,7 +46,7 @@ class FaultIndex:
 class _ByChannel(dict[str, tuple[ActiveFault, ...]]):
     """The faults of each channel that was asked for. It is replaced as a whole, so it needs no lock."""
 
-    def __init__(self, kind: Kind, faults: tuple[ActiveFault, ...]) -> None:
+    def __init__(self, kind: str, faults: tuple[ActiveFault, ...]) -> None:
         super().__init__()
         self.faults = faults
         self._kind = kind

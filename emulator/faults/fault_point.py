@@ -25,7 +25,7 @@ from typing import Any, TypeVar
 
 from emulator.clock import Clock
 from emulator.faults.engine import FaultEngine
-from emulator.faults.fault import Call, Direction, Failure, Item, Kind
+from emulator.faults.fault import Call, Direction, Failure, Item
 from emulator.faults.faulted_message import Message
 from emulator.faults.waits import Waits
 
@@ -48,7 +48,7 @@ class FaultPoint:
     """
 
     def __init__(
-        self, fault_engine: FaultEngine, clock: Clock, kind: Kind, waits: Waits, retry_seconds: float = 1.0
+        self, fault_engine: FaultEngine, clock: Clock, kind: str, waits: Waits, retry_seconds: float = 1.0
     ) -> None:
         self.clock = clock
         self._fault_engine = fault_engine

@@ -18,7 +18,7 @@ def render_page(page: str) -> str:
     """Render the parts of the page between its marks again. Raises ValueError when a mark is missing."""
     fields = ", ".join(f"`{name}`" for name in list_fields(CONTRACT))
     example = f"\n```python\n{_EXAMPLE.read_text(encoding='utf-8')}```\n"
-    types = "\n" + "\n".join(_section(type_) for type_ in list_own_types(CONTRACT).values())
+    types = "\n" + "\n".join(_section(type_) for type_ in list_own_types(CONTRACT))
     for mark, text in (("fields", fields), ("types: made from the registry", types), ("example", example)):
         page = renew_part(page, mark, text)
     return page
@@ -26,7 +26,7 @@ def render_page(page: str) -> str:
 
 def _section(type_: FaultType) -> str:
     directions = ", ".join(f"`{direction}`" for direction in type_.directions)
-    kinds = ", ".join(f"`{kind}`" for kind in type_.kinds)
+    kinds = ", ".join(f"`{kind}`" for kind in type_.kinds) or "every kind"
     lines = [
         f"## {type_.name}",
         "",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from operator import attrgetter
 from typing import Final
 
 from emulator.faults.fault import FaultRefusedError, FaultType
@@ -24,17 +25,17 @@ from emulator.faults.types import (
     stale_read,
     throttle,
 )
-from rdss_sandbox.installed_extensions import import_declared
+from rdss_sandbox.installed_extensions import with_declared
 from schemas.bound import CONTRACT
 from schemas.contract import Contract
 
 
-def list_own_types(contract: Contract) -> dict[str, FaultType]:
-    """The types of this project that can strike messages of this contract, by their names."""
+def list_own_types(contract: Contract) -> tuple[FaultType, ...]:
+    """The types of this project that can strike messages of this contract."""
     changes = contract.changes
     larger = (oversize.build_type(contract, changes),) if changes else ()
     bad = (mutate.build_type(contract, changes),) if changes else ()
-    types: tuple[FaultType, ...] = (
+    return (
         reshard.TYPE,
         duplicate.TYPE,
         latency.TYPE,
@@ -52,13 +53,12 @@ def list_own_types(contract: Contract) -> dict[str, FaultType]:
         kill.TYPE,
         isolate.TYPE,
     )
-    return {type_.name: type_ for type_ in types}
 
 
 def list_types(contract: Contract) -> dict[str, FaultType]:
-    """Every type, those of extensions too. One of theirs does not take the place of one of ours."""
-    own = list_own_types(contract)
-    return own | {type_.name: type_ for type_ in import_declared("faults") if type_.name not in own}
+    """Every type by its name, those of extensions too."""
+    every = with_declared("faults", list_own_types(contract), attrgetter("name"))
+    return {type_.name: type_ for type_ in every}
 
 
 TYPES: Final = list_types(CONTRACT)

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from fnmatch import fnmatchcase
 
-from emulator.faults.fault import LONGEST_TEXT, FaultRefusedError, FaultType, Kind
+from emulator.faults.fault import LONGEST_TEXT, FaultRefusedError, FaultType
 from rdss_sandbox.shapes.faults import Fault
 
 
-def check_record(fault: Fault, type_: FaultType, channels: Iterable[tuple[str, Kind]]) -> None:
-    """Raise FaultRefusedError for an invalid fault. ``channels`` are the known ones, with their kinds."""
+def check_record(
+    fault: Fault, type_: FaultType, channels: Iterable[tuple[str, str]], kinds: Collection[str]
+) -> None:
+    """Raise FaultRefusedError for an invalid fault. ``channels`` are the known ones, with their kinds.
+
+    ``kinds`` are the kinds that there are.
+    """
     directions = ", ".join(type_.directions)
     if fault.direction not in type_.directions:
         raise FaultRefusedError(f"{type_.name} has no direction {fault.direction!r}; it has {directions}")
@@ -21,21 +26,24 @@ def check_record(fault: Fault, type_: FaultType, channels: Iterable[tuple[str, K
             raise FaultRefusedError(f"{name} has {len(text)} characters, and may have {LONGEST_TEXT}")
     if fault.limit is not None and fault.limit < 0:
         raise FaultRefusedError(f"limit is {fault.limit}: give how often the fault may strike, from 0")
-    _check_kind(fault, type_, channels)
+    if type_.kinds:
+        _check_kind(fault, type_, channels, kinds)
 
 
-def matches_channel(wanted: str, name: str, kind: Kind) -> bool:
+def matches_channel(wanted: str, name: str, kind: str) -> bool:
     """Whether the glob ``wanted`` matches the channel's ``name`` or its ``kind:name``."""
     return fnmatchcase(name, wanted) or fnmatchcase(f"{kind}:{name}", wanted)
 
 
-def _check_kind(fault: Fault, type_: FaultType, channels: Iterable[tuple[str, Kind]]) -> None:
+def _check_kind(
+    fault: Fault, type_: FaultType, channels: Iterable[tuple[str, str]], kinds: Collection[str]
+) -> None:
     named, colon, _ = fault.channel.partition(":")
-    kinds = {kind for name, kind in channels if matches_channel(fault.channel, name, kind)}
-    if colon and named in tuple(Kind):
-        kinds = {Kind(named)}
-    if kinds and not kinds & set(type_.kinds):
+    meant = {kind for name, kind in channels if matches_channel(fault.channel, name, kind)}
+    if colon and named in kinds:
+        meant = {named}
+    if meant and not meant.intersection(type_.kinds):
         raise FaultRefusedError(
-            f"{type_.name} means nothing on {fault.channel!r}, which is {' and '.join(sorted(kinds))}: "
+            f"{type_.name} means nothing on {fault.channel!r}, which is {' and '.join(sorted(meant))}: "
             f"it is for {', '.join(type_.kinds)}"
         )

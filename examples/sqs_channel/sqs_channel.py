@@ -1,9 +1,11 @@
-"""Channels over SQS: a gateway sends to a queue, and reads its return messages from one."""
+"""Channels over SQS: for gateways, for scenarios and their faults, for the commands that send and receive."""
 
-import boto3
+from contextlib import suppress
+
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 
+from emulator.channels.aws_session import aws_session
 from emulator.channels.channel import (
     ChannelUnavailableError,
     Delivery,
@@ -11,6 +13,7 @@ from emulator.channels.channel import (
     PublishUnknownError,
     Receipt,
 )
+from emulator.channels.faulted_channel import FaultedChannel
 from emulator.channels.kinds import ChannelKind, QueueAsShard
 from rdss_sandbox.extension import Extension
 
@@ -22,14 +25,17 @@ _LONGEST = 20
 
 
 class SqsChannel:
-    """One queue, which is one shard; what is not committed comes again after its visibility timeout."""
+    """One queue, which is one shard, made where it is missing.
+
+    What is not committed comes again when the channel is closed, or after its visibility timeout.
+    """
 
     def __init__(self, client, name):
         self.name = name
         self._client = client
         self._receipts = {}
         try:
-            self._url = client.get_queue_url(QueueName=name)["QueueUrl"]
+            self._url = client.create_queue(QueueName=name)["QueueUrl"]
         except (BotoCoreError, ClientError) as error:
             raise ChannelUnavailableError(f"{name}: {error}") from error
 
@@ -74,11 +80,19 @@ class SqsChannel:
 
     def commit(self, delivery):
         """Delete what was received up to this delivery, as a queue is acknowledged."""
+        if delivery.sequence_number not in self._receipts:
+            return
         done = [*self._receipts]
         for number in done[: done.index(delivery.sequence_number) + 1]:
             self._client.delete_message(QueueUrl=self._url, ReceiptHandle=self._receipts.pop(number))
 
     def close(self):
+        for handle in self._receipts.values():
+            with suppress(BotoCoreError, ClientError):
+                self._client.change_message_visibility(
+                    QueueUrl=self._url, ReceiptHandle=handle, VisibilityTimeout=0
+                )
+        self._receipts.clear()
         self._client.close()
 
     def _delivery(self, message):
@@ -93,15 +107,15 @@ class SqsChannel:
 class SqsQueues:
     """The queues behind an AWS endpoint."""
 
-    def __init__(self, broker, _clock):
+    def __init__(self, broker, clock):
         self._broker = broker
+        self._clock = clock
 
     def channel(self, name, _checkpoints=None):
         config = Config(read_timeout=self._broker.timeout + _LONGEST, retries={"total_max_attempts": 1})
-        client = boto3.client(
-            "sqs", endpoint_url=self._broker.address, region_name=self._broker.region, config=config
-        )
-        return SqsChannel(client, name)
+        session = aws_session(self._broker.region, self._broker.token)
+        client = session.client("sqs", endpoint_url=self._broker.address, config=config)
+        return FaultedChannel(SqsChannel(client, name), KIND.name, self._broker.fault_engine, self._clock)
 
     def shards(self, name):
         return QueueAsShard(self.channel(name))
@@ -110,5 +124,5 @@ class SqsQueues:
         """Do nothing: every channel has its own client."""
 
 
-KIND = ChannelKind("sqs", SqsQueues)
+KIND = ChannelKind("sqs", SqsQueues, "aws")
 EXTENSION = Extension(name="sqs_channel", channels=("sqs_channel:KIND",))

@@ -12,7 +12,6 @@ from emulator.channels.channel import Outcome, PublishRefusedError, PublishUnkno
 from emulator.channels.channel_faults import ChannelFaults
 from emulator.clock import Clock
 from emulator.faults.engine import FaultEngine
-from emulator.faults.fault import Kind
 from emulator.kinesis.batches import Entry
 from extensions.processing.errors import BusinessError, TechnicalError, ValidationError
 from rdss_sandbox.text.durations import seconds
@@ -80,7 +79,7 @@ class OutsideSystem:
         self._script = deque(read_answer(written) for written in script)
         self._down_until = 0.0
         self._lock = threading.Lock()
-        self._faults = ChannelFaults(fault_engine, clock, CHANNEL.format(name), Kind.MEMORY)
+        self._faults = ChannelFaults(fault_engine, clock, CHANNEL.format(name), "memory")
 
     @property
     def planned(self) -> tuple[str, ...]:

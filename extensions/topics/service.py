@@ -16,7 +16,6 @@ from emulator.clock import Clock
 from emulator.destinations import Destinations
 from emulator.events import Events
 from emulator.faults.engine import FaultEngine
-from emulator.faults.fault import Kind
 from emulator.journal import DamagedLogError, ends_whole, unlist_below
 from emulator.journal.packed import segment_files
 from emulator.streams.merged_reading import Streams
@@ -291,7 +290,7 @@ class TopicService:
             stack.callback(positions.close)
             self._tell_of_tail("positions.log", positions.torn_bytes)
             for definition in self.configuration.definitions:
-                self.fault_engine.note_channel(definition.name, Kind.TOPIC)
+                self.fault_engine.note_channel(definition.name, "topic")
             scheduler = Scheduler(self.clock, "topics", self._failed)
             stack.callback(scheduler.close)
             tending = scheduler.follow(topics.tend)

@@ -26,7 +26,7 @@ class Scenarios(Subject[Mode], at="/scenarios"):
     def list(self) -> tuple[Scenario, ...]:
         """The scenarios, in teaching order."""
 
-    @POST("/runs", status=202, errors={"no_such_scenario": 404, "busy": 409})
+    @POST("/runs", status=202, errors={"no_such_scenario": 404, "no_such_channel": 400, "busy": 409})
     def begin(self, run: NewRun) -> ScenarioRun:
         """Start a run and return at once; the run has the verdict when it is done."""
 

@@ -32,16 +32,9 @@ class Role(StrEnum):
     PRODUCER = "producer"
 
 
-class Channel(StrEnum):
-    """What a client consumes from, or publishes to."""
-
-    KINESIS = "kinesis"
-    RABBITMQ = "rabbitmq"
-
-
-KINESIS: Final = frozenset({Channel.KINESIS})
-RABBITMQ: Final = frozenset({Channel.RABBITMQ})
-ALL_CHANNELS: Final = frozenset(Channel)
+KINESIS: Final = frozenset({"kinesis"})
+RABBITMQ: Final = frozenset({"rabbitmq"})
+ALL_CHANNELS: Final = frozenset[str]()
 
 
 class Group(StrEnum):
@@ -81,9 +74,9 @@ class Judgement:
 class Clause:
     """``needed`` is the least exposure for a verdict; ``source`` the section of the document behind it.
 
-    It is for the clients of ``channels``, and of the contracts of which ``asked_of`` is true. The ``rules``
-    of the diagnosis mean the same: what they find in the run breaches the clause too, so that ``sandbox
-    diagnose`` and a certificate agree.
+    It is for the clients of these kinds of ``channels``, of every kind where there are none, and of the
+    contracts of which ``asked_of`` is true. The ``rules`` of the diagnosis mean the same: what they find in
+    the run breaches the clause too, so that ``sandbox diagnose`` and a certificate agree.
     """
 
     id: str
@@ -95,7 +88,7 @@ class Clause:
     exercise: str
     needed: int
     judge: Callable[[History], Judgement]
-    channels: frozenset[Channel] = KINESIS
+    channels: frozenset[str] = KINESIS
     rules: tuple[Rule, ...] = ()
     asked_of: Callable[[Contract], bool] = lambda _contract: True
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from operator import attrgetter
 from typing import Final
 
-from rdss_sandbox.installed_extensions import import_declared
-from sandbox.certify.clause import Channel, Clause, Group, Role
+from rdss_sandbox.installed_extensions import with_declared
+from sandbox.certify.clause import Clause, Group, Role
 from sandbox.certify.consumer_clauses import bad_messages, contents, processing, reading, resharding
 from sandbox.certify.history import Level
 from sandbox.certify.producer_clauses import backing_off, delivering, failing, messages
@@ -55,7 +56,7 @@ OWN_CLAUSES: Final[tuple[Clause, ...]] = (
     publishing.ERRORS,
 )
 """The clauses of this project."""
-CLAUSES: Final = (*OWN_CLAUSES, *import_declared("clauses"))
+CLAUSES: Final = with_declared("clauses", OWN_CLAUSES, attrgetter("id"))
 """Every clause, those of extensions last."""
 
 
@@ -63,7 +64,7 @@ def clauses(
     role: Role,
     level: Level = Level.GOLD,
     groups: frozenset[Group] = frozenset(Group),
-    channel: Channel = Channel.KINESIS,
+    channel: str = "kinesis",
     contract: Contract = CONTRACT,
 ) -> list[Clause]:
     """The clauses for a role on a channel, up to a level, of these groups, that a contract allows."""
@@ -71,7 +72,7 @@ def clauses(
         each
         for each in CLAUSES
         if each.role is role
-        and channel in each.channels
+        and (not each.channels or channel in each.channels)
         and each.level <= level
         and each.group in groups
         and each.asked_of(contract)

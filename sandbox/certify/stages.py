@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 import msgspec
 
-from sandbox.certify.clause import Channel, Group, Role
-from sandbox.certify.clauses import clauses
+from sandbox.certify.clause import Clause, Group, Role
 from sandbox.certify.history import Level
-from schemas.bound import CONTRACT
-from schemas.contract import Contract
 
 
 class Stage(msgspec.Struct, frozen=True):
@@ -103,33 +100,24 @@ QUEUE_PRODUCER: Final = (
     Stage("nacked in the contract", Level.GOLD, Group.CONTRACT, "keeps-the-message-id", 6),
     Stage("expired messages", Level.GOLD, Group.CONTRACT, "sends-nothing-expired", 2),
 )
-
-
-def every_stage(role: Role, channel: Channel) -> tuple[Stage, ...]:
-    """Every stage of a role on a channel, in order."""
-    if channel is Channel.RABBITMQ:
-        return QUEUE_CONSUMER if role is Role.CONSUMER else QUEUE_PRODUCER
-    return CONSUMER if role is Role.CONSUMER else PRODUCER
+STREAM_STAGES: Final = {Role.CONSUMER: CONSUMER, Role.PRODUCER: PRODUCER}
+QUEUE_STAGES: Final = {Role.CONSUMER: QUEUE_CONSUMER, Role.PRODUCER: QUEUE_PRODUCER}
+"""Every stage of a role, in order."""
 
 
 def stages(
-    role: Role,
-    level: Level,
-    groups: frozenset[Group],
-    channel: Channel = Channel.KINESIS,
-    contract: Contract = CONTRACT,
+    every: Sequence[Stage], level: Level, groups: frozenset[Group], asked: Iterable[Clause]
 ) -> tuple[Stage, ...]:
-    """The stages of a role on a channel up to a level, of these groups, in order, whose clauses are asked.
+    """The stages up to a level, of these groups, in order, whose clauses are asked.
 
     The duplicates and delays of bronze are part of every run, so that a client is seen reading before
     anything worse happens to it.
     """
-    every = every_stage(role, channel)
-    asked = {each.id for each in clauses(role, channel=channel, contract=contract)}
+    ids = {each.id for each in asked}
     return tuple(
         each
         for each in every
-        if each.level <= level and (each.group in groups or each is every[0]) and each.clause in asked
+        if each.level <= level and (each.group in groups or each is every[0]) and each.clause in ids
     )
 
 

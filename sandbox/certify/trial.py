@@ -24,14 +24,11 @@ from sandbox.certify.certificate import (
     judge_clauses,
     judge_levels,
 )
-from sandbox.certify.clause import Channel, Clause, Group, Role
+from sandbox.certify.channels import find_certified
+from sandbox.certify.clause import Clause, Group, Role
 from sandbox.certify.clauses import CLAUSES, clauses
-from sandbox.certify.consumer_run import ConsumerRun
 from sandbox.certify.history import History, Level
-from sandbox.certify.lab import Lab
 from sandbox.certify.producer_run import FILE_NAME, KEYS_NAME, ProducerRun
-from sandbox.certify.queue_consumer_run import QueueConsumerRun
-from sandbox.certify.queue_lab import QueueLab
 from sandbox.certify.remarks import remarks
 from sandbox.certify.shrinking import repeat_failures
 from sandbox.certify.stages import Stage, narrow, stages
@@ -57,13 +54,14 @@ class Trial:
     subject: tuple[Path, ...] = ()
     options: tuple[str, ...] = ()
     only: tuple[str, ...] = ()
-    channel: Channel = Channel.KINESIS
+    channel: str = "kinesis"
     contract: Contract = CONTRACT
 
     @property
     def planned(self) -> tuple[Stage, ...]:
         """The stages to play. Raises ``ValueError`` for one in ``only`` that is not there."""
-        every = stages(self.role, self.level, self.groups, self.channel, self.contract)
+        declared = find_certified(self.channel).stages[self.role]
+        every = stages(declared, self.level, self.groups, self.clauses)
         return narrow(every, self.only) if self.only else every
 
     @property
@@ -76,7 +74,7 @@ class Trial:
         """The command that repeats the trial."""
         words = ["sandbox", "certify", self.role, "--seed", str(self.seed)]
         words += ["--level", self.level.name.lower()]
-        if self.channel is not Channel.KINESIS:
+        if self.channel != "kinesis":
             words += ["--channel", self.channel]
         if len(self.groups) == 1:
             words += ["--group", *self.groups]
@@ -145,7 +143,8 @@ def play(
     ``follow`` gets the history at the start, which grows while the stages are played. After ``run_seconds``
     the run is cut; by default after 75 times the client's patience. Raises ``ClientNotStartedError``.
     """
-    lab = (QueueLab if trial.channel is Channel.RABBITMQ else Lab)(trial.seed, trial.contract)
+    certified = find_certified(trial.channel)
+    lab = certified.lab(trial.seed, trial.contract)
     follow(lab.history)
     bounds = Bounds.of(trial.client.patience, run_seconds)
     with tempfile.TemporaryDirectory(prefix="sandbox-certify-") as name, lab.running():
@@ -154,10 +153,7 @@ def play(
         state.mkdir()
         if trial.role is Role.CONSUMER:
             with Attempt(trial.client, lab, state, bounds=bounds) as attempt:
-                run = (
-                    QueueConsumerRun(attempt, lab) if isinstance(lab, QueueLab) else ConsumerRun(attempt, lab)
-                )
-                run.play(planned, progress)
+                certified.consumer_run(attempt, lab).play(planned, progress)
         else:
             file = directory / FILE_NAME
             files = {"SANDBOX_MESSAGES": str(file), "SANDBOX_MESSAGE_KEYS": str(directory / KEYS_NAME)}

@@ -13,7 +13,6 @@ import msgspec
 
 from emulator.assembly.components import Components
 from emulator.events import Events
-from emulator.faults.fault import Kind
 from emulator.listeners.control.events import flatten
 from emulator.listeners.control.routing import ApiError, handles
 from emulator.rng import new_seed
@@ -81,10 +80,15 @@ class ScenarioResources:
 
     @handles(Scenarios.begin)
     def begin(self, run: NewRun) -> ScenarioRun:
+        from emulator.channels.registry import list_kinds
+
         scenario = _library().get(run.scenario)
         if scenario is None:
             message = f"no scenario is named {run.scenario!r}; there are: {', '.join(_library())}"
             raise ApiError(HTTPStatus.NOT_FOUND, "no_such_scenario", message)
+        if run.channel not in (kinds := list_kinds("broker")):
+            message = f"a sandbox has no channels of {run.channel!r}; it has those of {', '.join(kinds)}"
+            raise ApiError(HTTPStatus.BAD_REQUEST, "no_such_channel", message)
         seed = new_seed() if run.seed is None else run.seed
         with self._lock:
             if self._begun and not self._begun[-1].done:
@@ -100,13 +104,12 @@ class ScenarioResources:
     def _play(self, begun: _Begun) -> None:
         from sandbox.scenarios.scenario_run import run_scenario
 
-        kind = Kind(begun.channel)
         try:
             run = run_scenario(
                 begun.scenario,
                 begun.scenario.name,
                 seed=begun.seed,
-                kind=kind,
+                kind=begun.channel,
                 runs=self._folder,
                 amqp=self._amqp,
             )

@@ -18,8 +18,9 @@ Name = Annotated[str, msgspec.Meta(min_length=1)]
 
 
 def _check_kind(name: str, kind: str) -> None:
-    if kind not in KINDS:
-        raise ValueError(f"{name} is {kind!r}: it is one of {', '.join(sorted(KINDS))}")
+    there = sorted(each.name for each in KINDS.values() if each.broker != "here")
+    if kind not in there:
+        raise ValueError(f"{name} is {kind!r}: it is one of {', '.join(there)}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

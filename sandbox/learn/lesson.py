@@ -16,7 +16,7 @@ from rdss_sandbox.installed_extensions import list_extensions
 from sandbox.certify.clause import Group, Role
 from sandbox.certify.clauses import clauses
 from sandbox.certify.history import Level
-from sandbox.certify.stages import QUIET, Stage, narrow, stages
+from sandbox.certify.stages import QUIET, STREAM_STAGES, Stage, narrow, stages
 from sandbox.learn.unified_diff import apply_diff
 
 _OURS: Final = Path(__file__).with_name("lessons")
@@ -98,7 +98,7 @@ class Lesson:
     @property
     def planned(self) -> tuple[Stage, ...]:
         """The stages of a check, in order."""
-        return (QUIET, *narrow(stages(self.front.role, Level.GOLD, frozenset(Group)), self.front.stages))
+        return (QUIET, *_find_stages(self.front))
 
     def client(self, language: Language) -> Path:
         """The broken client's file."""
@@ -168,13 +168,19 @@ def _parts(body: str) -> tuple[str, str, tuple[str, ...], str]:
     return text, look_at, tuple(hints), why
 
 
+def _find_stages(front: Front) -> tuple[Stage, ...]:
+    """The stages that a lesson names. Raises ValueError for one that is not there."""
+    every = stages(STREAM_STAGES[front.role], Level.GOLD, frozenset(Group), clauses(front.role))
+    return narrow(every, front.stages)
+
+
 def _check_names(front: Front) -> None:
     known = {each.id for each in clauses(front.role)}
     if wrong := set(front.clauses) - known:
         raise ValueError(f"there is no clause {', '.join(sorted(wrong))} for a {front.role}")
     if wrong := set(front.fails) - set(front.clauses):
         raise ValueError(f"fails has {', '.join(sorted(wrong))}, which is not among the clauses")
-    narrow(stages(front.role, Level.GOLD, frozenset(Group)), front.stages)
+    _find_stages(front)
 
 
 def _check_files(lesson: Lesson) -> None:

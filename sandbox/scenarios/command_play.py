@@ -19,8 +19,10 @@ from typing import Final
 
 import msgspec
 
+from emulator.channels.kinds import Broker
+from emulator.channels.registry import MemoryQueues
 from emulator.clock import Clock
-from emulator.faults.fault import FaultRefusedError, Kind
+from emulator.faults.fault import FaultRefusedError
 from emulator.settings.settings import Settings
 from rdss_sandbox.shapes.events import Event
 from rdss_sandbox.shapes.topology import Topology
@@ -32,7 +34,7 @@ from sandbox.certify.history import History, Level
 from sandbox.certify.lab import ERROR, INVALID, OUTPUT
 from sandbox.certify.stages import Stage
 from sandbox.receiver.assembled_receiver import BUCKETS
-from sandbox.scenarios.backend import ScenarioBackend, memory_channels
+from sandbox.scenarios.backend import ScenarioBackend
 from sandbox.scenarios.command_lab import CommandLab
 from sandbox.scenarios.command_receiver import CommandProcess, CommandReceiver
 from sandbox.scenarios.play import START, Played, Turns, UnplayableError, input_shards, open_environment
@@ -167,8 +169,9 @@ def _open_backend(scenario: Scenario, lab: CommandLab, clock: JumpingClock) -> I
     )
     with lab.recording(settings, clock) as emulator:
         components = emulator.components
-        components.fault_engine.note_channel(INPUT, Kind.KINESIS)
-        yield ScenarioBackend(components, memory_channels(components, clock), 0.0, emulator.control)
+        components.fault_engine.note_channel(INPUT, "kinesis")
+        broker = Broker("", settings.region, fault_engine=components.fault_engine, streams=components.streams)
+        yield ScenarioBackend(components, MemoryQueues(broker, clock).channel, 0.0, emulator.control)
 
 
 def _make_messages(workload: Workload, seed: int, clock: JumpingClock, start: float) -> tuple[Offered, ...]:

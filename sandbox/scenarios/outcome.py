@@ -10,7 +10,6 @@ from typing import Any, Final
 
 import msgspec
 
-from emulator.faults.fault import Kind
 from rdss_sandbox.shapes.events import Event
 from sandbox.scenarios.facts import Culprits
 from sandbox.scenarios.judgement import Judgement
@@ -60,7 +59,7 @@ class Run:
     scenario: Scenario
     source: str
     seed: int
-    kind: Kind
+    kind: str
     judgement: Judgement
     events: tuple[Event, ...]
     folder: Path
@@ -73,8 +72,8 @@ class Run:
         words = ["sandbox", "scenario", "run", self.source, "--seed", str(self.seed)]
         if self.against is not None:
             words += self.against.words
-        elif self.kind is not Kind.MEMORY:
-            words += ["--channel", self.kind.value]
+        elif self.kind != "memory":
+            words += ["--channel", self.kind]
         return shlex.join(words)
 
     def summary(self) -> dict[str, Any]:
@@ -94,7 +93,7 @@ class Run:
             "title": self.scenario.title,
             "verdict": self.judgement.verdict.value,
             "seed": self.seed,
-            "channel": self.kind.value,
+            "channel": self.kind,
             "facts": self.judgement.facts,
             "lines": [msgspec.to_builtins(line) for line in self.judgement.lines],
             "codes": CODES,

@@ -13,7 +13,7 @@ from typing import Final
 from emulator.back_off import back_off
 from emulator.channels import Channel, ChannelUnavailableError
 from emulator.clock import Clock
-from emulator.faults.fault import FaultRefusedError, Kind
+from emulator.faults.fault import FaultRefusedError
 from emulator.kinesis import ShardView
 from emulator.rng import Chance
 from rdss_sandbox.extension import import_place
@@ -76,7 +76,7 @@ def play(
     folder: Path,
     *,
     seed: int,
-    kind: Kind = Kind.MEMORY,
+    kind: str = "memory",
     client: Client | None = None,
     show: ViewerOptions = AT_ONCE,
     amqp: Amqp = "embedded",

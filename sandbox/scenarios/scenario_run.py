@@ -8,7 +8,7 @@ from typing import Final
 
 import msgspec
 
-from emulator.faults.fault import Kind
+from emulator.channels.registry import KINDS
 from rdss_sandbox.shapes.events import Event
 from sandbox.certify.attempt import Client as Command
 from sandbox.certify.client_process import check_command
@@ -36,7 +36,7 @@ def run_scenario(
     source: str,
     *,
     seed: int,
-    kind: Kind = Kind.MEMORY,
+    kind: str = "memory",
     reports: frozenset[Report] = frozenset(Report),
     runs: Path = RUNS,
     client: Client | None = None,
@@ -53,7 +53,7 @@ def run_scenario(
     if against is not None:
         # A command that cannot be started leaves no run.
         check_command(against.command)
-        kind = Kind.KINESIS
+        kind = "kinesis"
     folder = new_folder(scenario.name, runs)
     events: tuple[Event, ...] = ()
     culprits: Culprits = {}
@@ -89,7 +89,7 @@ class Recorded(msgspec.Struct, frozen=True):
     scenario: Scenario
     source: str
     seed: int
-    channel: Kind
+    channel: str
     verdict: Verdict
     facts: dict[str, float]
     client: Against | None = None
@@ -99,12 +99,15 @@ def read_run(folder: Path) -> Recorded:
     """Read the summary in a run's folder. Raises ``ScenarioError`` when it has none."""
     path = folder / SUMMARY if folder.is_dir() else folder
     try:
-        return msgspec.json.decode(path.read_bytes(), type=Recorded)
+        found = msgspec.json.decode(path.read_bytes(), type=Recorded)
     except (OSError, msgspec.MsgspecError) as error:
         why = getattr(error, "strerror", None) or error
         raise ScenarioError(
             f"{folder} is not the folder of a run: {why}; name the one that `sandbox scenario run` printed"
         ) from error
+    if found.channel not in KINDS:
+        raise ScenarioError(f"{folder} is of channels of {found.channel}, and no extension has that kind")
+    return found
 
 
 def _write_reports(run: Run, reports: frozenset[Report]) -> None:

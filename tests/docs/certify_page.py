@@ -4,23 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from emulator.channels.registry import list_kinds
 from emulator.page_parts import renew_file, renew_part
-from sandbox.certify.clause import Channel, Clause, Role
+from sandbox.certify.clause import Clause, Role
 from sandbox.certify.clauses import OWN_CLAUSES
 
 
 def renewed(page: str) -> str:
     """Generate the tables of the clauses again. Raises ValueError when a mark is missing."""
-    tables = ((role, channel) for channel in Channel for role in Role)
+    tables = ((role, channel) for channel in list_kinds("certified") for role in Role)
     lines = (line for each in tables for line in _table(*each))
     return renew_part(page, "clauses", "\n".join(["", *lines, ""]))
 
 
-def _table(role: Role, channel: Channel) -> Iterator[str]:
+def _table(role: Role, channel: str) -> Iterator[str]:
     """The clauses of a role, for RabbitMQ without those that every channel has."""
-    queued = channel is Channel.RABBITMQ
-    own = [each for each in OWN_CLAUSES if each.role is role and channel in each.channels]
-    wanted = [each for each in own if not queued or len(each.channels) == 1]
+    queued = channel == "rabbitmq"
+    of_role = (each for each in OWN_CLAUSES if each.role is role)
+    own = [each for each in of_role if not each.channels or channel in each.channels]
+    wanted = [each for each in own if not queued or each.channels]
     yield from ("", f"### For a {role} with RabbitMQ" if queued else f"### For a {role}", "")
     if queued:
         shared = [f"`{each.id}`" for each in own if each not in wanted]

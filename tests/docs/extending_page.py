@@ -25,6 +25,8 @@ PUBLIC: Final = {
         "Channel", "ChannelUnavailableError", "Delivery", "PublishRefusedError", "PublishUnknownError",
         "Receipt",
     ),
+    "emulator.channels.aws_session": ("aws_session",),
+    "emulator.channels.faulted_channel": ("FaultedChannel",),
     "emulator.channels.kinds": ("Broker", "ChannelKind", "QueueAsShard", "Queues", "Shards"),
     "emulator.clock": ("Clock",),
     "emulator.diagnosis.rule": ("Harm", "Judgement", "Rule", "Seen"),

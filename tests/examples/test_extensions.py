@@ -132,13 +132,23 @@ def test_the_gateway_has_the_channel(extended: Environment, tmp_path: Path) -> N
     assert said["left"] == [[said["read"][2][0], True]]
 
 
-@pytest.mark.parametrize("command", ["scenario run pollution", "certify producer -- true"])
-def test_what_knows_our_channels_only_refuses_others(
-    extended: Environment, tmp_path: Path, command: str
-) -> None:
-    """Before anything is played; the sentence has the kinds that can be."""
-    words, _, client = command.partition(" -- ")
-    how = [*words.split(), "--channel", "sqs", *(["--", client] if client else [])]
-    ran = extended.start("sandbox", *how, cwd=tmp_path)
-    assert ran.returncode == 2
-    assert "'sqs' is not one of" in ran.stderr
+@pytest.mark.parametrize("name", ["producer-retry", "redelivery-after-a-crash", "answer-lost", "oversize"])
+def test_a_scenario_is_played_over_the_channel(extended: Environment, tmp_path: Path, name: str) -> None:
+    """Over the queues of an SQS of its own, with the scenario's faults on them."""
+    said = extended.run(
+        *("sandbox", "scenario", "run", name, "--channel", "sqs", "--seed", "7", "--json"), cwd=tmp_path
+    )
+    (played,) = json.loads(said)["scenarios"]
+    assert (played["verdict"], played["channel"]) == ("pass", "sqs")
+    assert played["command"] == f"sandbox scenario run {name} --seed 7 --channel sqs"
+
+
+def test_what_the_kind_does_not_say_how_to_do_is_refused(extended: Environment, tmp_path: Path) -> None:
+    """In a sentence: before anything is started, with the kinds that do; for a fault, in the verdict."""
+    sqs = ("--channel", "sqs")
+    certified = extended.start("sandbox", "certify", "producer", *sqs, "--", "true", cwd=tmp_path)
+    assert certified.returncode == 2
+    assert "'sqs' is not one of kinesis, rabbitmq: its kind does not say how its" in certified.stderr
+    split = extended.start("sandbox", "scenario", "run", "split-under-load", *sqs, cwd=tmp_path)
+    assert split.returncode == 4
+    assert "reshard means nothing on 'input', which is sqs" in split.stdout

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from rdss_sandbox.installed_extensions import GROUP, find_installed, import_declared
+from rdss_sandbox.installed_extensions import GROUP, find_installed, import_declared, with_declared
 
 _PACKAGE = """
 from rdss_sandbox.extension import Extension
@@ -36,9 +36,18 @@ def theirs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 @pytest.mark.usefixtures("theirs")
 def test_a_part_that_cannot_be_loaded_is_told_and_the_rest_is_there() -> None:
     """In one line, with the place of the part and the reason."""
-    assert "a fault" in import_declared("faults")
+    assert ("theirs", "a fault") in import_declared("faults")
     assert import_declared("rules") == ()
     missing, unknown = (each for each in find_installed().failures if "theirs" in each)
     assert "theirs:MISSING" in missing
     assert "theirs_rules:RULE" in unknown
     assert "No module named 'theirs_rules'" in unknown
+
+
+@pytest.mark.usefixtures("theirs")
+def test_a_name_that_is_taken_is_told_and_ours_stays() -> None:
+    """In one line, with the extension that wanted it; what has another name is there, behind ours."""
+    assert with_declared("faults", ["ours"], str) == ("ours", "a fault")
+    assert with_declared("faults", ["A fault"], str.lower) == ("A fault",)
+    (told,) = (each for each in find_installed().failures if "taken" in each)
+    assert told == "one of the faults of the extension theirs is left out: the name a fault is taken"

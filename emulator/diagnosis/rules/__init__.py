@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from operator import attrgetter
 from typing import Final
 
 from emulator.diagnosis.rule import Harm, Rule
@@ -15,7 +16,7 @@ from emulator.diagnosis.rules import (
     skipped_records,
     unread_shards,
 )
-from rdss_sandbox.installed_extensions import import_declared
+from rdss_sandbox.installed_extensions import with_declared
 
 _WORST_FIRST = list(Harm)
 
@@ -52,5 +53,5 @@ OWN_RULES: Final[tuple[Rule, ...]] = tuple(
     )
 )
 """The rules of this project, those about lost data first."""
-RULES: Final = (*OWN_RULES, *import_declared("rules"))
+RULES: Final = with_declared("rules", OWN_RULES, attrgetter("id"))
 """Every rule, those of extensions last."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from emulator.faults.fault import Direction, Done, Failure, FaultType, Hit, Kind, Phase
+from emulator.faults.fault import Direction, Done, Failure, FaultType, Hit, Phase
 from rdss_sandbox.text.timestamps import timestamp
 
 _LIFETIME = 300
@@ -25,5 +25,5 @@ TYPE = FaultType(
     Phase.CALL,
     (Direction.DELIVER,),
     inject,
-    kinds=(Kind.KINESIS,),
+    kinds=("kinesis",),
 )

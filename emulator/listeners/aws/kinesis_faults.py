@@ -11,7 +11,7 @@ from typing import Any, Final, TypeAlias
 from emulator.clock import Clock
 from emulator.faults.delayed_deliveries import Due
 from emulator.faults.engine import FaultEngine
-from emulator.faults.fault import THROTTLED, Failure, Kind
+from emulator.faults.fault import THROTTLED, Failure
 from emulator.faults.fault_point import CallFailedError, FaultPoint
 from emulator.faults.faulted_message import Message
 from emulator.faults.held_deliveries import Form, HeldDeliveries
@@ -39,7 +39,7 @@ class KinesisFaults:
     def __init__(
         self, fault_engine: FaultEngine, clock: Clock, stream_of_iterator: Callable[[str], str | None]
     ) -> None:
-        self._point = FaultPoint(fault_engine, clock, Kind.KINESIS, OnLoop(clock))
+        self._point = FaultPoint(fault_engine, clock, "kinesis", OnLoop(clock))
         self._stream_of_iterator = stream_of_iterator
         self._reads = HeldReads(clock)
         self._throttled: set[tuple[str, str]] = set()

@@ -82,7 +82,7 @@ def describe_type(type_: Type) -> FaultType:
         type_.name,
         type_.description,
         directions=tuple(direction.value for direction in type_.directions),
-        channels=tuple(kind.value for kind in type_.kinds),
+        channels=type_.kinds,
         attributes=tuple(_describe_attribute(attribute) for attribute in type_.attributes),
     )
 

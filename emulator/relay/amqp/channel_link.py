@@ -11,7 +11,6 @@ from emulator.amqp.wire import methods
 from emulator.amqp.wire.methods import ChannelClose, ChannelCloseOk
 from emulator.clock import Clock
 from emulator.faults.engine import FaultEngine
-from emulator.faults.fault import Kind
 from emulator.faults.fault_point import FaultPoint
 from emulator.faults.waits import OnLoop
 from emulator.relay.amqp.frames import Command, Method, encode_method
@@ -43,7 +42,7 @@ class RelayContext:
         self.clock = clock
         self.peers = peers
         self.loop = OnLoop(clock, peers.spawn)
-        self.faults = FaultPoint(fault_engine, clock, Kind.RABBITMQ, self.loop, _RETRY_SECONDS)
+        self.faults = FaultPoint(fault_engine, clock, "rabbitmq", self.loop, _RETRY_SECONDS)
 
     @property
     def frame_max(self) -> int:

@@ -9,7 +9,7 @@ import msgspec
 
 from emulator.clock import Clock
 from emulator.faults.engine import FaultEngine
-from emulator.faults.fault import Failure, Item, Kind
+from emulator.faults.fault import Failure, Item
 from emulator.faults.fault_point import FaultPoint
 from emulator.faults.faulted_message import Message as Struck
 from emulator.faults.waits import OnLoop
@@ -28,7 +28,7 @@ class TopicFaults:
 
     def __init__(self, fault_engine: FaultEngine, clock: Clock) -> None:
         loop = OnLoop(clock)
-        self._point = FaultPoint(fault_engine, clock, Kind.TOPIC, loop)
+        self._point = FaultPoint(fault_engine, clock, "topic", loop)
         self._deliveries = FaultedDeliveries(self._point, loop)
 
     def concern(self, command: Command) -> bool:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from sandbox.cli.options.channel_kinds import KindOfChannel
 from sandbox.cli.options.extras import needs
 from sandbox.cli.options.waiting import duration
 from sandbox.cli.output.exit_codes import CommandFailedError, Exit, sigterm_as_interrupt
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
 
 _LEVELS = ("bronze", "silver", "gold")
 _GROUPS = ("delivery", "contract")
-_CHANNELS = ("kinesis", "rabbitmq")
 _PATIENCE_SECONDS = 8.0
 
 
@@ -30,13 +30,14 @@ def certify() -> None:
 @json_option
 def list_(as_json: bool) -> None:
     """List the clauses: what each demands, and how it is tried."""
+    from emulator.channels.registry import list_kinds
     from sandbox.certify.clauses import CLAUSES
 
     rows: list[dict[str, Any]] = [
         {
             "id": each.id,
             "role": each.role,
-            "channels": sorted(each.channels),
+            "channels": sorted(each.channels) or list_kinds("certified"),
             "group": each.group,
             "level": each.level.name.lower(),
             "demand": each.demand,
@@ -65,7 +66,7 @@ def _command(role: str, tells: str) -> click.Command:
     @click.option("--seed", type=int, metavar="N", help="The seed of everything random.  [default: drawn]")
     @click.option(
         "--channel",
-        type=click.Choice(_CHANNELS),
+        type=KindOfChannel("certified"),
         default="kinesis",
         help="What the client consumes from, or publishes to.",
     )
@@ -139,13 +140,13 @@ def _command(role: str, tells: str) -> click.Command:
     ) -> int:
         from emulator.rng import new_seed
         from sandbox.certify.attempt import Client
-        from sandbox.certify.clause import Channel, Group, Role
+        from sandbox.certify.clause import Group, Role
         from sandbox.certify.clauses import clauses
         from sandbox.certify.history import Level
         from sandbox.certify.trial import Trial
 
         groups = frozenset({Group(group)} if group else Group)
-        if not clauses(Role(role), Level[level.upper()], groups, Channel(channel)):
+        if not clauses(Role(role), Level[level.upper()], groups, channel):
             raise CommandFailedError(
                 f"no clause of the group {group} is in the level {level}; `sandbox certify list` has them",
                 Exit.USAGE,
@@ -159,7 +160,7 @@ def _command(role: str, tells: str) -> click.Command:
             subject,
             _further(tells, pattern, patience),
             only=only,
-            channel=Channel(channel),
+            channel=channel,
         )
         try:
             trial.planned  # noqa: B018 -- a stage that is not there is told before anything starts

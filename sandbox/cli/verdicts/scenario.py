@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 from click.core import ParameterSource
 
+from sandbox.cli.options.channel_kinds import KindOfChannel
 from sandbox.cli.options.extras import needs
 from sandbox.cli.options.waiting import duration
 from sandbox.cli.output.exit_codes import CommandFailedError, Exit, sigterm_as_interrupt
@@ -18,12 +19,10 @@ from sandbox.cli.output.printing import json_option, print_json, print_line, pri
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from emulator.faults.fault import Kind
     from sandbox.scenarios.backend import Amqp
     from sandbox.scenarios.outcome import Against, Run
     from sandbox.scenarios.scenario import Scenario
 
-_KINDS = ("memory", "kinesis", "rabbitmq")
 _REPORTS = ("junit", "html", "ndjson")
 _COMMAND = "sandbox.scenario.command"
 _JUDGED = ("lost", "twice", "altered", "misjudged", "ended", "processed", "rejected")
@@ -92,7 +91,7 @@ class _WithCommand(click.Command):
 @click.argument("wanted", metavar="[NAME|FILE]...", nargs=-1)
 @click.option("--all", "everything", is_flag=True, help="Every scenario that comes with the sandbox.")
 @click.option("--seed", type=int, metavar="N", help="The seed of everything random.  [default: drawn]")
-@click.option("--channel", type=click.Choice(_KINDS), default="memory", help="What carries the messages.")
+@click.option("--channel", type=KindOfChannel("broker"), default="memory", help="What carries the messages.")
 @click.option(
     "--report",
     "reports",
@@ -152,7 +151,6 @@ def run(
     is said to be not observable. Exit code 0: every line holds; 1: one does not; 4: none fails, and
     something that should be shown was not.
     """
-    from emulator.faults.fault import Kind
     from emulator.rng import new_seed
 
     against = _against(ctx, processed, patience) if client else None
@@ -162,7 +160,7 @@ def run(
     refused = _refuse(chosen, everything=everything) if against else {}
     chosen = [(name, each) for name, each in chosen if name not in refused]
     seed = new_seed() if seed is None else seed
-    done = _play_all(chosen, seed, Kind(channel), reports, runs, pace=pace, against=against)
+    done = _play_all(chosen, seed, channel, reports, runs, pace=pace, against=against)
     if as_json:
         not_played = {"not_played": refused} if refused else {}
         print_json({"seed": seed, "scenarios": [each.summary() for each in done], **not_played})
@@ -266,7 +264,7 @@ def _chosen(wanted: tuple[str, ...], *, everything: bool) -> list[tuple[str, Sce
 def _play_all(
     chosen: list[tuple[str, Scenario]],
     seed: int,
-    kind: Kind,
+    kind: str,
     reports: frozenset[str],
     runs: Path,
     *,
@@ -302,21 +300,23 @@ def _play_all(
     return done
 
 
-def _read_amqp(kind: Kind) -> Amqp:
+def _read_amqp(kind: str) -> Amqp:
     """Read which broker carries the messages, from the setting that ``sandbox up`` reads."""
+    from emulator.channels.registry import KINDS
     from emulator.settings.settings import read_settings
 
-    # Without channels of RabbitMQ a scenario has no use for settings, nor for a mistake in them.
-    asked = read_settings({}, os.environ).amqp if kind.value == "rabbitmq" else None
+    # Without channels at an AMQP port a scenario has no use for settings, nor for a mistake in them.
+    asked = read_settings({}, os.environ).amqp if KINDS[kind].broker == "amqp" else None
     return "server" if asked == "server" else "embedded"
 
 
-def _tell_what_to_watch(talk: Console, scenario: Scenario, kind: Kind, control: str) -> None:
+def _tell_what_to_watch(talk: Console, scenario: Scenario, kind: str, control: str) -> None:
     """Say where a scenario that plays now can be watched, and what to look at there."""
+    from emulator.channels.registry import KINDS
     from sandbox.cli.environment.watch import watch_address
 
     # Messages in a broker's queues are in no stream.
-    lanes = "" if kind.value == "rabbitmq" else "the shards of input, how far the receiver is in each, and "
+    lanes = "the shards of input, how far the receiver is in each, and " if KINDS[kind].streams else ""
     faults = ", ".join(fault.name or fault.type for fault in scenario.faults)
     lines = (
         f"to watch: {watch_address(control, None)} in a browser, or: sandbox tui --control {control}",

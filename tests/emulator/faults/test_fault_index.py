@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from emulator.clock import Clock
-from emulator.faults.fault import Direction, Kind
+from emulator.faults.fault import Direction
 from tests.emulator.faults.test_engine import MESSAGES, Bed
 
 
@@ -15,7 +15,7 @@ def bed() -> Bed:
 
 
 def may_strike(bed: Bed, direction: str, channel: str, kind: str) -> bool:
-    return channel in bed.fault_engine.index(Direction(direction), Kind(kind))
+    return channel in bed.fault_engine.index(Direction(direction), kind)
 
 
 def test_no_fault_may_strike_where_none_is(bed: Bed) -> None:

@@ -11,7 +11,7 @@ import pytest
 from emulator.clock import Clock
 from emulator.events import Events
 from emulator.faults.engine import FaultEngine
-from emulator.faults.fault import Failure, Kind
+from emulator.faults.fault import Failure
 from emulator.faults.fault_point import CallFailedError, FaultPoint, run_blocking
 from emulator.faults.faulted_message import Message
 from emulator.faults.held_deliveries import Form, HeldDeliveries, PushedDeliveries
@@ -34,7 +34,7 @@ def fault_engine() -> Iterator[FaultEngine]:
 
 def point_of(fault_engine: FaultEngine) -> FaultPoint:
     clock = fault_engine._clock
-    return FaultPoint(fault_engine, clock, Kind.RABBITMQ, OnLoop(clock))
+    return FaultPoint(fault_engine, clock, "rabbitmq", OnLoop(clock))
 
 
 class ByHand:
@@ -221,7 +221,7 @@ async def test_a_fault_that_went_before_the_wait_is_not_waited_for(fault_engine:
 def test_a_publish_that_blocks_needs_no_event_loop(fault_engine: FaultEngine) -> None:
     """Puts what is left, then the copies; the last put counts, unless it was not taken."""
     clock = fault_engine._clock
-    point = FaultPoint(fault_engine, clock, Kind.MEMORY, OnThread(clock))
+    point = FaultPoint(fault_engine, clock, "memory", OnThread(clock))
     fault_engine.add(NewFault("partial_failure", when={"every": 3}))
     fault_engine.add(NewFault("duplicate", attributes={"copies": 2}, when={"first": 1}))
     puts: list[tuple[int, list[bytes]]] = []

@@ -21,7 +21,7 @@ from emulator.clock import Clock
 from emulator.events import Events
 from emulator.faults.delayed_deliveries import DelayedDeliveries
 from emulator.faults.engine import FaultEngine
-from emulator.faults.fault import Call, Kind
+from emulator.faults.fault import Call
 from emulator.faults.fault_point import FaultPoint, run_blocking
 from emulator.faults.faulted_message import Message
 from emulator.faults.waits import OnLoop, OnThread
@@ -60,7 +60,7 @@ def met(fault_engine: FaultEngine, direction: str = "plan_publish") -> Call:
 
 def point(fault_engine: FaultEngine, waits: type[OnLoop | OnThread]) -> FaultPoint:
     clock = fault_engine._clock
-    return FaultPoint(fault_engine, clock, Kind.KINESIS, waits(clock))
+    return FaultPoint(fault_engine, clock, "kinesis", waits(clock))
 
 
 async def test_a_delayed_call_goes_on(

@@ -20,7 +20,7 @@ from emulator.clock import Clock
 from emulator.events import Events
 from emulator.faults.delayed_deliveries import DelayedDeliveries
 from emulator.faults.engine import FaultEngine
-from emulator.faults.fault import Hold, Item, Kind, Moment
+from emulator.faults.fault import Hold, Item, Moment
 from emulator.faults.faulted_message import Message
 from emulator.faults.registry import TYPES
 from emulator.faults.targets import Process
@@ -176,7 +176,7 @@ def test_kill_ends_a_process_when_a_message_says_so(sleeper: subprocess.Popen[by
 
 def put(fault_engine: FaultEngine, clock: Clock, data: bytes) -> None:
     """Put a message through the faults."""
-    ChannelFaults(fault_engine, clock, "input", Kind.MEMORY).publish(
+    ChannelFaults(fault_engine, clock, "input", "memory").publish(
         [(data, "k")], lambda entries: [Receipt("", "")] * len(entries)
     )
 

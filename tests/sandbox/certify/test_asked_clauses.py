@@ -6,11 +6,13 @@ from typing import Final
 
 import pytest
 
+from emulator.channels.registry import list_kinds
 from sandbox.certify.certificate import judge_clauses
-from sandbox.certify.clause import Channel, Group, Role
+from sandbox.certify.channels import find_certified
+from sandbox.certify.clause import Group, Role
 from sandbox.certify.clauses import CLAUSES, clauses
 from sandbox.certify.history import History, Level
-from sandbox.certify.stages import every_stage, stages
+from sandbox.certify.stages import stages
 from schemas.contract import describe_contract
 from schemas.rdss.contract import RDSS
 from tests.parcels import PARCELS
@@ -28,24 +30,26 @@ _ONLY_OF_RDSS: Final = {
 
 def test_the_clauses_that_parcels_cannot_meet_are_not_asked() -> None:
     """Parcels have no sequences, no expiry, no releases and no specification of pauses."""
-    asked = {each.id for role in Role for channel in Channel for each in clauses(role, channel=channel)}
+    channels = list_kinds("certified")
+    asked = {each.id for role in Role for channel in channels for each in clauses(role, channel=channel)}
     left = {
         each.id
         for role in Role
-        for channel in Channel
+        for channel in channels
         for each in clauses(role, channel=channel, contract=PARCELS)
     }
     assert asked - left == _ONLY_OF_RDSS
     assert asked == {each.id for each in CLAUSES}
 
 
-@pytest.mark.parametrize("channel", Channel)
+@pytest.mark.parametrize("channel", list_kinds("certified"))
 @pytest.mark.parametrize("role", Role)
-def test_a_stage_is_played_for_a_clause_that_is_asked(role: Role, channel: Channel) -> None:
+def test_a_stage_is_played_for_a_clause_that_is_asked(role: Role, channel: str) -> None:
     """RDSS has every stage; parcels have those whose clauses they are asked for."""
-    every = every_stage(role, channel)
-    assert stages(role, Level.GOLD, frozenset(Group), channel, RDSS) == every
-    played = stages(role, Level.GOLD, frozenset(Group), channel, PARCELS)
+    every = find_certified(channel).stages[role]
+    of_rdss, of_parcels = (clauses(role, channel=channel, contract=each) for each in (RDSS, PARCELS))
+    assert stages(every, Level.GOLD, frozenset(Group), of_rdss) == every
+    played = stages(every, Level.GOLD, frozenset(Group), of_parcels)
     assert played == tuple(each for each in every if each.clause not in _ONLY_OF_RDSS)
 
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from sandbox.certify.channels import find_certified
 from sandbox.certify.clause import Group, Role
 from sandbox.certify.clauses import CLAUSES
-from sandbox.certify.stages import every_stage
 from tests.sandbox.certify.population.changes import read_changes
 from tests.sandbox.certify.population.kind import SHAPES
 from tests.sandbox.certify.population.page import renew_population
@@ -21,7 +21,7 @@ _LEAST = {Role.CONSUMER: 20, Role.PRODUCER: 12}
 def test_what_a_kind_names_is_there(part: Part) -> None:
     """Its clause, its stages, and two shapes or more; what knows the specification has fewer shapes."""
     clauses = {each.id: each for each in CLAUSES if each.role is part.role and part.channel in each.channels}
-    stages = {each.name for each in every_stage(part.role, part.channel)}
+    stages = {each.name for each in find_certified(part.channel).stages[part.role]}
     for kind in part.kinds:
         assert {kind.clause} | kind.also <= clauses.keys(), kind.name
         assert set(kind.stages) <= stages, kind.name

@@ -19,12 +19,12 @@ from rdss_sandbox.shapes.faults import NewFault
 from rdss_sandbox.shapes.trace import Delivery, Put, PutEntry, Read, Settlement, Subscription, Verdict
 from sandbox.certify import client_process
 from sandbox.certify.certificate import ClauseVerdict, judge_clauses
-from sandbox.certify.clause import Channel, Role
+from sandbox.certify.channels import find_certified
+from sandbox.certify.clause import Role
 from sandbox.certify.clauses import clauses
 from sandbox.certify.client_process import ClientProcess
 from sandbox.certify.history import History, Level, Sent, Shard, Stored, Told
 from sandbox.certify.queue_lab import QueueLab
-from sandbox.certify.stages import every_stage
 from sandbox.certify.trial import play
 from schemas.contract import Sample
 from schemas.rdss.envelope import serialise
@@ -223,7 +223,7 @@ def _history() -> History:
 
 
 def _judge(history: History, name: str, role: Role = Role.CONSUMER) -> tuple[ClauseVerdict, int, list[str]]:
-    wanted = [each for each in clauses(role, channel=Channel.RABBITMQ) if each.id == name]
+    wanted = [each for each in clauses(role, channel="rabbitmq") if each.id == name]
     (result,), _ = judge_clauses(wanted, history, "again")
     return result.verdict, result.exposure, [each.said for each in result.evidence]
 
@@ -356,8 +356,8 @@ def test_a_client_that_is_quicker_than_its_start_is_heard(monkeypatch: pytest.Mo
         return start_watchdog(group)
 
     monkeypatch.setattr(client_process, "start_watchdog", start_slowly)
-    trial = python_trial(Role.CONSUMER, CLIENTS / "fetching_queue_consumer.py", channel=Channel.RABBITMQ)
-    first = every_stage(Role.CONSUMER, Channel.RABBITMQ)[0]
-    restart = next(each for each in every_stage(Role.CONSUMER, Channel.RABBITMQ) if each.name == "restart")
+    trial = python_trial(Role.CONSUMER, CLIENTS / "fetching_queue_consumer.py", channel="rabbitmq")
+    first, *others = find_certified("rabbitmq").stages[Role.CONSUMER]
+    restart = next(each for each in others if each.name == "restart")
     history = play(trial, [first, restart], lambda _: None, histories.append)
     assert _judge(history, "acks-after-the-effect")[0] == "pass"

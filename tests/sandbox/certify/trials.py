@@ -10,7 +10,8 @@ from typing import Final
 from emulator.diagnosis.diagnosis import diagnose
 from sandbox.certify.attempt import Client
 from sandbox.certify.certificate import ClauseResult, judge_clauses
-from sandbox.certify.clause import Channel, Group, Role
+from sandbox.certify.channels import find_certified
+from sandbox.certify.clause import Group, Role
 from sandbox.certify.clauses import clauses
 from sandbox.certify.history import History, Level
 from sandbox.certify.stages import stages
@@ -29,7 +30,7 @@ def build_trial(role: Role, *command: str, patience: float = 8.0, seed: int = 1)
 
 def play_stages(trial: Trial, names: tuple[str, ...]) -> History:
     """Play some stages; return what happened."""
-    every = stages(trial.role, trial.level, trial.groups, trial.channel)
+    every = stages(find_certified(trial.channel).stages[trial.role], trial.level, trial.groups, trial.clauses)
     return play(trial, [each for each in every if each.name in names], lambda _doing: None)
 
 
@@ -48,9 +49,7 @@ def find_rules(history: History) -> set[str]:
     return {each.rule for each in found if each.stream == history.stream}
 
 
-def python_trial(
-    role: Role, program: Path, *, patience: float = 8.0, channel: Channel = Channel.KINESIS
-) -> Trial:
+def python_trial(role: Role, program: Path, *, patience: float = 8.0, channel: str = "kinesis") -> Trial:
     """A trial of a Python program with this interpreter."""
     trial = build_trial(role, sys.executable, str(program), patience=patience)
     return replace(trial, channel=channel)

@@ -14,10 +14,12 @@ from pathlib import Path
 
 import pytest
 
+from emulator.channels.kinds import ChannelKind
+from emulator.channels.registry import KINDS, MemoryQueues
 from emulator.clock import stopwatch
 from sandbox.certify.clause import Role
 from sandbox.certify.clauses import CLAUSES, clauses
-from sandbox.certify.stages import CONSUMER, QUEUE_CONSUMER
+from sandbox.certify.stages import CONSUMER, QUEUE_CONSUMER, QUEUE_STAGES, STREAM_STAGES
 from tests.sandbox.cli.conftest import Ran
 
 CLIENTS = Path(__file__).parents[1] / "certify" / "clients"
@@ -28,7 +30,7 @@ _RUN = "import signal, sys; signal.signal(2, signal.default_int_handler); from s
 @pytest.fixture
 def short(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of the stages only the first, which takes a second."""
-    monkeypatch.setattr("sandbox.certify.stages.CONSUMER", CONSUMER[:1])
+    monkeypatch.setitem(STREAM_STAGES, Role.CONSUMER, CONSUMER[:1])
 
 
 def test_the_list_tells_of_every_clause(sandbox: Callable[..., Ran]) -> None:
@@ -57,7 +59,8 @@ def test_the_list_tells_of_every_clause(sandbox: Callable[..., Ran]) -> None:
         (("--stage", "flood"), "there is no stage 'flood' here"),
         (("--stage", "split:0"), "a whole number from 1 on"),
         (("--seed", "x"), "x"),
-        (("--channel", "sqs"), "sqs"),
+        (("--channel", "sqs"), "'sqs' is not one of kinesis, rabbitmq;"),
+        (("--channel", "mock"), "rabbitmq: its kind does not say how its clients are certified"),
         (("--channel", "rabbitmq", "--stage", "split"), "there is no stage 'split' here"),
     ],
 )
@@ -119,9 +122,23 @@ def test_a_group_that_was_left_out_is_told(sandbox: Callable[..., Ran]) -> None:
     assert json.loads(ran.out)["level"] in {"bronze", None}
 
 
+@pytest.mark.usefixtures("short")
+def test_a_kind_of_an_extension_that_says_how(
+    sandbox: Callable[..., Ran], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its clients are certified in the lab that it names, by the clauses that are for every kind."""
+    theirs = ChannelKind("theirs", MemoryQueues, certified="sandbox.certify.channels:STREAM")
+    monkeypatch.setitem(KINDS, "theirs", theirs)
+    ran = sandbox("certify", "consumer", "--channel", "theirs", "--json", "--level", "bronze", "--", *RIGHT)
+    found = {each["id"]: each for each in json.loads(ran.out)["clauses"]}
+    assert (ran.code, json.loads(ran.out)["channel"]) == (0, "theirs")
+    assert found["nothing-lost"]["verdict"] == "pass"
+    assert "every-shard-read" not in found
+
+
 def test_a_consumer_of_a_queue(sandbox: Callable[..., Ran], monkeypatch: pytest.MonkeyPatch) -> None:
     """The channel chooses the clauses, and is part of the command that repeats the run."""
-    monkeypatch.setattr("sandbox.certify.stages.QUEUE_CONSUMER", QUEUE_CONSUMER[:1])
+    monkeypatch.setitem(QUEUE_STAGES, Role.CONSUMER, QUEUE_CONSUMER[:1])
     program = str(CLIENTS / "right_queue_consumer.py")
     ran = sandbox(
         *("certify", "consumer", "--channel", "rabbitmq", "--json", "--level", "bronze", "--seed", "2"),

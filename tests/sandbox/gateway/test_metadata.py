@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from emulator.channels.kinds import Broker
-from emulator.channels.registry import MockQueues
+from emulator.channels.registry import MemoryQueues
 from emulator.clock import Clock
 from emulator.rng import new_uuid
 from sandbox.gateway import GatewaySettings, MetadataGateway, NoAnswerError, open_gateway
@@ -28,13 +28,13 @@ def clock() -> Clock:
 
 
 @pytest.fixture
-def queues(clock: Clock) -> Iterator[MockQueues]:
-    with closing(MockQueues(Broker("", "", SETTINGS.timeout), clock)) as queues:
+def queues(clock: Clock) -> Iterator[MemoryQueues]:
+    with closing(MemoryQueues(Broker("", "", SETTINGS.timeout), clock)) as queues:
         yield queues
 
 
 @pytest.fixture
-def gateway(queues: MockQueues, clock: Clock, tmp_path: Path) -> Iterator[MetadataGateway]:
+def gateway(queues: MemoryQueues, clock: Clock, tmp_path: Path) -> Iterator[MetadataGateway]:
     with (
         closing(Repository(tmp_path / "application.sqlite3", clock)) as repository,
         open_gateway(SETTINGS, repository, clock, queues) as gateway,
@@ -74,7 +74,7 @@ def test_what_is_published_of_a_change_is_settled_by_who_may_see_it(
         assert sent.object_uuid != a_work(after)["objectUUID"]
 
 
-def test_a_read_gives_up_on_the_clock(gateway: MetadataGateway, queues: MockQueues, clock: Clock) -> None:
+def test_a_read_gives_up_on_the_clock(gateway: MetadataGateway, queues: MemoryQueues, clock: Clock) -> None:
     """It waits while the clock stands and ends when the time-out has passed; its request has expired then."""
     ended: list[Exception] = []
 

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from emulator.faults.fault import Kind
 from sandbox.cli import main
 from sandbox.judging.verdict import Verdict
 from sandbox.scenarios.backend import Amqp
@@ -53,7 +52,7 @@ MISTAKES = {
 
 
 def judged(
-    name: str, folder: Path, client: Client | None = None, seed: int = 7, kind: Kind = Kind.MEMORY
+    name: str, folder: Path, client: Client | None = None, seed: int = 7, kind: str = "memory"
 ) -> Judgement:
     scenario = LIBRARY[name]
     return judge_facts(scenario, compute_facts(play(scenario, folder, seed=seed, kind=kind, client=client)))
@@ -93,7 +92,7 @@ def test_every_scenario_has_failed_somebody() -> None:
 @pytest.mark.parametrize("name", ["scale-1-8-2", "partial-failure", "expired-message"])
 def test_the_same_over_kinesis(name: str, tmp_path: Path) -> None:
     """Through boto3 and the AWS port the same becomes of the same messages."""
-    over_kinesis = judged(name, tmp_path, kind=Kind.KINESIS)
+    over_kinesis = judged(name, tmp_path, kind="kinesis")
     assert over_kinesis.verdict is Verdict.PASS, broken(over_kinesis)
 
 
@@ -101,7 +100,7 @@ def test_the_same_over_kinesis(name: str, tmp_path: Path) -> None:
 def test_the_same_over_rabbitmq(tmp_path: Path, amqp: Amqp) -> None:
     """Our own broker, or RabbitMQ, delivers again what a dead consumer had in its hands."""
     name = "redelivery-after-a-crash"
-    played = play(LIBRARY[name], tmp_path, seed=7, kind=Kind.RABBITMQ, amqp=amqp)
+    played = play(LIBRARY[name], tmp_path, seed=7, kind="rabbitmq", amqp=amqp)
     over_rabbitmq = judge_facts(LIBRARY[name], compute_facts(played))
     assert over_rabbitmq.verdict is Verdict.PASS, broken(over_rabbitmq)
 

@@ -11,7 +11,6 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from emulator.clock import stopwatch
-from emulator.faults.fault import Kind
 from sandbox.cli import main
 from sandbox.scenarios.outcome import Report
 from sandbox.scenarios.play import QUIET_SECONDS
@@ -198,6 +197,6 @@ def test_replay_plays_the_same_again(tmp_path: Path, capfd: pytest.CaptureFixtur
 
 def test_a_run_over_kinesis_is_repeated_over_kinesis(tmp_path: Path) -> None:
     """The command that repeats a run names the channel where it is not memory."""
-    run = run_scenario(read_scenario("s", SMALL), "s", seed=7, kind=Kind.KINESIS, runs=tmp_path)
+    run = run_scenario(read_scenario("s", SMALL), "s", seed=7, kind="kinesis", runs=tmp_path)
     assert run.judgement.verdict == "pass"
     assert run.command == "sandbox scenario run s --seed 7 --channel kinesis"

@@ -12,6 +12,7 @@ from websockets.exceptions import ConnectionClosed
 from emulator.clock import Clock
 from emulator.faults.fault import FaultRefusedError
 from emulator.faults.registry import TYPES
+from extensions.topics.http.faults import TopicFaults
 from rdss_sandbox.shapes.faults import NewFault
 from tests.extensions.topics.http.conftest import SECONDS, Client, Port
 
@@ -43,6 +44,7 @@ def test_what_means_nothing_on_topics_is_refused(name: str) -> None:
 
     clock = Clock()
     fault_engine = FaultEngine(Chance(1), clock, Events(clock))
+    TopicFaults(fault_engine, clock)
     attributes = {"target": "1"} if name in {"pause", "kill", "isolate"} else {}
     wanted = NewFault(name, channel="topic:orders", attributes=attributes)
     if name in MEANINGLESS:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from sandbox.certify.attempt import Client
-from sandbox.certify.clause import Channel, Group, Role
+from sandbox.certify.clause import Group, Role
 from sandbox.certify.history import Level
 from sandbox.certify.told_lines import json_lines
 from sandbox.certify.trial import Trial
@@ -29,7 +29,7 @@ class Shape(NamedTuple):
 
     name: str
     role: Role
-    channel: Channel
+    channel: str
     program: Path
     needs: str = ""
     groups: frozenset[Group] = _DELIVERY
@@ -100,46 +100,42 @@ _PYTHON_PACKAGES: Final = {"aiobotocore": install.AIOBOTOCORE, "aio-pika": insta
 _BOTH: Final = frozenset(Group)
 
 SHAPES: Final = (
-    Shape("loop", Role.CONSUMER, Channel.KINESIS, CLIENTS / "right_consumer.py"),
-    Shape("threads", Role.CONSUMER, Channel.KINESIS, CLIENTS / "threads_consumer.py"),
-    Shape("transaction", Role.CONSUMER, Channel.KINESIS, CLIENTS / "transaction_consumer.py"),
-    Shape("fan-out", Role.CONSUMER, Channel.KINESIS, CLIENTS / "fan_out_consumer.py"),
+    Shape("loop", Role.CONSUMER, "kinesis", CLIENTS / "right_consumer.py"),
+    Shape("threads", Role.CONSUMER, "kinesis", CLIENTS / "threads_consumer.py"),
+    Shape("transaction", Role.CONSUMER, "kinesis", CLIENTS / "transaction_consumer.py"),
+    Shape("fan-out", Role.CONSUMER, "kinesis", CLIENTS / "fan_out_consumer.py"),
     Shape(
         "asynchronous",
         Role.CONSUMER,
-        Channel.KINESIS,
+        "kinesis",
         _REAL_CLIENTS / "certified_aiobotocore.py",
         "aiobotocore",
     ),
-    Shape(
-        "JavaScript", Role.CONSUMER, Channel.KINESIS, _REAL_CLIENTS / "certified_consumer.mjs", "javascript"
-    ),
-    Shape("contract", Role.CONSUMER, Channel.KINESIS, CLIENTS / "contract_consumer.py", groups=_BOTH),
-    Shape("receiver", Role.CONSUMER, Channel.KINESIS, CLIENTS / "receiver_consumer.py", groups=_BOTH),
-    Shape("batches", Role.PRODUCER, Channel.KINESIS, CLIENTS / "right_producer.py"),
-    Shape("bulk", Role.PRODUCER, Channel.KINESIS, CLIENTS / "bulk_producer.py"),
-    Shape("single", Role.PRODUCER, Channel.KINESIS, CLIENTS / "single_producer.py"),
-    Shape("threads", Role.PRODUCER, Channel.KINESIS, CLIENTS / "threads_producer.py"),
-    Shape(
-        "JavaScript", Role.PRODUCER, Channel.KINESIS, _REAL_CLIENTS / "certified_producer.mjs", "javascript"
-    ),
-    Shape("contract", Role.PRODUCER, Channel.KINESIS, CLIENTS / "gateway_producer.py", groups=_BOTH),
-    Shape("example", Role.PRODUCER, Channel.KINESIS, _EXAMPLES / "producer.py", groups=_BOTH),
-    Shape("loop", Role.CONSUMER, Channel.RABBITMQ, CLIENTS / "right_queue_consumer.py"),
-    Shape("fetching", Role.CONSUMER, Channel.RABBITMQ, CLIENTS / "fetching_queue_consumer.py"),
-    Shape("asynchronous", Role.CONSUMER, Channel.RABBITMQ, CLIENTS / "asynchronous_queue_consumer.py"),
-    Shape("transaction", Role.CONSUMER, Channel.RABBITMQ, CLIENTS / "batch_queue_consumer.py"),
-    Shape("JavaScript", Role.CONSUMER, Channel.RABBITMQ, CLIENTS / "right_queue_consumer.mjs", "amqplib"),
-    Shape("contract", Role.CONSUMER, Channel.RABBITMQ, CLIENTS / "contract_queue_consumer.py", groups=_BOTH),
-    Shape("single", Role.PRODUCER, Channel.RABBITMQ, CLIENTS / "right_queue_producer.py", groups=_BOTH),
-    Shape("batches", Role.PRODUCER, Channel.RABBITMQ, CLIENTS / "batch_queue_producer.py"),
+    Shape("JavaScript", Role.CONSUMER, "kinesis", _REAL_CLIENTS / "certified_consumer.mjs", "javascript"),
+    Shape("contract", Role.CONSUMER, "kinesis", CLIENTS / "contract_consumer.py", groups=_BOTH),
+    Shape("receiver", Role.CONSUMER, "kinesis", CLIENTS / "receiver_consumer.py", groups=_BOTH),
+    Shape("batches", Role.PRODUCER, "kinesis", CLIENTS / "right_producer.py"),
+    Shape("bulk", Role.PRODUCER, "kinesis", CLIENTS / "bulk_producer.py"),
+    Shape("single", Role.PRODUCER, "kinesis", CLIENTS / "single_producer.py"),
+    Shape("threads", Role.PRODUCER, "kinesis", CLIENTS / "threads_producer.py"),
+    Shape("JavaScript", Role.PRODUCER, "kinesis", _REAL_CLIENTS / "certified_producer.mjs", "javascript"),
+    Shape("contract", Role.PRODUCER, "kinesis", CLIENTS / "gateway_producer.py", groups=_BOTH),
+    Shape("example", Role.PRODUCER, "kinesis", _EXAMPLES / "producer.py", groups=_BOTH),
+    Shape("loop", Role.CONSUMER, "rabbitmq", CLIENTS / "right_queue_consumer.py"),
+    Shape("fetching", Role.CONSUMER, "rabbitmq", CLIENTS / "fetching_queue_consumer.py"),
+    Shape("asynchronous", Role.CONSUMER, "rabbitmq", CLIENTS / "asynchronous_queue_consumer.py"),
+    Shape("transaction", Role.CONSUMER, "rabbitmq", CLIENTS / "batch_queue_consumer.py"),
+    Shape("JavaScript", Role.CONSUMER, "rabbitmq", CLIENTS / "right_queue_consumer.mjs", "amqplib"),
+    Shape("contract", Role.CONSUMER, "rabbitmq", CLIENTS / "contract_queue_consumer.py", groups=_BOTH),
+    Shape("single", Role.PRODUCER, "rabbitmq", CLIENTS / "right_queue_producer.py", groups=_BOTH),
+    Shape("batches", Role.PRODUCER, "rabbitmq", CLIENTS / "batch_queue_producer.py"),
     Shape(
         "asynchronous",
         Role.PRODUCER,
-        Channel.RABBITMQ,
+        "rabbitmq",
         CLIENTS / "asynchronous_queue_producer.py",
         "aio-pika",
     ),
-    Shape("JavaScript", Role.PRODUCER, Channel.RABBITMQ, CLIENTS / "right_queue_producer.mjs", "amqplib"),
+    Shape("JavaScript", Role.PRODUCER, "rabbitmq", CLIENTS / "right_queue_producer.mjs", "amqplib"),
 )
 """The right clients."""

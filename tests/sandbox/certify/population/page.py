@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from emulator.page_parts import renew_file, renew_part
-from sandbox.certify.clause import Channel, Role
+from sandbox.certify.clause import Role
 from tests.bench import certify_rates
 from tests.bench.certify_rates import Rate
 from tests.sandbox.certify.population.kind import SHAPES, Kind
@@ -56,7 +56,7 @@ def _found(shape: str, rate: Rate | None) -> str:
 
 
 def _name(part: Part) -> str:
-    of = "a stream" if part.channel is Channel.KINESIS else "a queue"
+    of = "a stream" if part.channel == "kinesis" else "a queue"
     return f"{'consumers' if part.role is Role.CONSUMER else 'producers'} of {of}"
 
 

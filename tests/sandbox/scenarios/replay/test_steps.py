@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from emulator.faults.fault import Kind
 from rdss_sandbox.shapes.events import Event
 from sandbox.scenarios.play import START, play
 from sandbox.scenarios.replay.paths import find_paths
@@ -76,7 +75,7 @@ def test_a_run_has_its_empty_reads(tmp_path: Path) -> None:
 
 def test_every_message_travels_as_it_did(tmp_path: Path) -> None:
     """From the application over its shard and the receiver to where it ends, in the order of the events."""
-    played = play(library()["scale-1-8-2"], tmp_path, seed=7, kind=Kind.MEMORY)
+    played = play(library()["scale-1-8-2"], tmp_path, seed=7, kind="memory")
     steps = fold_events(played.events)
     shards = {
         event.fields["message_id"]: event.fields["shard"]
