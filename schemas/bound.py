@@ -1,15 +1,33 @@
-"""The contract that this process is bound to when it starts. Who is handed no other one takes this."""
+"""The contract that this process is bound to when it starts. Who is handed no other one takes this.
+
+It is RDSS's, or that of the AsyncAPI document which ``SANDBOX_CONTRACT`` names. The processes that this one
+starts inherit the variable, and so the contract.
+"""
 
 from __future__ import annotations
 
+import os
 from typing import Final
 
 from schemas.contract import Contract
 from schemas.rdss.contract import AS_PUBLISHED, RDSS
 
-CONTRACT: Final[Contract] = RDSS
+VARIABLE: Final = "SANDBOX_CONTRACT"
+
+
+def _find_contract() -> Contract:
+    """Raises ValueError for a document that is no contract."""
+    document = os.environ.get(VARIABLE)
+    if not document:
+        return RDSS
+    from schemas.asyncapi.load import load_contract
+
+    return load_contract(document)
+
+
+CONTRACT: Final[Contract] = _find_contract()
 
 
 def choose_contract(*, as_published: bool) -> Contract:
-    """The bound contract, or the one that judges as the published schema files of it do."""
-    return AS_PUBLISHED if as_published else CONTRACT
+    """The bound contract, or the one that judges as RDSS's published schema files do."""
+    return AS_PUBLISHED if as_published and CONTRACT is RDSS else CONTRACT

@@ -66,6 +66,21 @@ def _check_origins(_name: str, origins: tuple[str, ...]) -> None:
             raise ValueError(why)
 
 
+def _check_contract(_name: str, document: Path | None) -> None:
+    if document is not None:
+        # A sandbox of RDSS needs no reader of documents.
+        from schemas.asyncapi.load import load_contract
+
+        load_contract(document)
+
+
+def _read_declared_topology(document: Path) -> Topology:
+    from emulator.settings.declared_topology import build_topology
+    from schemas.asyncapi.load import load_contract
+
+    return build_topology(load_contract(document))
+
+
 def _read_data_dir(written: Any, directory: Path) -> Any:
     if written == ":memory:":
         return None
@@ -147,6 +162,15 @@ class Settings:
         metavar="FILE|default|rdss|none",
         told="default",
         read=_read_topology,
+    )
+    contract: Path | None = setting(
+        None,
+        "The AsyncAPI 3 document that says what messages are; its channels are the topology.",
+        metavar="FILE",
+        told="RDSS",
+        read=read_file,
+        check=_check_contract,
+        applies=_PROCESSES,
     )
     # Ports.
     host: str = setting("127.0.0.1", "The address to listen on.", metavar="ADDRESS", applies=_PROCESSES)
@@ -289,6 +313,8 @@ def read_settings(
     """
     (found, *more), given = read_table(shapes(), "sandbox", options, environment, directory or Path())
     assert isinstance(found, Settings)
+    if found.contract is not None and "topology" not in given:
+        found = replace(found, topology=_read_declared_topology(found.contract))
     # Chosen as AWS clients of this environment choose theirs, so that both see the same streams.
     region = environment.get("AWS_REGION") or environment.get("AWS_DEFAULT_REGION") or _REGION
     drawn: dict[str, Any] = {

@@ -14,6 +14,7 @@ INSTITUTIONS: Final = (20059, 1539, 280, 89, 1288, 747, 854, 471, 133, 44, 799, 
 """The JiscIDs of the institutions of the pilot."""
 SERVICES: Final = ("internal_services", "shared_services", "rdss_services")
 ENVIRONMENT: Final = "dev"
+_LONGEST_NAME: Final = 63 - len("rdss-")
 
 
 def institution_input(jisc_id: int, environment: str = ENVIRONMENT) -> str:
@@ -35,6 +36,12 @@ def service_output(group: str, environment: str = ENVIRONMENT) -> str:
 def message_stream(queue: str, environment: str = ENVIRONMENT) -> str:
     """The stream of a ``queue``: ``error``, ``invalid`` or ``audit``."""
     return f"message_{queue}_{environment}"
+
+
+def name_bucket(queue: str) -> str:
+    """The bucket of a queue of refused messages: its name in the letters of a bucket's."""
+    letters = "".join(each if each.isalnum() else "-" for each in queue.lower())
+    return f"rdss-{letters[:_LONGEST_NAME].strip('-')}"
 
 
 def rdss_topology(environment: str = ENVIRONMENT) -> Topology:

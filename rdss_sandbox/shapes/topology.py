@@ -79,6 +79,16 @@ class Topology(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     queues: dict[AmqpName, AmqpQueue] = {}
     transition_seconds: TransitionSeconds = 0.0
 
+    @property
+    def apart(self) -> frozenset[str]:
+        """The streams where no message originates: the error and invalid queues and the audit log."""
+        return frozenset((*self.archives, *((self.audit.stream,) if self.audit else ())))
+
+    @property
+    def first(self) -> str:
+        """The stream to send to where none is named; ``input`` where there is none."""
+        return next((name for name in self.streams if name not in self.apart), "input")
+
 
 class Populated(msgspec.Struct, frozen=True):
     """The streams and buckets that were missing and are created."""

@@ -32,7 +32,8 @@ _SNAPSHOTS: Final = ".sandbox/data/snapshots"
 class Configuration(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What a sandbox for tests is like.
 
-    ``topology`` is ``default``, ``rdss``, ``none`` or the path of a file. ``seed`` is the seed of everything
+    ``topology`` is ``default``, ``rdss``, ``none`` or the path of a file; ``contract`` is the path of the
+    AsyncAPI document that says what messages are. ``seed`` is the seed of everything
     random, drawn by default. ``limits`` are ``relaxed``, or ``strict`` as AWS's. ``services`` are loaded
     before the test, so that their first call takes no longer than the others. ``faults`` are in force from
     the start: types, or whole faults. ``clock`` is the time that the clock shows at the start. ``snapshot``
@@ -40,6 +41,7 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     """
 
     topology: str | None = None
+    contract: str | None = None
     seed: int | None = None
     limits: Literal["relaxed", "strict"] | None = None
     services: tuple[str, ...] = ()
@@ -52,7 +54,12 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     def options(self) -> tuple[str, ...]:
         """The options of ``sandbox up``. Sandboxes with the same ones can share a process."""
         folder = None if self.snapshot is None else self.snapshots
-        given = (("--topology", self.topology), ("--limits", self.limits), ("--snapshots-from", folder))
+        given = (
+            ("--topology", self.topology),
+            ("--contract", self.contract),
+            ("--limits", self.limits),
+            ("--snapshots-from", folder),
+        )
         return tuple(word for option, value in given if value is not None for word in (option, value))
 
     @property
@@ -65,6 +72,7 @@ class GivenConfiguration(TypedDict, total=False):
     """What a ``Sandbox`` takes by name."""
 
     topology: str | None
+    contract: str | None
     seed: int | None
     limits: str | None
     services: Iterable[str]
@@ -76,7 +84,7 @@ class GivenConfiguration(TypedDict, total=False):
 def read_configuration(where: str, *tables: Mapping[str, Any], directory: Path) -> Configuration:
     """Read a configuration from tables of its fields; a field of a later table wins.
 
-    The file of a topology is found from ``directory``. Raises ``ConfigurationError``, which names ``where``.
+    Files are found from ``directory``. Raises ``ConfigurationError``, which names ``where``.
     """
     merged: dict[str, Any] = {name: value for table in tables for name, value in table.items()}
     if not isinstance(merged.get("faults", ()), (str, bytes, Mapping)):
@@ -92,10 +100,12 @@ def read_configuration(where: str, *tables: Mapping[str, Any], directory: Path) 
     if unknown := set(found.services) - SERVICES.keys():
         there = ", ".join(SERVICES)
         raise ConfigurationError(f"{where}: no service {', '.join(sorted(unknown))}; there are {there}")
-    found = msgspec.structs.replace(found, snapshots=str((directory / found.snapshots).resolve()))
-    if found.topology is not None and (path := directory / found.topology).is_file():
-        return msgspec.structs.replace(found, topology=str(path.resolve()))
-    return found
+    files = {
+        name: str(path.resolve())
+        for name, written in (("topology", found.topology), ("contract", found.contract))
+        if written is not None and (path := directory / written).is_file()
+    }
+    return msgspec.structs.replace(found, snapshots=str((directory / found.snapshots).resolve()), **files)
 
 
 def _read_fault(written: Any) -> Any:

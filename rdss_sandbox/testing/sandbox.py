@@ -50,6 +50,7 @@ class Sandbox:
         self,
         *,
         topology: str | None = None,
+        contract: str | None = None,
         seed: int | None = None,
         limits: str | None = None,
         services: Iterable[str] = (),
@@ -60,6 +61,7 @@ class Sandbox:
         """Raises ``ConfigurationError`` for what no sandbox can have."""
         given = {
             "topology": topology,
+            "contract": contract,
             "seed": seed,
             "limits": limits,
             "services": tuple(services),

@@ -56,3 +56,6 @@ def sandbox() -> None:
     Start with: sandbox up. Then point any AWS client at it, sandbox send a message, and break something with
     sandbox fault add. Exit codes: 0 pass, 1 fail, 2 usage, 3 environment, 4 inconclusive.
     """
+    from sandbox.cli.options.contract import bind_contract
+
+    bind_contract()

@@ -27,7 +27,7 @@ class Running(msgspec.Struct, frozen=True):
     time as the machine counts it; it distinguishes the process from a later one with the same pid.
     ``stack`` is the name of a stack of containers, which has no ``pid``. ``notes`` are for the user.
     ``damage`` names the data of an earlier sandbox that was not found, ``doors`` what listens and who may
-    come in.
+    come in. ``contract`` is the path of the document by which it judges messages; None is RDSS's contract.
     """
 
     aws: str
@@ -47,6 +47,7 @@ class Running(msgspec.Struct, frozen=True):
     damage: tuple[str, ...] = ()
     amqp_management: str | None = None
     doors: Doors | None = None
+    contract: str | None = None
 
     @property
     def exports(self) -> str:

@@ -8,7 +8,7 @@ from typing import Final, TypeAlias
 
 from emulator.channels import Channel, Checkpoints
 from emulator.clock import Clock
-from emulator.settings.topologies import message_stream
+from emulator.settings.topologies import message_stream, name_bucket
 from sandbox.gateway import Gateway, Machine
 from sandbox.receiver.originals import Originals
 from sandbox.receiver.receiver import Receiver
@@ -19,7 +19,7 @@ from schemas.bound import CONTRACT
 from schemas.contract import Contract, list_queues
 
 QUEUES: Final[Mapping[str, str]] = {queue: queue for queue in list_queues(CONTRACT)}
-BUCKETS: Final[Mapping[str, str]] = {queue: f"rdss-{queue}" for queue in QUEUES}
+BUCKETS: Final[Mapping[str, str]] = {queue: name_bucket(queue) for queue in QUEUES}
 OpenChannel: TypeAlias = Callable[[str, Checkpoints], Channel]
 """Opens a channel by name; it is read from its checkpoints on."""
 _MACHINE: Final = Machine("rdss-sandbox-receiver", "localhost")

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from enum import ReprEnum
 from types import MappingProxyType
-from typing import Final
+from typing import Final, Self
 
 from schemas.asyncapi.documents import Documents, Node
 from schemas.asyncapi.object_reader import ObjectReader
@@ -30,19 +31,16 @@ REASONS: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
 """Why a message is refused, the gravest first: what that means, and the queue that it goes to."""
 
 
-class DeclaredCode(Code):
-    """A code of a document; ``reason`` is one of ``REASONS``."""
+class DeclaredCode(Code, ReprEnum):
+    """A code of a document; ``reason`` is one of ``REASONS``. Each document has an enumeration of its own."""
 
     reason: str
 
-
-def make_code(reason: str, name: str = "", description: str = "", queue: str = "") -> DeclaredCode:
-    """The code of a reason, with what is not given as it is in ``REASONS``."""
-    code = DeclaredCode(name or reason)
-    code.reason = reason
-    usual_description, usual_queue = REASONS[reason]
-    code.description, code.queue = description or usual_description, queue or usual_queue
-    return code
+    def __new__(cls, code: str, reason: str, description: str, queue: str) -> Self:
+        member = Code.__new__(cls, code)
+        member._value_ = code
+        member.reason, member.description, member.queue = reason, description, queue
+        return member
 
 
 def read_codes(documents: Documents, node: Node | None, reject: str | None) -> dict[str, DeclaredCode]:
@@ -50,18 +48,24 @@ def read_codes(documents: Documents, node: Node | None, reject: str | None) -> d
 
     All go to ``reject``, the channel for what is refused, where one is declared.
     """
-    codes = {reason: make_code(reason, queue=reject or "") for reason in REASONS}
+    said = {
+        reason: (reason, reason, description, reject or queue)
+        for reason, (description, queue) in REASONS.items()
+    }
     node = documents.follow(node and node.get("codes"))
-    if node is None:
-        return codes
-    holder = ObjectReader(documents, node, tuple(REASONS))
-    for reason in REASONS:
-        inner = holder.within(reason)
-        if inner is None:
-            continue
-        reader = ObjectReader(documents, inner, ("code", "description", "channel"))
-        queue = reader.text("channel") or reject or ""
-        codes[reason] = make_code(reason, reader.text("code"), reader.text("description"), queue)
-    if len(set(codes.values())) < len(codes):
-        holder.problem("two reasons have the same code")
-    return codes
+    if node is not None:
+        holder = ObjectReader(documents, node, tuple(REASONS))
+        for reason, (_, _, description, queue) in said.items():
+            if inner := holder.within(reason):
+                text = ObjectReader(documents, inner, ("code", "description", "channel")).text
+                said[reason] = (
+                    text("code") or reason,
+                    reason,
+                    text("description") or description,
+                    text("channel") or queue,
+                )
+        if len({code for code, *_ in said.values()}) < len(said):
+            holder.problem("two reasons have the same code")
+    # An enumeration, since what writes JSON knows those, and no other class of texts.
+    codes: Iterable[DeclaredCode] = DeclaredCode("DeclaredCode", said)  # type: ignore[assignment,arg-type,call-arg]
+    return {code.reason: code for code in codes}

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Any, Final, Literal, NamedTuple
 
 from schemas.asyncapi.codes import DeclaredCode
 from schemas.asyncapi.problems import write_pointer
 
+_LONGEST_NAME: Final = 128
+_STREAM: Final = re.compile(r"[a-zA-Z0-9_.-]{1,128}")
+_NO_LETTER: Final = re.compile(r"[^a-zA-Z0-9_.-]")
 Content = Literal["json", "text", "avro", "avro-json", "opaque"]
 Part = Literal["payload", "header", "key"]
 
@@ -87,6 +91,12 @@ class Channel:
     amqp: Amqp | None
     messages: tuple[str, ...]
     reject: str | None
+
+    @property
+    def label(self) -> str:
+        """What its stream is called: the address where a stream can have it as its name, else the name."""
+        address = self.address or ""
+        return address if _STREAM.fullmatch(address) else _NO_LETTER.sub("-", self.name)[:_LONGEST_NAME]
 
 
 @dataclass(frozen=True, slots=True)

@@ -81,6 +81,9 @@ class _DocumentReader:
         reject = self._check_reject(settings.node, settings.text("reject") or None, channels)
         codes = read_codes(self._documents, root.get("x-sandbox"), reject)
         self._check_queues(settings.node, codes.values(), channels)
+        labels = {channel.name: channel.label for channel in channels}
+        for code in codes.values():
+            code.queue = labels.get(code.queue, code.queue)
         everything = read_locations(self._documents, root, Locations())
         messages = [message for each in self._messages.values() for message in each]
         if channels and not messages:

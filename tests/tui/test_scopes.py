@@ -36,6 +36,6 @@ def test_a_sandbox_without_audit_or_queues() -> None:
     bare = Topology(streams={"only": 1})
     assert scopes.everything_once(bare) == ""
     assert scopes.refused(bare) == "-code:none"
-    assert scopes.first_stream(bare) == "only"
-    assert scopes.first_stream(DEPLOYED) == "institute_1_input_dev"
-    assert scopes.no_origin(DEPLOYED) == {"message_error_dev", "message_invalid_dev", "message_audit_dev"}
+    assert bare.first == "only"
+    assert DEPLOYED.first == "institute_1_input_dev"
+    assert DEPLOYED.apart == {"message_error_dev", "message_invalid_dev", "message_audit_dev"}

@@ -25,7 +25,6 @@ from tui.keys.actions import Group, bindings
 from tui.panes.message_browser import MessageBrowser
 from tui.session import Session, session_of
 from tui.state import redrive, transfer
-from tui.state.scopes import first_stream, no_origin
 from tui.state.worker_messages import ActionDone
 
 _FILE = "messages.ndjson"
@@ -109,7 +108,7 @@ class MessageActions(Vertical):
         self.app.push_screen(Prompt("Export to the file", hint=hint, value=_FILE), export)
 
     def action_import(self) -> None:
-        target = self.browser.origin(row) if (row := self._row) else first_stream(self._session.topology)
+        target = self.browser.origin(row) if (row := self._row) else self._session.topology.first
 
         def read(name: str | None) -> None:
             if name:
@@ -139,7 +138,7 @@ class MessageActions(Vertical):
 
     async def _prepare(self, row: MessageRow, *, edit: bool) -> str:
         found = await self.browser.message_log.original(row.id)
-        target = await self._origin(row) or first_stream(self._session.topology)
+        target = await self._origin(row) or self._session.topology.first
         self.post_message(self.PayloadArrived(row, found.data, target, found.redriven, edit=edit))
         return ""
 
@@ -205,7 +204,7 @@ class MessageActions(Vertical):
         return f"sent {counted(sent, 'message')} again{left}"
 
     async def _origin(self, row: MessageRow) -> str | None:
-        return await redrive.find_origin(self._client, row, no_origin(self._session.topology))
+        return await redrive.find_origin(self._client, row, self._session.topology.apart)
 
     async def _page(self, matching: str, after: int) -> tuple[MessageRow, ...]:
         return (await self._client.messages(after=after, limit=_PAGE, matching=matching)).messages

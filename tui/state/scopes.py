@@ -18,14 +18,3 @@ def everything_once(topology: Topology) -> str:
 def refused(topology: Topology) -> str:
     """The messages in the error and invalid queues; without such queues, those with an error code."""
     return f"stream:{','.join(topology.archives)}" if topology.archives else "-code:none"
-
-
-def no_origin(topology: Topology) -> frozenset[str]:
-    """The streams where no message originates: the error and invalid queues and the audit log."""
-    return frozenset((*topology.archives, *((topology.audit.stream,) if topology.audit else ())))
-
-
-def first_stream(topology: Topology) -> str:
-    """The default stream to send to."""
-    apart = no_origin(topology)
-    return next((name for name in topology.streams if name not in apart), "input")

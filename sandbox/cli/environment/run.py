@@ -20,8 +20,17 @@ from sandbox.cli.output.exit_codes import CommandFailedError, Exit
 _OF_EXTENSIONS = {
     name: each for shape in shapes()[1:] for name, each in declared(shape).items() if each.type is Path
 }
-_SETTINGS = ("topology", "region", "seed", "limits", "transition_seconds", *_OF_EXTENSIONS, "faults")
-_FILES = ("topology", *_OF_EXTENSIONS)
+_SETTINGS = (
+    "topology",
+    "contract",
+    "region",
+    "seed",
+    "limits",
+    "transition_seconds",
+    *_OF_EXTENSIONS,
+    "faults",
+)
+_FILES = ("topology", "contract", *_OF_EXTENSIONS)
 _BY_A_SIGNAL = 128
 _FROM_KEYS = (signal.SIGINT, signal.SIGQUIT)
 _PASSED_ON = (*_FROM_KEYS, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2)
@@ -60,6 +69,7 @@ def run(command: tuple[str, ...], **options: Any) -> int:
                 "SANDBOX_CONTROL": running.control,
                 **{f"SANDBOX_{name.upper()}": getattr(running, name, "") for name, _ in list_ports()},
                 "SANDBOX_AMQP_URL": running.amqp or "",
+                **({"SANDBOX_CONTRACT": given["contract"]} if "contract" in given else {}),
             }
             return _run(command, {**inherited, **aws_environment(running.aws, running.region), **addresses})
     except SandboxNotStartedError as error:

@@ -7,6 +7,7 @@ import click
 
 from rdss_sandbox.installed_extensions import list_ports
 from sandbox.cli.environment.doors import describe_doors
+from sandbox.cli.options.contract import bind
 from sandbox.cli.options.setting_options import arguments, setting_options
 from sandbox.cli.options.waiting import timeout_option
 from sandbox.profiles.profile_table import PROFILES, load
@@ -32,6 +33,7 @@ def up(detach: bool, timeout: float | None, as_json: bool, **options: Any) -> No
 
     given = {name: value for name, value in options.items() if value not in (None, ())}
     settings = read_settings(given, os.environ)
+    bind(settings.contract)
     profile = PROFILES[settings.profile]
     if detach and profile.stays:
         _show(in_process.start_detached(arguments(given), seconds=timeout or profile.seconds), as_json)

@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING
 import click
 
 from sandbox.cli.messages.rejections import Rejections
-from sandbox.cli.options.connection import FoundStream, control_option, find_stream, follow_clock
+from sandbox.cli.options.connection import (
+    FoundStream,
+    channel_option,
+    control_option,
+    find_stream,
+    follow_clock,
+)
 from sandbox.cli.options.contract import as_published_option, load_contract
 from sandbox.cli.options.extras import needs
 from sandbox.cli.options.stopping import Stopping
@@ -44,7 +50,7 @@ class _Stopped(BaseException):
 
 
 @click.command()
-@click.option("--channel", default="input", metavar="NAME", help="The stream to read.")
+@channel_option("The stream to read.")
 @click.option("--follow", is_flag=True, help="Wait for more when everything has come.")
 @click.option("--count", type=click.IntRange(min=1), metavar="N", help="Stop after N messages.")
 @timeout_option("Wait for more, but no longer than this: 30s, 5m.  [default: 1m with --follow --count]")
@@ -54,7 +60,7 @@ class _Stopped(BaseException):
 @needs("messages")
 def receive(
     *,
-    channel: str,
+    channel: str | None,
     follow: bool,
     count: int | None,
     timeout: float | None,
@@ -94,9 +100,7 @@ def receive(
         with (
             stopping.noting_signals(),
             rejections.counted(),
-            _stepping(
-                found, control, channel, show, tell, stopping=stopping, as_published=as_published
-            ) as step,
+            _stepping(found, control, show, tell, stopping=stopping, as_published=as_published) as step,
             suppress(_Stopped),
         ):
             take = _persist(step) if waits else step
@@ -151,7 +155,6 @@ def _unless_stopped(stopping: Stopping, tell: Rejected) -> Rejected:
 def _stepping(
     found: FoundStream,
     control: str | None,
-    name: str,
     show: Callable[[bytes], None],
     tell: Rejected,
     *,
@@ -174,18 +177,21 @@ def _stepping(
         stopping.ending_pauses(clock),
         closing(Repository(found.repository("receiver"), clock)) as repository,
     ):
-        if name in (*_PRINTED_AS_THEY_ARE, *found.queues.values()):
-            checkpoints = repository.checkpoints(name)
+        if found.name in (*_PRINTED_AS_THEY_ARE, *found.queues.values()):
             with closing(
                 KinesisChannel(
-                    found.endpoint.kinesis(), name, clock=clock, checkpoints=checkpoints, polling=Clock()
+                    found.endpoint.kinesis(),
+                    found.name,
+                    clock=clock,
+                    checkpoints=repository.checkpoints(found.name),
+                    polling=Clock(),
                 )
             ) as channel:
                 yield lambda limit: _print(channel, limit, show)
         else:
             with receiver_over_kinesis(
                 found.endpoint,
-                name,
+                found.name,
                 repository,
                 process,
                 clock,

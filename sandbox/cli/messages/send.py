@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from sandbox.cli.messages.message_files import read_documents
-from sandbox.cli.options.connection import control_option, find_stream, follow_clock
+from sandbox.cli.options.connection import channel_option, control_option, find_stream, follow_clock
 from sandbox.cli.options.contract import load_contract, name_message
 from sandbox.cli.options.extras import needs
 from sandbox.cli.output.exit_codes import CommandFailedError, Exit
@@ -21,14 +21,20 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("files", nargs=-1, required=True, metavar="FILE|-...")
-@click.option("--channel", default="input", metavar="NAME", help="The stream to send to.")
+@channel_option("The stream to send to.")
 @click.option("--as-is", is_flag=True, help="Send every text unchanged in one piece, message or not.")
 @click.option("--strict", is_flag=True, help="Send nothing that has expired, by the sandbox's clock.")
 @control_option
 @json_option
 @needs("messages")
 def send(
-    *, files: tuple[str, ...], channel: str, as_is: bool, strict: bool, control: str | None, as_json: bool
+    *,
+    files: tuple[str, ...],
+    channel: str | None,
+    as_is: bool,
+    strict: bool,
+    control: str | None,
+    as_json: bool,
 ) -> int:
     """Send the messages in each FILE, or on standard input with -.
 
@@ -128,7 +134,7 @@ def _send(gateway: Gateway, parts: list[bytes], as_json: bool) -> None:
 
 
 @contextmanager
-def _gateway(control: str | None, channel: str, clock: Clock) -> Iterator[Gateway]:
+def _gateway(control: str | None, channel: str | None, clock: Clock) -> Iterator[Gateway]:
     """Open a gateway to a stream of the running sandbox. Raises CommandFailedError for an unknown stream."""
     from emulator.channels.kinesis import KinesisChannel
     from sandbox.gateway import Gateway
@@ -137,6 +143,6 @@ def _gateway(control: str | None, channel: str, clock: Clock) -> Iterator[Gatewa
     found = find_stream(control, channel)
     with (
         closing(Repository(found.repository("sender"), clock)) as repository,
-        closing(KinesisChannel(found.endpoint.kinesis(), channel, clock=clock)) as opened,
+        closing(KinesisChannel(found.endpoint.kinesis(), found.name, clock=clock)) as opened,
     ):
         yield Gateway(opened, repository, clock)

@@ -100,11 +100,12 @@ def available_clock(control: str | None) -> Iterator[Clock]:
 
 @dataclass(frozen=True, slots=True)
 class FoundStream:
-    """A stream of the running sandbox; ``since`` distinguishes it from a deleted one of that name.
+    """The stream ``name`` of the running sandbox; ``since`` distinguishes it from a deleted one of that name.
 
     ``queues`` are the streams that serve as error and invalid queue; those of ``absent`` are not there.
     """
 
+    name: str
     endpoint: Endpoint
     since: str
     queues: dict[str, str]
@@ -117,8 +118,17 @@ class FoundStream:
         return state_directory() / f"{application}-{self.since}.sqlite3"
 
 
-def find_stream(control: str | None, name: str) -> FoundStream:
-    """Find a stream of the running sandbox. Raises CommandFailedError for an unknown name."""
+def channel_option(help_text: str) -> Callable[[F], F]:
+    """Add the option ``--channel``, the name of a stream; None for the first that messages are sent to."""
+    told = f"{help_text}  [default: input, or the contract's first]"
+    return click.option("--channel", metavar="NAME", help=told)
+
+
+def find_stream(control: str | None, name: str | None) -> FoundStream:
+    """Find a stream of the running sandbox, by default the first that messages are sent to.
+
+    Raises CommandFailedError for an unknown name.
+    """
     from sandbox.endpoint import Endpoint
     from sandbox.receiver.assembled_receiver import queues_among
 
@@ -126,6 +136,7 @@ def find_stream(control: str | None, name: str) -> FoundStream:
     with connect(control) as client:
         found = client.status()
         arns = {stream.name: stream.arn for stream in found.streams}
+        name = name or found.topology.first
         if name not in arns:
             there = ", ".join(arns) or "none"
             raise CommandFailedError(f"the sandbox has no stream {name!r}; there are: {there}", Exit.USAGE)
@@ -133,4 +144,4 @@ def find_stream(control: str | None, name: str) -> FoundStream:
     endpoint = Endpoint(found.aws, arns[name].split(":")[3], token)
     queues = queues_among(arns)
     absent = frozenset(queue for queue, stream in queues.items() if stream not in arns)
-    return FoundStream(endpoint, first, queues, absent)
+    return FoundStream(name, endpoint, first, queues, absent)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -14,6 +16,31 @@ if TYPE_CHECKING:
     from schemas.contract import Contract, Peek
 
 F = TypeVar("F", bound=Callable[..., Any])
+
+
+def bind_contract() -> None:
+    """Bind this process, and those that it starts, to the contract of this directory.
+
+    It is that of the environment, of ``sandbox.toml``, or of the sandbox that was started here.
+    """
+    from emulator.settings.setting_errors import SettingsError
+    from emulator.settings.settings import read_settings
+    from sandbox.profiles import running
+
+    document: str | Path | None = os.environ.get("SANDBOX_CONTRACT")
+    if document is None:
+        # A command that reads the settings says what is wrong with them.
+        with suppress(SettingsError):
+            document = read_settings({}, os.environ).contract
+    if document is None and (started := running.find()):
+        document = started.contract
+    bind(document)
+
+
+def bind(document: str | Path | None) -> None:
+    """Bind this process to the contract of a document, before the contract is imported; None is RDSS's."""
+    if document:
+        os.environ["SANDBOX_CONTRACT"] = str(Path(document).resolve())
 
 
 def load_contract() -> Contract:

@@ -56,6 +56,7 @@ CODES: Final = {
     "sandbox.profiles.in_process.NotReadyError": Exit.INCONCLUSIVE,
     "sandbox.receiver.originals.OriginalNotKeptError": Exit.ENVIRONMENT,
     "sandbox.scenarios.scenario.ScenarioError": Exit.USAGE,
+    "schemas.asyncapi.problems.BadDocumentError": Exit.USAGE,
     "tui.browser.serving.ServingUnavailableError": Exit.ENVIRONMENT,
 }
 """The exit codes of errors of ours whose text is all there is to say. By name: nothing is imported."""

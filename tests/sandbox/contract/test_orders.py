@@ -1,0 +1,132 @@
+"""A sandbox of a contract that is no RDSS: its document makes the channels, and judges what passes."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+
+import pika
+import pytest
+
+from rdss_sandbox.shapes.contract import Judged
+from rdss_sandbox.shapes.status import Status
+from rdss_sandbox.testing import Sandbox
+
+DOCUMENT: Final = Path(__file__).with_name("orders.yaml")
+_PLACED: Final = {"id": "7c1e5a34-6a3e-4c8e-9d44-2f8b5a7f5a10", "kind": "placed", "total": 3}
+_CANCELLED: Final = {"id": "7c1e5a34-6a3e-4c8e-9d44-2f8b5a7f5a11", "kind": "cancelled"}
+_PRICELESS: Final = {"id": "7c1e5a34-6a3e-4c8e-9d44-2f8b5a7f5a12", "kind": "placed"}
+_LINES: Final = (
+    "".join(json.dumps(each) + "\n" for each in (_PLACED, _CANCELLED, _PRICELESS)) + "no message\n"
+)
+
+
+@pytest.fixture(scope="module")
+def orders() -> Iterator[Sandbox]:
+    """A sandbox of the document, as a test has one."""
+    with Sandbox(contract=str(DOCUMENT)) as sandbox:
+        yield sandbox
+
+
+def _run(
+    folder: Path, *arguments: str, stdin: str = "", **variables: str
+) -> subprocess.CompletedProcess[str]:
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("SANDBOX_")}
+    return subprocess.run(
+        [sys.executable, "-m", "sandbox", *arguments],
+        cwd=folder,
+        env=kept | variables,
+        input=stdin,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+
+def _rows(ran: subprocess.CompletedProcess[str]) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in ran.stdout.splitlines()]
+
+
+def test_the_channels_are_those_of_the_document(orders: Sandbox) -> None:
+    """Streams with their shards and their largest record; the queue of what is refused; the audit log."""
+    status: Status = orders.client.status()
+    assert status.contract == "orders 1.2.0"
+    assert {each.name: each.open_shards for each in status.streams} == {
+        "orders.placed": 2,
+        "orders.rejected": 1,
+        "audit": 1,
+    }
+
+
+def test_a_message_over_amqp_comes_to_the_declared_queue(orders: Sandbox) -> None:
+    """The exchange, the queue and the binding between them are there for the first client."""
+    with pika.BlockingConnection(pika.URLParameters(orders.amqp)) as connection:
+        channel = connection.channel()
+        channel.confirm_delivery()
+        channel.basic_publish("events", "order.placed", b"{}", mandatory=True)
+        assert channel.basic_get("billing", auto_ack=True)[2] == b"{}"
+
+
+def test_the_control_api_judges_by_the_document(orders: Sandbox) -> None:
+    """What is wrong has a JSON Pointer, and what is valid is."""
+    assert orders.client.judge(Judged(json.dumps(_PLACED).encode())).code is None
+    refused = orders.client.judge(Judged(json.dumps(_PRICELESS).encode()))
+    assert [(each.path, each.rule) for each in refused.violations] == [("/total", "required")]
+    assert {each.queue for each in orders.client.contract().codes} == {"orders.rejected"}
+
+
+def test_commands_work_by_the_contract_of_the_directory(tmp_path: Path) -> None:
+    """What is sent is received by type and id, and what is wrong goes to the document's own channel."""
+    (tmp_path / "sandbox.toml").write_text(f'[sandbox]\ncontract = "{DOCUMENT}"\n', encoding="utf-8")
+    ports = ("--aws-port", "0", "--control-port", "0", "--amqp", "none", "--data-dir", ":memory:")
+    up = _run(tmp_path, "up", "--detach", "--json", *ports)
+    assert up.returncode == 0, up.stderr
+    try:
+        judged = _rows(_run(tmp_path, "message", "validate", "-", "--json", stdin=_LINES))
+        assert [each["code"] for each in judged] == [None, None, "invalid", "malformed"]
+        sent = _rows(_run(tmp_path, "send", "-", "--json", stdin=_LINES))
+        assert [(each["id"], each["kind"]) for each in sent[:2]] == [
+            (_PLACED["id"], "placed"),
+            (_CANCELLED["id"], "cancelled"),
+        ]
+        received = _rows(_run(tmp_path, "receive", "--json"))
+        assert sorted(each["kind"] for each in received if "rejected" not in each) == ["cancelled", "placed"]
+        queued = _rows(_run(tmp_path, "messages", "--filter", "stream:orders.rejected", "--json"))
+        assert sorted(each["code"] for each in queued) == ["invalid", "malformed"]
+    finally:
+        _run(tmp_path, "down")
+
+
+@pytest.mark.parametrize("given", ["option", "variable", "file"])
+def test_a_document_that_is_none_is_refused_by_its_place(given: str, tmp_path: Path) -> None:
+    """One line, which says who named the document and where in it something is wrong; exit code 2."""
+    bad = tmp_path / "bad.yaml"
+    bad.write_text("asyncapi: 2.6.0\n", encoding="utf-8")
+    if given == "file":
+        (tmp_path / "sandbox.toml").write_text('[sandbox]\ncontract = "bad.yaml"\n', encoding="utf-8")
+    options = ("--contract", "bad.yaml") if given == "option" else ()
+    variables = {"SANDBOX_CONTRACT": str(bad)} if given == "variable" else {}
+    ran = _run(tmp_path, "up", *options, **variables)
+    said = {
+        "option": "--contract",
+        "variable": "SANDBOX_CONTRACT in the environment",
+        "file": "sandbox.toml:2",
+    }
+    assert ran.returncode == 2
+    assert ran.stderr.startswith(f"sandbox: {said[given]}: #/asyncapi: version 2.6.0 is not read")
+    assert ran.stderr.count("\n") == 1
+
+
+def test_a_command_names_the_document_that_it_cannot_read(tmp_path: Path) -> None:
+    """A command without settings of its own says the same, without a traceback."""
+    bad = tmp_path / "bad.yaml"
+    bad.write_text("asyncapi: 2.6.0\n", encoding="utf-8")
+    ran = _run(tmp_path, "message", "sample", SANDBOX_CONTRACT=str(bad))
+    assert (ran.returncode, ran.stdout) == (2, "")
+    assert "version 2.6.0 is not read" in ran.stderr
