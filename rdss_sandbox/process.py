@@ -33,7 +33,8 @@ _UP: Final = (
 class RunningSandbox(msgspec.Struct, frozen=True):
     """A running sandbox: the URLs of its ports, its seed, the AWS region of its streams, its process id.
 
-    ``token`` is what every port asks for, None where none does.
+    ``token`` is what every port asks for, None where none does. ``amqp``, ``queues`` and ``topics`` are None
+    where nothing answers.
     """
 
     aws: str
@@ -43,8 +44,8 @@ class RunningSandbox(msgspec.Struct, frozen=True):
     region: str
     pid: int
     token: str | None = None
-    queues: str = ""
-    topics: str = ""
+    queues: str | None = None
+    topics: str | None = None
 
 
 class SandboxNotStartedError(RuntimeError):

@@ -15,7 +15,6 @@ from tests.compose.stack import stack
 from tests.expected_deviations import mark_differences
 from tests.profile_sandboxes import localstack_home, profile_sandboxes
 from tests.programs import Programs, broker_url, mark_by_fixtures, tell_what_is_left_out
-from tests.taken_out import TakenOut
 
 __all__ = ["broker_url", "localstack_home", "profile_sandboxes", "stack"]
 
@@ -51,7 +50,6 @@ def pytest_xdist_auto_num_workers() -> int:
 
 def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(Programs())
-    config.pluginmanager.register(TakenOut())
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

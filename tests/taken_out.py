@@ -1,13 +1,12 @@
 """Tests beside extensions that were taken out: what needs one of them is skipped, with its name.
 
-An extension's own tests go with its folder. Other tests import one where they are about both.
+An extension's own tests go with its folder. Others are about several, and say so with ``needs``.
 """
 
 from __future__ import annotations
 
-import sys
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Collection
 from functools import cache
 from pathlib import Path
 
@@ -26,53 +25,12 @@ def list_taken_out() -> frozenset[str]:
     )
 
 
-def require(*names: str) -> None:
-    """Skip the test that calls this, or that uses the fixture that does, without one of these extensions."""
-    if missing := sorted(list_taken_out().intersection(names)):
-        pytest.skip(_say(missing[0]))
+def needs(*names: str) -> pytest.MarkDecorator:
+    """Mark a test, or a case of one, that is about these extensions too: skipped without one."""
+    missing = list_taken_out().intersection(names)
+    return pytest.mark.skipif(bool(missing), reason=describe_taken_out(missing))
 
 
-def _say(name: str) -> str:
-    return f"the extension {name} was taken out"
-
-
-def _missing(error: BaseException | None) -> str | None:
-    """The extension that was not found, if it was taken out."""
-    if isinstance(error, KeyError) and error.args[0] in list_taken_out():
-        return str(error.args[0])  # of Embedded.urls or Components.extensions
-    if not isinstance(error, ModuleNotFoundError):
-        return None
-    first, _, rest = (error.name or "").removeprefix("tests.").partition(".")
-    name = rest.partition(".")[0]
-    return name if first == "extensions" and name in list_taken_out() else None
-
-
-class TakenOut:
-    """Skips what cannot be imported because an extension was taken out."""
-
-    @pytest.hookimpl(wrapper=True)
-    def pytest_make_collect_report(
-        self, collector: pytest.Collector
-    ) -> Iterator[None, pytest.CollectReport, pytest.CollectReport]:
-        report = yield
-        error = report.call.excinfo.value if getattr(report, "call", None) and report.call.excinfo else None
-        while error is not None and _missing(error) is None:
-            error = error.__cause__ or error.__context__
-        if (name := _missing(error)) is not None:
-            report.outcome = "skipped"
-            report.longrepr = (str(collector.path), 0, f"Skipped: {_say(name)}")
-            module = ".".join(collector.path.relative_to(ROOT).with_suffix("").parts)
-            # Half imported as it is, it would fail whoever imports it next in another way.
-            sys.modules.pop(module, None)
-        return report
-
-    @pytest.hookimpl(wrapper=True)
-    def pytest_runtest_makereport(
-        self, item: pytest.Item, call: pytest.CallInfo[None]
-    ) -> Iterator[None, pytest.TestReport, pytest.TestReport]:
-        report = yield
-        name = _missing(call.excinfo.value) if call.excinfo else None
-        if name is not None:
-            report.outcome = "skipped"
-            report.longrepr = (str(item.path), 0, f"Skipped: {_say(name)}")
-        return report
+def describe_taken_out(names: Collection[str]) -> str:
+    """Why a test is skipped."""
+    return f"the extension {', '.join(sorted(names))} was taken out"

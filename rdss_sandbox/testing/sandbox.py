@@ -130,13 +130,13 @@ class Sandbox:
 
     @property
     def queues(self) -> str:
-        """The URL of the queues."""
-        return self._entered.running.queues
+        """The URL of the queues. Raises LookupError without the extension."""
+        return _find_url("queues", self._entered.running.queues)
 
     @property
     def topics(self) -> str:
-        """The URL of the topics."""
-        return self._entered.running.topics
+        """The URL of the topics. Raises LookupError without the extension."""
+        return _find_url("topics", self._entered.running.topics)
 
     @property
     def region(self) -> str:
@@ -298,8 +298,6 @@ class AsyncSandbox:
         self.sandbox = sandbox
         self.aws = sandbox.aws
         self.control = sandbox.control
-        self.queues = sandbox.queues
-        self.topics = sandbox.topics
         self.region = sandbox.region
         self.seed = sandbox.seed
 
@@ -307,6 +305,16 @@ class AsyncSandbox:
     def amqp(self) -> str:
         """The URL of the broker. Raises LookupError where none answers."""
         return self.sandbox.amqp
+
+    @property
+    def queues(self) -> str:
+        """The URL of the queues. Raises LookupError without the extension."""
+        return self.sandbox.queues
+
+    @property
+    def topics(self) -> str:
+        """The URL of the topics. Raises LookupError without the extension."""
+        return self.sandbox.topics
 
     async def send(
         self, messages: Message | Iterable[Message], stream: str = "input", *, key: str | None = None
@@ -359,6 +367,12 @@ class AsyncSandbox:
 
 def _list_rejects(sandbox: Sandbox, queue: str) -> list[Record]:
     return (sandbox.error_queue if queue == "error" else sandbox.invalid_queue).messages()
+
+
+def _find_url(extension: str, url: str | None) -> str:
+    if url is None:
+        raise LookupError(f"the extension {extension} is not there")
+    return url
 
 
 def _encode(message: Message) -> bytes:

@@ -17,11 +17,12 @@ from urllib.parse import urlsplit
 
 import httpx
 
+from rdss_sandbox.installed_extensions import list_ports
 from rdss_sandbox.machine.watchdog import watchdog
 
 _START_SECONDS = 60
 _ATTACK_SECONDS = 90
-_NAMES = ("aws", "control", "queues", "topics")
+_NAMES = ("aws", "control", *dict(list_ports()))
 
 
 class AttackedSandbox:

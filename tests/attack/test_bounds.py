@@ -16,6 +16,7 @@ import pytest
 
 from emulator.rng import Chance
 from rdss_sandbox.client import Client
+from rdss_sandbox.installed_extensions import list_ports
 from sandbox.profiles.in_process import started
 from sandbox.profiles.running import Running
 from schemas.rdss.envelope import serialise
@@ -38,7 +39,7 @@ MOST_BYTES_OF_AN_OBJECT: Final = 1_300
 MESSAGES: Final = 40_000
 DISK: Final = 1.6
 _PORTS: Final = [
-    argument for name in ("aws", "control", "queues", "topics") for argument in (f"--{name}-port", "0")
+    argument for name in ("aws", "control", *dict(list_ports())) for argument in (f"--{name}-port", "0")
 ]
 _LONGEST_SECONDS: Final = 400
 _CALM_LOOKS: Final = 12

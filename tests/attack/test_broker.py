@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from emulator.clock import stopwatch
+from rdss_sandbox.installed_extensions import list_ports
 from tests.attack import broker_attacks
 from tests.attack.attacked_sandbox import AttackedSandbox, attack
 from tests.attack.good_clients import assert_nobody_waited, watched
@@ -125,7 +126,7 @@ def test_ten_thousand_connections(broker_sandbox: AttackedSandbox) -> None:
         "amqp",
         *(
             pytest.param(port, marks=pytest.mark.long)
-            for port in ("aws", "control", "queues", "topics", "amqp_management")
+            for port in ("aws", "control", *dict(list_ports()), "amqp_management")
         ),
     ],
 )

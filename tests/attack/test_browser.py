@@ -20,13 +20,12 @@ import pytest
 from emulator.assembly.embedded import Embedded, embedded
 from emulator.clock import Clock
 from emulator.settings.settings import Settings
-from extensions.queues.settings import QueueSettings
-from extensions.topics.settings import TopicSettings
 from tests.chromium import Tab, open_tab, running_chromium
+from tests.taken_out import needs
 from tests.tui.test_serving import free_port
 
 pytest.importorskip("textual_serve", reason="the serve extra is not installed")
-pytestmark = [pytest.mark.slow, pytest.mark.browser, pytest.mark.timeout(300)]
+pytestmark = [needs("queues", "topics"), pytest.mark.slow, pytest.mark.browser, pytest.mark.timeout(300)]
 
 EVIL = "evil.example"
 _CLIENT = {"client-id": "3381af92-2b9e-11e3-b191-71861300734c", "x-project-id": "p"}
@@ -142,6 +141,9 @@ def web() -> Iterator[Web]:
 @contextmanager
 def sandbox(found: dict[str, int]) -> Iterator[Embedded]:
     """A sandbox at these ports with something in it, and its screens for a browser."""
+    from extensions.queues.settings import QueueSettings
+    from extensions.topics.settings import TopicSettings
+
     ours = QueueSettings(queues_port=found["queues"]), TopicSettings(topics_port=found["topics"])
     numbers = {f"{name}_port": found[name] for name in ("aws", "control")}
     with embedded(Settings(data_dir=None, extensions=ours, **numbers)) as running:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import pytest
 
+from rdss_sandbox.installed_extensions import list_ports
 from tests.attack import http_attacks
 from tests.attack.attacked_sandbox import AttackedSandbox, attack
 from tests.attack.good_clients import assert_nobody_waited, watched
 from tests.bench.load import Connection, put_records, rendered
 
-PORTS = ("aws", "control", "queues", "topics")
+PORTS = ("aws", "control", *dict(list_ports()))
 SECONDS, MOST_BYTES = 1.0, 20_000_000
 
 

@@ -10,16 +10,12 @@ import msgspec
 
 from emulator.settings.reading import FILE_NAME
 from emulator.settings.settings import read_settings
-from extensions.processing.integration_file import read_integration
-from extensions.topics.configuration import read_configuration as read_topics
-from extensions.topics.engine import commands
 from rdss_sandbox.installed_extensions import GROUP
 from rdss_sandbox.machine.project_table import read_project
 from rdss_sandbox.testing.configuration import read_configuration
 from sandbox.learn.lesson import Front
 from sandbox.scenarios.scenario import read_scenario
 from tests.ci_schemas import check_schema
-from tests.docs.integration import lived
 from tests.docs.pages import Block
 from tests.real_clients.install import JAVASCRIPT
 from tui.keys.preferences import read as read_preferences
@@ -30,8 +26,22 @@ def _settings(path: Path) -> None:
     read_settings({}, {}, path.parent)
 
 
+def _topics(path: Path) -> None:
+    from extensions.topics.configuration import read_configuration as read_topics
+
+    read_topics(path)
+
+
 def _topic_command(path: Path) -> None:
+    from extensions.topics.engine import commands
+
     msgspec.json.decode(path.read_bytes(), type=commands.Command)
+
+
+def _integration(path: Path) -> None:
+    from extensions.processing.integration_file import read_integration
+
+    read_integration(path)
 
 
 def _offset(path: Path) -> None:
@@ -71,8 +81,8 @@ LOADERS: dict[str, Callable[[Path], object]] = {
     "a project's table": _project,
     "a GitHub workflow": _ci("github-workflows"),
     "a GitLab pipeline": _ci("gitlab-ci"),
-    "topics": read_topics,
-    "integration": read_integration,
+    "topics": _topics,
+    "integration": _integration,
     "a lesson": lambda path: msgspec.toml.decode(path.read_bytes(), type=Front),
     "scenario": lambda path: read_scenario(path.name, path.read_text(encoding="utf-8")),
     "tui.toml": read_preferences,
@@ -91,4 +101,6 @@ def load(block: Block, directory: Path) -> None:
     path.write_text(block.text, encoding="utf-8")
     LOADERS[kind](path)
     if kind == "integration" and "then" in block.said:
+        from tests.extensions.processing.lived_integration import lived
+
         lived(path, block.said["then"])

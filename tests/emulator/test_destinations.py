@@ -18,6 +18,8 @@ from emulator.assembly.embedded import Embedded, embedded
 from emulator.clock import Clock
 from emulator.destinations import Destinations, ForbiddenError
 from emulator.settings.settings import Settings
+from rdss_sandbox.installed_extensions import list_ports
+from tests.taken_out import needs
 
 SETTINGS = Settings(aws_port=0, control_port=0, data_dir=None)
 OWN_NAMES = (
@@ -201,8 +203,8 @@ def test_one_bad_address_among_good_ones_is_enough(monkeypatch: pytest.MonkeyPat
 
 
 def own_ports(emulator: Embedded) -> list[int]:
-    urls = (emulator.aws, emulator.control, emulator.urls["queues"], emulator.urls["topics"])
-    return [int(urlsplit(url).port or 0) for url in urls]
+    """AWS's, that of the control API, and those of extensions."""
+    return [int(urlsplit(emulator.urls[name]).port or 0) for name in ("aws", "control", *dict(list_ports()))]
 
 
 def subscribe(emulator: Embedded, queue: str, url: str) -> httpx.Response:
@@ -222,6 +224,7 @@ def events(emulator: Embedded, kind: str, subscriber: str) -> list[dict[str, Any
     return [fields for fields in found if fields["subscriber"] == subscriber]
 
 
+@needs("queues")
 @pytest.mark.parametrize("scheme", ["http", "trust+http"])
 def test_a_queue_takes_no_subscriber_that_must_not_be_called(emulator: Embedded, scheme: str) -> None:
     """400 with the reason, for a new subscription and for a changed one."""
@@ -237,6 +240,7 @@ def test_a_queue_takes_no_subscriber_that_must_not_be_called(emulator: Embedded,
     assert httpx.patch(where, headers=HEADERS, json=change, trust_env=False).status_code == 400
 
 
+@needs("queues")
 def test_a_subscriber_of_the_users_own_is_told(emulator: Embedded, subscriber: Subscriber) -> None:
     """On another port of this machine, by address and by name."""
     for number, host in enumerate(("127.0.0.1", "localhost")):
@@ -247,6 +251,7 @@ def test_a_subscriber_of_the_users_own_is_told(emulator: Embedded, subscriber: S
     assert len(subscriber.came) == 2
 
 
+@needs("queues")
 @pytest.mark.parametrize("later", ["own", "169.254.169.254"])
 def test_a_name_that_leads_elsewhere_at_delivery_is_not_called(
     emulator: Embedded, monkeypatch: pytest.MonkeyPatch, later: str
@@ -265,6 +270,7 @@ def test_a_name_that_leads_elsewhere_at_delivery_is_not_called(
     assert not [each for each in emulator.components.events.since(before) if each.kind == "sandbox.reset"]
 
 
+@needs("queues")
 def test_the_address_that_was_looked_at_is_the_one_that_is_called(
     emulator: Embedded, monkeypatch: pytest.MonkeyPatch, subscriber: Subscriber
 ) -> None:

@@ -14,10 +14,20 @@ from textual.widgets import Input
 from emulator.clock import stopwatch
 from tests.tui.canned import Canned
 from tui.app import SandboxApp
+from tui.keys.actions import places
 from tui.keys.preferences import Preferences
+from tui.widgets import banner
 
 WIDE = (160, 48)
 NARROW = (80, 24)
+OURS = {"streams", "sequences", "audit", "errors", "faults", "buckets", "scenarios"}
+"""The screens that are there whichever extensions are installed."""
+
+
+def show_screens(monkeypatch: pytest.MonkeyPatch, *more: str) -> None:
+    """Have the top line name our own screens and these alone: a picture of it is then the same everywhere."""
+    shown = [place for place in places() if place[1] in {*OURS, *more}]
+    monkeypatch.setattr(banner, "places", lambda: iter(shown))
 
 
 async def until(pilot: Pilot[Any], holds: Callable[[], Any]) -> None:

@@ -27,9 +27,10 @@ from schemas.rdss.envelope import serialise
 from schemas.rdss.error_codes import ErrorCode
 from schemas.rdss.samples import Samples
 from schemas.rdss.sequence import split
-from tests.taken_out import require
+from tests.taken_out import needs
 from tests.tui.conftest import answer, notices, opened, see, text_of, until
 from tui.dialogs.help import Help
+from tui.keys.actions import places
 from tui.screens.run import RunScreen
 from tui.widgets.message_detail import MessageDetail
 from tui.widgets.message_list import MessageList
@@ -120,8 +121,9 @@ async def test_streams_tells_what_happens_in_a_sentence(sandbox: Client, running
     """What a fault did is on the screen, at an ordinary size of a terminal."""
     sandbox.add_fault(NewFault("duplicate", channel="input"))
     send(sandbox)
+    screens = [f"{key} {label}" for key, _, label in places()]
     async with opened(AsyncClient(running.control), size=(120, 40)) as pilot:
-        await see(pilot, "the fault duplicate struck", "2 messages", "9 Topics 0 Processing")
+        await see(pilot, "the fault duplicate struck", "2 messages", *screens)
 
 
 async def test_a_life_line_says_what_a_fault_did(sandbox: Client, running: Embedded) -> None:
@@ -297,9 +299,9 @@ async def test_scenarios(sandbox: Client, running: Embedded, tmp_path: Path) -> 
         await see(pilot, "pass")
 
 
+@needs("queues")
 async def test_queues(sandbox: Client, running: Embedded) -> None:
     """The queue of what was refused, its messages, and who holds one of them."""
-    require("queues")
     data = decorate(serialise(SAMPLES.message()), ErrorCode.GENERR006, "no luck", now=sandbox.clock().time)
     sandbox.send(NewMessage("error", data))
     queues = sandbox.queues.list().queues
@@ -317,6 +319,7 @@ async def test_queues(sandbox: Client, running: Embedded) -> None:
         await see(pilot, "error", held.id[-6:])
 
 
+@needs("topics")
 async def test_topics(sandbox: Client, running: Embedded) -> None:
     """A topic's records, and what leaves it with the reason."""
     from extensions.topics.client import TopicPort
@@ -332,9 +335,9 @@ async def test_topics(sandbox: Client, running: Embedded) -> None:
             await see(pilot, "deleted", "1 no longer in it")
 
 
+@needs("processing")
 async def test_processing(sandbox: Client, running: Embedded) -> None:
     """A message's state, its calls, its life, and asking before it is processed again."""
-    require("processing")
     new = NewAsyncMessage("metadata", "create", body='{"a": 1}', object_id="1", entity_type="object")
     number = sandbox.processing.receive(new).message.number
     async with opened(AsyncClient(running.control)) as pilot:

@@ -12,13 +12,13 @@ import pytest
 
 from emulator.assembly.embedded import Embedded, embedded
 from emulator.settings.settings import Settings
-from extensions.queues.screen import QueuesScreen
 from rdss_sandbox import shapes as r
 from rdss_sandbox.client import AsyncClient, Client, UnreachableError
 from rdss_sandbox.shapes.contract import Contract
 from rdss_sandbox.shapes.events import News
 from schemas.rdss.envelope import serialise
 from schemas.rdss.samples import Samples
+from tests.taken_out import needs
 from tests.tui.canned import CONTRACT, Canned
 from tests.tui.conftest import opened, text_of, until
 from tui.state import feed
@@ -77,12 +77,13 @@ async def test_a_fault_and_a_clock_that_jumps_are_seen_without_a_poll(emulator: 
             await until(pilot, lambda: "0 faults" in text_of(pilot))
 
 
+@needs("queues")
 @pytest.mark.usefixtures("nothing_is_polled")
 async def test_a_queue_is_followed(emulator: Embedded) -> None:
     """A message that is posted to a queue shows on the screen of queues."""
     async with opened(AsyncClient(emulator.control)) as pilot:
         await pilot.press("8")
-        await until(pilot, lambda: isinstance(pilot.app.screen, QueuesScreen))
+        await until(pilot, lambda: pilot.app.current_mode == "queues")
         post(emulator)
         await until(pilot, lambda: "news-of-a-queue" in text_of(pilot))
 

@@ -9,8 +9,9 @@ import pytest
 from textual.pilot import Pilot
 
 from rdss_sandbox import shapes as r
+from tests.taken_out import needs
 from tests.tui.canned import Canned
-from tests.tui.conftest import NARROW, opened, text_of, until
+from tests.tui.conftest import NARROW, OURS, opened, text_of, until
 from tui.dialogs.help import Help
 from tui.keys.actions import ACTIONS, SHORT_LABELS, Group, keys_for_people, places
 from tui.keys.preferences import Preferences, read
@@ -24,8 +25,6 @@ from tui.widgets.message_list import MessageList
 from tui.widgets.row_list import RowList
 from tui.widgets.stream_tree import StreamTree
 
-# Screens added on top have tests of their own.
-OURS = {"streams", "sequences", "audit", "errors", "faults", "buckets", "scenarios"}
 # Where each group's keys work: how to get there.
 WAYS = {
     Group.EVERYWHERE: (),
@@ -230,6 +229,7 @@ def test_every_screen_has_its_name_from_100_columns_on(here: str) -> None:
             assert text.strip() in {f"{key} {label}", f"{key} {SHORT_LABELS.get(label, label)}"}
 
 
+@needs("processing", "queues", "topics")
 async def test_the_top_line_of_100_columns_has_the_names_and_the_state(canned: Canned) -> None:
     """Nothing of either is cut."""
     async with opened(canned, size=(100, 24)) as pilot:

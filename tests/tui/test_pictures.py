@@ -14,11 +14,12 @@ from textual.pilot import Pilot
 
 from tests.tui.canned import Canned
 from tests.tui.canned_readings import CannedReadings
-from tests.tui.conftest import NARROW, WIDE, until
+from tests.tui.conftest import NARROW, WIDE, show_screens, until
 from tui.app import SandboxApp
 from tui.keys.actions import ACTIONS, Group
 from tui.keys.preferences import Preferences
 from tui.screens.run import RunScreen
+from tui.widgets import banner
 from tui.widgets.message_detail import MessageDetail
 from tui.widgets.row_list import RowList
 from tui.widgets.waterfall import Waterfall
@@ -59,12 +60,6 @@ GROUPS = (
     *(Group.EVERYWHERE, Group.LIST, Group.MESSAGES, Group.MESSAGE, Group.STREAMS, Group.SEQUENCES),
     *(Group.ERRORS, Group.FAULTS, Group.BUCKETS, Group.SCENARIOS, Group.RUN),
 )
-PLACES = tuple(
-    (str(number), name.lower(), name)
-    for number, name in enumerate(
-        ("Streams", "Sequences", "Audit", "Errors", "Faults", "Buckets", "Scenarios", "Queues", "Topics"), 1
-    )
-)
 
 
 @pytest.fixture(autouse=True)
@@ -73,9 +68,10 @@ def _as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
 
     How often the sandbox was asked before the picture is no matter of it either.
     """
-    known = {f"everywhere.go_{mode}" for _, mode, _ in PLACES}
+    show_screens(monkeypatch)
+    shown = {f"everywhere.go_{mode}" for _, mode, _ in banner.places()}
     ours = [each for each in ACTIONS if each.group in GROUPS]
-    helped = tuple(each for each in ours if each.id in known or not each.id.startswith("everywhere.go_"))
+    helped = tuple(each for each in ours if each.id in shown or not each.id.startswith("everywhere.go_"))
     monkeypatch.setattr("tui.dialogs.help.ACTIONS", helped)
     monkeypatch.setattr("tui.widgets.stream_tree.Readings", CannedReadings)
 

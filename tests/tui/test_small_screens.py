@@ -8,14 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-import msgspec
 import pytest
 from textual.pilot import Pilot
 
 from emulator.assembly.embedded import Embedded, embedded
 from emulator.settings.settings import Settings
-from extensions.topics.client import TopicPort
-from extensions.topics.engine.commands import Publish
 from rdss_sandbox.client import AsyncClient, Client
 from rdss_sandbox.shapes.faults import NewFault
 from rdss_sandbox.shapes.messages import NewMessage
@@ -26,6 +23,7 @@ from schemas.rdss.envelope import serialise
 from schemas.rdss.error_codes import ErrorCode
 from schemas.rdss.samples import Samples
 from schemas.rdss.sequence import split
+from tests.taken_out import needs
 from tests.tui.conftest import NARROW, opened, see, text_of, until
 from tui.keys.actions import places
 from tui.screens.run import RunScreen
@@ -43,9 +41,13 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Embedded]:
     runs = tmp_path_factory.mktemp("runs")
     more = [lambda parts: ScenarioResources(parts.events, runs)]
     with embedded(Settings(aws_port=0, control_port=0, amqp="none", data_dir=None), more=more) as emulator:
-        with Client(emulator.control) as client, TopicPort(emulator.urls["topics"]) as port:
+        with Client(emulator.control) as client:
             fill(client)
-            port.execute(Publish(topic="objects", data=msgspec.Raw(b'{"objectUUID": "a", "sizes": [7]}')))
+            if topics := emulator.components.extensions.get("topics"):
+                topics.publish("objects", b'{"objectUUID": "a", "sizes": [7]}')
+            if "processing" in emulator.components.extensions:
+                new = NewAsyncMessage("metadata", "create", body='{"colour": "red"}', object_id="1")
+                client.processing.receive(new)
         yield emulator
 
 
@@ -60,7 +62,6 @@ def fill(client: Client) -> None:
     for data in (parts[0], parts[2]):
         client.send(NewMessage("output", data))
     client.drain_audit()
-    client.processing.receive(NewAsyncMessage("metadata", "create", body='{"colour": "red"}', object_id="1"))
 
 
 def footer_of(pilot: Pilot[Any]) -> str:
@@ -90,13 +91,21 @@ WAYS = (
     Way("scenarios", "#library", "w", "w Why", "It must come out: "),
     Way("errors", "MessageList", "enter", "⏎ Open", "no luck"),
     Way("faults", "#in-force", "enter", "⏎ Open", '"copies": 2'),
+)
+
+
+OF_EXTENSIONS = (
     Way("queues", "#messages", "enter", "⏎ Open", '"messageHeader": {'),
     Way("topics", "#records", "enter", "⏎ Open", '"sizes": ['),
     Way("processing", "#asynchronous", "enter", "⏎ Open", "colour"),
 )
 
 
-@pytest.mark.parametrize("way", WAYS, ids=lambda way: f"{way.mode}-{way.hint}")
+@pytest.mark.parametrize(
+    "way",
+    [*WAYS, *(pytest.param(way, marks=needs(way.mode)) for way in OF_EXTENSIONS)],
+    ids=lambda way: f"{way.mode}-{way.hint}",
+)
 async def test_what_a_small_screen_hides_is_one_key_away(running: Embedded, way: Way) -> None:
     """The footer names the key, the text is not on the screen before, and is after it."""
     mode, pane, key, hint, text = way

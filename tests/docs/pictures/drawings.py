@@ -7,8 +7,6 @@ from typing import Final
 from emulator.assembly.embedded import embedded
 from emulator.rng import new_uuid
 from emulator.settings.settings import Settings
-from extensions.processing.states import State
-from extensions.processing.transitions import join_rows
 from rdss_sandbox.client import Client
 from rdss_sandbox.shapes.messages import NewMessage
 from rdss_sandbox.shapes.streams import Reshard
@@ -19,12 +17,12 @@ from tests.docs.pictures.drawing import BLUE, GREEN, INK, ORANGE, QUIET, RED, Dr
 
 _SEED: Final = 7
 _FAINT: Final = "#d5d8de"
-_STATE_COLOURS: Final[dict[State | None, str]] = {
-    State.OK: GREEN,
-    State.FAILED: RED,
-    State.SKIPPED: QUIET,
-    State.CANCEL: QUIET,
-    State.PARTLY_FAILED: ORANGE,
+_STATE_COLOURS: Final[dict[str | None, str]] = {
+    "OK": GREEN,
+    "FAILED": RED,
+    "SKIPPED": QUIET,
+    "CANCEL": QUIET,
+    "PARTLY_FAILED": ORANGE,
 }
 _COLOURS: Final = (BLUE, GREEN, ORANGE, ORANGE)
 
@@ -131,6 +129,9 @@ def draw_rdss() -> str:
 
 def draw_states() -> str:
     """The states of asynchronous messages: each change of the code's table, from column to column."""
+    from extensions.processing.states import State
+    from extensions.processing.transitions import join_rows
+
     rows = join_rows()
     columns: dict[State | None, float] = {None: 225.0}
     columns |= {state: 225.0 + 70 * number for number, state in enumerate(State, 1)}

@@ -17,33 +17,23 @@ from emulator.assembly.embedded import Embedded, embedded
 from emulator.assembly.repair import repair
 from emulator.journal import DamagedLogError, Segments, frames
 from emulator.settings.settings import Settings
-from extensions.topics.engine.commands import Publish, Sow
-from extensions.topics.engine.outgoing_messages import SowMessage
-from extensions.topics.settings import TopicSettings
 from rdss_sandbox.shapes.topology import AuditTap, Topology
+from tests.extensions.parts import PARTS
+from tests.taken_out import needs
 
 PROJECT = {"Client-ID": "3381af92-2b9e-11e3-b191-71861300734c", "X-Project-ID": "p"}
+KEEPING = [part for part in PARTS if part.files]
 MADE_ANEW = ("lock", "messages.db", "messages.db-wal", "messages.db-shm")
 """Files in which nothing is that is not made again from others."""
-TOPICS = """
-[[topics]]
-kind = "topic"
-name = "prices"
-keys = ["/id"]
-expiration = 0
-logged = true
-"""
 
 
 def settings(folder: Path) -> Settings:
-    topics = folder.parent / "topics.toml"
-    topics.write_text(TOPICS)
     return Settings(
         data_dir=folder,
         aws_port=0,
         control_port=0,
         amqp="none",
-        extensions=(TopicSettings(topics=topics),),
+        extensions=tuple(each for part in KEEPING for each in part.settings(folder.parent)),
         topology=Topology(
             streams={"input": 2, "error": 1, "audit": 1},
             buckets=("rdss-audit",),
@@ -63,24 +53,9 @@ def fill(emulator: Embedded) -> None:
         "PutRecord", {"StreamName": "error", "PartitionKey": "e", "Data": b"{}"}, components.home
     )
     components.amqp.record("exchange", [(b"amqp %d" % number, "key") for number in range(5)])
-    with httpx.Client(trust_env=False, headers=PROJECT) as client:
-        queue = f"{emulator.urls['queues']}/v2/queues/jobs"
-        client.put(queue)
-        for number in range(5):
-            client.post(f"{queue}/messages", json={"messages": [{"body": number, "ttl": 86400}]})
-        client.get(f"{emulator.urls['queues']}/v2/queues/error/messages", headers={"X-Project-ID": "rdss"})
-    topics = components.extensions["topics"].service.open()
-    assert topics.replication.identity
-    session = topics.session("ada", lambda _: None)
-    for number in range(20):
-        session.execute(Publish("prices", data=_raw({"id": number}), ack_type="persisted"))
+    for part in KEEPING:
+        part.fill(emulator)
     emulator.components.archives._worker.drain()
-
-
-def _raw(value: object) -> Any:
-    import msgspec
-
-    return msgspec.Raw(msgspec.json.encode(value))
 
 
 def kept(components: Components) -> dict[str, list[bytes]]:
@@ -91,14 +66,8 @@ def kept(components: Components) -> dict[str, list[bytes]]:
             for shard in view.shards:
                 records = service.read(view.name, shard.id, None, 1000, components.home)
                 found.setdefault(f"{name} {view.name}", []).extend(each.data for each in records)
-    for queue in components.extensions["queues"].engine.state.queues.values():
-        found[f"queue {queue.at.name}"] = [bytes(str(each.body), "utf-8") for each in queue.messages]
-    answers: list[Any] = []
-    session = components.extensions["topics"].service.open().session("bob", answers.append)
-    session.execute(Sow("prices"))
-    records = [each for answer in answers if isinstance(answer, SowMessage) for each in answer.data]
-    found["topic prices"] = [bytes(each.data) for each in records]
-    session.close()
+    for part in KEEPING:
+        found |= {name: [*values] for name, values in part.kept(components).items()}
     return {name: sorted(values) for name, values in found.items() if values}
 
 
@@ -131,13 +100,13 @@ def durable(folder: Path) -> list[str]:
 def test_every_service_has_files(original: Path, whole: dict[str, list[bytes]]) -> None:
     """What follows is about these, and about whatever else there will be."""
     files = durable(original)
-    for name in ("streams/state.log", "queues.log", "events.log", "positions.log", "queue-positions.log"):
-        assert name in files
-    assert any(name.startswith("streams/streams/") for name in files)
-    assert any(name.startswith("amqp/streams/") for name in files)
-    assert any(name.startswith("topics/messages/0") for name in files)
-    assert "topics/messages/replication/identity.log" in files
-    assert {"stream input", "queue jobs", "queue error", "topic prices", "amqp amqp:exchange"} <= whole.keys()
+    for name in (
+        *("streams/state.log", "events.log", "positions.log", "streams/streams/", "amqp/streams/"),
+        *(name for part in KEEPING for name in part.files),
+    ):
+        assert any(each.startswith(name) for each in files), name
+    names = {name for part in KEEPING for name in part.kept_names}
+    assert {"stream input", "amqp amqp:exchange"} | names <= whole.keys()
 
 
 def emptied(path: Path) -> None:
@@ -360,13 +329,13 @@ def test_what_is_removed_on_purpose_is_not_missed(tmp_path: Path) -> None:
         assert not components.damage
     with embedded(settings(folder)) as emulator:
         fill(emulator)
-        emulator.components.extensions["queues"].engine.clear()
         for name in ("input", "error"):
             emulator.components.streams.call("DeleteStream", {"StreamName": name}, emulator.components.home)
     with build_components(settings(folder)) as components:
         assert not components.damage
 
 
+@needs("queues")
 def test_queues_that_show_a_stream_read_it_again_when_they_are_lost(original: Path, tmp_path: Path) -> None:
     folder = tmp_path / "data"
     shutil.copytree(original, folder)
@@ -381,6 +350,7 @@ def test_queues_that_show_a_stream_read_it_again_when_they_are_lost(original: Pa
         assert any("queues.log is missing" in note for note in notes)
 
 
+@needs("topics")
 def test_damage_found_while_topics_are_opened_is_their_answer(original: Path, tmp_path: Path) -> None:
     """503 and the line that says what to do, at every request; the rest of the sandbox works."""
     folder = tmp_path / "data"
@@ -398,6 +368,7 @@ def test_damage_found_while_topics_are_opened_is_their_answer(original: Path, tm
         assert client.get(f"{emulator.control}/status").is_success
 
 
+@needs("topics")
 @pytest.mark.parametrize("name", ["messages", "positions.log", "versions.log"])
 def test_the_start_tells_what_was_cut_from_logs_of_topics(name: str, original: Path, tmp_path: Path) -> None:
     """Once, by an event and a line, though nobody has opened topics yet; and opens nothing that ends well."""
@@ -419,6 +390,7 @@ def test_the_start_tells_what_was_cut_from_logs_of_topics(name: str, original: P
         assert not components.damage
 
 
+@needs("topics")
 def test_the_start_tells_of_damage_at_the_end_of_a_log_of_topics(original: Path, tmp_path: Path) -> None:
     """With what to do about it, and nothing else fails."""
     folder = tmp_path / "data"

@@ -7,6 +7,7 @@ import errno
 import os
 import subprocess
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,26 +23,15 @@ from emulator.events import Events
 from emulator.journal import frames
 from emulator.rng import Chance
 from emulator.settings.settings import Settings
-from extensions.topics.configuration import read_configuration
-from extensions.topics.settings import TopicSettings
 from rdss_sandbox.shapes.topology import Topology
+from tests.extensions.parts import PARTS, Part
 
 _AT_ONCE_SECONDS = 5.0
 _MEGABYTES = 24
-_TOPICS = """
-[[topics]]
-kind = "topic"
-name = "prices"
-keys = ["/id"]
-expiration = 0
-logged = true
-"""
-
-
 LONG = b"d" * 9999
 LARGE = Chance(1).draws("object").randbytes(1 << 20)
+OF_EXTENSIONS = [part for part in PARTS if part.refusal]
 FAULT = {"type": "latency", "channel": "nowhere"}
-HEADERS = {"Client-ID": "3381af92-2b9e-11e3-b191-71861300734c", "X-Project-ID": "p"}
 
 
 class Disk:
@@ -103,15 +93,12 @@ def disk(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Disk]:
 
 @pytest.fixture
 def settings(disk: Disk, tmp_path: Path) -> Settings:
-    topics = tmp_path / "topics.toml"
-    topics.write_text(_TOPICS)
-    assert read_configuration(topics).definitions
     return Settings(
         data_dir=disk.folder / "data",
         aws_port=0,
         control_port=0,
         amqp="none",
-        extensions=(TopicSettings(topics=topics),),
+        extensions=tuple(each for part in PARTS for each in part.settings(tmp_path)),
         topology=Topology(streams={"input": 1}, buckets=()),
     )
 
@@ -138,7 +125,7 @@ class Clients:
                 retries={"total_max_attempts": 1}, read_timeout=10, s3={"addressing_style": "path"}
             ),
         )
-        self.http = httpx.Client(trust_env=False, timeout=10, headers=HEADERS)
+        self.http = httpx.Client(trust_env=False, timeout=10)
         self.sent = 0
 
     def put_record(self) -> str:
@@ -163,20 +150,16 @@ class Clients:
         self.sent += 1
         return self._aws(lambda: self.kinesis.create_stream(StreamName=f"{self.sent:099d}", ShardCount=1))
 
-    def post_to_queue(self) -> str:
-        answer = self.http.post(
-            f"{self.emulator.urls['queues']}/v2/queues/jobs/messages",
-            json={"messages": [{"body": "b" * 9999, "ttl": 600}]},
-        )
-        return "" if answer.is_success else f"{answer.status_code} {answer.text}"
+    def storing(self) -> Iterator[tuple[Callable[[], str], str]]:
+        """All that stores something, and what is said when it cannot."""
+        for store in (self.put_record, self.put_records, self.put_object, self.create_stream):
+            yield store, "InternalFailure"
+        for part in OF_EXTENSIONS:
+            yield partial(self.store, part), part.refusal
 
-    def publish(self) -> str:
-        self.sent += 1
-        command = {"cmd": "publish", "topic": "prices", "data": {"id": self.sent, "x": "y" * 9999}}
-        answer = self.http.post(
-            f"{self.emulator.urls['topics']}/topics/commands",
-            json={**command, "ack_type": "processed,persisted"},
-        )
+    def store(self, part: Part) -> str:
+        """By the port of an extension."""
+        answer = part.store(self.emulator, self.http)
         return "" if answer.is_success else f"{answer.status_code} {answer.text}"
 
     def add_fault(self) -> str:
@@ -205,16 +188,6 @@ def running(settings: Settings) -> Iterator[tuple[Embedded, Clients]]:
             yield emulator, clients
 
 
-STORING = {
-    "put_record": "InternalFailure",
-    "put_records": "InternalFailure",
-    "put_object": "InternalFailure",
-    "create_stream": "InternalFailure",
-    "post_to_queue": "503",
-    "publish": "not stored",
-}
-
-
 def at_once(do: Callable[[], str]) -> str:
     began = stopwatch()
     said = do()
@@ -233,15 +206,14 @@ def until_refused(do: Callable[[], str]) -> tuple[int, str]:
 def test_a_full_disk_is_said_at_once_on_every_port(disk: Disk, settings: Settings) -> None:
     """With its protocol's error and the reason; what stores nothing works, and all does again with space."""
     with running(settings) as (emulator, clients):
-        assert clients.http.put(f"{emulator.urls['queues']}/v2/queues/jobs").is_success
-        for name in STORING:
-            assert at_once(getattr(clients, name)) == "", name
+        for store, _ in clients.storing():
+            assert at_once(store) == "", store
         disk.fill()
-        for name, code in STORING.items():
-            taken, said = until_refused(getattr(clients, name))
-            assert code in said, name
-            assert "No space left on device" in said, name
-            assert name == "create_stream" or not taken
+        for store, code in clients.storing():
+            taken, said = until_refused(store)
+            assert code in said, store
+            assert "No space left on device" in said, store
+            assert store == clients.create_stream or not taken
         while not emulator.components.events.trouble:
             assert at_once(clients.add_fault) == ""
         assert at_once(clients.status) == ""
@@ -250,8 +222,8 @@ def test_a_full_disk_is_said_at_once_on_every_port(disk: Disk, settings: Setting
         messages = at_once(lambda: str(clients.http.get(f"{emulator.control}/messages").status_code))
         assert messages in {"200", "507"}
         disk.free()
-        for name in STORING:
-            assert at_once(getattr(clients, name)) == "", name
+        for store, _ in clients.storing():
+            assert at_once(store) == "", store
         events = emulator.components.events.since(0)
         kinds = [event.kind for event in events]
         assert kinds.count("events.unwritten") == 1
@@ -268,17 +240,19 @@ def test_a_full_disk_is_said_at_once_on_every_port(disk: Disk, settings: Setting
 def test_a_sandbox_starts_and_stops_on_a_full_disk(disk: Disk, settings: Settings) -> None:
     """It has what it had, and takes more when there is space."""
     with running(settings) as (emulator, clients):
-        assert clients.http.put(f"{emulator.urls['queues']}/v2/queues/jobs").is_success
-        for name in STORING:
-            assert getattr(clients, name)() == "", name
+        for store, _ in clients.storing():
+            assert store() == "", store
+        kept = [part.kept(emulator.components) for part in PARTS]
     disk.fill()
     with running(settings) as (emulator, clients):
         assert "No space left" in clients.put_record()
-        assert "No space left" in clients.publish()
-        assert clients.http.get(f"{emulator.control}/topics/records?topic=prices").json()["total"] == 1
+        for part in OF_EXTENSIONS:
+            assert "No space left" in clients.store(part)
+        assert [part.kept(emulator.components) for part in PARTS] == kept
         disk.free()
         assert clients.put_record() == ""
-        assert clients.publish() == ""
+        for part in OF_EXTENSIONS:
+            assert clients.store(part) == ""
         assert clients.http.get(f"{emulator.control}/messages").json()["total"] == 5
 
 

@@ -18,6 +18,7 @@ from emulator.assembly.embedded import Embedded, embedded
 from emulator.settings.settings import Settings
 from rdss_sandbox.shapes.topology import Topology
 from tests.emulator.assembly.test_full_disk import LARGE, Disk, real_disk, seam
+from tests.taken_out import needs
 
 SERVICES = ("s3", "sqs", "dynamodb")
 TABLE: dict[str, Any] = {
@@ -157,6 +158,7 @@ def test_on_a_full_disk_messages_are_received_and_things_are_deleted(a_real_disk
         assert message["Body"] not in bodies
 
 
+@needs("queues")
 def test_on_a_full_disk_streams_and_messages_of_queues_are_deleted(a_real_disk: Disk) -> None:
     """And they are gone after a restart."""
     headers = {"Client-ID": "3381af92-2b9e-11e3-b191-71861300734c", "X-Project-ID": "p"}

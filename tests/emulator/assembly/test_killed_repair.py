@@ -15,13 +15,12 @@ from emulator.assembly.damage import describe_put_aside
 from emulator.assembly.embedded import embedded
 from emulator.assembly.repair import repair
 from emulator.journal import DamagedLogError
-from tests.emulator.assembly.test_damage import fill, flipped, kept, settings
+from tests.emulator.assembly.test_damage import KEEPING, fill, flipped, kept, settings
 
 _KILLED = 86
 _REPAIR = f"""
 import os, shutil, sys
 from pathlib import Path
-import extensions.topics.engine.checkpoints
 from emulator.assembly.repair import repair
 
 CHANGES = {{"os.rename", "os.remove", "os.mkdir", "os.link", "os.truncate", "os.rmdir", "sqlite3.connect"}}
@@ -41,6 +40,8 @@ def repair_until(left, folder):
     os._exit(0)
 
 original, copies = map(Path, sys.argv[1:])
+# What a repair imports is imported before the first child: it is none of its steps.
+list(repair(shutil.copytree(original, copies / "imported"), dry_run=True))
 step = 0
 while True:
     folder = copies / str(step) / "data"
@@ -74,9 +75,14 @@ def damaged(tmp_path_factory: pytest.TempPathFactory) -> Path:
     database, document = left / "processing.sqlite3", left / "some.json"
     database.write_bytes(b"SQLite format 3\0" + bytes(range(256)) * 40)
     document.write_text('{"never": "finished')
-    (left / "topics" / "messages" / "checkpoint").write_bytes(b"no checkpoint")
+    if (topics := left / "topics" / "messages").exists():
+        (topics / "checkpoint").write_bytes(b"no checkpoint")
     (left / "format").write_bytes(b"{")
-    wanted = [left / "queues.log", *left.rglob("*.packed"), *left.rglob("*.payloads")]
+    wanted = [
+        *(left / name for part in KEEPING for name in part.logs),
+        *left.rglob("*.packed"),
+        *left.rglob("*.payloads"),
+    ]
     wanted += [path for path in left.glob("streams/streams/*/*/*.log") if path.stat().st_size > 200]
     assert len(wanted) >= 5
     for path in wanted:

@@ -30,8 +30,15 @@ from tests.emulator.faults.conformance_channels import (
 )
 from tests.emulator.faults.unsupported import GETS, OUTSIDE, PARCELS_SENT, TOPIC, UNSUPPORTED
 from tests.parcels import PARCELS
+from tests.taken_out import needs
 
-EVERY_ADAPTOR = [*EVERYWHERE, PARCELS_SENT, TOPIC, OUTSIDE, pytest.param(GETS, marks=pytest.mark.rabbitmq)]
+EVERY_ADAPTOR = [
+    *EVERYWHERE,
+    PARCELS_SENT,
+    pytest.param(TOPIC, marks=needs("topics")),
+    pytest.param(OUTSIDE, marks=needs("processing")),
+    pytest.param(GETS, marks=pytest.mark.rabbitmq),
+]
 
 
 @pytest.fixture(params=EVERY_ADAPTOR)

@@ -10,8 +10,9 @@ import pytest
 from emulator.assembly.embedded import Embedded, embedded
 from emulator.settings.settings import Settings
 from rdss_sandbox.admission import host_name
+from rdss_sandbox.installed_extensions import list_ports
 
-PORTS = {"aws": "/", "control": "/status", "queues": "/v1/health", "topics": "/topics/messages"}
+PORTS = {"aws": "/", "control": "/status"} | {name: "/nothing" for name, _ in list_ports()}
 EVIL = "http://evil.example"
 
 

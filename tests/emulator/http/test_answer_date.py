@@ -15,6 +15,7 @@ from emulator.clock import Clock
 from emulator.http.asgi import answer
 from emulator.http.server import Server
 from emulator.settings.settings import Settings
+from rdss_sandbox.installed_extensions import list_ports
 
 NOON = 1_790_000_000.0
 
@@ -62,7 +63,7 @@ def test_what_is_refused_is_dated_too(served: Callable[..., Server]) -> None:
 
 
 def test_every_port_dates_its_answers(tmp_path: Path) -> None:
-    """AWS (Kinesis and the others), control, queues and topics show the sandbox's time."""
+    """AWS (Kinesis and the others), control and those of extensions show the sandbox's time."""
     settings = Settings(aws_port=0, control_port=0, data_dir=None)
     with embedded(settings, Clock(frozen_at=NOON)) as sandbox:
         for url in (
@@ -70,7 +71,6 @@ def test_every_port_dates_its_answers(tmp_path: Path) -> None:
             f"{sandbox.aws}/",
             f"{sandbox.control}/version",
             f"{sandbox.control}/nothing",
-            f"{sandbox.urls['queues']}/v2",
-            f"{sandbox.urls['topics']}/nothing",
+            *(f"{sandbox.urls[name]}/nothing" for name, _ in list_ports()),
         ):
             assert dated(httpx.get(url, trust_env=False, timeout=30)) == NOON, url

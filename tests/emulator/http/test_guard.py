@@ -17,9 +17,11 @@ from websockets.sync.client import connect
 from emulator.assembly.embedded import Embedded, embedded
 from emulator.settings.settings import Settings
 from rdss_sandbox.client import Client, RefusedError
+from rdss_sandbox.installed_extensions import list_ports
+from tests.taken_out import needs
 
 SETTINGS = Settings(aws_port=0, control_port=0, data_dir=None)
-PORTS = ("aws", "control", "queues", "topics")
+PORTS = ("aws", "control", *dict(list_ports()))
 SOCKETS = {"queues": "/v2", "topics": "/topics/ws"}
 REQUESTS = {
     "aws": ("POST", "/", {"x-amz-target": "Kinesis_20131202.ListStreams"}),
@@ -167,7 +169,7 @@ def test_an_allowed_page_may_ask_and_read(open_to_app: Embedded, port: str) -> N
     assert silent(ask(open_to_app, port, "GET", sec_fetch_site="cross-site", referer="http://evil.example/"))
 
 
-@pytest.mark.parametrize("port", SOCKETS)
+@pytest.mark.parametrize("port", [port for port in PORTS if port in SOCKETS])
 def test_a_socket_is_for_programs_and_the_ports_own_page(emulator: Embedded, port: str) -> None:
     """No page of elsewhere gets one, nor one that has rebound its name."""
     for origin in ("http://evil.example", "null"):
@@ -196,12 +198,12 @@ def test_a_buckets_own_rules_open_nothing(emulator: Embedded) -> None:
 def test_the_sandbox_tells_its_user_why(emulator: Embedded) -> None:
     """Once for each name and page, with the option that would allow it."""
     for _ in range(3):
-        ask(emulator, "queues", host="docker.internal:8888")
-        ask(emulator, "queues", origin="http://page.example")
+        ask(emulator, "control", host="docker.internal:8888")
+        ask(emulator, "control", origin="http://page.example")
     told = [event.fields for event in emulator.components.events.since() if event.kind == "request.refused"]
     hosts = [each for each in told if each.get("host") == "docker.internal:8888"]
     origins = [each for each in told if each.get("origin") == "http://page.example"]
-    assert [each["port"] for each in hosts + origins] == ["queues", "queues"]
+    assert [each["port"] for each in hosts + origins] == ["control", "control"]
     assert "--allow-host" in hosts[0]["why"]
     assert "--allow-origin" in origins[0]["why"]
 
@@ -249,7 +251,7 @@ def test_a_presigned_url_carries_the_token(guarded: Embedded) -> None:
         assert httpx.get(bare, trust_env=False).status_code == 403
 
 
-@pytest.mark.parametrize("port", ["control", "queues", "topics"])
+@pytest.mark.parametrize("port", PORTS[1:])
 def test_without_the_token_nobody_gets_in(guarded: Embedded, port: str) -> None:
     """401 without or with a wrong one, which tells programs what to send."""
     for given in ({}, {"authorization": "Bearer wrong"}, {"authorization": f"Basic {SECRET}"}):
@@ -257,18 +259,21 @@ def test_without_the_token_nobody_gets_in(guarded: Embedded, port: str) -> None:
     assert ask(guarded, port, authorization=f"Bearer {SECRET}").status_code != 401
 
 
+@needs("queues")
 def test_queues_take_the_token_as_openstack_sends_it(guarded: Embedded) -> None:
     """X-Auth-Token."""
     assert ask(guarded, "queues", x_auth_token="wrong").status_code == 401
     assert ask(guarded, "queues", x_auth_token=SECRET).status_code == 204
 
 
+@needs("topics")
 def test_a_socket_of_topics_needs_the_token(guarded: Embedded) -> None:
     """In its handshake."""
     assert handshake(guarded, "topics") == 401
     assert handshake(guarded, "topics", authorization=f"Bearer {SECRET}") == 101
 
 
+@needs("queues")
 def test_a_socket_of_queues_authenticates_first(guarded: Embedded) -> None:
     """With its handshake or its first action; nothing else is done before."""
 

@@ -9,6 +9,7 @@ import pytest
 
 from emulator.settings.setting_errors import SettingsError
 from emulator.settings.settings import DEFAULT_TOPOLOGY, read_settings
+from tests.taken_out import needs
 
 
 def test_defaults_are_those_of_the_documentation(tmp_path: Path) -> None:
@@ -89,7 +90,7 @@ def test_beyond_loopback_there_is_always_a_token(tmp_path: Path) -> None:
         ({"colour": "blue"}, "colour"),
         ({"amqp": "off"}, "--amqp: amqp is 'off': give none, and nothing answers on the AMQP port"),
         ({"amqp": "mine"}, "amqp is 'mine': it is one of embedded, none, server"),
-        ({"topics": 5}, "topics is 5: it is a text"),
+        ({"region": 5}, "region is 5: it is a text"),
     ],
 )
 def test_a_setting_that_cannot_be_used_is_named(
@@ -98,6 +99,17 @@ def test_a_setting_that_cannot_be_used_is_named(
     """The message tells which setting it is and what it was."""
     with pytest.raises(SettingsError, match=said):
         read_settings(options, {}, tmp_path)
+
+
+@needs("processing", "topics")
+def test_files_of_extensions_are_as_other_settings(tmp_path: Path) -> None:
+    """Seen from the directory of the sandbox; an empty variable is none."""
+    (tmp_path / "sandbox.toml").write_text('[sandbox]\ntopics = "t.yaml"\n')
+    settings = read_settings({"integration": "i.yaml"}, {}, tmp_path)
+    assert settings.find("topics") == tmp_path / "t.yaml"
+    assert settings.find("integration") == tmp_path / "i.yaml"
+    (tmp_path / "sandbox.toml").unlink()
+    assert read_settings({}, {"SANDBOX_TOPICS": ""}, tmp_path).find("topics") is None
 
 
 @pytest.mark.parametrize(
@@ -266,16 +278,14 @@ def test_a_bad_value_is_named_as_it_was_given(
 
 def test_empty_variables_of_the_stack_are_as_none(tmp_path: Path) -> None:
     """compose.yaml hands on what nobody gave as an empty text."""
-    names = ("TOPICS", "TOKEN", "REGION", "ALLOWED_ORIGINS")
+    names = ("TOKEN", "REGION", "ALLOWED_ORIGINS")
     settings = read_settings({}, {f"SANDBOX_{name}": "" for name in names}, tmp_path)
-    assert (settings.find("topics"), settings.token, settings.region) == (None, None, "us-east-1")
+    assert (settings.token, settings.region) == (None, "us-east-1")
     assert settings.allowed_origins == ()
 
 
 def test_files_are_seen_from_the_directory_of_the_sandbox(tmp_path: Path) -> None:
     """Wherever the process was started."""
-    (tmp_path / "sandbox.toml").write_text('[sandbox]\ntopics = "t.yaml"\ndata_dir = "kept"\n')
-    settings = read_settings({"integration": "i.yaml"}, {}, tmp_path)
-    assert (settings.find("topics"), settings.data_dir) == (tmp_path / "t.yaml", tmp_path / "kept")
-    assert settings.find("integration") == tmp_path / "i.yaml"
+    (tmp_path / "sandbox.toml").write_text('[sandbox]\ndata_dir = "kept"\n')
+    assert read_settings({}, {}, tmp_path).data_dir == tmp_path / "kept"
     assert read_settings({"data_dir": ":memory:"}, {}, tmp_path).data_dir is None

@@ -17,19 +17,11 @@ from rdss_sandbox.client import Client
 from rdss_sandbox.shapes.access import StreamPermission
 from rdss_sandbox.shapes.clock import ClockChange
 from rdss_sandbox.shapes.faults import NewFault
-from rdss_sandbox.shapes.processing import NewAsyncMessage, Script
 from tests.emulator.services.conftest import client_of
 from tests.emulator.services.test_surviving import make_table
-from tests.taken_out import require
+from tests.extensions.parts import PARTS
 
 STREAM = "lesson"
-TOPICS = """
-[[topics]]
-kind = "topic"
-name = "things"
-keys = ["/id"]
-logged = true
-"""
 BODY = b"a body of an object " * 100
 
 
@@ -50,27 +42,6 @@ class Lesson:
         records = [{"Data": body.encode(), "PartitionKey": body} for body in bodies]
         self.client("kinesis").put_records(StreamName=stream, Records=records)
 
-    def queue(self, name: str, *bodies: str) -> None:
-        """Post to a queue of the messaging API."""
-        url = f"{self.emulator.urls['queues']}/v2/queues/{name}"
-        headers = {"Client-ID": "6e0b1a5c-5f0f-4d3c-9b5d-0f1a2b3c4d5e", "X-Project-Id": "lessons"}
-        with httpx.Client(headers=headers, trust_env=False) as http:
-            http.put(url).raise_for_status()
-            posted = {"messages": [{"body": body, "ttl": 3600} for body in bodies]}
-            http.post(f"{url}/messages", json=posted).raise_for_status()
-
-    def publish(self, **fields: Any) -> None:
-        """Publish a record of the topic ``things``."""
-        from extensions.topics.engine.commands import Publish
-
-        session = self.emulator.components.extensions["topics"].service.session("tester", lambda _: None)
-        session.execute(Publish(topic="things", data=msgspec.Raw(msgspec.json.encode(fields))))
-        session.close()
-
-    def things(self) -> list[Any]:
-        """The state of the world of the topic ``things``."""
-        return [msgspec.json.decode(each.data) for each in self.control.topics.records("things").records]
-
 
 def fill(lesson: Lesson) -> None:
     """Put something into everything that a snapshot has."""
@@ -90,13 +61,11 @@ def fill(lesson: Lesson) -> None:
     client("sqs").send_message(QueueUrl=queue, MessageBody="waiting")
     client("sns").create_topic(Name="told")
     client("ssm").put_parameter(Name="p", Value="v", Type="String")
-    lesson.queue("claims", "one", "two")
-    lesson.publish(id=1, state="saved")
+    for part in PARTS:
+        part.fill(lesson.emulator)
     control = lesson.control
     control.add_fault(NewFault("throttle", name="mine", channel=STREAM, toxicity=0.5, enabled=False))
     control.access.permit("narrow", StreamPermission((STREAM,), ("Get*",)))
-    control.processing.script("repository", Script(("slow 2s", "500")))
-    control.processing.receive(NewAsyncMessage("metadata", "create", correlation="c-1", body="{}"))
     control.change_clock(ClockChange("freeze"))
     control.change_clock(ClockChange("advance", seconds=600))
 
@@ -114,11 +83,10 @@ def change(lesson: Lesson) -> None:
     client("sqs").purge_queue(QueueUrl=queue)
     client("sns").create_topic(Name="another")
     client("ssm").put_parameter(Name="p", Value="changed", Type="String", Overwrite=True)
-    lesson.queue("claims", "three")
-    lesson.publish(id=1, state="changed")
+    for part in PARTS:
+        part.change(lesson.emulator)
     control.remove_fault("mine")
     control.access.forget("narrow")
-    control.processing.receive(NewAsyncMessage("metadata", "create", correlation="c-2", body="{}"))
     control.change_clock(ClockChange("advance", seconds=600))
 
 
@@ -133,12 +101,8 @@ def read(lesson: Lesson) -> dict[str, Any]:
     ]
     queue = client("sqs").get_queue_url(QueueName="q")["QueueUrl"]
     names = ["ApproximateNumberOfMessages", "CreatedTimestamp"]
-    queues = [
-        (each.project, each.name, each.total)
-        for each in control.queues.list().queues
-        if each.name == "claims"
-    ]
-    return {
+    extensions = {name: value for part in PARTS for name, value in part.read(control).items()}
+    return extensions | {
         "records": records(lesson),
         "streams": [(each.name, each.arn) for each in control.streams() if each.name in {STREAM, "another"}],
         "versions": [
@@ -155,11 +119,8 @@ def read(lesson: Lesson) -> dict[str, Any]:
         "messages": client("sqs").get_queue_attributes(QueueUrl=queue, AttributeNames=names)["Attributes"],
         "notifying": [each["TopicArn"] for each in client("sns").list_topics()["Topics"]],
         "parameter": client("ssm").get_parameter(Name="p")["Parameter"]["Value"],
-        "queues": queues,
-        "topics": lesson.things(),
         "faults": control.faults(),
         "permissions": control.access.list(),
-        "asynchronous": [each.correlation for each in control.processing.search()],
         "clock": (control.clock().time, control.clock().speed),
     }
 
@@ -179,14 +140,10 @@ def records(lesson: Lesson) -> list[tuple[str, bytes]]:
 
 @contextmanager
 def teach(folder: Path, data_dir: Path | None, **more: Any) -> Iterator[Lesson]:
-    require("processing", "queues", "topics")
-    from extensions.topics.settings import TopicSettings
-
-    topics = folder / "topics.toml"
-    topics.write_text(TOPICS)
+    extensions = tuple(each for part in PARTS for each in part.settings(folder))
     ports = {f"{name}_port": 0 for name in ("aws", "control")}
     with embedded(
-        Settings(data_dir=data_dir, amqp="none", extensions=(TopicSettings(topics=topics),), **ports, **more)
+        Settings(data_dir=data_dir, amqp="none", extensions=extensions, **ports, **more)
     ) as emulator:
         lesson = Lesson(emulator)
         try:

@@ -8,7 +8,6 @@ import threading
 from pathlib import Path
 from typing import Any
 
-import httpx
 import msgspec
 import pytest
 
@@ -19,17 +18,17 @@ from emulator.rng import Chance
 from emulator.services.service_store import ServiceStore
 from emulator.snapshots import snapshot_file
 from emulator.snapshots.snapshot_errors import SnapshotError
-from extensions.queues.engine import QueueEngine
-from extensions.topics.service import TopicService
 from rdss_sandbox.client import Client, RefusedError, UnreachableError
 from rdss_sandbox.process import sandbox_process
 from tests.emulator.services.conftest import client_of
 from tests.emulator.services.test_surviving import make_table
 from tests.emulator.snapshots.conftest import Teach, change, fill, read
+from tests.extensions.parts import PARTS
 
 SEED = 20_261_122
 DEATHS = 12
 OPTIONS = ("--amqp", "none")
+OF_EXTENSIONS = [part.component for part in PARTS if part.component]
 LASTING = ("clock", "faults", "permissions")
 """What a restart leaves out, unless it finishes a load."""
 
@@ -38,7 +37,7 @@ def lasting(found: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in found.items() if name not in LASTING}
 
 
-@pytest.mark.parametrize("component", [Engine, ServiceStore, QueueEngine, TopicService, FaultEngine])
+@pytest.mark.parametrize("component", [Engine, ServiceStore, FaultEngine, *OF_EXTENSIONS])
 def test_a_load_that_stops_half_way_is_finished_by_the_next_start(
     component: type[Any], on_disk: Teach, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -71,7 +70,7 @@ def test_a_load_that_stopped_can_be_repeated_at_once(
         before = read(lesson)
         lesson.control.snapshots.save("s")
         with monkeypatch.context() as broken:
-            broken.setattr(QueueEngine, "load", lambda *_: 1 / 0)
+            broken.setattr(FaultEngine, "load", lambda *_: 1 / 0)
             with pytest.raises(RefusedError, match="Load it again"):
                 lesson.control.snapshots.load("s")
         lesson.control.snapshots.load("s")
@@ -168,17 +167,14 @@ def describe(url: str, control: str) -> dict[str, Any]:
                 each["Key"]
                 for each in client_of(url, "s3").list_objects_v2(Bucket="mine").get("Contents", [])
             ],
-            "queues": sorted(each.name for each in client.queues.list().queues),
         }
 
 
-def fill_process(url: str, control: str, queues: str | None, word: str) -> None:
+def fill_process(url: str, control: str, word: str) -> None:
     records = [{"Data": word.encode(), "PartitionKey": word}] * len(word)
     client_of(url, "kinesis").put_records(StreamName="input", Records=records)
     client_of(url, "dynamodb").put_item(TableName="t", Item={"key": {"S": word}})
     client_of(url, "s3").put_object(Bucket="mine", Key=word, Body=word.encode() * 100_000)
-    headers = {"Client-ID": "6e0b1a5c-5f0f-4d3c-9b5d-0f1a2b3c4d5e", "X-Project-Id": "lessons"}
-    httpx.put(f"{queues}/v2/queues/{word}", headers=headers, trust_env=False).raise_for_status()
     with Client(control) as client:
         client.snapshots.save(word)
 
@@ -201,7 +197,7 @@ def test_a_process_killed_while_it_loads_and_saves(tmp_path: Path) -> None:
         make_table(client_of(sandbox.aws, "dynamodb"), "t")
         client_of(sandbox.aws, "s3").create_bucket(Bucket="mine")
         for word in ("one", "another"):
-            fill_process(sandbox.aws, sandbox.control, sandbox.queues, word)
+            fill_process(sandbox.aws, sandbox.control, word)
             states[word] = describe(sandbox.aws, sandbox.control)
     for death in range(DEATHS):
         with sandbox_process(*given) as sandbox:

@@ -416,6 +416,14 @@ def test_positions_as_the_field_writes_them() -> None:
         planner.first("AT_TIMESTAMP noon")
 
 
+def test_aws_itself_is_meant_where_no_endpoint_is_given(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The region of the environment says which."""
+    monkeypatch.delenv("AWS_ENDPOINT_URL", raising=False)
+    monkeypatch.delenv("AWS_ENDPOINT_URL_KINESIS", raising=False)
+    monkeypatch.setenv("AWS_REGION", "eu-west-2")
+    assert Settings.of({"streamName": "input"}).endpoint_url == "https://kinesis.eu-west-2.amazonaws.com"
+
+
 def test_options_in_any_case_with_or_without_their_prefix() -> None:
     """Options are found however the field writes them, and a wrong one is named with what would do."""
     options = {"KINESIS.STREAMNAME": "a, b", "kinesis.endpointUrl": "http://y", "initialposition": "LATEST"}

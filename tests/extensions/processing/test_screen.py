@@ -10,7 +10,7 @@ from textual.pilot import Pilot
 
 from rdss_sandbox.client import RefusedError
 from tests.extensions.processing.canned_processing import CannedWithProcessing
-from tests.tui.conftest import NARROW, WIDE, answer, notices, opened, see, text_of, until
+from tests.tui.conftest import NARROW, WIDE, answer, notices, opened, see, show_screens, text_of, until
 from tui.app import SandboxApp
 from tui.keys.preferences import Preferences
 from tui.widgets.row_list import RowList
@@ -111,8 +111,11 @@ async def test_a_sandbox_without_processing_says_so_once() -> None:
 
 
 @pytest.mark.parametrize("size", [WIDE, NARROW], ids=str)
-def test_the_screen_looks_as_it_did(snap_compare: Callable[..., bool], size: tuple[int, int]) -> None:
+def test_the_screen_looks_as_it_did(
+    monkeypatch: pytest.MonkeyPatch, snap_compare: Callable[..., bool], size: tuple[int, int]
+) -> None:
     """Messages with their states, the systems, the life of one as a waterfall, and the rest of it."""
+    show_screens(monkeypatch, "processing")
     app = SandboxApp(CannedWithProcessing(), Preferences(theme="sandbox-dark"))  # type: ignore[arg-type]
 
     async def run(pilot: Pilot[Any]) -> None:

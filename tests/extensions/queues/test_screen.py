@@ -14,7 +14,7 @@ from extensions.queues.columns import remaining
 from rdss_sandbox.client import AsyncClient
 from rdss_sandbox.shapes.queues import Claim
 from tests.extensions.queues.canned_queues import CannedWithQueues, message
-from tests.tui.conftest import NARROW, WIDE, notices, opened, see, text_of, until
+from tests.tui.conftest import NARROW, WIDE, notices, opened, see, show_screens, text_of, until
 from tui.app import SandboxApp
 from tui.keys.preferences import Preferences
 from tui.widgets.row_list import RowList
@@ -105,8 +105,11 @@ def test_the_time_that_is_left_as_a_bar(left: float, bar: str) -> None:
 
 
 @pytest.mark.parametrize("size", [WIDE, NARROW], ids=str)
-def test_the_screen_looks_as_it_did(snap_compare: Callable[..., bool], size: tuple[int, int]) -> None:
+def test_the_screen_looks_as_it_did(
+    monkeypatch: pytest.MonkeyPatch, snap_compare: Callable[..., bool], size: tuple[int, int]
+) -> None:
     """Queues, claims with what is left of their time, messages with who holds them, one in full."""
+    show_screens(monkeypatch, "queues")
     app = SandboxApp(CannedWithQueues(), Preferences(theme="sandbox-dark"))  # type: ignore[arg-type]
 
     async def run(pilot: Pilot[Any]) -> None:

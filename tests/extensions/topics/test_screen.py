@@ -17,7 +17,7 @@ from extensions.topics.columns import summary
 from extensions.topics.engine.commands import Publish, SowDelete
 from rdss_sandbox.client import AsyncClient
 from tests.extensions.topics.canned_topics import CannedWithTopics
-from tests.tui.conftest import NARROW, WIDE, answer, notices, opened, see, text_of, until
+from tests.tui.conftest import NARROW, WIDE, answer, notices, opened, see, show_screens, text_of, until
 from tui.app import SandboxApp
 from tui.keys.preferences import Preferences
 from tui.widgets.banner import Banner
@@ -126,8 +126,11 @@ def test_a_record_in_one_line(data: bytes, line: str) -> None:
 
 
 @pytest.mark.parametrize("size", [WIDE, NARROW], ids=str)
-def test_the_screen_looks_as_it_did(snap_compare: Callable[..., bool], size: tuple[int, int]) -> None:
+def test_the_screen_looks_as_it_did(
+    monkeypatch: pytest.MonkeyPatch, snap_compare: Callable[..., bool], size: tuple[int, int]
+) -> None:
     """Records, changes with their reasons, and a record in full."""
+    show_screens(monkeypatch, "topics")
     canned = CannedWithTopics()
     app = SandboxApp(canned, Preferences(theme="sandbox-dark"))  # type: ignore[arg-type]
     for number, reason in ((3, None), (4, "filter"), (5, "deleted"), (6, "expired"), (7, None)):

@@ -14,6 +14,7 @@ import pytest
 from emulator.assembly.embedded import Embedded, embedded
 from emulator.settings.settings import Settings
 from sandbox.cli import main
+from tests.taken_out import needs
 
 
 @dataclass(frozen=True)
@@ -23,6 +24,11 @@ class Ran:
     code: int
     out: str
     err: str
+
+
+def needed_by(command: str) -> pytest.MarkDecorator:
+    """The mark of a case with a command that an extension has."""
+    return needs(*{"claim": ["queues"], "process": ["processing"], "topic": ["topics"]}.get(command, ()))
 
 
 @pytest.fixture(autouse=True)

@@ -16,6 +16,7 @@ from emulator.assembly.embedded import Embedded
 from sandbox.cli.commands import sandbox as group
 from schemas.rdss.envelope import serialise
 from schemas.rdss.samples import Samples
+from tests.sandbox.cli.conftest import needed_by
 from tests.sandbox.cli.test_advice import COMMANDS, ROOT, advised
 
 TYPED = {
@@ -107,7 +108,10 @@ def test_every_advised_command_is_typed_somewhere() -> None:
     assert [place for place in ELSEWHERE.values() if not (ROOT / place).is_file()] == []
 
 
-@pytest.mark.parametrize("name", sorted(TYPED))
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(each, marks=needed_by(each.split()[0])) for each in sorted(TYPED)],
+)
 def test_what_is_advised_can_be_typed(
     sandbox: Ask, emulator: Embedded, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

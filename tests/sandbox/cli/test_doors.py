@@ -7,22 +7,23 @@ import socket
 from collections.abc import Callable
 from typing import Any
 
+from rdss_sandbox.installed_extensions import list_ports
 from rdss_sandbox.shapes.status import Doors, Port
 from sandbox.cli.environment.doors import describe_doors
 
 Run = Callable[..., Any]
-PORTS = [f"--{port}-port=0" for port in ("aws", "control", "queues", "topics", "amqp", "amqp-management")]
+PORTS = ("aws", "control", "amqp", "amqp_management", *dict(list_ports()))
 
 
 def test_what_listens_is_published(process: Run) -> None:
     """By up and by status: every port answers a connection; the hosts, the pages and the token are there."""
     options = ("--detach", "--json", "--amqp", "embedded", "--allow-host", "box.test")
-    up = process("up", *PORTS, *options, "--allow-origin", "http://localhost:3000")
+    free = [f"--{port.replace('_', '-')}-port=0" for port in PORTS]
+    up = process("up", *free, *options, "--allow-origin", "http://localhost:3000")
     assert up.code == 0, up.err
     doors = json.loads(up.out)["doors"]
     assert json.loads(process("status", "--json").out)["doors"] == doors
-    names = {"aws", "control", "queues", "topics", "amqp", "amqp_management"}
-    assert {port["name"] for port in doors["ports"]} == names
+    assert {port["name"] for port in doors["ports"]} == set(PORTS)
     for port in doors["ports"]:
         socket.create_connection((port["address"], port["port"]), timeout=10).close()
     assert {"box.test", "127.0.0.1"} <= set(doors["hosts"])

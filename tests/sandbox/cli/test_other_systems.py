@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from rdss_sandbox.installed_extensions import list_ports
 from rdss_sandbox.process import SandboxNotStartedError, sandbox_process
 
 # click itself asks for Windows when it is imported.
@@ -87,7 +88,7 @@ def test_on_macos_a_sandbox_starts_keeps_and_stops(tmp_path: Path) -> None:
         assert ran.returncode == 0, ran.stderr
         return ran
 
-    ports = [word for name in ("aws", "control", "queues", "topics") for word in (f"--{name}-port", "0")]
+    ports = [word for name in ("aws", "control", *dict(list_ports())) for word in (f"--{name}-port", "0")]
     for count in (1, 2):
         sandbox("up", "--detach", "--fsync", *ports)
         sandbox("send", "-", given=sandbox("message", "sample").stdout)

@@ -13,9 +13,10 @@ import boto3
 import httpx
 import pytest
 
+from rdss_sandbox.installed_extensions import list_ports
 from tests.sandbox.cli.conftest import Ran
 
-PORTS = (f"--{name}-port=0" for name in ("aws", "control", "queues", "topics"))
+PORTS = (f"--{name}-port=0" for name in ("aws", "control", *dict(list_ports())))
 UP = (*PORTS, "--detach", "--json")
 HEADERS = {"client-id": "3381af92-2b9e-11e3-b191-71861300734c", "x-project-id": "p"}
 

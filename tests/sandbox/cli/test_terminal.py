@@ -19,9 +19,11 @@ import pytest
 from emulator.assembly.embedded import Embedded, embedded
 from emulator.settings.settings import Settings
 from rdss_sandbox.client import Client
+from rdss_sandbox.installed_extensions import list_ports
 from rdss_sandbox.shapes.faults import NewFault
 from rdss_sandbox.text.visible_text import visible, visible_lines
 from sandbox.cli import main
+from tests.sandbox.cli.conftest import needed_by
 
 EVIL = "\x1b]52;c;cm0gLXJmIH4K\x07\x1b[2J\u202e\x9b7m\x08\r\x85\u2066\x7f"
 """OSC 52 writes to the clipboard, CSI 2J clears, RLO turns what follows; then CSI in 8 bits, and others."""
@@ -102,16 +104,16 @@ def visit_amqp(emulator: Embedded) -> None:
 def visit_http(emulator: Embedded) -> None:
     who = {"Client-ID": "3381af92-2b9e-11e3-b191-71861300734c", "X-Project-ID": "rdss"}
     with httpx.Client(trust_env=False, headers=who) as http:
-        for port in (emulator.control, emulator.aws, emulator.urls["queues"], emulator.urls["topics"]):
+        for port in (emulator.control, emulator.aws, *(emulator.urls[name] for name, _ in list_ports())):
             http.get(port, headers={"Host": "evil\u009b7m.example".encode("latin-1")})
             http.get(port, headers={"Origin": "http://evil\u009b7m.example".encode("latin-1")})
-        http.put(f"{emulator.urls['queues']}/v2/queues/jobs", json={"k": EVIL})
-        http.post(
-            f"{emulator.urls['queues']}/v2/queues/jobs/messages",
-            json={"messages": [{"body": EVIL, "ttl": 600}]},
-        )
-        command = {"cmd": "publish", "topic": "t" + EVIL, "data": {"id": EVIL}, "client_name": EVIL}
-        http.post(f"{emulator.urls['topics']}/topics/commands", json=command)
+        if queues := emulator.urls.get("queues"):
+            http.put(f"{queues}/v2/queues/jobs", json={"k": EVIL})
+            messages = {"messages": [{"body": EVIL, "ttl": 600}]}
+            http.post(f"{queues}/v2/queues/jobs/messages", json=messages)
+        if topics := emulator.urls.get("topics"):
+            command = {"cmd": "publish", "topic": "t" + EVIL, "data": {"id": EVIL}, "client_name": EVIL}
+            http.post(f"{topics}/topics/commands", json=command)
     with Client(emulator.control) as client:
         client.add_fault(NewFault(type="error", channel=EVIL, attributes={"message": EVIL}))
 
@@ -152,7 +154,9 @@ COMMANDS: dict[tuple[str, ...], bool] = {
 
 
 @pytest.mark.parametrize("where", ["terminal", "pipe"])
-@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: visible(" ".join(command)))
+@pytest.mark.parametrize(
+    "command", [pytest.param(each, marks=needed_by(each[0]), id=visible(" ".join(each))) for each in COMMANDS]
+)
 def test_no_command_prints_what_a_terminal_obeys(
     command: tuple[str, ...], where: str, visited: Embedded, monkeypatch: pytest.MonkeyPatch
 ) -> None:

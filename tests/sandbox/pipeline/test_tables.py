@@ -14,7 +14,6 @@ import pytest
 from botocore.awsrequest import AWSResponse
 from deltalake import DeltaTable, Field
 
-from extensions.kinesis_source.options import Settings
 from rdss_sandbox.tables import open_table, read_table
 from sandbox.cli.tables.pipeline_options import Service
 from sandbox.pipeline.reports.query import ask
@@ -322,7 +321,6 @@ def test_aws_itself_is_meant_whatever_endpoint_the_environment_has(monkeypatch: 
         monkeypatch.setenv(name, "http://127.0.0.1:4566")
     monkeypatch.setenv("AWS_REGION", "eu-west-2")
     assert Service("aws", None)() == (None, "eu-west-2")
-    assert Settings.of({"streamName": "input"}).endpoint_url == "https://kinesis.eu-west-2.amazonaws.com"
     place = TableStorage.at("s3://bucket/tables", *Service("aws", None)())
     assert place.options == {"AWS_REGION": "eu-west-2", "conditional_put": "etag"}
     assert place.client().meta.endpoint_url == "https://s3.eu-west-2.amazonaws.com"

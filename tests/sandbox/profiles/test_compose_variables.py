@@ -8,12 +8,13 @@ import msgspec
 import yaml
 
 from emulator.settings.settings import read_settings
-from extensions.topics.configuration import TopicConfiguration, read_configuration
 from sandbox.profiles import compose
+from tests.taken_out import needs
 
 STACK = Path(__file__).parents[3] / "compose" / "compose.yaml"
 
 
+@needs("queues", "topics")
 def test_topics_and_queues_are_reached_where_the_stack_maps_them(tmp_path: Path) -> None:
     """Their ports are the same within and without, and written down for the commands."""
     settings = read_settings({"topics_port": 19007, "queues_port": 18888}, {}, tmp_path)
@@ -27,8 +28,11 @@ def test_topics_and_queues_are_reached_where_the_stack_maps_them(tmp_path: Path)
         assert f"127.0.0.1:{port}:{port}" in emulator["ports"]
 
 
+@needs("topics")
 def test_a_file_of_topics_goes_into_the_container(tmp_path: Path) -> None:
     """Whatever it is written in, the emulator in the container reads the same from it."""
+    from extensions.topics.configuration import TopicConfiguration, read_configuration
+
     (tmp_path / "topics.toml").write_text(
         '[[topics]]\nkind = "queue"\nname = "work"\n[[users]]\nname = "ada"\ntoken = "t"\n'
     )

@@ -26,6 +26,7 @@ from sandbox.scenarios.play import START, Played
 from sandbox.scenarios.scenario import library, read_scenario
 from sandbox.scenarios.scenario_run import read_run, run_scenario
 from sandbox.scenarios.workload import identity, make_messages
+from tests.taken_out import needs
 
 LIBRARY = library()
 CLIENTS = Path(__file__).parents[1] / "certify" / "clients"
@@ -130,7 +131,11 @@ def test_a_stimulus_that_is_missing_is_no_failure_of_the_command() -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["claim-expires", "--client", "--", "true"], "claimed by 2 workers from a queue"),
+        pytest.param(
+            ["claim-expires", "--client", "--", "true"],
+            "claimed by 2 workers from a queue",
+            marks=needs("queues"),
+        ),
         (["happy-path", "--client"], "--client needs a command"),
         (["happy-path", "--client", "--"], "--client needs a command"),
         (["--client", "--", "true"], "name a scenario or a file"),

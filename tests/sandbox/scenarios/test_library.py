@@ -15,6 +15,7 @@ from sandbox.scenarios.judgement import Judgement, judge_facts
 from sandbox.scenarios.play import play
 from sandbox.scenarios.scenario import library
 from sandbox.scenarios.scenario_client import Client
+from tests.extensions.parts import PARTS
 from tests.sandbox.scenarios import wrong_clients as wrong
 
 LIBRARY = library()
@@ -22,7 +23,6 @@ NAMED_IN_THE_ISSUE = {
     "happy-path", "producer-retry", "redelivery-after-a-crash", "split-under-load", "merge-under-load",
     "scale-1-8-2", "sequence-across-a-reshard", "oversize", "throttled-producer", "partial-failure",
     "poison-message", "expired-message", "slow-consumer", "broker-gone-for-a-minute",
-    "claim-expires", "double-delivery", "late-release",
 }  # fmt: skip
 MISTAKES = {
     "reads the first shard only": ("happy-path", wrong.FIRST_SHARD_ONLY, "lost"),
@@ -44,11 +44,9 @@ MISTAKES = {
     "does not look at the time": ("expired-message", wrong.JUDGES_NOTHING, "misjudged"),
     "jumps to the newest": ("slow-consumer", wrong.SKIPS_THE_OLD, "lost"),
     "tries three times": ("broker-gone-for-a-minute", wrong.THREE_TRIES, "lost"),
-    "works on what it no longer holds": ("claim-expires", wrong.NEVER_LOOKS, "twice"),
-    "remembers only what it did itself": ("double-delivery", wrong.REMEMBERS_ALONE, "twice"),
-    "claims for half a day": ("late-release", wrong.CLAIMS_FOR_HALF_A_DAY, "lost"),
     "keeps no messageIds, answers lost": ("answer-lost", wrong.FORGETS, "twice"),
-}
+} | {name: mistake for part in PARTS for name, mistake in part.mistakes.items()}
+"""What a client does wrong: the scenario that finds it, the client, and the fact that tells."""
 
 
 def judged(

@@ -9,14 +9,11 @@ from collections import defaultdict
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import msgspec
-
 from emulator.channels import Channel, Checkpoints, Delivery, PublishRefusedError, Receipt
 from emulator.rng import new_uuid
-from extensions.queues.scenario_workers import Worker, Workers
 from sandbox.receiver import Arrival
 from sandbox.repository import ArrivalStatus, Repository
-from sandbox.scenarios.client_environment import ClientEnvironment, KillableProcess
+from sandbox.scenarios.client_environment import ClientEnvironment
 from sandbox.scenarios.scenario import INPUT
 from sandbox.scenarios.scenario_client import OURS, Client, OurReceiver
 from schemas.rdss.peek import peek
@@ -76,14 +73,14 @@ def knows_no_children(shards: int) -> Client:
     return _noting(lambda _, each: _number(each.shard) < shards)
 
 
-class _Forgetful(Repository):
+class Forgetful(Repository):
     """Never knows a message."""
 
     def arrival_status(self, *_: object) -> ArrivalStatus:
         return ArrivalStatus.NEW
 
 
-FORGETS = Client(OURS.sender, lambda site: OurReceiver(site, _Forgetful(site.receiver_store, site.clock)))
+FORGETS = Client(OURS.sender, lambda site: OurReceiver(site, Forgetful(site.receiver_store, site.clock)))
 
 
 class _Naive:
@@ -256,50 +253,3 @@ LOOKS_AT_THE_CALL_ONLY = Client(_LooksAtTheCallOnly, OURS.receiver)
 SENDS_THE_BATCH_AGAIN = Client(_SendsTheBatchAgain, OURS.receiver)
 THREE_TRIES = Client(_ThreeTries, OURS.receiver)
 NEVER_SPLITS = Client(_NeverSplits, OURS.receiver)
-
-
-def _workers(worker: Callable[[ClientEnvironment, KillableProcess], Worker]) -> Client:
-    """Workers of which each is made in another way."""
-
-    class Others(Workers):
-        def worker(self, site: ClientEnvironment, victim: KillableProcess) -> Worker:
-            return worker(site, victim)
-
-    return Client(OURS.sender, Others)
-
-
-class _NeverLooks(Worker):
-    """Works on what it once claimed, whoever holds it now."""
-
-    def __init__(self, site: ClientEnvironment, victim: KillableProcess) -> None:
-        super().__init__(site, victim, _Forgetful(site.receiver_store, site.clock))
-
-    def work(self, delivery: Delivery) -> None:
-        self.receiver.receive(delivery)
-
-
-class _OwnMemory(Repository):
-    """Knows the messages that this process has done, and no others."""
-
-    def __init__(self, site: ClientEnvironment) -> None:
-        super().__init__(site.receiver_store, site.clock)
-        self._done: set[str | None] = set()
-
-    def arrival_status(
-        self, channel: str, message_id: str | None, digest: bytes, part: tuple[str, int] | None = None
-    ) -> ArrivalStatus:
-        if message_id in self._done:
-            return super().arrival_status(channel, message_id, digest, part)
-        self._done.add(message_id)
-        return ArrivalStatus.NEW
-
-
-def _for_twelve_hours(site: ClientEnvironment, victim: KillableProcess) -> Worker:
-    assert site.claims is not None
-    site.claims = msgspec.structs.replace(site.claims, ttl="12h")
-    return Worker(site, victim, Repository(site.receiver_store, site.clock))
-
-
-NEVER_LOOKS = _workers(_NeverLooks)
-REMEMBERS_ALONE = _workers(lambda site, victim: Worker(site, victim, _OwnMemory(site)))
-CLAIMS_FOR_HALF_A_DAY = _workers(_for_twelve_hours)

@@ -12,6 +12,8 @@ import pytest
 
 from emulator.assembly.embedded import Embedded, embedded
 from emulator.settings.settings import Settings
+from rdss_sandbox.client import Client
+from tests.extensions.parts import PARTS
 
 KEYS = {"aws_access_key_id": "a", "aws_secret_access_key": "b", "region_name": "us-east-1"}
 INTERNAL = (
@@ -35,8 +37,10 @@ INTERNAL = (
 
 
 @pytest.fixture
-def emulator() -> Iterator[Embedded]:
-    with embedded(Settings(aws_port=0, control_port=0, data_dir=None)) as running:
+def emulator(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Embedded]:
+    folder = tmp_path_factory.mktemp("settings")
+    extensions = tuple(each for part in PARTS for each in part.settings(folder))
+    with embedded(Settings(aws_port=0, control_port=0, data_dir=None, extensions=extensions)) as running:
         yield running
 
 
@@ -51,8 +55,11 @@ def test_reset_empties_everything_and_makes_the_topology_anew(emulator: Embedded
     kinesis.put_record(StreamName="input", Data=b"{}", PartitionKey="k")
     s3.create_bucket(Bucket="mine")
     client(emulator, "sqs").create_queue(QueueName="mine")
-    headers = {"client-id": "3381af92-2b9e-11e3-b191-71861300734c", "x-project-id": "p"}
-    httpx.put(f"{emulator.urls['queues']}/v2/queues/mine", headers=headers)
+    before = _read_extensions(emulator)
+    for part in PARTS:
+        part.fill(emulator)
+    filled = _read_extensions(emulator)
+    assert [name for name in filled if filled[name] == before[name]] == []
 
     answer = httpx.post(f"{emulator.aws}/moto-api/reset")
 
@@ -66,7 +73,12 @@ def test_reset_empties_everything_and_makes_the_topology_anew(emulator: Embedded
     buckets = {each["Name"] for each in s3.list_buckets()["Buckets"]}
     assert buckets == {"rdss-audit", "rdss-error", "rdss-invalid"}
     assert "QueueUrls" not in client(emulator, "sqs").list_queues()
-    assert httpx.get(f"{emulator.urls['queues']}/v2/queues", headers=headers).json()["queues"] == []
+    assert _read_extensions(emulator) == before
+
+
+def _read_extensions(emulator: Embedded) -> dict[str, object]:
+    with Client(emulator.control) as control:
+        return {name: value for part in PARTS for name, value in part.read(control).items()}
 
 
 @pytest.mark.parametrize("path", INTERNAL)

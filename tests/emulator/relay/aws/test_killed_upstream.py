@@ -16,6 +16,7 @@ import msgspec
 import pytest
 
 from emulator.rng import Chance
+from rdss_sandbox.installed_extensions import list_ports
 from rdss_sandbox.machine.watchdog import watchdog
 from rdss_sandbox.process import RunningSandbox
 from tests.emulator.relay.aws.test_own_buckets import bucket_names
@@ -35,7 +36,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 @contextmanager
 def sandbox_in_front_of(upstream: str, folder: Path, port: int = 0) -> Iterator[RunningSandbox]:
     """A process in front of an upstream of its own, as the profiles compose and localstack have it."""
-    ports = [word for name in ("control", "queues", "topics") for word in (f"--{name}-port", "0")]
+    ports = [word for name in ("control", *dict(list_ports())) for word in (f"--{name}-port", "0")]
     options = ["--profile", "relay", "--upstream-aws", upstream, "--topology", "none", "--amqp", "none"]
     with (
         subprocess.Popen(

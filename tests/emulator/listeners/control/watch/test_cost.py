@@ -20,6 +20,7 @@ from emulator.listeners.control.live_answers import LiveAnswers
 from emulator.listeners.control.watch.resources import PAUSE_SECONDS, PictureResources
 from emulator.listeners.control.watch.resources import SHARE as SHARE_OF_PICTURES
 from rdss_sandbox.client import Client
+from rdss_sandbox.installed_extensions import list_ports
 from rdss_sandbox.shapes.clock import ClockReading
 from rdss_sandbox.shapes.faults import NewFault
 from rdss_sandbox.shapes.picture import Picture
@@ -32,7 +33,7 @@ _TICKS = os.sysconf("SC_CLK_TCK")
 @pytest.fixture
 def sandbox(tmp_path: Path) -> Iterator[dict[str, Any]]:
     """A sandbox of its own process, with what a class has: a fault in force."""
-    ports = [f"--{name}-port=0" for name in ("aws", "control", "queues", "topics")]
+    ports = [f"--{name}-port=0" for name in ("aws", "control", *dict(list_ports()))]
     command = [sys.executable, "-m", "sandbox", "up", "--json", "--amqp", "none", *ports]
     with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
