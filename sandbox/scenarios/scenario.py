@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -31,6 +32,10 @@ class ScenarioError(ValueError):
     """A wrong scenario; the message has the file, the place in it and the reason."""
 
 
+class OtherContractError(ScenarioError):
+    """A scenario that needs what the bound contract does not have."""
+
+
 class Teach(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What a scenario teaches: what happens, why it happens, and what a correct client does."""
 
@@ -50,7 +55,8 @@ class Streams(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class Workload(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The messages to send: ``batch`` of them at intervals of ``every``, in an order drawn from the seed.
 
-    ``sequences`` counts oversize messages of ``parts`` parts. ``bad`` counts invalid messages by their error
+    ``sequences`` counts oversize messages of ``parts`` parts; a contract without sequences has as many usual
+    messages in their place. ``bad`` counts invalid messages by their error
     code. ``expiring`` counts messages with an expirationTimestamp ``expires`` after the start.
     """
 
@@ -98,25 +104,34 @@ class Scenario(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename={
     schema: str = ""
 
     def conditions(self) -> dict[str, Condition]:
-        """The expected condition of each fact."""
-        return {fact: read_condition(written) for fact, written in self.expect.items()}
+        """The expected condition of each fact; nothing is joined where messages have no sequences."""
+        expected = {fact: read_condition(written) for fact, written in self.expect.items()}
+        return (
+            expected
+            if CONTRACT.sequences
+            else {fact: expected[fact] for fact in expected if fact != "joined"}
+        )
 
 
 def schema() -> dict[str, Any]:
-    """The published JSON Schema of scenario files."""
+    """The published JSON Schema of scenario files, which has RDSS's codes."""
     found: dict[str, Any] = msgspec.json.decode(_SCHEMA.read_bytes())
     return found
 
 
 def library() -> dict[str, Scenario]:
-    """The scenarios that come with the sandbox and its extensions, by name, in teaching order."""
+    """The scenarios that come with the sandbox and its extensions, by name, in teaching order.
+
+    Those that need what the bound contract does not have are left out.
+    """
     folders = [_LIBRARY, *(files(each.scenarios) for each in list_extensions() if each.scenarios)]
     entries = (entry for folder in folders for entry in folder.iterdir() if entry.name.endswith(".yaml"))
-    found = (
-        read_scenario(entry.name, entry.read_text(encoding="utf-8"))
-        for entry in sorted(entries, key=lambda entry: entry.name)
-    )
-    return {scenario.name: scenario for scenario in found}
+    found = {}
+    for entry in sorted(entries, key=lambda entry: entry.name):
+        with suppress(OtherContractError):
+            scenario = read_scenario(entry.name, entry.read_text(encoding="utf-8"))
+            found[scenario.name] = scenario
+    return found
 
 
 def find_scenario(wanted: str) -> Scenario:
@@ -154,7 +169,10 @@ def read_scenario(source: str, text: str) -> Scenario:
 
 @cache
 def _validator() -> Any:
-    return jsonschema_rs.validator_for(schema())
+    asked = schema()
+    # What another contract's codes are is looked at in ``_check``.
+    asked["properties"]["workload"]["properties"]["bad"].pop("propertyNames")
+    return jsonschema_rs.validator_for(asked)
 
 
 def _check(source: str, scenario: Scenario) -> None:
@@ -179,6 +197,22 @@ def _check(source: str, scenario: Scenario) -> None:
     for at, fault in enumerate(scenario.faults):
         try:
             read_attributes(known_type(fault.type), fault.attributes)
-            read_when(fault.when, CONTRACT)
         except FaultRefusedError as error:
             raise ScenarioError(f"{source}: faults/{at}: {error}") from error
+    _check_contract(source, scenario)
+
+
+def _check_contract(source: str, scenario: Scenario) -> None:
+    """Check that the bound contract has what the scenario needs. Raises ``OtherContractError``."""
+    known = tuple(map(str, CONTRACT.samples.codes)) if CONTRACT.samples else ()
+    if unknown := [code for code in scenario.workload.bad if code not in known]:
+        there = ", ".join(known) or "none"
+        why = f"workload/bad: no message can be made for {unknown[0]}; there are {there}"
+        raise OtherContractError(f"{source}: {why}")
+    if scenario.workload.expiring and CONTRACT.expired is None:
+        raise OtherContractError(f"{source}: workload/expiring: messages of {CONTRACT.name} do not expire")
+    for at, fault in enumerate(scenario.faults):
+        try:
+            read_when(fault.when, CONTRACT)
+        except FaultRefusedError as error:
+            raise OtherContractError(f"{source}: faults/{at}: {error}") from error

@@ -32,7 +32,10 @@ def make_messages(workload: Workload, seed: int, start: float) -> list[Offered]:
         raise ValueError(f"the contract {CONTRACT.name} has no samples to send")
     samples = CONTRACT.samples.from_seed(seed, now=start)
     made = list(samples.stream(workload.messages))
-    made += [samples.big_message(workload.parts) for _ in range(workload.sequences)]
+    if CONTRACT.sequences:
+        made += [samples.big_message(workload.parts) for _ in range(workload.sequences)]
+    else:
+        made += samples.stream(workload.sequences)
     made += [samples.bad(CONTRACT.codes[code]) for code, n in workload.bad.items() for _ in range(n)]
     expires = start + seconds(workload.expires)
     made += [samples.message(expires=expires) for _ in range(workload.expiring)]

@@ -130,3 +130,27 @@ def test_a_command_names_the_document_that_it_cannot_read(tmp_path: Path) -> Non
     ran = _run(tmp_path, "message", "sample", SANDBOX_CONTRACT=str(bad))
     assert (ran.returncode, ran.stdout) == (2, "")
     assert "version 2.6.0 is not read" in ran.stderr
+
+
+def test_scenarios_are_those_that_the_contract_allows(tmp_path: Path) -> None:
+    """What needs sequences, expiry or RDSS's codes is left out; the rest plays, and passes."""
+    contract = {"SANDBOX_CONTRACT": str(DOCUMENT)}
+    (listed,) = _rows(_run(tmp_path, "scenario", "list", "--json", **contract))
+    names = {each["name"] for each in listed}
+    assert {"happy-path", "split-under-load", "answer-lost"} <= names
+    assert not names & {"sequence-across-a-reshard", "expired-message", "poison-message"}
+    ran = _run(tmp_path, "scenario", "run", "happy-path", "split-under-load", "--seed", "3", **contract)
+    assert ran.returncode == 0, ran.stdout
+    assert [line.split()[0] for line in ran.stdout.splitlines() if line][:2] == ["pass", "pass"]
+
+
+def test_a_scenario_of_another_contract_says_what_is_missing(tmp_path: Path) -> None:
+    """The place in the file, and the codes that there are."""
+    scenario = tmp_path / "bad.yaml"
+    teach = "teach: {happens: It comes., why: It can., client: It waits.}"
+    scenario.write_text(
+        f"name: bad\ntitle: Bad\n{teach}\nworkload: {{bad: {{GENERR001: 1}}}}\nexpect: {{lost: 0}}\n"
+    )
+    ran = _run(tmp_path, "scenario", "run", "bad.yaml", SANDBOX_CONTRACT=str(DOCUMENT))
+    assert ran.returncode == 2
+    assert "workload/bad: no message can be made for GENERR001; there are " in ran.stderr
