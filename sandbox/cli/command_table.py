@@ -46,6 +46,10 @@ _OURS: Final = {
     "files": ("messages.file_server:files", "Serve files over HTTPS, with faults."),
     "messages": ("messages.message_list:messages", "List the messages in the streams, filtered."),
     "message": ("messages.message:message", "Validate messages, or make samples of them."),
+    "contract": (
+        "messages.contract:contract",
+        "Check, show and export contracts as AsyncAPI documents.",
+    ),
     "fault": ("channels.fault:fault", "Add, list and remove faults."),
     "access": (
         "channels.access:access",

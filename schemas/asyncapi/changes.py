@@ -28,7 +28,9 @@ class DeclaredChanges:
 
     def __init__(self, contract: AsyncApiContract) -> None:
         self._contract = contract
-        self._reasons = {str(code): reason for reason, code in contract.declared.codes.items()}
+        self._reasons = {
+            str(code): reason for reason, code in reversed(list(contract.declared.codes.items()))
+        }
         named = {
             reason: code for reason, code in contract.declared.codes.items() if str(code) in contract.codes
         }

@@ -64,8 +64,6 @@ def read_codes(documents: Documents, node: Node | None, reject: str | None) -> d
                     text("description") or description,
                     text("channel") or queue,
                 )
-        if len({code for code, *_ in said.values()}) < len(said):
-            holder.problem("two reasons have the same code")
     # An enumeration, since what writes JSON knows those, and no other class of texts.
     codes: Iterable[DeclaredCode] = DeclaredCode("DeclaredCode", said)  # type: ignore[assignment,arg-type,call-arg]
     return {code.reason: code for code in codes}

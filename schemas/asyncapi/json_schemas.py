@@ -97,8 +97,8 @@ class _Bundle:
             name, target = self._waiting.pop()
             self._check(target)
             definitions[name] = self._copy(target)
-        if isinstance(whole, bool):
-            return whole
+        if not isinstance(whole, dict):
+            return whole is True
         said = str(_DRAFTS[self._draft].META_SCHEMA["$schema" if self._draft != "draft-04" else "id"])
         return {"$schema": said, **whole, **({"$defs": definitions} if definitions else {})}
 

@@ -36,7 +36,7 @@ _OPERATION_FIELDS: Final = (
 )  # fmt: skip
 _LARGEST: Final = 10_240 << 10
 _USUAL_LARGEST: Final = 1 << 20
-_CONVERT: Final = "asyncapi convert FILE --output NEW --target-version=3.0.0"
+_CONVERT: Final = "asyncapi convert FILE -o NEW -t 3.0.0"
 
 
 def load_contract(path: str | os.PathLike[str]) -> AsyncApiContract:
@@ -113,7 +113,7 @@ class _DocumentReader:
         elif str(text).startswith("2."):
             self._problems.add(
                 root.place.below("asyncapi"),
-                f"version {text} is not read: make version 3 of it with AsyncAPI's own tool: {_CONVERT}",
+                f"version {text} is not read: make version 3 of it with npm's @asyncapi/cli: {_CONVERT}",
             )
         elif not str(text).startswith(("3.0", "3.1")):
             self._problems.add(

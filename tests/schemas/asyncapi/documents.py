@@ -61,7 +61,6 @@ def _load(text: str) -> AsyncApiContract:
 
 
 ORDERS: Final = _load(ORDERS_TEXT)
-SHAPES: Final = {
-    path.name: load_contract(path) for path in sorted((Path(__file__).parent / "shapes").glob("*.*"))
-}
-"""A document of each shape: each has one of its own, which its first line names."""
+FOLDER: Final = Path(__file__).parent / "shapes"
+SHAPES: Final = {path.name: load_contract(path) for path in sorted(FOLDER.glob("*.*"))}
+"""A document of each shape, which the first lines of it name."""

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import json
+import shutil
 from pathlib import Path
 
 import pytest
+import yaml
 
+from emulator.rng import Chance
 from schemas.asyncapi.declarations import Exchange, Stream
+from schemas.asyncapi.description import describe
 from schemas.asyncapi.load import BadDocumentError
-from tests.schemas.asyncapi.documents import ORDERS, load_text
+from tests.edits import edit
+from tests.schemas.asyncapi.documents import FOLDER, ORDERS, SHAPES, load_text
 
 PLACED = b'{"event":"placed","order":{"id":"o-1"},"until":"2026-01-01T00:00:00Z","amount":3}'
 
@@ -186,3 +192,26 @@ def test_a_file_that_is_not_there_gets_a_sentence(tmp_path: Path) -> None:
 
     with pytest.raises(BadDocumentError, match="cannot be read"):
         load_contract(tmp_path / "none.yaml")
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_a_document_with_anything_anywhere_gets_sentences(tmp_path: Path, name: str) -> None:
+    """Or is a contract still, which judges whatever comes."""
+    draws = Chance(8).draws(name)
+    shutil.copytree(FOLDER, tmp_path, dirs_exist_ok=True)
+    document = yaml.safe_load((FOLDER / name).read_text())
+    outcomes = set()
+    for _ in range(40):
+        changed = document
+        for _ in range(draws.randint(1, 4)):
+            changed = edit(changed, draws)
+        try:
+            contract = load_text(tmp_path, json.dumps(changed), "changed.json")
+        except BadDocumentError as error:
+            outcomes |= {"refused" for problem in error.problems if problem.sentence}
+        else:
+            contract.peek(b"{}", "key")
+            contract.judge(b"{}", now=1.0)
+            describe(contract)
+            outcomes.add("read")
+    assert "refused" in outcomes

@@ -19,6 +19,7 @@ from schemas.asyncapi.declarations import Message
 from schemas.asyncapi.mutations import list_mutations
 from schemas.asyncapi.peek import walk
 from schemas.asyncapi.samples import DeclaredSamples
+from tests.edits import edit
 from tests.schemas.asyncapi.documents import SHAPES
 
 NOW = 1_800_000_000.0
@@ -103,19 +104,6 @@ def test_peek_and_judge_take_any_bytes(contract: AsyncApiContract) -> None:
         assert contract.peek(refused).error_code == str(code)
 
 
-def _edit(value: Any, draws: Draws) -> Any:
-    """Change something somewhere."""
-    if isinstance(value, dict) and value and draws.random() < 0.8:
-        name = draws.choice(list(value))
-        if draws.random() < 0.2:
-            return {each: below for each, below in value.items() if each != name}
-        return {**value, name: _edit(value[name], draws)}
-    if isinstance(value, list) and value and draws.random() < 0.8:
-        at = draws.randrange(len(value))
-        return [*value[:at], _edit(value[at], draws), *value[at + 1 :]]
-    return draws.choice([None, True, 0, -1, 3.5, 10**20, "", "text", [], {}, ["a", "a"], {"a": 1}, value])
-
-
 def _mutants(contract: AsyncApiContract, draws: Draws) -> Iterator[Any]:
     """Values of valid messages, each with a rule broken or with something changed."""
     assert contract.samples is not None
@@ -128,7 +116,7 @@ def _mutants(contract: AsyncApiContract, draws: Draws) -> Iterator[Any]:
             value = json.loads(maker.message(kind).data)
             broken = [each.apply(value) for each in list_mutations(value, schemas[kind])]
             yield from draws.sample(broken, min(len(broken), 20))
-            yield from (_edit(value, draws) for _ in range(5))
+            yield from (edit(value, draws) for _ in range(5))
 
 
 _FORMATS = {
