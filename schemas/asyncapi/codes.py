@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from enum import ReprEnum
 from types import MappingProxyType
-from typing import Final, Self
+from typing import Any, Final, Self
 
 from schemas.asyncapi.documents import Documents, Node
 from schemas.asyncapi.object_reader import ObjectReader
@@ -64,6 +64,7 @@ def read_codes(documents: Documents, node: Node | None, reject: str | None) -> d
                     text("description") or description,
                     text("channel") or queue,
                 )
-    # An enumeration, since what writes JSON knows those, and no other class of texts.
-    codes: Iterable[DeclaredCode] = DeclaredCode("DeclaredCode", said)  # type: ignore[assignment,arg-type,call-arg]
-    return {code.reason: code for code in codes}
+    # An enumeration, since what writes JSON knows those, and no other class of texts. Reasons that a document
+    # gives the same code have one member between them.
+    codes: Any = DeclaredCode("DeclaredCode", said)  # type: ignore[arg-type,call-arg]
+    return dict(codes.__members__)
