@@ -50,7 +50,8 @@ class RegistryGroup(LazyGroup):
     },
 )
 @click.version_option(package_name="rdss-sandbox", prog_name="sandbox")
-def sandbox() -> None:
+@click.pass_context
+def sandbox(context: click.Context) -> None:
     """Everything an RDSS messaging integration talks to, on this machine, with the bad days on demand.
 
     Start with: sandbox up. Then point any AWS client at it, sandbox send a message, and break something with
@@ -58,4 +59,4 @@ def sandbox() -> None:
     """
     from sandbox.cli.options.contract import bind_contract
 
-    bind_contract()
+    bind_contract(context.invoked_subcommand)

@@ -6,22 +6,25 @@ import os
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
 from sandbox.cli.options.setting_options import SETTINGS
+from sandbox.cli.output.exit_codes import CommandFailedError, Exit
 
 if TYPE_CHECKING:
     from schemas.contract import Contract, Peek
 
 F = TypeVar("F", bound=Callable[..., Any])
+_OF_RDSS: Final = frozenset({"adaptor", "application", "demo", "learn"})
 
 
-def bind_contract() -> None:
+def bind_contract(command: str | None) -> None:
     """Bind this process, and those that it starts, to the contract of this directory.
 
-    It is that of the environment, of ``sandbox.toml``, or of the sandbox that was started here.
+    It is that of the environment, of ``sandbox.toml``, or of the sandbox that was started here. Raises
+    CommandFailedError where the ``command`` is of RDSS's messages, and the contract is not.
     """
     from emulator.settings.setting_errors import SettingsError
     from emulator.settings.settings import read_settings
@@ -34,6 +37,10 @@ def bind_contract() -> None:
             document = read_settings({}, os.environ).contract
     if document is None and (started := running.find()):
         document = started.contract
+    if document and command in _OF_RDSS:
+        raise CommandFailedError(
+            f"sandbox {command} is of the RDSS Message API, and the contract here is {document}", Exit.USAGE
+        )
     bind(document)
 
 

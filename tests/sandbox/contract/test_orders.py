@@ -123,6 +123,15 @@ def test_a_document_that_is_none_is_refused_by_its_place(given: str, tmp_path: P
     assert ran.stderr.count("\n") == 1
 
 
+@pytest.mark.parametrize("command", [("demo",), ("learn", "list"), ("application", "run", "repository")])
+def test_what_is_of_rdss_alone_is_refused(command: tuple[str, ...], tmp_path: Path) -> None:
+    """Nothing is sent that the contract cannot judge; exit code 2."""
+    ran = _run(tmp_path, *command, SANDBOX_CONTRACT=str(DOCUMENT))
+    assert (ran.returncode, ran.stdout) == (2, "")
+    said = f"sandbox {command[0]} is of the RDSS Message API, and the contract here is {DOCUMENT}"
+    assert ran.stderr == f"sandbox: {said}\n"
+
+
 def test_a_command_names_the_document_that_it_cannot_read(tmp_path: Path) -> None:
     """A command without settings of its own says the same, without a traceback."""
     bad = tmp_path / "bad.yaml"
@@ -154,3 +163,17 @@ def test_a_scenario_of_another_contract_says_what_is_missing(tmp_path: Path) -> 
     ran = _run(tmp_path, "scenario", "run", "bad.yaml", SANDBOX_CONTRACT=str(DOCUMENT))
     assert ran.returncode == 2
     assert "workload/bad: no message can be made for GENERR001; there are " in ran.stderr
+
+
+def test_a_command_is_run_with_a_sandbox_of_the_document(tmp_path: Path) -> None:
+    """What COMMAND starts is bound to the contract as well: its samples are orders."""
+    command = (sys.executable, "-m", "sandbox", "message", "sample", "--type", "placed", "--seed", "3")
+    ran = _run(tmp_path, "run", "--contract", str(DOCUMENT), "--", *command)
+    assert ran.returncode == 0, ran.stderr
+    assert json.loads(ran.stdout)["kind"] == "placed"
+
+
+@pytest.mark.sandbox(contract="tests/sandbox/contract/orders.yaml")
+def test_a_marked_test_gets_a_sandbox_of_the_document(sandbox: Sandbox) -> None:
+    """The file is found from where pytest runs."""
+    assert sandbox.client.contract().name == "orders"
