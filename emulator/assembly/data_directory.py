@@ -12,7 +12,7 @@ from pathlib import Path
 import msgspec
 
 from emulator.journal import Inventory, Log, Payloads, frames
-from emulator.journal.format_mark import check_format, write_mark
+from emulator.journal.format_mark import FORMAT, check_format, write_mark
 from emulator.journal.inventory import NAME as INVENTORY
 from emulator.journal.reserve import Reserve
 from emulator.journal.segment_pairs import settle_pairs
@@ -105,8 +105,8 @@ class DataDirectory:
 
     def __init__(self, path: Path, *, fsync: bool = False) -> None:
         self.path = path
-        marked = check_format(path) is not None
-        self.taken_over = not marked and any((path / name).exists() for name in _UNMARKED)
+        mark = check_format(path)
+        self.taken_over = mark is None and any((path / name).exists() for name in _UNMARKED)
         # The first versions kept no list of logs, so that none is missing.
         listed = not self.taken_over or (path / INVENTORY).exists()
         private_files.make_directory(path)
@@ -114,7 +114,7 @@ class DataDirectory:
         for ours in (*_OURS, *of_extensions):
             private_files.close_tree(path / ours)
         self._lock = _lock(path)
-        if not marked:
+        if mark is None or mark.format < FORMAT:
             self._mark()
         self._clear_half_loaded()
         kept = (path / name for name in of_extensions)

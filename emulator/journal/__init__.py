@@ -6,6 +6,7 @@ Acknowledged data survives ``kill -9``. With ``fsync`` it also survives loss of 
 from emulator.journal.aside import put_aside
 from emulator.journal.frames import DamagedLogError, ends_whole
 from emulator.journal.inventory import Inventory, Loss, unlist_below
+from emulator.journal.keyed_log import Change, KeyedLog
 from emulator.journal.log import Log
 from emulator.journal.payloads import Payloads, payloads_of
 from emulator.journal.segment import Block
@@ -15,8 +16,10 @@ from emulator.journal.space import no_space
 __all__ = [
     "SEGMENT_BYTES",
     "Block",
+    "Change",
     "DamagedLogError",
     "Inventory",
+    "KeyedLog",
     "Log",
     "Loss",
     "Payloads",

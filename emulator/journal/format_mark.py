@@ -1,9 +1,12 @@
 """The mark of a data directory: which format it has, and which version of the sandbox made it.
 
-    format      {"format": 1, "version": "0.2.0"}
+    format      {"format": 2, "version": "0.2.0"}
 
 A version that does not know the format must not open the directory: it would read what it understands and
 overwrite the rest. The number changes when a version writes what the versions before it cannot read.
+
+    1           entries of the logs of states, definitions, checkpoints and object versions have no keys
+    2           these logs are logs of keys and values; each takes over its old entries when it is read
 """
 
 from __future__ import annotations
@@ -18,7 +21,8 @@ from rdss_sandbox.files.rewriting import rewriting
 from rdss_sandbox.version import VERSION
 
 NAME: Final = "format"
-FORMAT: Final = 1
+FORMAT: Final = 2
+_KNOWN: Final = (1, FORMAT)
 
 
 class Mark(msgspec.Struct, frozen=True):
@@ -34,8 +38,8 @@ class OtherFormatError(Exception):
     def __init__(self, root: Path, mark: Mark) -> None:
         super().__init__(
             f"the data directory {root} has the format {mark.format} of rdss-sandbox {mark.version}, and "
-            f"this is rdss-sandbox {VERSION}, which knows the format {FORMAT}: nothing was touched; install "
-            f"rdss-sandbox {mark.version}, or give another --data-dir"
+            f"this is rdss-sandbox {VERSION}, which knows the formats up to {FORMAT}: nothing was touched; "
+            f"install rdss-sandbox {mark.version}, or give another --data-dir"
         )
 
 
@@ -51,7 +55,7 @@ def check_format(root: Path) -> Mark | None:
         return None
     except msgspec.MsgspecError as error:
         raise DamagedLogError(path, 0, "it does not say which format the directory has") from error
-    if mark.format != FORMAT:
+    if mark.format not in _KNOWN:
         raise OtherFormatError(root, mark)
     return mark
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
+from typing import Final
 
 from isal.isal_zlib import crc32
 
@@ -19,6 +20,9 @@ from rdss_sandbox.files.rewriting import put_in_place, rewriting, sync_folders
 
 _COPIED_BYTES = 1 << 20
 _READ_BYTES = 1 << 16
+_WRITTEN_BYTES = 1 << 20
+OVERGROWN_BYTES: Final = 16 << 20
+_GROWTH: Final = 4
 
 
 class Log:
@@ -26,12 +30,14 @@ class Log:
 
     ``forget`` does not change the positions of the payloads that stay; opening the log again does.
     A payload survives ``kill -9`` once ``append`` has returned, and loss of power with ``fsync``.
-    A torn tail is cut when the log is opened, and counted in ``torn_bytes``.
+    A torn tail is cut when the log is opened, and counted in ``torn_bytes``. ``needed_bytes`` is how large
+    the log would be without what its owner needs no more, as far as that is known.
     Raises ``DamagedLogError`` for anything else that is damaged.
     """
 
     def __init__(self, path: Path, *, fsync: bool = False) -> None:
         self.path = path
+        self.needed_bytes = 0
         self._fsync = fsync
         self._lock = threading.Lock()
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -100,6 +106,31 @@ class Log:
         if not self._in_inventory:
             self._update_inventory()
         return position
+
+    def replace(self, payloads: Iterable[bytes], *, synced: bool = True) -> None:
+        """Replace all payloads by these, as ``rewriting`` does. OSError leaves the log as it was."""
+        with self.rewriting(self.path, fsync=self._fsync, synced=synced) as fresh:
+            fresh.extend(payloads)
+        self._continue_in(fresh)
+        self.needed_bytes = self._end
+
+    def compact(self, list_payloads: Callable[[], Iterable[bytes]], *, above: int | None = None) -> None:
+        """Replace all payloads by the listed ones if the log has over four times the size that it needs.
+
+        One of at most ``above`` bytes stays; None means 16 MiB. So does one that cannot be replaced, until it
+        has grown as much again.
+        """
+        size = self._end - self._begin
+        if size > max(OVERGROWN_BYTES if above is None else above, _GROWTH * self.needed_bytes):
+            self.needed_bytes = size
+            with suppress(DamagedLogError, OSError):
+                self.replace(list_payloads())
+
+    def extend(self, payloads: Iterable[bytes]) -> None:
+        """Append many payloads, of which some may be left when an OSError ends it."""
+        for piece in _join(payloads):
+            with self._lock:
+                self._end = self._begin + frames.write_all(self._descriptor, [piece], self._end - self._begin)
 
     def entries(self, start: int = 0) -> Iterator[tuple[int, bytes]]:
         """Every (position, payload) from the position ``start`` to the log's present end."""
@@ -172,6 +203,13 @@ class Log:
         if inventory is not None and self.path.suffix == ".log":
             (inventory.add if self._in_inventory else inventory.remove)(self.path)
 
+    def _continue_in(self, fresh: Log) -> None:
+        """Use the file of another log, which is not used any more."""
+        with self._lock:
+            os.close(self._descriptor)
+            self._descriptor, self._begin, self._end = fresh._descriptor, fresh._begin, fresh._end
+        self._in_inventory = fresh._in_inventory
+
     def _frame(self, position: int) -> tuple[frames.Frame, bytes]:
         with self._lock:
             begin, position = self._begin, max(position, self._begin)
@@ -194,3 +232,15 @@ class Log:
             frames.write_all(descriptor, [piece], start - before)
             start += len(piece)
         return start
+
+
+def _join(payloads: Iterable[bytes]) -> Iterator[bytes]:
+    """Yield the payloads in their frames, about a MiB at once."""
+    waiting = bytearray()
+    for payload in payloads:
+        waiting += frames.header(payload)
+        waiting += payload
+        if len(waiting) > _WRITTEN_BYTES:
+            yield bytes(waiting)
+            waiting.clear()
+    yield bytes(waiting)

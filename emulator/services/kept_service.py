@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Protocol
 
-from emulator.services.keyed_log import Change
+from emulator.journal import Change
 from emulator.services.touched import Touched
 
 

@@ -14,7 +14,7 @@ import msgspec
 from emulator.buckets.objects.kept_bodies import KeptBodies, PieceId
 from emulator.buckets.objects.numbered_bodies import NumberedBodies
 from emulator.buckets.objects.object_bodies import Bodies, Body
-from emulator.services.keyed_log import Change
+from emulator.journal import Change
 from emulator.services.packing import make, pack, unpack
 from emulator.services.places import Places
 from emulator.services.s3_touching import touch_operations

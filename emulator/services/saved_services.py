@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from emulator.services.keyed_log import Change
+from emulator.journal import Change
 
 _VALUES_IN_A_BLOB: Final = 10_000
 

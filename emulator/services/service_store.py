@@ -11,22 +11,21 @@ import shutil
 import threading
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext, suppress
-from functools import partial
+from contextlib import closing, contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from emulator.buckets.objects.in_moto import keeping_in
 from emulator.clock import stopwatch
 from emulator.events import Events
-from emulator.journal import DamagedLogError, no_space, unlist_below
-from emulator.journal.reserve import reserve_of, spending_reserve
+from emulator.journal import Change, DamagedLogError, KeyedLog, no_space, unlist_below
+from emulator.journal.reserve import reserve_of
 from emulator.machine.private_files import make_directory
 from emulator.services import touched as touching
 from emulator.services.kept_service import KeptService
-from emulator.services.keyed_log import Change, KeyedLog, check_version
 from emulator.services.request_gate import RequestGate
 from emulator.services.saved_services import SavedPiece, SavedServices, read_saved, save
+from emulator.services.service_log import check_version, open_log
 from emulator.services.touched import Touched
 
 if TYPE_CHECKING:
@@ -48,7 +47,6 @@ _CALLS: Final[dict[str, tuple[str, ...]]] = {
 _WAITING: Final = frozenset((("sqs", "ReceiveMessage"), ("sqs", "")))
 """Services and actions that may wait for many seconds inside moto; the query protocol has no action here."""
 _TRIES: Final = 20
-_VALUES_AT_ONCE: Final = 10_000
 
 
 class ServiceStore:
@@ -158,7 +156,7 @@ class ServiceStore:
             if name in self._open:
                 values[name] = self._list_values(self._open[name][0])
             elif self._directory is not None and self._path(name).exists():
-                log = KeyedLog(self._path(name), fsync=False)
+                log = open_log(self._path(name), fsync=False)
                 values[name] = list(log.read().items())
                 log.close()
             elif self._loaded is not None:
@@ -183,12 +181,8 @@ class ServiceStore:
         make_directory(self._directory)
         for name, values in found.values.items():
             if values:
-                log = KeyedLog(self._path(name), fsync=self._fsync)
-                try:
-                    for start in range(0, len(values), _VALUES_AT_ONCE):
-                        log.append(values[start : start + _VALUES_AT_ONCE])
-                finally:
-                    log.close()
+                with closing(open_log(self._path(name), fsync=self._fsync)) as log:
+                    log.replace(values, synced=self._fsync)
 
     def _list_values(self, service: KeptService) -> list[Change]:
         for _ in range(_TRIES):
@@ -253,7 +247,11 @@ class ServiceStore:
         began = stopwatch()
         make_directory(self._directory)
         try:
-            log = KeyedLog(self._path(name), fsync=self._fsync)
+            log = open_log(
+                self._path(name),
+                fsync=self._fsync,
+                list_living=lambda: self._open[name][0].everything(),  # noqa: PLW0108 -- it opens later
+            )
         except DamagedLogError as error:
             self._damaged[name] = error
             self._events.emit("journal.damaged", why=str(error))
@@ -311,11 +309,10 @@ class ServiceStore:
             if log is None or not (touched.service == name or name in touched.units or self._waits(name)):
                 continue
             with self._locks[name]:
-                if self._store(service, log, touched) and log.overgrown:
-                    log.rewrite(service.everything())
+                self._store(service, log, touched)
 
-    def _store(self, service: KeptService, log: KeyedLog, touched: Touched) -> bool:
-        """Store what a request changed, and what could not be stored of earlier ones. Returns whether it did.
+    def _store(self, service: KeptService, log: KeyedLog, touched: Touched) -> None:
+        """Store what a request changed, and what could not be stored of earlier ones.
 
         A full disk refuses only what needs room: a request that changes nothing is answered, whatever is
         waiting; one that deletes is stored in room that was kept for it. Raises OSError.
@@ -323,23 +320,21 @@ class ServiceStore:
         name = service.name
         late = self._failed.get(name, ())
         if late and not self._has_room() and not self._changes(service, [touched]):
-            return False
+            return
         changes = self._changes(service, [*late, touched])
         if changes:
-            write = partial(log.append, changes)
             try:
-                spending_reserve(self._path(name), write) if touched.deleting else write()
+                log.append(changes, freeing=touched.deleting)
             except OSError as error:
                 if not no_space(error) or not self._store_alone(service, log, touched):
                     self._failed[name].append(touched)
                     if not touched.receiving:
                         raise
-                return False
+                return
         self._failed.pop(name, None)
         service.settle()
         if (reserve := reserve_of(self._path(name))) is not None:
             reserve.refill()
-        return bool(changes)
 
     def _has_room(self) -> bool:
         """Whether the disk has any room, so that it is worth a try to store what is waiting."""

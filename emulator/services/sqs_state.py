@@ -9,8 +9,8 @@ from typing import Any, Final
 
 import msgspec
 
+from emulator.journal import Change
 from emulator.rng import new_uuid
-from emulator.services.keyed_log import Change
 from emulator.services.packing import make, pack, unpack
 from emulator.services.places import Places
 from emulator.services.swept_values import READING, SweptValues

@@ -7,7 +7,7 @@ from typing import Final
 
 from isal.isal_zlib import crc32
 
-from emulator.services.keyed_log import Change
+from emulator.journal import Change
 
 READING: Final = ("Get", "List", "Describe", "Head", "BatchGet", "Query", "Scan", "Check", "Test")
 """How the names of operations begin that change nothing."""

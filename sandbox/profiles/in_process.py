@@ -75,7 +75,7 @@ async def _serve(settings: Settings, ready: Callable[[Running], None]) -> None:
     from emulator.assembly.own_infrastructure import UpstreamFailedError
     from emulator.journal import DamagedLogError
     from emulator.journal.format_mark import OtherFormatError
-    from emulator.services.keyed_log import OtherVersionError
+    from emulator.services.service_log import OtherVersionError
     from emulator.snapshots.snapshot_errors import SnapshotError
     from sandbox.control.scenarios import scenario_resources
 

@@ -83,7 +83,7 @@ def test_a_directory_of_another_format_is_refused_and_not_touched(
     ):
         with pytest.raises(OtherFormatError) as refused:
             opening()
-        for part in (f"format {number} of rdss-sandbox {version}", f"rdss-sandbox {VERSION}", "format 1"):
+        for part in (f"format {number} of rdss-sandbox {version}", f"rdss-sandbox {VERSION}", "up to 2"):
             assert part in str(refused.value)
     assert contents(packed) == before
 
@@ -94,12 +94,21 @@ def test_a_directory_from_before_marks_is_taken_over_once(packed: Path) -> None:
     with embedded(settings(packed)) as emulator:
         assert read(emulator.components) == list(range(400))
         assert emulator.components.damage == []
-        assert sum("taken over as format 1" in note for note in emulator.status().notes) == 1
+        assert sum("taken over as format 2" in note for note in emulator.status().notes) == 1
         kinds = [event.kind for event in emulator.components.events.since(0)]
         assert kinds.count("journal.taken_over") == 1
-    assert json.loads((packed / "format").read_bytes()) == {"format": 1, "version": VERSION}
+    assert json.loads((packed / "format").read_bytes()) == {"format": 2, "version": VERSION}
     with embedded(settings(packed)) as emulator:
         assert not any("taken over" in note for note in emulator.status().notes)
+
+
+def test_a_directory_of_the_format_before_is_opened_and_marked_anew(packed: Path) -> None:
+    """The version that wrote it refuses it from then on, since it could not read the logs."""
+    (packed / "format").write_text(json.dumps({"format": 1, "version": "0.1.0"}))
+    with embedded(settings(packed)) as emulator:
+        assert read(emulator.components) == list(range(400))
+        assert emulator.components.damage == []
+    assert json.loads((packed / "format").read_bytes()) == {"format": 2, "version": VERSION}
 
 
 def test_a_new_directory_is_marked_and_nothing_is_said(tmp_path: Path) -> None:

@@ -14,8 +14,9 @@ import msgspec
 import pytest
 
 from emulator.clock import stopwatch
-from emulator.services.keyed_log import Change, KeyedLog
+from emulator.journal import Change
 from emulator.services.packing import pack, unpack
+from emulator.services.service_log import open_log
 from rdss_sandbox.process import RunningSandbox, sandbox_process
 from tests.emulator.services.conftest import client_of
 from tests.emulator.services.test_surviving import make_table
@@ -134,7 +135,7 @@ def first_calls(sandbox: RunningSandbox, items: int, objects: int) -> dict[str, 
 
 def multiply(path: Path, kind: bytes, count: int, another: Callable[[Any, Any, int], Change]) -> None:
     """Have a log hold its one value of a kind so many times, as different things."""
-    log = KeyedLog(path, fsync=False)
+    log = open_log(path, fsync=False)
     values = log.read()
     (key,) = (key for key in values if kind in key)
 
@@ -143,7 +144,7 @@ def multiply(path: Path, kind: bytes, count: int, another: Callable[[Any, Any, i
         for number in range(1, count):
             yield another(msgspec.msgpack.decode(key), unpack(values[key]), number)
 
-    log.rewrite(all_of_them())
+    log.replace(all_of_them())
     log.close()
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,8 @@ from botocore.exceptions import ClientError
 from emulator.assembly import damage as told
 from emulator.assembly.repair import repair
 from emulator.machine.private_files import UMASK
-from emulator.services.keyed_log import KeyedLog, OtherVersionError
+from emulator.services import service_log
+from emulator.services.service_log import OtherVersionError
 from tests.emulator.assembly.test_damage import DAMAGES, cut_off, emptied, flipped, missing, zeroed
 from tests.emulator.services.conftest import Running, run
 from tests.emulator.services.test_surviving import make_table
@@ -164,13 +166,16 @@ def test_after_a_repair_everything_answers(
             assert len(values) >= 8 or not values
 
 
-def test_another_version_is_refused_in_a_line_that_says_what_to_do(original: Path, tmp_path: Path) -> None:
+def test_another_version_is_refused_in_a_line_that_says_what_to_do(
+    original: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Before anything is read or changed."""
     folder = copied(original, tmp_path / "data")
     path = folder / "services" / "sqs.log"
-    path.write_bytes(path.read_bytes())
-    log = KeyedLog(path, fsync=False)
-    _write_as(log, "4.0.1")
+    with monkeypatch.context() as patched:
+        patched.setattr(service_log, "version", lambda _: "4.0.1")
+        with closing(service_log.open_log(path, fsync=False)) as log:
+            log.replace([])
     before = path.read_bytes()
     with pytest.raises(OtherVersionError) as caught, run(folder):
         pass
@@ -178,18 +183,6 @@ def test_another_version_is_refused_in_a_line_that_says_what_to_do(original: Pat
     assert "pip install moto==4.0.1" in str(caught.value)
     assert "\n" not in str(caught.value)
     assert path.read_bytes() == before
-
-
-def _write_as(log: KeyedLog, version: str, monkey: Any = None) -> None:
-    from emulator.services import keyed_log
-
-    original = keyed_log.version
-    keyed_log.version = lambda _: version
-    try:
-        log.rewrite([])
-    finally:
-        keyed_log.version = original
-        log.close()
 
 
 def test_a_full_disk_is_an_error_and_what_was_refused_is_stored_later(tmp_path: Path) -> None:
@@ -220,7 +213,7 @@ def test_the_log_stays_small_under_updates_of_the_same_items(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As KCL updates its leases: the log is rewritten when it is much larger than what it holds."""
-    monkeypatch.setattr("emulator.services.keyed_log._REWRITE_ABOVE_BYTES", 1 << 15)
+    monkeypatch.setattr("emulator.journal.log.OVERGROWN_BYTES", 1 << 15)
     monkeypatch.setattr("emulator.buckets.objects.kept_bodies._FILE_BYTES", 1 << 15)
     with run(tmp_path / "data") as running:
         dynamodb, s3 = running.client("dynamodb"), running.client("s3")
