@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import threading
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -12,16 +13,25 @@ import msgspec
 
 from emulator.clock import Clock
 from emulator.events import Events
-from emulator.journal import Block, Segments, put_aside, unlist_below
+from emulator.journal import Block, KeyedLog, Segments, put_aside, unlist_below
 from emulator.kinesis.errors import in_use, internal_failure, invalid_argument, not_found, stream_not_found
 from emulator.kinesis.limits import Limits
 from emulator.kinesis.reader_tracking import Readers
 from emulator.kinesis.resharding import Resharding
 from emulator.kinesis.scope import Scope, consumer_of, stream_of
 from emulator.kinesis.shard_subscriptions import Subscriptions
-from emulator.kinesis.state_journal import StateJournal
 from emulator.kinesis.stream import Shard, Stream
-from emulator.kinesis.stream_state import AccountState, Change, Reshard, StreamGone, StreamState
+from emulator.kinesis.stream_state import (
+    AccountState,
+    Change,
+    Reshard,
+    StreamGone,
+    StreamState,
+    decode,
+    encode,
+    key_of,
+    read_old,
+)
 
 
 class Registry:
@@ -58,7 +68,7 @@ class Registry:
         self._last_number = 0
         self._written: list[Shard] = []
         self._touched: list[tuple[Stream, Shard]] = []
-        self._journal: StateJournal | None = None
+        self._journal: KeyedLog | None = None
         if directory is not None:
             self._journal = self._open(directory, fsync=fsync)
 
@@ -255,7 +265,8 @@ class Registry:
             self.touch(stream, stream.shards.values())
         if self._journal is not None:
             # The highest number is never used again, whichever stream had it.
-            self._journal.replace([StreamGone(self._last_number), *present])
+            states = [StreamGone(self._last_number), *present]
+            self._journal.replace(((key_of(each), encode(each)) for each in states), synced=False)
 
     def check_shard_quota(self, scope: Scope, more: int) -> None:
         """Raise LimitExceededException when ``more`` open shards are too many for the account."""
@@ -321,7 +332,8 @@ class Registry:
         if self._journal is None:
             return
         try:
-            self._journal.append(change)
+            freeing = isinstance(change, StreamGone)
+            self._journal.append([(key_of(change), encode(change))], freeing=freeing)
         except OSError as error:
             raise internal_failure(f"the change could not be stored: {error}") from error
 
@@ -353,18 +365,25 @@ class Registry:
         if stream.directory is not None:
             shutil.rmtree(stream.directory, ignore_errors=True)
 
-    def _open(self, directory: Path, *, fsync: bool) -> StateJournal:
-        journal = StateJournal(directory / "state.log", fsync=fsync)
+    def _open(self, directory: Path, *, fsync: bool) -> KeyedLog:
+        path = directory / "state.log"
+        journal = KeyedLog(path, fsync=fsync, read_old=read_old)
         try:
-            for change in journal.latest:
-                self._take(change)
+            states = [decode(state) for state in journal.read().values()]
+            for state in states:
+                self._take(state)
         except BaseException:
             journal.close()
             raise
-        self._sweep(directory, journal.gone)
+        gone = {state.number for state in states if isinstance(state, StreamGone)}
+        self._sweep(directory, gone)
         if journal.torn_bytes:
-            self.events.emit("journal.cut", file=str(journal.path), bytes=journal.torn_bytes)
-        journal.tidy()
+            self.events.emit("journal.cut", file=str(path), bytes=journal.torn_bytes)
+        # The highest number must not be used again, and a stream of which files are left is to be swept.
+        left = {path.name for path in (directory / "streams").glob("*")}
+        over = [n for n in gone if n != self._last_number and f"{n:09d}" not in left]
+        with suppress(OSError):
+            journal.append([(str(number).encode(), None) for number in over])
         return journal
 
     def _sweep(self, directory: Path, gone: Collection[int]) -> None:

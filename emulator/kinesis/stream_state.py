@@ -1,6 +1,6 @@
 """The states of streams and accounts, without records, as the journal keeps them.
 
-Each change appends the whole new state, so the last entry for each is its present state.
+Each change stores the whole new state under the key of its stream or account.
 """
 
 from __future__ import annotations
@@ -125,3 +125,14 @@ Change = StreamState | StreamGone | AccountState
 
 encode = msgspec.json.Encoder().encode
 decode = msgspec.json.Decoder(Change).decode
+
+
+def key_of(change: Change) -> bytes:
+    """The key of the stream or account that changes."""
+    name = "/".join(change.scope) if isinstance(change, AccountState) else str(change.number)
+    return name.encode()
+
+
+def read_old(payload: bytes, states: dict[bytes, bytes]) -> None:
+    """Apply an entry as it was when the journal had no keys: a change alone."""
+    states[key_of(decode(payload))] = payload
