@@ -9,37 +9,26 @@ from typing import Final
 import msgspec
 
 from emulator.channels.checkpoints import Checkpoints
-from emulator.journal import Log
+from emulator.journal import KeyedLog
 
 _GENERATION: Final = "stream"
 """The shard name under which the generation of a stream is kept. Shards have other names."""
 
 _encode: Final = msgspec.json.Encoder().encode
 _decode: Final = msgspec.json.Decoder(tuple[str, str, str]).decode
+_decode_place: Final = msgspec.json.Decoder(tuple[str, str]).decode
 
 
 class CheckpointFile:
     """The checkpoint of each shard of each stream. With a ``path`` of None they last as long as the process.
 
-    Each change is appended, and opening the file keeps the last entry of each shard. ``torn_bytes`` is how
-    many bytes of an incomplete last entry were cut then.
+    ``torn_bytes`` is how many bytes of an incomplete last entry were cut when the file was opened.
     """
 
     def __init__(self, path: Path | None) -> None:
-        self._known: dict[tuple[str, str], str] = {}
-        self._log: Log | None = None
-        self.torn_bytes = 0
-        if path is not None:
-            log = Log(path)
-            entries = (_decode(payload) for _, payload in log.entries())
-            self._known = {(stream, shard): sequence_number for stream, shard, sequence_number in entries}
-            self.torn_bytes = log.torn_bytes
-            log.close()
-            try:
-                self._log = self._build_log(path)
-            except OSError:
-                # The disk is full. The old log has the same last entries, only more of them.
-                self._log = Log(path)
+        self._log = KeyedLog(path, read_old=_read_old)
+        self._known = {_decode_place(key): number.decode() for key, number in self._log.read().items()}
+        self.torn_bytes = self._log.torn_bytes
 
     def of(self, stream: str) -> Checkpoints:
         return _StreamCheckpoints(self, stream)
@@ -48,9 +37,10 @@ class CheckpointFile:
         return self._known.get((stream, shard))
 
     def put(self, stream: str, shard: str, sequence_number: str) -> None:
-        if self._log is not None and self._known.get((stream, shard)) != sequence_number:
-            self._log.append(_encode((stream, shard, sequence_number)))
-        self._known[stream, shard] = sequence_number
+        place = stream, shard
+        if self._known.get(place) != sequence_number:
+            self._log.append([(_encode(place), sequence_number.encode())])
+            self._known[place] = sequence_number
 
     def begin(self, stream: str, generation: str) -> bool:
         """Forget the checkpoints of a stream that was deleted and created again under its name.
@@ -65,13 +55,15 @@ class CheckpointFile:
         return is_another
 
     def forget(self, stream: str) -> None:
-        self._known = {place: number for place, number in self._known.items() if place[0] != stream}
-        self._rewrite()
+        gone = [place for place in self._known if place[0] == stream]
+        self._log.append([(_encode(place), None) for place in gone], freeing=True)
+        for place in gone:
+            del self._known[place]
 
     def clear(self) -> None:
         """Forget every checkpoint."""
         self._known.clear()
-        self._rewrite()
+        self._log.replace(())
 
     def save(self) -> list[bytes]:
         """Return a copy of every checkpoint, for ``load``."""
@@ -81,21 +73,17 @@ class CheckpointFile:
         """Replace every checkpoint by those that were saved, and are in a snapshot too. Raises OSError."""
         entries = map(_decode, saved)
         self._known = {(stream, shard): sequence_number for stream, shard, sequence_number in entries}
-        self._rewrite(synced=False)
-
-    def _rewrite(self, *, synced: bool = True) -> None:
-        if self._log is not None:
-            rewritten = self._build_log(self._log.path, synced=synced)
-            self._log.close()
-            self._log = rewritten
+        values = ((_encode(place), number.encode()) for place, number in self._known.items())
+        self._log.replace(values, synced=False)
 
     def close(self) -> None:
-        if self._log is not None:
-            self._log.close()
+        self._log.close()
 
-    def _build_log(self, path: Path, *, synced: bool = True) -> Log:
-        entries = (_encode((*place, number)) for place, number in self._known.items())
-        return Log.rewrite(path, entries, synced=synced)
+
+def _read_old(payload: bytes, values: dict[bytes, bytes]) -> None:
+    """Apply an entry as it was when the file had no keys: stream, shard and sequence number."""
+    stream, shard, sequence_number = _decode(payload)
+    values[_encode((stream, shard))] = sequence_number.encode()
 
 
 class _StreamCheckpoints:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from contextlib import closing
 from pathlib import Path
 
@@ -30,17 +31,28 @@ def test_a_stream_created_again_under_its_name_has_no_checkpoints(tmp_path: Path
         assert file.get("errors", "shardId-000000000000") == "7"
 
 
-def test_the_file_of_an_earlier_release_is_read(tmp_path: Path) -> None:
-    """An entry is a stream, a shard and a sequence number; the generation is under the shard ``stream``."""
+def test_the_file_of_the_format_before_is_taken_over_once(tmp_path: Path) -> None:
+    """Its entries were a stream, a shard and a sequence number, without a key."""
     path = tmp_path / "positions.log"
-    with closing(Log(path)) as log:
-        log.append(b'["messages","stream","000000001"]')
-        log.append(b'["messages","shardId-000000000000","100"]')
-        log.append(b'["messages","shardId-000000000000","200"]')
+    shutil.copyfile(Path(__file__).with_name("format_1_positions.log"), path)
+    for _ in range(2):
+        with closing(CheckpointFile(path)) as file:
+            assert not file.begin("messages", "000000001")
+            assert file.of("messages").get("shardId-000000000000") == "200"
+            assert file.of("errors").get("shardId-000000000001") == "7"
+        assert b'"200"]' not in path.read_bytes()
+
+
+def test_a_stream_that_is_forgotten_stays_forgotten(tmp_path: Path) -> None:
+    """After a restart too; a checkpoint that it gets then is new."""
+    path = tmp_path / "positions.log"
     with closing(CheckpointFile(path)) as file:
-        assert not file.begin("messages", "000000001")
-        assert file.of("messages").get("shardId-000000000000") == "200"
-        assert file.begin("messages", "000000002")
+        for stream in ("messages", "errors"):
+            file.put(stream, "shardId-000000000000", "1")
+        file.forget("messages")
+    with closing(CheckpointFile(path)) as file:
+        assert file.get("messages", "shardId-000000000000") is None
+        assert file.get("errors", "shardId-000000000000") == "1"
 
 
 def test_a_file_that_cannot_be_rewritten_is_used_as_it_is(
@@ -49,16 +61,16 @@ def test_a_file_that_cannot_be_rewritten_is_used_as_it_is(
     """The disk is full at the start: the checkpoints are read, and the next start makes the file shorter."""
     path = tmp_path / "positions.log"
     with closing(CheckpointFile(path)) as file:
-        for number in range(3):
+        for number in range(1000):
             file.put("messages", "shardId-000000000000", str(number))
 
-    def full(*_: object, **__: object) -> Log:
+    def full(*_: object, **__: object) -> None:
         raise OSError("no space left on device")
 
     with monkeypatch.context() as patched:
-        patched.setattr(Log, "rewrite", full)
+        patched.setattr(Log, "replace", full)
         with closing(CheckpointFile(path)) as file:
-            assert file.get("messages", "shardId-000000000000") == "2"
+            assert file.get("messages", "shardId-000000000000") == "999"
     long = path.stat().st_size
     CheckpointFile(path).close()
-    assert path.stat().st_size < long
+    assert path.stat().st_size < long / 100
