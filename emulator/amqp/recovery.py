@@ -2,20 +2,9 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
-
-from emulator.amqp.exchange import Binding, Destination, Exchange
+from emulator.amqp.exchange import QUEUE, Binding, Destination, Exchange
 from emulator.amqp.queue_arguments import read_arguments
-from emulator.amqp.store.definitions import (
-    Bound,
-    DefinitionLog,
-    ExchangeGone,
-    ExchangeMade,
-    LastId,
-    QueueGone,
-    QueueMade,
-    Unbound,
-)
+from emulator.amqp.store.definitions import Bound, DefinitionLog, ExchangeMade, LastId, QueueMade
 from emulator.amqp.virtual_host import VirtualHost
 from emulator.amqp.wire.field_tables import decode_table
 from emulator.clock import Clock
@@ -34,21 +23,14 @@ def recover(vhost: VirtualHost, clock: Clock) -> None:
                     internal=definition.internal,
                     arguments=decode_table(definition.arguments)[0],
                 )
-            case ExchangeGone():
-                if definition.name in vhost.exchanges:
-                    vhost.remove_exchange(vhost.exchanges[definition.name])
             case QueueMade():
                 _restore_queue(vhost, definition)
-            case QueueGone():
-                if definition.name in vhost.queues:
-                    vhost.remove_queue(vhost.queues[definition.name])
-            case Bound() | Unbound():
-                _restore_binding(vhost, definition)
             case LastId():
                 vhost.last_id = max(vhost.last_id, definition.id)
-    # On a full disk the long log stays in use.
-    with suppress(OSError):
-        log.rewrite((LastId(vhost.last_id), *vhost.describe()))
+            case Bound():
+                # Of one that lost an end to damage, the next queue of that name must not get the messages.
+                if not _restore_binding(vhost, definition):
+                    log.remove(definition)
     vhost.definitions = log
     _restore_messages(vhost, clock)
 
@@ -62,13 +44,15 @@ def _restore_queue(vhost: VirtualHost, made: QueueMade) -> None:
     vhost.last_id = max(last, made.id)
 
 
-def _restore_binding(vhost: VirtualHost, found: Bound | Unbound) -> None:
+def _restore_binding(vhost: VirtualHost, found: Bound) -> bool:
+    """Make a binding again, and return whether both of its ends are there."""
     source = vhost.exchanges.get(found.source)
-    if source is None:
-        return
+    ends = vhost.queues if found.kind == QUEUE else vhost.exchanges
+    if source is None or found.name not in ends:
+        return False
     arguments = decode_table(found.arguments)[0]
-    binding = Binding(Destination(found.kind, found.name), found.routing_key, arguments)
-    (vhost.bind if isinstance(found, Bound) else vhost.unbind)(source, binding)
+    vhost.bind(source, Binding(Destination(found.kind, found.name), found.routing_key, arguments))
+    return True
 
 
 def _restore_messages(vhost: VirtualHost, clock: Clock) -> None:

@@ -12,16 +12,7 @@ from emulator.amqp.message import Entry, Message
 from emulator.amqp.queue import Queue
 from emulator.amqp.queue_arguments import QueueArguments, read_arguments
 from emulator.amqp.refusals import not_found
-from emulator.amqp.store.definitions import (
-    Bound,
-    Definition,
-    DefinitionLog,
-    ExchangeGone,
-    ExchangeMade,
-    QueueGone,
-    QueueMade,
-    Unbound,
-)
+from emulator.amqp.store.definitions import Bound, DefinitionLog, ExchangeMade, LastId, QueueMade
 from emulator.amqp.store.message_store import MessageStore
 from emulator.amqp.turn import ITEMS_OF_A_STEP, Steps, StepsTo, Turn
 from emulator.amqp.wire.field_tables import Table, encode_table
@@ -95,13 +86,15 @@ class VirtualHost:
 
     def add_exchange(self, exchange: Exchange) -> None:
         if exchange.durable:
-            self.definitions.append(describe_exchange(exchange))
+            self.definitions.add(describe_exchange(exchange))
         self.exchanges[exchange.name] = exchange
 
     def remove_exchange(self, exchange: Exchange) -> None:
         """Remove an exchange, and the bindings from it and to it."""
         if exchange.durable:
-            self.definitions.append(ExchangeGone(exchange.name))
+            bindings = [(exchange, binding) for binding in exchange.bindings.values()]
+            bindings += self._list_bindings(Destination(EXCHANGE, exchange.name))
+            self.definitions.remove(describe_exchange(exchange), *self._describe_bindings(bindings))
         del self.exchanges[exchange.name]
         for key, binding in exchange.bindings.items():
             self._forget_bound(exchange, key, binding)
@@ -130,14 +123,15 @@ class VirtualHost:
             owner=owner,
         )
         if is_stored(queue):
-            self.definitions.append(describe_queue(queue))
+            self.definitions.add(describe_queue(queue), LastId(queue.id))
         self.queues[name] = queue
         return queue
 
     def remove_queue(self, queue: Queue) -> int:
         """Remove a queue, and return how many messages waited in it. The caller notifies its consumers."""
         if is_stored(queue):
-            self.definitions.append(QueueGone(queue.name))
+            bindings = self._list_bindings(Destination(QUEUE, queue.name))
+            self.definitions.remove(describe_queue(queue), *self._describe_bindings(bindings))
         del self.queues[queue.name]
         queue.deleted = True
         self._busy.pop(queue, None)
@@ -176,7 +170,7 @@ class VirtualHost:
             return
         self._bound_to.setdefault(binding.destination, {})[source, binding.key] = binding
         if self._is_stored_binding(source, binding):
-            self.definitions.append(describe_binding(source, binding))
+            self.definitions.add(describe_binding(source, binding))
 
     def unbind(self, source: Exchange, binding: Binding) -> None:
         """Remove a binding. An exchange that deletes itself goes with the last of its bindings."""
@@ -184,16 +178,21 @@ class VirtualHost:
             return
         self._forget_bound(source, binding.key, binding)
         if self._is_stored_binding(source, binding):
-            bound = describe_binding(source, binding)
-            self.definitions.append(
-                Unbound(bound.source, bound.kind, bound.name, bound.routing_key, bound.arguments)
-            )
+            self.definitions.remove(describe_binding(source, binding))
         if source.auto_delete and not source.bindings and source.name in self.exchanges:
             self.remove_exchange(source)
 
     def _unbind_all(self, destination: Destination) -> None:
-        for (source, _), binding in tuple(self._bound_to.get(destination, {}).items()):
+        for source, binding in self._list_bindings(destination):
             self.unbind(source, binding)
+
+    def _list_bindings(self, destination: Destination) -> list[tuple[Exchange, Binding]]:
+        """The bindings to a destination, each with its source."""
+        return [(source, binding) for (source, _), binding in self._bound_to.get(destination, {}).items()]
+
+    def _describe_bindings(self, bindings: Iterable[tuple[Exchange, Binding]]) -> Iterator[Bound]:
+        """Describe those that are stored."""
+        return (describe_binding(*each) for each in bindings if self._is_stored_binding(*each))
 
     def _forget_bound(self, source: Exchange, key: BindingKey, binding: Binding) -> None:
         bound = self._bound_to[binding.destination]
@@ -419,25 +418,11 @@ class VirtualHost:
         self.exchanges.clear()
         self._add_predeclared()
         self.store.clear()
-        self.definitions.rewrite(())
+        self.definitions.clear()
 
     def _add_predeclared(self) -> None:
         for name, type_ in PREDECLARED.items():
             self.exchanges[name] = Exchange(name, type_, internal=name == "amq.rabbitmq.trace")
-
-    def describe(self) -> list[Definition]:
-        """What is durable, in an order in which it can be declared again."""
-        found: list[Definition] = []
-        declared = [each for each in self.exchanges.values() if each.durable]
-        found += [describe_exchange(each) for each in declared if each.name not in PREDECLARED]
-        found += [describe_queue(queue) for queue in self.queues.values() if is_stored(queue)]
-        found += [
-            describe_binding(source, binding)
-            for source in declared
-            for binding in source.bindings.values()
-            if self._is_stored_binding(source, binding)
-        ]
-        return found
 
 
 def is_stored(queue: Queue) -> bool:

@@ -1,14 +1,13 @@
-"""The durable exchanges, queues and bindings, as a log of what was declared and deleted."""
+"""The durable exchanges, queues and bindings, as a log of what is declared."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Final, TypeAlias
 
 import msgspec
 
-from emulator.journal import Log
+from emulator.journal import KeyedLog
 
 
 class ExchangeMade(msgspec.Struct, array_like=True, tag_field="what", tag="exchange"):
@@ -21,12 +20,6 @@ class ExchangeMade(msgspec.Struct, array_like=True, tag_field="what", tag="excha
     arguments: bytes
 
 
-class ExchangeGone(msgspec.Struct, array_like=True, tag_field="what", tag="no exchange"):
-    """A deleted exchange. Its bindings went with it."""
-
-    name: str
-
-
 class QueueMade(msgspec.Struct, array_like=True, tag_field="what", tag="queue"):
     """A declared queue; ``arguments`` is its encoded table."""
 
@@ -36,24 +29,8 @@ class QueueMade(msgspec.Struct, array_like=True, tag_field="what", tag="queue"):
     arguments: bytes
 
 
-class QueueGone(msgspec.Struct, array_like=True, tag_field="what", tag="no queue"):
-    """A deleted queue. Its bindings went with it."""
-
-    name: str
-
-
 class Bound(msgspec.Struct, array_like=True, tag_field="what", tag="binding"):
     """A binding of an exchange to a queue or an exchange, by ``kind``."""
-
-    source: str
-    kind: str
-    name: str
-    routing_key: str
-    arguments: bytes
-
-
-class Unbound(msgspec.Struct, array_like=True, tag_field="what", tag="no binding"):
-    """A removed binding."""
 
     source: str
     kind: str
@@ -68,38 +45,66 @@ class LastId(msgspec.Struct, array_like=True, tag_field="what", tag="last id"):
     id: int
 
 
-Definition: TypeAlias = ExchangeMade | ExchangeGone | QueueMade | QueueGone | Bound | Unbound | LastId
-_ENCODER: Final = msgspec.msgpack.Encoder()
-_DECODER: Final = msgspec.msgpack.Decoder(Definition)
+Definition: TypeAlias = ExchangeMade | QueueMade | Bound | LastId
+_encode: Final = msgspec.msgpack.Encoder().encode
+_decode: Final = msgspec.msgpack.Decoder(Definition).decode
+_LAST_ID: Final = _encode(("last id", ""))
 
 
 class DefinitionLog:
-    """The log of definitions. ``path`` None keeps nothing. Raises ``DamagedLogError`` and OSError."""
+    """The definitions in the log at ``path``; None keeps nothing. Raises ``DamagedLogError`` and OSError."""
 
     def __init__(self, path: Path | None, *, fsync: bool = False) -> None:
-        self._fsync = fsync
-        self._log = Log(path, fsync=fsync) if path is not None else None
+        self._log = KeyedLog(path, fsync=fsync, read_old=_read_old)
+        self.torn_bytes = self._log.torn_bytes
 
-    @property
-    def torn_bytes(self) -> int:
-        return self._log.torn_bytes if self._log else 0
+    def read(self) -> list[Definition]:
+        """What is defined, in an order in which it can be declared again."""
+        return [_decode(value) for value in self._log.read().values()]
 
-    def read(self) -> Iterator[Definition]:
-        if self._log is not None:
-            for _, payload in self._log.entries():
-                yield _DECODER.decode(payload)
+    def add(self, *definitions: Definition) -> None:
+        self._log.append([(_key_of(each), _encode(each)) for each in definitions])
 
-    def append(self, definition: Definition) -> None:
-        if self._log is not None:
-            self._log.append(_ENCODER.encode(definition))
+    def remove(self, *definitions: Definition) -> None:
+        self._log.append([(_key_of(each), None) for each in definitions], freeing=True)
 
-    def rewrite(self, definitions: Iterable[Definition]) -> None:
-        """Replace the log by one of these definitions alone."""
-        if self._log is not None:
-            fresh = Log.rewrite(self._log.path, map(_ENCODER.encode, definitions), fsync=self._fsync)
-            self._log.close()
-            self._log = fresh
+    def clear(self) -> None:
+        self._log.replace(())
 
     def close(self) -> None:
-        if self._log is not None:
-            self._log.close()
+        self._log.close()
+
+
+def _key_of(definition: Definition) -> bytes:
+    match definition:
+        case ExchangeMade():
+            return _encode(("exchange", definition.name))
+        case QueueMade():
+            return _encode(("queue", definition.name))
+        case LastId():
+            return _LAST_ID
+    return _encode(definition)
+
+
+def _read_old(payload: bytes, values: dict[bytes, bytes]) -> None:
+    """Apply an entry as it was when the log had no keys, and what was deleted had entries of its own."""
+    what, name, *more = msgspec.msgpack.decode(payload)
+    match what:
+        case "no exchange" | "no queue":
+            # Its bindings went without a word.
+            kind = what.removeprefix("no ")
+            values.pop(_encode((kind, name)), None)
+            for key in tuple(values):
+                defined, source, *end = msgspec.msgpack.decode(key)
+                is_from, is_to = (kind, source) == ("exchange", name), end[:2] == [kind, name]
+                if defined == "binding" and (is_from or is_to):
+                    del values[key]
+        case "no binding":
+            values.pop(_encode(("binding", name, *more)), None)
+        case _:
+            definition = _decode(payload)
+            values[_key_of(definition)] = payload
+            if isinstance(definition, QueueMade):
+                known = values.get(_LAST_ID)
+                last = max(definition.id, msgspec.msgpack.decode(known)[1] if known else 0)
+                values[_LAST_ID] = _encode(LastId(last))

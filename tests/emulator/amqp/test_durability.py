@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import shutil
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,7 @@ from tests.emulator.amqp.calls import (
     consume,
     declared,
     delete,
+    delete_exchange,
     exchange,
     get,
     publish,
@@ -126,6 +128,46 @@ def test_definitions_come_back(tmp_path: Path) -> None:
     assert bodies(client) == [(b"a.x", False)]
     assert bodies(client, "q2") == [(b"b", False), (b"c", False)]
     assert isinstance(client.ask(exchange("e3", passive=True)), m.ChannelClose)
+
+
+def test_definitions_of_the_format_before_are_taken_over_once(tmp_path: Path) -> None:
+    """Exchanges, queues and bindings; what was deleted has not come back with what has its name now."""
+    log = tmp_path / "definitions.log"
+    shutil.copyfile(Path(__file__).with_name("format_1_definitions.log"), log)
+    for _ in range(2):
+        # Twice: the second time reads what the first has written anew.
+        own = OwnBroker(tmp_path)
+        found = own.broker.vhost
+        assert found.last_id == 5
+        assert {name: queue.id for name, queue in found.queues.items()} == {"q1": 1, "q2": 2, "q3": 4}
+        bound = {
+            (name, *binding.destination, binding.routing_key)
+            for name, exchange in found.exchanges.items()
+            for binding in exchange.bindings.values()
+        }
+        assert bound == {
+            ("e1", "queue", "q1", "a"),
+            ("e1", "exchange", "e2", "d"),
+            ("e2", "queue", "q2", "q"),
+        }
+        own.broker.close()
+    assert b"no exchange" not in log.read_bytes()
+
+
+@pytest.mark.parametrize("again", [queue("q1", durable=True), exchange("e2", durable=True)])
+def test_bindings_go_with_either_end_and_do_not_come_back(tmp_path: Path, again: m.Method) -> None:
+    """What is declared anew under the name of an end has none, also after the broker died."""
+    client = OwnBroker(tmp_path).client()
+    for made in (exchange("e1", durable=True), exchange("e2", durable=True), queue("q1", durable=True)):
+        client.ask(made)
+    client.ask(bind("e2", "a"))
+    client.ask(bind_exchange("e1", "e2", "a"))
+    client.ask(delete("q1") if isinstance(again, m.QueueDeclare) else delete_exchange("e2"))
+    client.ask(again)
+    found = OwnBroker(tmp_path).broker.vhost
+    assert set(found.queues) == {"q1"}
+    assert not found.exchanges["e2"].bindings
+    assert bool(found.exchanges["e1"].bindings) == isinstance(again, m.QueueDeclare)
 
 
 def test_a_queue_that_was_deleted_and_made_again_is_empty(tmp_path: Path) -> None:
