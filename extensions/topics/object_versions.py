@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from emulator.journal import Log
+from emulator.journal import KeyedLog
 from schemas.rdss.versions import Told, after_deletes, named_versions, places
 
 _encode: Final = msgspec.json.Encoder().encode
@@ -29,7 +29,7 @@ class Change(NamedTuple):
 
 
 class ObjectVersions:
-    """By the rule of ``schemas.rdss.versions``. Each change is appended to the file; None keeps it in memory.
+    """By the rule of ``schemas.rdss.versions``. Each change is stored in the file; None keeps it in memory.
 
     ``torn_bytes`` is how much of one that was not written whole was cut.
     """
@@ -37,10 +37,10 @@ class ObjectVersions:
     def __init__(self, path: Path | None) -> None:
         self._told: dict[str, Told] = {}
         self._near: dict[str, set[str]] = {}
-        self._log = None if path is None else Log(path)
-        self.torn_bytes = self._log.torn_bytes if self._log else 0
-        for _, payload in self._log.entries() if self._log else ():
-            self._remember(Told(*_decode(payload)))
+        self._log = KeyedLog(path, read_old=_read_old)
+        self.torn_bytes = self._log.torn_bytes
+        for version in self._log.read().values():
+            self._remember(Told(*_decode(version)))
         self._find_shown()
 
     def publish(self, uuid: str, body: Any, at: float) -> Change:
@@ -79,8 +79,7 @@ class ObjectVersions:
         self._find_shown()
 
     def close(self) -> None:
-        if self._log is not None:
-            self._log.close()
+        self._log.close()
 
     def _find_shown(self) -> None:
         known = places(self._told.values()).values()
@@ -88,8 +87,7 @@ class ObjectVersions:
 
     def _write(self, told: Told) -> None:
         self._remember(told)
-        if self._log is not None:
-            self._log.append(_encode(told))
+        self._log.append([(told.uuid.encode(), _encode(told))])
 
     def _remember(self, told: Told) -> None:
         self._told[told.uuid] = told
@@ -113,3 +111,8 @@ class ObjectVersions:
         there = {place.uuid for place in work if place.uuid in self._shown}
         self._shown = (self._shown - there) | wanted
         return Change(newest, tuple(wanted - there), tuple((there | replaced) - wanted))
+
+
+def _read_old(payload: bytes, values: dict[bytes, bytes]) -> None:
+    """Apply an entry as it was when the file had no keys: a version alone."""
+    values[_decode(payload)[0].encode()] = payload
