@@ -79,16 +79,6 @@ class Log:
             if synced or fsync:
                 sync_folders(path, levels=1)
 
-    @classmethod
-    def rewrite(
-        cls, path: Path, payloads: Iterable[bytes], *, fsync: bool = False, synced: bool = True
-    ) -> Log:
-        """Replace the log at ``path`` by one of only these payloads, as ``rewriting`` does, and open it."""
-        with cls.rewriting(path, fsync=fsync, synced=synced) as log:
-            for payload in payloads:
-                log.append(payload)
-        return log
-
     @property
     def end(self) -> int:
         """The position after the last payload."""

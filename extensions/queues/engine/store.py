@@ -5,16 +5,18 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
 from emulator.clock import Clock
 from emulator.events import Events
+from emulator.journal import Log
 from emulator.rng import new_uuid
 from extensions.queues.engine.address import Address
 from extensions.queues.engine.changes import Change, Entry, Posted, QueueGone, QueueSet, SecretSet
 from extensions.queues.engine.errors import QueueNotThereError, SourceUnavailableError
-from extensions.queues.engine.journal import FileJournal, Journal, NoJournal, list_entries, replay
+from extensions.queues.engine.journal import list_entries, replay, store
 from extensions.queues.engine.queue import Queue
 from extensions.queues.engine.queue_state import State
 from extensions.queues.engine.queued_message import AT_ONCE, Message
@@ -37,13 +39,15 @@ class Store:
         self._refreshing: dict[Address, threading.Lock] = {}
         self._clock = clock
         self._events = events
-        self._journal: Journal = NoJournal()
+        self._log: Log | None = None
         if path is not None:
-            journal = FileJournal(path, fsync=fsync)
-            journal.replay(self.state)
-            self._journal = journal
-            if journal.torn_bytes:
-                events.emit("journal.cut", file=str(path), bytes=journal.torn_bytes)
+            self._log = Log(path, fsync=fsync)
+            last = 0.0
+            for _, payload in self._log.entries():
+                last = replay(payload, self.state)
+            self._log.compact(partial(list_entries, self.state, last))
+            if self._log.torn_bytes:
+                events.emit("journal.cut", file=str(path), bytes=self._log.torn_bytes)
 
     def now(self) -> float:
         """Seconds since the epoch, on the clock by which claims and messages expire."""
@@ -76,10 +80,12 @@ class Store:
 
     def commit(self, now: float, *changes: Change) -> None:
         """Write the changes to the journal and apply them. Raises OSError, and then none takes effect."""
-        self._journal.append(Entry(now, list(changes)))
+        if self._log is not None:
+            store(self._log, Entry(now, list(changes)))
         for change in changes:
             self.state.apply(change, now)
-        self._journal.compact(self.state, now)
+        if self._log is not None:
+            self._log.compact(partial(list_entries, self.state, now))
 
     def signing_secret(self) -> str:
         """The key that signs pre-signed URLs. The first call draws and stores it."""
@@ -219,7 +225,8 @@ class Store:
         state = State()
         for payload in saved:
             replay(payload, state)
-        self._journal.replace(map(bytes, saved))
+        if self._log is not None:
+            self._log.replace(map(bytes, saved), synced=False)
         self.state = state
         for at, source in self.sources.items():
             source.start_over()
@@ -228,4 +235,5 @@ class Store:
 
     def close(self) -> None:
         with self.lock:
-            self._journal.close()
+            if self._log is not None:
+                self._log.close()

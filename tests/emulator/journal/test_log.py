@@ -126,8 +126,9 @@ def test_a_write_that_fails_leaves_nothing_behind(tmp_path: Path, monkeypatch: p
 def test_a_rewritten_log_has_only_the_new_payloads_and_takes_more(tmp_path: Path) -> None:
     """What the log held is gone, what is appended to the new one is there for the next process."""
     path = tmp_path / "a.log"
-    Log(path).append(b"old")
-    rewritten = Log.rewrite(path, [b"one", b"two"])
+    rewritten = Log(path)
+    rewritten.append(b"old")
+    rewritten.replace([b"one", b"two"])
     end = rewritten.end
     assert rewritten.append(b"three") == end
     rewritten.close()
@@ -148,7 +149,7 @@ def test_a_rewriting_that_fails_leaves_the_log_as_it_was(tmp_path: Path) -> None
         raise OSError("no space left on device")
 
     with pytest.raises(OSError, match="no space"):
-        Log.rewrite(path, payloads())
+        log.replace(payloads())
     log.append(b"more")
     log.close()
     again = Log(path)
@@ -162,7 +163,8 @@ def test_a_folder_that_cannot_be_synced_leaves_the_rewritten_log_in_use(
 ) -> None:
     """The new log has its name by then: going on with the old one would lose what is appended."""
     path, fsync = tmp_path / "a.log", os.fsync
-    Log(path).append(b"old")
+    rewritten = Log(path)
+    rewritten.append(b"old")
 
     def refuse_folders(descriptor: int) -> None:
         if stat.S_ISDIR(os.fstat(descriptor).st_mode):
@@ -170,7 +172,7 @@ def test_a_folder_that_cannot_be_synced_leaves_the_rewritten_log_in_use(
         fsync(descriptor)
 
     monkeypatch.setattr(os, "fsync", refuse_folders)
-    rewritten = Log.rewrite(path, [b"one"])
+    rewritten.replace([b"one"])
     rewritten.append(b"two")
     rewritten.close()
     assert [payload for _, payload in Log(path).entries()] == [b"one", b"two"]

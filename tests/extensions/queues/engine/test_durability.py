@@ -10,9 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from extensions.queues.engine import journal
+from emulator.journal import Log
 from extensions.queues.engine.errors import ClaimNotThereError
-from extensions.queues.engine.journal import FileJournal
 from tests.extensions.queues.engine.conftest import QUEUE, Room, room
 
 _WORKER = """
@@ -81,7 +80,7 @@ def test_a_journal_is_written_anew_when_little_of_it_is_needed(
     queues: Room, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It shrinks while it is used, and says the same as before, claims included."""
-    monkeypatch.setattr(journal, "_REWRITE_ABOVE_BYTES", 50_000)
+    monkeypatch.setattr("emulator.journal.log.OVERGROWN_BYTES", 50_000)
     (kept,) = queues.post(b'"kept"')
     held = queues.claim(ttl=43_200)
     (free,) = queues.post(b'"free"')
@@ -102,7 +101,7 @@ def test_what_cannot_be_written_down_has_not_happened(queues: Room, monkeypatch:
         raise OSError(errno.ENOSPC, "no space left on device")
 
     with monkeypatch.context() as patched:
-        patched.setattr(FileJournal, "append", full)
+        patched.setattr(Log, "append", full)
         for refused in (
             lambda: queues.claim(2),
             lambda: queues.post(b"4"),
