@@ -33,8 +33,8 @@ _UP: Final = (
 class RunningSandbox(msgspec.Struct, frozen=True):
     """A running sandbox: the URLs of its ports, its seed, the AWS region of its streams, its process id.
 
-    ``token`` is what every port asks for, None where none does. ``amqp``, ``queues`` and ``topics`` are None
-    where nothing answers.
+    ``token`` is what every port asks for, None where none does. ``amqp`` is None where nothing answers;
+    ``ports`` has the URLs of the extensions' ports by name.
     """
 
     aws: str
@@ -44,8 +44,7 @@ class RunningSandbox(msgspec.Struct, frozen=True):
     region: str
     pid: int
     token: str | None = None
-    queues: str | None = None
-    topics: str | None = None
+    ports: dict[str, str] = {}
 
 
 class SandboxNotStartedError(RuntimeError):

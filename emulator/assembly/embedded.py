@@ -8,7 +8,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AsyncExitStack, contextmanager
 from functools import partial
-from typing import Any, Self, TypeAlias
+from typing import Any, Final, Self, TypeAlias
 from urllib.parse import urlsplit
 
 from emulator.assembly.broker import Broker, SidecarBroker
@@ -64,6 +64,7 @@ from rdss_sandbox.version import VERSION
 from schemas.bound import CONTRACT
 from schemas.contract import Contract, describe_contract
 
+_OWN_PORTS: Final = ("aws", "control", "amqp_management")
 MakeResources: TypeAlias = Callable[[Components], object]
 
 
@@ -209,8 +210,14 @@ class Embedded:
             notes=tuple(notes),
             doors=self.doors,
             contract=describe_contract(components.contract),
-            **{name: url for name, url in self.urls.items() if name in Status.__struct_fields__},
+            **self.addresses,
         )
+
+    @property
+    def addresses(self) -> dict[str, Any]:
+        """The URLs of its own ports, and those of extensions as ``ports``: fields of ``Status``."""
+        own = {name: url for name, url in self.urls.items() if name in _OWN_PORTS}
+        return {**own, "ports": {name: url for name, url in self.urls.items() if name not in own}}
 
     @property
     def doors(self) -> Doors:

@@ -261,7 +261,7 @@ def _port(control: str | None, user: str | None, token: str | None) -> TopicPort
     from sandbox.cli.options.connection import reach
 
     with connect(control) as client:
-        url = client.status().topics
+        url = client.status().ports.get("topics")
     if url is None:
         raise CommandFailedError("this sandbox has no topics port", Exit.ENVIRONMENT)
     return TopicPort(url, token=token or reach(control)[1], user=user)

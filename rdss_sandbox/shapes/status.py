@@ -36,10 +36,10 @@ class Doors(msgspec.Struct, frozen=True):
 class Status(msgspec.Struct, frozen=True):
     """The running sandbox: its addresses, its contents and notes for the user.
 
-    ``aws``, ``control``, ``amqp``, ``amqp_management``, ``queues`` and ``topics`` are URLs, None where
-    nothing listens. ``uptime`` is in real seconds. ``messages`` counts messages in the index or known to wait
-    for it; ``events`` is the newest event's id. ``topology`` is the one it started with; it names the audit
-    log and the error and invalid queues. ``doors`` says what listens, and who may come in.
+    ``aws``, ``control``, ``amqp`` and ``amqp_management`` are URLs, None where nothing listens; ``ports`` has
+    those of extensions by name. ``uptime`` is in real seconds. ``messages`` counts messages in the index or
+    known to wait for it; ``events`` is the newest event's id. ``topology`` is the one it started with; it
+    names the audit log and the error and invalid queues. ``doors`` says what listens, and who may come in.
     ``contract`` is the name and the release of what messages are judged by.
     """
 
@@ -58,10 +58,9 @@ class Status(msgspec.Struct, frozen=True):
     events: int
     topology: Topology
     notes: tuple[str, ...]
-    queues: str | None = None
-    topics: str | None = None
     amqp_management: str | None = None
     doors: Doors | None = None
+    ports: dict[str, str] = {}
     contract: str = ""
 
 

@@ -131,7 +131,9 @@ class SandboxContainer(Sandbox):
             found = _read_first_line(frames_iter(said, tty=False))  # type: ignore[no-untyped-call]
             urls = {name: f"http://{address}:{port}" for name, port in ports.items()}
             urls["amqp"] = f"amqp://guest:{quote(token, safe='')}@{address}:{ports['amqp']}/%2F"
-            return msgspec.convert({**found, **urls, "token": token}, RunningSandbox)
+            of_extensions = {name: urls[name] for name, _ in list_ports()}
+            running = {**found, **urls, "ports": of_extensions, "token": token}
+            return msgspec.convert(running, RunningSandbox)
         raise AssertionError("the last try returns or raises")
 
 

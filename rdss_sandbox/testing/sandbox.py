@@ -131,12 +131,12 @@ class Sandbox:
     @property
     def queues(self) -> str:
         """The URL of the queues. Raises LookupError without the extension."""
-        return _find_url("queues", self._entered.running.queues)
+        return _find_url("queues", self._entered.running.ports.get("queues"))
 
     @property
     def topics(self) -> str:
         """The URL of the topics. Raises LookupError without the extension."""
-        return _find_url("topics", self._entered.running.topics)
+        return _find_url("topics", self._entered.running.ports.get("topics"))
 
     @property
     def region(self) -> str:

@@ -237,12 +237,7 @@ def _why(name: str, log: Path) -> str:
 
 def _describe(settings: Settings, name: str, variables: dict[str, str]) -> Running:
     ports = {key: variables[f"SANDBOX_{key}_PORT"] for key in map(str.upper, _PORTS)}
-    more = {
-        each: f"http://127.0.0.1:{variables[f'SANDBOX_{each.upper()}_PORT']}"
-        for each, _ in list_ports()
-        if each in Running.__struct_fields__
-    }
-    running = Running(
+    return Running(
         aws=f"http://127.0.0.1:{ports['AWS']}",
         control=f"http://127.0.0.1:{ports['CONTROL']}",
         amqp=f"amqp://guest:{quote(variables['SANDBOX_TOKEN'], safe='')}@127.0.0.1:{ports['AMQP']}/%2F",
@@ -253,8 +248,10 @@ def _describe(settings: Settings, name: str, variables: dict[str, str]) -> Runni
         data_dir=f"the volumes {name}_localstack, {name}_rabbitmq and {name}_emulator",
         token=variables["SANDBOX_TOKEN"],
         stack=name,
+        ports={
+            each: f"http://127.0.0.1:{variables[f'SANDBOX_{each.upper()}_PORT']}" for each, _ in list_ports()
+        },
     )
-    return msgspec.structs.replace(running, **more)
 
 
 @contextmanager

@@ -234,7 +234,7 @@ def _describe(settings: Settings, emulator: Embedded) -> Running:
         damage=emulator.damage,
         doors=emulator.doors,
         contract=str(settings.contract.resolve()) if settings.contract else None,
-        **{name: url for name, url in emulator.urls.items() if name in Running.__struct_fields__},
+        **emulator.addresses,
     )
 
 

@@ -23,7 +23,8 @@ _CONNECT_SECONDS = 2.0
 class Running(msgspec.Struct, frozen=True):
     """The addresses and the process of a running sandbox; ``sandbox up --json`` prints them.
 
-    ``amqp`` is the URL of RabbitMQ, which may still be starting, or None. ``born`` is the process's start
+    ``amqp`` is the URL of RabbitMQ, which may still be starting, or None; ``ports`` has the URLs of the
+    extensions' ports by name. ``born`` is the process's start
     time as the machine counts it; it distinguishes the process from a later one with the same pid.
     ``stack`` is the name of a stack of containers, which has no ``pid``. ``notes`` are for the user.
     ``damage`` names the data of an earlier sandbox that was not found, ``doors`` what listens and who may
@@ -41,12 +42,11 @@ class Running(msgspec.Struct, frozen=True):
     token: str | None = None
     born: str | None = None
     stack: str | None = None
-    queues: str | None = None
-    topics: str | None = None
     notes: tuple[str, ...] = ()
     damage: tuple[str, ...] = ()
     amqp_management: str | None = None
     doors: Doors | None = None
+    ports: dict[str, str] = {}
     contract: str | None = None
 
     @property

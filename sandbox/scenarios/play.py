@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from itertools import groupby, islice
 from pathlib import Path
 from typing import Final
 
+import msgspec
+
 from emulator.back_off import back_off
 from emulator.channels import Channel, ChannelUnavailableError
+from emulator.channels.registry import KINDS
 from emulator.clock import Clock
 from emulator.faults.fault import FaultRefusedError
 from emulator.kinesis import ShardView
@@ -19,6 +22,7 @@ from emulator.rng import Chance
 from rdss_sandbox.extension import import_place
 from rdss_sandbox.installed_extensions import list_extensions
 from rdss_sandbox.shapes.events import Event
+from rdss_sandbox.shapes.faults import NewFault
 from rdss_sandbox.text.durations import seconds
 from sandbox.scenarios.backend import Amqp, NotHereError, ScenarioBackend, open_backend
 from sandbox.scenarios.client_environment import ClientEnvironment, Crash, KillableProcess
@@ -90,7 +94,7 @@ def play(
             if show.pace is not None and backend.control:
                 show.watch(backend.control)
             with open_environment(scenario, folder, seed, backend, clock) as environment:
-                for fault in scenario.faults:
+                for fault in _place_faults(scenario.faults, kind):
                     backend.components.fault_engine.add(fault)
                 clock.on_move = backend.components.fault_engine.run_due
                 backend.components.fault_engine.run_due()
@@ -100,6 +104,13 @@ def play(
             return Played(messages, tuple(events.since(0, events.last)), tuple(input_shards(backend)))
     except (FaultRefusedError, NotHereError) as error:
         raise UnplayableError(str(error)) from error
+
+
+def _place_faults(faults: Iterable[NewFault], kind: str) -> Iterator[NewFault]:
+    """Place faults on channels of this kind: streams of the sandbox have the same names as its queues."""
+    for fault in faults:
+        elsewhere = KINDS[kind].streams or ":" in (fault.channel or "")
+        yield fault if elsewhere else msgspec.structs.replace(fault, channel=f"{kind}:{fault.channel or '*'}")
 
 
 def input_shards(backend: ScenarioBackend) -> list[ShardView]:

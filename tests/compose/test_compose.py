@@ -293,7 +293,7 @@ def test_a_port_taken_before_the_engine_has_it_gives_way(
         patch.setitem(stack.environment, "PATH", f"{tmp_path / 'bin'}:{os.environ['PATH']}")
         stack.up()
     assert lost.exists()
-    assert httpx.get(stack.said["topics"]).status_code < httpx.codes.INTERNAL_SERVER_ERROR
+    assert httpx.get(stack.said["ports"]["topics"]).status_code < httpx.codes.INTERNAL_SERVER_ERROR
 
 
 def taking_it_first(command: Path, lost: Path) -> None:

@@ -38,7 +38,7 @@ class Sandbox:
         assert self._process.stdout is not None
         running = json.loads(self._process.stdout.readline())
         self.url: str = running["aws"]
-        self.queues: str = running["queues"]
+        self.queues: str = running["ports"]["queues"]
         self.control: str = running["control"]
         self.environment = {
             **{name: value for name, value in os.environ.items() if not name.startswith("AWS_")},

@@ -51,8 +51,8 @@ def run(command: tuple[str, ...], **options: Any) -> int:
     """Run COMMAND with a sandbox of its own: in memory, on free ports, gone afterwards.
 
     Its environment points AWS SDKs at the sandbox; SANDBOX_CONTROL is the control API, for the commands of
-    this program too. SANDBOX_QUEUES and SANDBOX_TOPICS are the URLs of queues and topics, SANDBOX_AMQP_URL
-    that of AMQP, where it answers. Settings of sandbox.toml and of the environment do not apply. The exit
+    this program too. SANDBOX_AMQP_URL is the URL of AMQP, where it answers, and SANDBOX_ with a port's name
+    that of each port of an extension. Settings of sandbox.toml and of the environment do not apply. The exit
     code is COMMAND's, 128 and the number of the signal that ended it, or 3 where it cannot be started.
     """
     from rdss_sandbox.aws_environment import aws_environment, leading_elsewhere
@@ -67,7 +67,7 @@ def run(command: tuple[str, ...], **options: Any) -> int:
             }
             addresses = {
                 "SANDBOX_CONTROL": running.control,
-                **{f"SANDBOX_{name.upper()}": getattr(running, name, "") for name, _ in list_ports()},
+                **{f"SANDBOX_{name.upper()}": running.ports.get(name, "") for name, _ in list_ports()},
                 "SANDBOX_AMQP_URL": running.amqp or "",
                 **({"SANDBOX_CONTRACT": given["contract"]} if "contract" in given else {}),
             }

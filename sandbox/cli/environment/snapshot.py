@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 def snapshot() -> None:
     """Save the whole state of the sandbox, and load it again and again.
 
-    A snapshot has streams, buckets, tables, queues, topics, asynchronous messages, the clock, faults and
-    permissions. It is in the data directory of the sandbox; without one it ends with the sandbox.
+    A snapshot has streams, buckets, tables, the clock, faults, permissions and what extensions keep. It is in
+    the data directory of the sandbox; without one it ends with the sandbox.
     """
 
 

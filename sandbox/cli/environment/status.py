@@ -4,7 +4,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from rdss_sandbox.installed_extensions import list_ports
 from sandbox.cli.environment.doors import describe_doors
 from sandbox.cli.options.connection import connect, control_option
 from sandbox.cli.output.printing import json_option, print_json, print_table, size
@@ -27,7 +26,7 @@ def status(control: str | None, as_json: bool) -> None:
         print_json(found)
         return
     for name, value in _facts(found):
-        click.echo(f"{name:<9}{value}")
+        click.echo(f"{name:<8} {value}")
     for note in found.notes:
         click.echo(f"{'note':<9}{note}")
     for finding in _ailing(control):
@@ -64,7 +63,7 @@ def _facts(found: Status) -> list[tuple[str, str]]:
         ("control", found.control),
         ("amqp", found.amqp or "-"),
         *([("", f"{found.amqp_management}/api/   (its management)")] if found.amqp_management else []),
-        *((name, getattr(found, name, None) or "-") for name, _ in list_ports()),
+        *found.ports.items(),
         *([("open to", describe_doors(found.doors))] if found.doors else []),
         ("data", found.data_dir),
         ("seed", str(found.seed)),

@@ -76,9 +76,9 @@ def _summary(running: Running) -> str:
         f"data     {running.data_dir}",
         f"seed     {running.seed}",
     ]
-    for name, port in reversed(list_ports()):
-        if url := getattr(running, name, None):
-            lines.insert(2, f"{name:<8} {url}   ({port.help})")
+    known = dict(list_ports())
+    for name, url in reversed(running.ports.items()):
+        lines.insert(2, f"{name:<8} {url}" + (f"   ({known[name].help})" if name in known else ""))
     if running.amqp:
         lines.insert(1, f"AMQP     {running.amqp}")
     if running.amqp_management:

@@ -61,7 +61,7 @@ def sandbox() -> Iterator[int]:
     ):
         try:
             assert process.stdout is not None
-            url: str = json.loads(process.stdout.readline())["topics"]
+            url: str = json.loads(process.stdout.readline())["ports"]["topics"]
             yield int(url.rpartition(":")[2])
         finally:
             process.terminate()

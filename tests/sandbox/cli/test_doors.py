@@ -7,9 +7,17 @@ import socket
 from collections.abc import Callable
 from typing import Any
 
+import msgspec
+
+from emulator.assembly.embedded import embedded
+from emulator.settings.settings import Settings
 from rdss_sandbox.installed_extensions import list_ports
 from rdss_sandbox.shapes.status import Doors, Port
+from rdss_sandbox.shapes.topology import Topology
 from sandbox.cli.environment.doors import describe_doors
+from sandbox.cli.environment.status import _facts
+from sandbox.cli.environment.up import _summary
+from sandbox.profiles.running import Running
 
 Run = Callable[..., Any]
 PORTS = ("aws", "control", "amqp", "amqp_management", *dict(list_ports()))
@@ -30,6 +38,16 @@ def test_what_listens_is_published(process: Run) -> None:
     assert doors["origins"] == ["http://localhost:3000"]
     assert doors["token"] is False
     assert "every program of this machine (127.0.0.1, without a token)" in process("status").out
+
+
+def test_a_port_of_a_strangers_is_shown_as_ours_are() -> None:
+    """What up prints has it by its name and URL, and the status too."""
+    url = "http://127.0.0.1:7000"
+    started = Running("http://a", "http://c", None, 1, "embedded", 1, "us-east-1", "d", ports={"theirs": url})
+    assert f"theirs   {url}" in _summary(started).splitlines()
+    with embedded(Settings(aws_port=0, control_port=0, data_dir=None, topology=Topology())) as emulator:
+        found = msgspec.structs.replace(emulator.status(), ports={"theirs": url})
+    assert ("theirs", url) in _facts(found)
 
 
 def test_other_machines_are_said_to_come_in() -> None:

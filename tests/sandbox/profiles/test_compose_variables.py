@@ -20,7 +20,7 @@ def test_topics_and_queues_are_reached_where_the_stack_maps_them(tmp_path: Path)
     settings = read_settings({"topics_port": 19007, "queues_port": 18888}, {}, tmp_path)
     variables = compose._variables(settings, "stack", tmp_path)
     described = compose._describe(settings, "stack", variables)
-    assert (described.topics, described.queues) == ("http://127.0.0.1:19007", "http://127.0.0.1:18888")
+    assert described.ports == {"queues": "http://127.0.0.1:18888", "topics": "http://127.0.0.1:19007"}
     emulator = yaml.safe_load(STACK.read_text())["services"]["emulator"]
     for name, usual in (("TOPICS", 9007), ("QUEUES", 8888)):
         port = f"${{SANDBOX_{name}_PORT:-{usual}}}"

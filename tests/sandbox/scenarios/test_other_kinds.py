@@ -88,7 +88,7 @@ def test_what_its_channels_cannot_do_is_said(tmp_path: Path) -> None:
     split = run_scenario(
         find_scenario("split-under-load"), "split-under-load", seed=7, kind="pigeonhole", runs=tmp_path
     )
-    assert split.judgement.note.startswith("reshard means nothing on 'input', which is pigeonhole")
+    assert split.judgement.note.startswith("reshard means nothing on 'pigeonhole:input', which is pigeonhole")
 
 
 def test_a_kind_without_a_broker_in_a_sandbox_is_refused(capfd: pytest.CaptureFixture[str]) -> None:

@@ -165,7 +165,7 @@ def test_a_usual_port_that_is_taken_keeps_no_sandbox_from_starting() -> None:
             status = control.status()
             assert asked(emulator.urls["queues"], "GET", "/v2/ping").status_code == 204
     url = emulator.urls["queues"]
-    assert status.queues == url != f"http://127.0.0.1:{USUAL_PORT}"
+    assert status.ports["queues"] == url != f"http://127.0.0.1:{USUAL_PORT}"
     assert any(f"queues answer at {url}" in note and "in use" in note for note in status.notes)
 
 

@@ -51,4 +51,4 @@ def test_users_with_tokens_need_no_other(tmp_path: Path) -> None:
 
 def test_the_status_says_where_topics_are(emulator: Embedded) -> None:
     """The port is found by asking the control API."""
-    assert emulator.status().topics == emulator.urls["topics"]
+    assert emulator.status().ports["topics"] == emulator.urls["topics"]
