@@ -39,7 +39,7 @@ _EVENT: Final[dict[str, Any]] = {
         "source": {"type": "string", "minLength": 1, "format": "uri-reference"},
         "type": {"type": "string", "minLength": 1},
         "specversion": {"const": "1.0"},
-        "datacontenttype": {"type": "string", "minLength": 1},
+        "datacontenttype": {"type": "string", "pattern": "^[A-Za-z0-9.+-]+/[A-Za-z0-9.+-]+ *(;.*)?$"},
         "dataschema": {"type": "string", "format": "uri"},
         "subject": {"type": "string", "minLength": 1},
         "time": {"type": "string", "format": "date-time"},

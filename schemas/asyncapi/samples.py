@@ -14,6 +14,7 @@ import msgspec
 from schemas.asyncapi import avro
 from schemas.asyncapi.changes import DeclaredChanges
 from schemas.asyncapi.declarations import Declared, Location, Message
+from schemas.asyncapi.json_schemas import list_properties
 from schemas.asyncapi.mutations import put
 from schemas.asyncapi.peek import walk
 from schemas.asyncapi.sample_avro import draw_avro
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
 
 _TRIES: Final = 60
 _LONG_LIFE: Final = 86_400.0
+_OPTIONAL: Final = ("datacontenttype", "dataschema", "subject", "time")
+"""What an event may have: one has it where its own schema names it."""
 _LATEST: Final = 250_000_000_000
 
 
@@ -144,6 +147,9 @@ class DeclaredSampleMaker:
             datum = self._settle(message, draw_avro(self._draws, message.payload), kind, expires)
             return write(datum)
         drawn = self._makers[message.name].draw(self._draws)
+        if message.cloud_event == "structured":
+            named = list_properties(message.payload["allOf"][0], message.payload)
+            drawn = {name: below for name, below in drawn.items() if name in named or name not in _OPTIONAL}
         value = examples[at] if at < len(examples) else drawn
         if message.content == "text":
             return str(value).encode()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -15,8 +16,9 @@ from rdss_sandbox.machine.project_table import read_project
 from rdss_sandbox.testing.configuration import read_configuration
 from sandbox.learn.lesson import Front
 from sandbox.scenarios.scenario import read_scenario
+from schemas.asyncapi.load import load_contract
 from tests.ci_schemas import check_schema
-from tests.docs.pages import Block
+from tests.docs.pages import ROOT, Block
 from tests.real_clients.install import JAVASCRIPT
 from tui.keys.preferences import read as read_preferences
 
@@ -76,6 +78,13 @@ def _ci(schema: str) -> Callable[[Path], object]:
     return lambda path: check_schema(schema, path)
 
 
+def _contract_settings(path: Path) -> None:
+    """Settings that name a document beside them: another one is there, in its place."""
+    named = msgspec.toml.decode(path.read_bytes())["sandbox"]["contract"]
+    shutil.copy(ROOT / "tests/sandbox/contract/orders.yaml", path.with_name(named))
+    _settings(path)
+
+
 LOADERS: dict[str, Callable[[Path], object]] = {
     "settings": _settings,
     "a project's table": _project,
@@ -87,6 +96,8 @@ LOADERS: dict[str, Callable[[Path], object]] = {
     "scenario": lambda path: read_scenario(path.name, path.read_text(encoding="utf-8")),
     "tui.toml": read_preferences,
     "a package.json": _package,
+    "a contract": load_contract,
+    "a contract's settings": _contract_settings,
     "a topic command": _topic_command,
     "an offset": _offset,
     "an extension": _extension,

@@ -54,6 +54,7 @@ NOT_RUN = {
 SLOW = {
     "README.md": ["a client under every fault of silver"],
     "certify.md": ["a client under every fault"] * 6,
+    "how-to/cloudevents.md": ["sandboxes of its own, one command after another"] * 8,
     "how-to/expired-message.md": ["sandboxes of its own, one command after another"] * 5,
     "how-to/rabbitmq.md": ["sandboxes of its own, one command after another"] * 4,
     "how-to/skipped-after-a-reshard.md": ["sandboxes of its own, one command after another"] * 4,

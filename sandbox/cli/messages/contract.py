@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -50,18 +51,21 @@ def check(file: Path, *, as_json: bool) -> int:
 
 
 @contract.command()
-@_FILE
+@click.argument("file", type=click.Path(path_type=Path, exists=True, dir_okay=False), required=False)
 @json_option
 @needs("messages")
-def show(file: Path, *, as_json: bool) -> None:
-    """Show what an AsyncAPI document was understood to say.
+def show(file: Path | None, *, as_json: bool) -> None:
+    """Show what an AsyncAPI document was understood to say, by default that of this directory.
 
     Channels, messages, identity, type, expiry, order key, limits, codes and where refused messages go; and
     what is not offered, since the document does not declare it.
     """
     from schemas.asyncapi.description import describe
 
-    described = describe(_load(file))
+    named = os.environ.get("SANDBOX_CONTRACT")
+    if file is None and not named:
+        raise click.UsageError("name a document: this directory has no contract but RDSS")
+    described = describe(_load(file or Path(named or "")))
     if as_json:
         print_json(described)
         return
