@@ -148,8 +148,8 @@ class DeclaredSampleMaker:
             return write(datum)
         drawn = self._makers[message.name].draw(self._draws)
         if message.cloud_event == "structured":
-            named = list_properties(message.payload["allOf"][0], message.payload)
-            drawn = {name: below for name, below in drawn.items() if name in named or name not in _OPTIONAL}
+            own = list_properties(message.payload["allOf"][0], message.payload)
+            drawn = {name: below for name, below in drawn.items() if name in own or name not in _OPTIONAL}
         value = examples[at] if at < len(examples) else drawn
         if message.content == "text":
             return str(value).encode()
