@@ -65,9 +65,12 @@ def clauses(
     level: Level = Level.GOLD,
     groups: frozenset[Group] = frozenset(Group),
     channel: str = "kinesis",
-    contract: Contract = CONTRACT,
+    contract: Contract | None = CONTRACT,
 ) -> list[Clause]:
-    """The clauses for a role on a channel, up to a level, of these groups, that a contract allows."""
+    """The clauses for a role on a channel, up to a level, of these groups, that a contract allows.
+
+    Without a contract they are those of all.
+    """
     return [
         each
         for each in CLAUSES
@@ -75,5 +78,5 @@ def clauses(
         and (not each.channels or channel in each.channels)
         and each.level <= level
         and each.group in groups
-        and each.asked_of(contract)
+        and (contract is None or each.asked_of(contract))
     ]

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from hashlib import sha256
 
 from emulator.clock import Clock
-from schemas.contract import Code, Contract, Sample
+from schemas.contract import Code, Contract, Sample, describe_contract
 
 
 class KitMessages:
@@ -17,8 +17,7 @@ class KitMessages:
     """
 
     def __init__(self, contract: Contract, seed: int) -> None:
-        if contract.samples is None:
-            raise ValueError(f"the contract {contract.name} has no samples to try a client with")
+        assert contract.samples is not None
         self._contract = contract
         self.maker = contract.samples.from_seed(seed, now=Clock().time())
         self._kind = contract.samples.kinds[0]
@@ -43,3 +42,16 @@ class KitMessages:
     def digest(self, message: Sample) -> str:
         """The SHA-256 of a message's body."""
         return sha256(self._contract.body(message.data)).hexdigest()
+
+
+def explain_untried(contract: Contract) -> str | None:
+    """Say what a contract lacks to try a client with its messages; None where it lacks nothing."""
+    if contract.samples is None:
+        return f"{describe_contract(contract)} has no samples to try a client with"
+    made = contract.samples.from_seed(1, now=Clock().time()).message()
+    if contract.identity(contract.peek(made.data, made.key)) is None:
+        return (
+            f"{describe_contract(contract)} does not say where the id of a message is, and a client tells of "
+            "messages by their ids"
+        )
+    return None

@@ -26,7 +26,7 @@ from sandbox.certify.certificate import (
 )
 from sandbox.certify.channels import find_certified
 from sandbox.certify.clause import Clause, Group, Role
-from sandbox.certify.clauses import CLAUSES, clauses
+from sandbox.certify.clauses import clauses
 from sandbox.certify.history import History, Level
 from sandbox.certify.producer_run import FILE_NAME, KEYS_NAME, ProducerRun
 from sandbox.certify.remarks import remarks
@@ -165,8 +165,7 @@ def play(
 
 def _unasked(trial: Trial) -> Iterator[str]:
     """The sentence on clauses that the contract of the trial gives no reason for."""
-    asked = trial.clauses
-    every = [each for each in CLAUSES if each.role is trial.role and trial.channel in each.channels]
+    asked, every = trial.clauses, clauses(trial.role, channel=trial.channel, contract=None)
     if unasked := [each.id for each in every if each not in asked]:
         yield f"{describe_contract(trial.contract)} gives no reason to ask for: {', '.join(unasked)}"
 

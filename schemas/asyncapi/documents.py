@@ -116,10 +116,10 @@ class Documents:
             )
             return None
         else:
-            target = (place.file.parent / unquote(file)).resolve() if file else place.file
-            if not target.is_relative_to(self.path.parent):
-                self.problems.add(place, f"{reference} is outside of the folder of the document")
+            if Path(unquote(file)).is_absolute():
+                self.problems.add(place, f"{reference} is a place on one machine: refer to it from this file")
                 return None
+            target = (place.file.parent / unquote(file)).resolve() if file else place.file
             root, pointer = self._read(target, place), unquote(fragment)
         if root is None:
             return None

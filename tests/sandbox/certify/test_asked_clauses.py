@@ -7,12 +7,14 @@ from typing import Final
 import pytest
 
 from emulator.channels.registry import list_kinds
+from sandbox.certify.attempt import Client
 from sandbox.certify.certificate import judge_clauses
 from sandbox.certify.channels import find_certified
 from sandbox.certify.clause import Group, Role
 from sandbox.certify.clauses import CLAUSES, clauses
 from sandbox.certify.history import History, Level
 from sandbox.certify.stages import stages
+from sandbox.certify.trial import Trial, certify
 from schemas.contract import describe_contract
 from schemas.rdss.contract import RDSS
 from tests.parcels import PARCELS
@@ -40,6 +42,21 @@ def test_the_clauses_that_parcels_cannot_meet_are_not_asked() -> None:
     }
     assert asked - left == _ONLY_OF_RDSS
     assert asked == {each.id for each in CLAUSES}
+
+
+def test_a_certificate_says_what_is_not_asked() -> None:
+    """A reader of the certificate sees that a clause is missing, and by which contract."""
+    trial = Trial(
+        Role.CONSUMER,
+        Client(("true",), lambda _line: (), 1.0),
+        1,
+        Level.BRONZE,
+        frozenset(Group),
+        contract=PARCELS,
+    )
+    certificate, _ = certify(trial, lambda _said: None)
+    (remark,) = [each for each in certificate.remarks if "parcels 1" in each]
+    assert remark.startswith("parcels 1 gives no reason to ask for: joins-sequences, ")
 
 
 @pytest.mark.parametrize("channel", list_kinds("certified"))

@@ -121,11 +121,13 @@ channels:
     assert "network" in found["/channels/a/messages/d/payload/$ref"]
 
 
-def test_files_beside_the_document_are_read(tmp_path: Path) -> None:
-    """And theirs, each as seen from its own place."""
+def test_files_near_the_document_are_read(tmp_path: Path) -> None:
+    """And theirs, each as seen from its own place, in a folder beside it too."""
     (tmp_path / "parts").mkdir()
-    (tmp_path / "parts" / "m.json").write_text('{"name": "m", "payload": {"$ref": "p.json#/definitions/p"}}')
-    (tmp_path / "parts" / "p.json").write_text(
+    (tmp_path / "parts" / "m.json").write_text(
+        '{"name": "m", "payload": {"$ref": "../p.json#/definitions/p"}}'
+    )
+    (tmp_path / "p.json").write_text(
         '{"definitions": {"p": {"$ref": "#/definitions/q"}, "q": {"type": "array"}}}'
     )
     contract = load_text(
