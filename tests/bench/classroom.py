@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Final
 
 from emulator.clock import Clock, stopwatch
+from rdss_sandbox.installed_extensions import list_ports
 from sandbox.profiles.in_process import started
 from sandbox.profiles.running import Running
 from tests.bench.load import Connection, put_records
@@ -33,7 +34,7 @@ REST_SECONDS: Final = 10.0
 WORK_SECONDS: Final = 10.0
 OPTIONS: Final = (
     *("--amqp", "none", "--data-dir", "data", "--aws-port", "0"),
-    *("--control-port", "0", "--queues-port", "0", "--topics-port", "0"),
+    *("--control-port", "0", *(word for name, _ in list_ports() for word in (f"--{name}-port", "0"))),
 )
 """As docs/trainers.md starts them, on free ports."""
 _FIRST_SECONDS: Final = 10.0

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING
 
 from emulator.clock import Clock, stopwatch
 from rdss_sandbox.client import Client, UnreachableError
+from rdss_sandbox.installed_extensions import list_ports
 from sandbox.demo.plan import CHANNEL, Plan
 from sandbox.demo.traffic import receive, send
 from sandbox.demo.transports import OverKinesis
@@ -53,7 +54,8 @@ class Sandbox:
 
     def start(self) -> None:
         ports = ["--aws-port", str(self.aws), "--control-port", str(self.control)]
-        ports += ["--queues-port", "0", "--topics-port", "0", "--amqp", "none", "--seed", "1"]
+        ports += [f"--{name}-port=0" for name, _ in list_ports()]
+        ports += ["--amqp", "none", "--seed", "1"]
         self._process = subprocess.Popen(
             [sys.executable, "-m", "sandbox", "up", "--json", *ports, "--data-dir", "data"],
             cwd=self.folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,

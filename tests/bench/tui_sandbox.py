@@ -18,6 +18,7 @@ from time import process_time
 
 from emulator.clock import Clock, stopwatch
 from rdss_sandbox.client import AsyncClient
+from rdss_sandbox.installed_extensions import list_ports
 from sandbox.profiles.in_process import started
 from schemas.rdss.envelope import serialise
 from schemas.rdss.samples import Samples
@@ -42,7 +43,7 @@ def measure() -> Iterator[Row]:
     with (
         tempfile.TemporaryDirectory() as folder,
         started(
-            [*_OPTIONS, "--queues-port", "0", "--topics-port", "0", "--seed", "1"], Path(folder)
+            [*_OPTIONS, *(f"--{name}-port=0" for name, _ in list_ports()), "--seed", "1"], Path(folder)
         ) as running,
     ):
         assert running.pid is not None

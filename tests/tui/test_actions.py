@@ -9,6 +9,7 @@ import pytest
 
 from emulator.message_index.sql_filter import compile_filter, list_columns
 from schemas.rdss.contract import RDSS
+from tests.taken_out import needs
 from tests.tui.canned import CONTRACT, Canned
 from tests.tui.conftest import opened, until
 from tui.keys.actions import ACTIONS, Group, as_markdown
@@ -27,6 +28,7 @@ def test_no_key_means_two_things_in_one_place() -> None:
     assert len({action.id for action in ACTIONS}) == len(ACTIONS)
 
 
+@needs("processing", "queues", "topics")
 def test_the_documentation_is_the_registry() -> None:
     """docs/tui.md holds the tables that the help page shows."""
     text = DOCS.read_text(encoding="utf-8")

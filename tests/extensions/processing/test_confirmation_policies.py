@@ -26,6 +26,7 @@ from sandbox.cli import main
 from schemas.rdss.envelope import serialise
 from schemas.rdss.samples import Samples
 from tests.extensions.processing.test_control import ProcessingSandbox, run_sandbox
+from tests.taken_out import needs
 
 ROUTES = """
 [systems.crm]
@@ -251,6 +252,7 @@ def test_a_stream_that_is_not_there_is_tried_again(tmp_path: Path) -> None:
         assert "ends" in str(_told(found, number, "FAILED").description)
 
 
+@needs("topics")
 def test_a_source_is_told_by_a_topic(tmp_path: Path) -> None:
     """Whoever subscribes to it hears of the end."""
     body = '{objectUUID = "$.message.correlation", end = "$.result"}'
@@ -261,6 +263,7 @@ def test_a_source_is_told_by_a_topic(tmp_path: Path) -> None:
         assert [json.loads(bytes(each.data)) for each in records] == [{"objectUUID": "c-9", "end": "OK"}]
 
 
+@needs("topics")
 def test_a_topic_that_does_not_take_it_says_why(tmp_path: Path) -> None:
     """Without its key a record is none."""
     way = '[confirm.CRM]\nby = "topic"\ntopic = "objects"\n'

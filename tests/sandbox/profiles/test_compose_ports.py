@@ -7,17 +7,13 @@ from pathlib import Path
 import pytest
 
 from emulator.settings.settings import read_settings
+from rdss_sandbox.installed_extensions import list_ports
 from sandbox.profiles import compose
 
+USUAL = {name: port.usual for name, port in list_ports()}
 VARIABLES = {
-    f"SANDBOX_{name}_PORT": port
-    for name, port in (
-        ("AWS", "4566"),
-        ("CONTROL", "4570"),
-        ("AMQP", "40001"),
-        ("QUEUES", "8888"),
-        ("TOPICS", "9007"),
-    )
+    f"SANDBOX_{name.upper()}_PORT": str(port)
+    for name, port in {"aws": 4566, "control": 4570, "amqp": 40001, **USUAL}.items()
 }
 LISTEN = "Error starting userland proxy: listen tcp4 127.0.0.1:{0}: bind: address already in use"
 ALLOCATED = "Bind for 127.0.0.1:{0} failed: port is already allocated"
@@ -33,7 +29,7 @@ def lost(directory: Path, said: str) -> bool:
 
 
 @pytest.mark.parametrize("wording", WORDINGS)
-@pytest.mark.parametrize("port", [40001, 8888, 9007])
+@pytest.mark.parametrize("port", [40001, *USUAL.values()])
 def test_a_chosen_port_that_was_taken_is_known_by_every_wording(
     tmp_path: Path, wording: str, port: int
 ) -> None:

@@ -20,6 +20,7 @@ from sandbox.scenarios.scenario import (
     schema,
 )
 from sandbox.scenarios.workload import make_messages
+from tests.taken_out import needs
 
 ROOT = Path(__file__).parents[3]
 WHOLE = {
@@ -113,6 +114,7 @@ def test_what_is_no_condition_is_told() -> None:
             read_condition(text)
 
 
+@needs("queues")
 def test_the_page_is_up_to_date() -> None:
     """docs/scenarios.md says what the library says; its example is a scenario.
 
