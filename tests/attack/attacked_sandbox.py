@@ -57,7 +57,8 @@ class AttackedSandbox:
         assert line, self.said
         self.running: dict[str, Any] = json.loads(line)
         self.pid = self.process.pid
-        self.urls: dict[str, str] = {name: self.running[name] for name in _NAMES}
+        self.urls: dict[str, str] = {name: self.running[name] for name in ("aws", "control")}
+        self.urls |= self.running["ports"]
         return self
 
     def __exit__(self, *_: object) -> None:

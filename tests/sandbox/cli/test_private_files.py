@@ -39,11 +39,11 @@ def used(said: dict[str, Any]) -> None:
     for number in range(20):
         kinesis.put_record(StreamName="input", Data=b'{"a": 1}', PartitionKey=str(number))
     kinesis.split_shard(StreamName="input", ShardToSplit="shardId-000000000000", NewStartingHashKey="9")
-    if "queues" not in list_taken_out():
-        httpx.put(f"{said['queues']}/v2/queues/q", headers=HEADERS)
-    if "topics" not in list_taken_out():
+    if queues := said["ports"].get("queues"):
+        httpx.put(f"{queues}/v2/queues/q", headers=HEADERS)
+    if topics := said["ports"].get("topics"):
         publish = {"cmd": "publish", "topic": "objects", "data": {"id": 1}}
-        httpx.post(f"{said['topics']}/topics/commands", json=publish)
+        httpx.post(f"{topics}/topics/commands", json=publish)
     assert httpx.get(f"{said['control']}/messages").status_code == 200
 
 
