@@ -83,3 +83,8 @@ class ChannelKind:
     broker: Literal["", "here", "aws", "amqp"] = ""
     streams: bool = False
     certified: Place = ""
+
+    @property
+    def port(self) -> str:
+        """The port of a sandbox at which other processes find its broker; empty where they find none."""
+        return "" if self.broker == "here" else self.broker

@@ -27,7 +27,8 @@ class KinesisQueues:
 
     def channel(self, name: str, checkpoints: Checkpoints | None = None) -> KinesisChannel:
         client = connect(self._broker.address, region=self._broker.region, token=self._broker.token)
-        return KinesisChannel(client, name, clock=self._clock, checkpoints=checkpoints)
+        # Records come from others also while the clock that is followed stands.
+        return KinesisChannel(client, name, clock=self._clock, checkpoints=checkpoints, polling=Clock())
 
     def shards(self, name: str) -> Shards:
         return self.channel(name)
@@ -96,6 +97,6 @@ KINDS: Final = {kind.name: kind for kind in with_declared("channels", _OWN, attr
 """Every kind by its name, those of extensions last."""
 
 
-def list_kinds(needed: Literal["broker", "certified"]) -> list[str]:
+def list_kinds(needed: Literal["broker", "port", "certified"]) -> list[str]:
     """The names of the kinds that declare this."""
     return [name for name, kind in KINDS.items() if getattr(kind, needed)]

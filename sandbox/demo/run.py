@@ -19,7 +19,7 @@ from sandbox.demo.leg import Leg
 from sandbox.demo.observation import observe_queue, observe_stream
 from sandbox.demo.plan import Plan
 from sandbox.demo.traffic import receiving, send
-from sandbox.demo.transports import OverAmqp, OverKinesis, Transport
+from sandbox.demo.transports import Transport, over_kinesis
 from sandbox.demo.workload import workload
 from sandbox.endpoint import Endpoint
 from sandbox.repository import ArrivalStatus, Repository, Status
@@ -60,10 +60,10 @@ def demonstrate(
     now = clock.time()
     with ExitStack() as stack:
         control = stack.enter_context(Client(place.control, token=place.token))
-        stream = _plan_leg(plan, OverKinesis(place.aws, clock), place.folder, clock, stack)
+        stream = _plan_leg(plan, over_kinesis(place.aws, clock), place.folder, clock, stack)
         queue = None
         if place.amqp is not None:
-            by_amqp = OverAmqp(place.amqp, place.aws, clock)
+            by_amqp = Transport("rabbitmq", place.amqp, place.aws, clock)
             queue = _plan_leg(plan.through_amqp(), by_amqp, place.folder / "amqp", clock, stack)
         since = control.last_event()
         _send_and_receive([stream, queue] if queue else [stream], control, clock, progress)

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Protocol
 
 from emulator.channels import Channel, Checkpoints, Delivery
-from emulator.channels.kinesis import KinesisChannel
-from emulator.channels.rabbitmq import RabbitMQChannel
+from emulator.channels.kinds import Broker
+from emulator.channels.registry import KINDS
 from emulator.clock import Clock
 from emulator.streams.amqp_log import stream_of_channel
 from sandbox.endpoint import Endpoint
 from sandbox.receiver import S3Originals
 from sandbox.receiver.assembled_receiver import assembled_receiver
-from sandbox.receiver.over_kinesis import receiver_over_kinesis
 from sandbox.receiver.receiver import Receiver
 from sandbox.receiver.receiving_application import Application
 from sandbox.repository import Repository
@@ -23,64 +21,43 @@ PATIENCE_SECONDS = 5.0
 """The time in seconds that a read waits for the next message."""
 
 
-class Transport(Protocol):
-    """Channels of one kind. The sandbox records what goes through a channel in the stream ``recorded_in``."""
+@dataclass(frozen=True, slots=True)
+class Transport:
+    """Channels of one kind, whose broker is at ``address``.
 
-    def open_channel(self, name: str) -> Channel: ...
-    def recorded_in(self, name: str) -> str: ...
+    Originals of rejected messages go to the S3 of ``endpoint``.
+    """
+
+    kind: str
+    address: str
+    endpoint: Endpoint
+    clock: Clock
+
+    def open_channel(self, name: str, checkpoints: Checkpoints | None = None) -> Channel:
+        broker = Broker(self.address, self.endpoint.region, token=self.endpoint.token)
+        return KINDS[self.kind].connect(broker, self.clock).channel(name, checkpoints)
+
+    def recorded_in(self, name: str) -> str:
+        """The stream in which the sandbox records what goes through a channel."""
+        return name if KINDS[self.kind].streams else stream_of_channel(name)
+
     def receiver(
         self, channel: str, repository: Repository, application: Application
     ) -> AbstractContextManager[Receiver]:
         """Build a receiver of ``channel`` whose rejects leave through channels of the same kind."""
-
-
-@dataclass(frozen=True, slots=True)
-class OverKinesis:
-    """Streams of an AWS endpoint."""
-
-    endpoint: Endpoint
-    clock: Clock
-
-    def open_channel(self, name: str) -> Channel:
-        return KinesisChannel(self.endpoint.kinesis(), name, clock=self.clock)
-
-    def recorded_in(self, name: str) -> str:
-        return name
-
-    def receiver(
-        self, channel: str, repository: Repository, application: Application
-    ) -> AbstractContextManager[Receiver]:
-        return receiver_over_kinesis(self.endpoint, channel, repository, application, self.clock)
-
-
-@dataclass(frozen=True, slots=True)
-class OverAmqp:
-    """Queues of the broker at ``url``; originals of rejected messages go to the S3 of ``endpoint``."""
-
-    url: str
-    endpoint: Endpoint
-    clock: Clock
-
-    def open_channel(self, name: str) -> Channel:
-        return RabbitMQChannel(self.url, name, clock=self.clock)
-
-    def recorded_in(self, name: str) -> str:
-        return stream_of_channel(name)
-
-    def receiver(
-        self, channel: str, repository: Repository, application: Application
-    ) -> AbstractContextManager[Receiver]:
-        def open_by_name(name: str, _checkpoints: Checkpoints) -> Channel:
-            return self.open_channel(name)
-
         return assembled_receiver(
-            open_by_name,
+            self.open_channel,
             S3Originals(self.endpoint.s3()),
             stream=channel,
             repository=repository,
             application=application,
             clock=self.clock,
         )
+
+
+def over_kinesis(endpoint: Endpoint, clock: Clock) -> Transport:
+    """Streams of an AWS endpoint."""
+    return Transport("kinesis", endpoint.url, endpoint, clock)
 
 
 def read_back(transport: Transport, name: str, count: int) -> list[Delivery]:

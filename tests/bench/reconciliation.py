@@ -25,7 +25,7 @@ from rdss_sandbox.client import Client, UnreachableError
 from rdss_sandbox.installed_extensions import list_ports
 from sandbox.demo.plan import CHANNEL, Plan
 from sandbox.demo.traffic import receive, send
-from sandbox.demo.transports import OverKinesis
+from sandbox.demo.transports import over_kinesis
 from sandbox.demo.workload import workload
 from sandbox.endpoint import Endpoint
 from sandbox.pipeline.reports.impact import Injected, fetch_injections
@@ -135,7 +135,7 @@ def sent_in_rounds(
                 since = client.last_event()
                 for fault in plan.faults(total):
                     client.add_fault(fault)
-                for _ in send(OverKinesis(sandbox.endpoint, clock), CHANNEL, sender, clock, items):
+                for _ in send(over_kinesis(sandbox.endpoint, clock), CHANNEL, sender, clock, items):
                     pass
                 injected += fetch_injections(client, since)
             sent += total
@@ -147,7 +147,7 @@ def _received(folder: Path, sandbox: Sandbox, sent: int) -> None:
     """A receiver takes everything there is."""
     clock = Clock()
     with closing(Repository(folder / "receiver.sqlite3", clock)) as receiver:
-        receive(OverKinesis(sandbox.endpoint, clock), CHANNEL, receiver, clock, _Idle(receiver, clock, sent))
+        receive(over_kinesis(sandbox.endpoint, clock), CHANNEL, receiver, clock, _Idle(receiver, clock, sent))
 
 
 @dataclass

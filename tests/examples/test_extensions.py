@@ -137,6 +137,25 @@ def test_a_scenario_is_played_over_the_channel(extended: Environment, tmp_path: 
     assert played["command"] == f"sandbox scenario run {name} --seed 7 --channel sqs"
 
 
+_COMMANDS = """
+sandbox message sample --count 3 --seed 7 | sandbox send --kind sqs - >/dev/null
+echo '{"messageHeader": {"messageId": "bad"}}' | sandbox send --kind sqs - >/dev/null
+sandbox receive --kind sqs --count 3 --timeout 30s --json >good
+sandbox receive --kind sqs 2>told
+sandbox receive --kind sqs --channel invalid --json >bad
+"""
+
+
+def test_the_commands_send_and_receive_over_the_channel(extended: Environment, tmp_path: Path) -> None:
+    """Each message comes once, and what is bad is in the invalid queue, which is one of SQS too."""
+    (tmp_path / "commands.sh").write_text(_COMMANDS)
+    extended.run("sandbox", "run", "--", "sh", "-e", "commands.sh", cwd=tmp_path)
+    good, bad = ((tmp_path / name).read_text().splitlines() for name in ("good", "bad"))
+    assert len({json.loads(each)["messageHeader"]["messageId"] for each in good}) == len(good) == 3
+    assert [json.loads(each)["messageHeader"]["messageId"] for each in bad] == ["bad"]
+    assert "1 rejected: 1 in invalid" in (tmp_path / "told").read_text()
+
+
 def test_what_the_kind_does_not_say_how_to_do_is_refused(extended: Environment, tmp_path: Path) -> None:
     """In a sentence: before anything is started, with the kinds that do; for a fault, in the verdict."""
     sqs = ("--channel", "sqs")

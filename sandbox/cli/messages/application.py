@@ -11,7 +11,7 @@ import click
 
 from rdss_sandbox.text.visible_text import visible
 from sandbox.cli.messages.rejections import Rejections
-from sandbox.cli.options.connection import FoundStream, control_option, find_stream, follow_clock
+from sandbox.cli.options.connection import FoundChannel, control_option, find_stream, follow_clock
 from sandbox.cli.options.contract import as_published_option
 from sandbox.cli.options.extras import needs
 from sandbox.cli.output.printing import json_option, print_json
@@ -145,7 +145,7 @@ def _nothing_left(later: LaterApplication, *, once: bool) -> bool:
 
 @contextmanager
 def _later(
-    kind: str, found: FoundStream, opened: _Opened, clock: Clock, *, wanted: bool
+    kind: str, found: FoundChannel, opened: _Opened, clock: Clock, *, wanted: bool
 ) -> Iterator[LaterApplication | None]:
     """Put the application behind asynchronous processing, if that is wanted. Raises UsageError."""
     if not wanted:
@@ -170,7 +170,7 @@ def _warn(line: str) -> None:
 
 @contextmanager
 def _open(
-    kind: str, found: FoundStream, answers: str, clock: Clock, *, folder: Path, trust: Path | None
+    kind: str, found: FoundChannel, answers: str, clock: Clock, *, folder: Path, trust: Path | None
 ) -> Iterator[_Opened]:
     """Open the application with its local data repository and its outbox."""
     from emulator.channels.kinesis import KinesisChannel

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 import click
 
 from sandbox.cli.messages.rejections import Rejections
+from sandbox.cli.options.channel_kinds import kind_option
 from sandbox.cli.options.connection import (
-    FoundStream,
+    FoundChannel,
     channel_option,
     control_option,
-    find_stream,
+    find_channel,
     follow_clock,
 )
 from sandbox.cli.options.contract import as_published_option, load_contract
@@ -50,7 +51,8 @@ class _Stopped(BaseException):
 
 
 @click.command()
-@channel_option("The stream to read.")
+@channel_option("The channel to read.")
+@kind_option
 @click.option("--follow", is_flag=True, help="Wait for more when everything has come.")
 @click.option("--count", type=click.IntRange(min=1), metavar="N", help="Stop after N messages.")
 @timeout_option("Wait for more, but no longer than this: 30s, 5m.  [default: 1m with --follow --count]")
@@ -61,6 +63,7 @@ class _Stopped(BaseException):
 def receive(
     *,
     channel: str | None,
+    kind: str,
     follow: bool,
     count: int | None,
     timeout: float | None,
@@ -93,7 +96,7 @@ def receive(
             raise _ReaderGone from error
         printed += 1
 
-    found = find_stream(control, channel)
+    found = find_channel(control, kind, channel)
     rejections = Rejections(found.queues, absent=found.absent, as_json=as_json)
     tell = _unless_stopped(stopping, rejections.tell)
     try:
@@ -153,7 +156,7 @@ def _unless_stopped(stopping: Stopping, tell: Rejected) -> Rejected:
 
 @contextmanager
 def _stepping(
-    found: FoundStream,
+    found: FoundChannel,
     control: str | None,
     show: Callable[[bytes], None],
     tell: Rejected,
@@ -161,10 +164,9 @@ def _stepping(
     stopping: Stopping,
     as_published: bool,
 ) -> Iterator[Step]:
-    """Open a receiver, or a channel, for this stream and yield the function that receives."""
-    from emulator.channels.kinesis import KinesisChannel
-    from emulator.clock import Clock
-    from sandbox.receiver.over_kinesis import receiver_over_kinesis
+    """Open a receiver, or the channel alone, and yield the function that receives."""
+    from sandbox.receiver import S3Originals
+    from sandbox.receiver.assembled_receiver import assembled_receiver
     from sandbox.receiver.receiver import SHARED_MESSAGE_ID
     from sandbox.repository import Repository
     from schemas.bound import choose_contract
@@ -176,25 +178,19 @@ def _stepping(
         follow_clock(control) as clock,
         stopping.ending_pauses(clock),
         closing(Repository(found.repository("receiver"), clock)) as repository,
+        found.connect(clock) as queues,
     ):
         if found.name in (*_PRINTED_AS_THEY_ARE, *found.queues.values()):
-            with closing(
-                KinesisChannel(
-                    found.endpoint.kinesis(),
-                    found.name,
-                    clock=clock,
-                    checkpoints=repository.checkpoints(found.name),
-                    polling=Clock(),
-                )
-            ) as channel:
+            with closing(queues.channel(found.name, repository.checkpoints(found.name))) as channel:
                 yield lambda limit: _print(channel, limit, show)
         else:
-            with receiver_over_kinesis(
-                found.endpoint,
-                found.name,
-                repository,
-                process,
-                clock,
+            with assembled_receiver(
+                queues.channel,
+                S3Originals(found.endpoint.s3()),
+                stream=found.name,
+                repository=repository,
+                application=process,
+                clock=clock,
                 queues=found.queues,
                 contract=choose_contract(as_published=as_published),
                 rejected=tell,

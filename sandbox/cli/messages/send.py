@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import click
 
 from sandbox.cli.messages.message_files import read_documents
-from sandbox.cli.options.connection import channel_option, control_option, find_stream, follow_clock
+from sandbox.cli.options.channel_kinds import kind_option
+from sandbox.cli.options.connection import channel_option, control_option, find_channel, follow_clock
 from sandbox.cli.options.contract import load_contract, name_message
 from sandbox.cli.options.extras import needs
 from sandbox.cli.output.exit_codes import CommandFailedError, Exit
@@ -21,7 +22,8 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("files", nargs=-1, required=True, metavar="FILE|-...")
-@channel_option("The stream to send to.")
+@channel_option("The channel to send to.")
+@kind_option
 @click.option("--as-is", is_flag=True, help="Send every text unchanged in one piece, message or not.")
 @click.option("--strict", is_flag=True, help="Send nothing that has expired, by the sandbox's clock.")
 @control_option
@@ -31,6 +33,7 @@ def send(
     *,
     files: tuple[str, ...],
     channel: str | None,
+    kind: str,
     as_is: bool,
     strict: bool,
     control: str | None,
@@ -52,7 +55,7 @@ def send(
     from sandbox.gateway import SendFailedError, SendRefusedError
 
     code = Exit.PASS
-    with follow_clock(control) as clock, _gateway(control, channel, clock) as gateway:
+    with follow_clock(control) as clock, _gateway(control, kind, channel, clock) as gateway:
         try:
             if left := gateway.flush():
                 click.echo(f"sandbox: {left} messages of an earlier send were sent first", err=True)
@@ -134,15 +137,15 @@ def _send(gateway: Gateway, parts: list[bytes], as_json: bool) -> None:
 
 
 @contextmanager
-def _gateway(control: str | None, channel: str | None, clock: Clock) -> Iterator[Gateway]:
-    """Open a gateway to a stream of the running sandbox. Raises CommandFailedError for an unknown stream."""
-    from emulator.channels.kinesis import KinesisChannel
+def _gateway(control: str | None, kind: str, channel: str | None, clock: Clock) -> Iterator[Gateway]:
+    """Open a gateway to a channel of the running sandbox. Raises CommandFailedError for an unknown one."""
     from sandbox.gateway import Gateway
     from sandbox.repository import Repository
 
-    found = find_stream(control, channel)
+    found = find_channel(control, kind, channel)
     with (
         closing(Repository(found.repository("sender"), clock)) as repository,
-        closing(KinesisChannel(found.endpoint.kinesis(), found.name, clock=clock)) as opened,
+        found.connect(clock) as queues,
+        closing(queues.channel(found.name)) as opened,
     ):
         yield Gateway(opened, repository, clock)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Final, Literal
+from collections.abc import Callable
+from typing import Any, Final, Literal, TypeVar
 
 import click
 from click.shell_completion import CompletionItem
 
+F = TypeVar("F", bound=Callable[..., Any])
 _MISSING: Final = {
     "broker": "where in a sandbox its broker answers",
+    "port": "at which port of a sandbox its broker answers",
     "certified": "how its clients are certified",
 }
 
@@ -18,7 +21,7 @@ class KindOfChannel(click.ParamType[str]):
 
     name = "kind"
 
-    def __init__(self, needed: Literal["broker", "certified"]) -> None:
+    def __init__(self, needed: Literal["broker", "port", "certified"]) -> None:
         self._needed: Final = needed
 
     def get_metavar(self, param: click.Parameter, ctx: click.Context) -> str:  # noqa: ARG002 -- click calls it
@@ -44,3 +47,13 @@ class KindOfChannel(click.ParamType[str]):
         from emulator.channels.registry import list_kinds
 
         return list_kinds(self._needed)
+
+
+def kind_option(command: F) -> F:
+    """Add the option ``--kind``, for commands that open a channel of a running sandbox."""
+    return click.option(
+        "--kind",
+        type=KindOfChannel("port"),
+        default="kinesis",
+        help="What the channel is made of.",
+    )(command)

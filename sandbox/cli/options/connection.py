@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, closing, contextmanager
 from dataclasses import dataclass
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
+from urllib.parse import quote
 
 import click
 
@@ -16,6 +17,7 @@ from sandbox.cli.output.exit_codes import CommandFailedError, Exit
 from sandbox.cli.output.printing import json_option
 
 if TYPE_CHECKING:
+    from emulator.channels.kinds import Queues
     from emulator.clock import Clock
     from rdss_sandbox.client import Client
     from sandbox.endpoint import Endpoint
@@ -99,32 +101,65 @@ def available_clock(control: str | None) -> Iterator[Clock]:
 
 
 @dataclass(frozen=True, slots=True)
-class FoundStream:
-    """The stream ``name`` of the running sandbox; ``since`` distinguishes it from a deleted one of that name.
+class FoundChannel:
+    """A channel of the running sandbox; ``since`` distinguishes it from a deleted one of that name.
 
-    ``queues`` are the streams that serve as error and invalid queue; those of ``absent`` are not there.
+    ``address`` is that of its broker. ``queues`` are the channels that serve as error and invalid queue;
+    those of ``absent`` are not there.
     """
 
     name: str
+    kind: str
+    address: str
     endpoint: Endpoint
     since: str
-    queues: dict[str, str]
-    absent: frozenset[str]
+    queues: Mapping[str, str]
+    absent: frozenset[str] = frozenset()
 
     def repository(self, application: str) -> Path:
-        """The path of an application's local data repository for this stream."""
+        """The path of an application's local data repository for this channel."""
         from sandbox.profiles.running import state_directory
 
         return state_directory() / f"{application}-{self.since}.sqlite3"
 
+    def connect(self, clock: Clock) -> AbstractContextManager[Queues]:
+        """Connect to its broker for the time of the context."""
+        from emulator.channels.kinds import Broker
+        from emulator.channels.registry import KINDS
+
+        broker = Broker(self.address, self.endpoint.region, token=self.endpoint.token)
+        return closing(KINDS[self.kind].connect(broker, clock))
+
 
 def channel_option(help_text: str) -> Callable[[F], F]:
-    """Add the option ``--channel``, the name of a stream; None for the first that messages are sent to."""
+    """Add the option ``--channel``, its name; None for the first that messages are sent to."""
     told = f"{help_text}  [default: input, or the contract's first]"
     return click.option("--channel", metavar="NAME", help=told)
 
 
-def find_stream(control: str | None, name: str | None) -> FoundStream:
+def find_channel(control: str | None, kind: str, name: str | None) -> FoundChannel:
+    """Find a channel of the running sandbox as ``find_stream`` does; one that is no stream may be missing.
+
+    Raises CommandFailedError for an unknown stream, and where no broker answers.
+    """
+    from emulator.channels.registry import KINDS
+    from sandbox.endpoint import Endpoint
+    from sandbox.receiver.assembled_receiver import QUEUES
+
+    if KINDS[kind].streams:
+        return find_stream(control, name)
+    _, token = reach(control)
+    with connect(control) as client:
+        found = client.status()
+    if (address := getattr(found, KINDS[kind].port)) is None:
+        raise CommandFailedError(f"nothing answers at the port {KINDS[kind].port}", Exit.ENVIRONMENT)
+    name = name or found.topology.first
+    region = next((stream.arn.split(":")[3] for stream in found.streams), "us-east-1")
+    since = quote(f"{kind}-{name}-{found.seed}", safe="")
+    return FoundChannel(name, kind, address, Endpoint(found.aws, region, token), since, QUEUES)
+
+
+def find_stream(control: str | None, name: str | None) -> FoundChannel:
     """Find a stream of the running sandbox, by default the first that messages are sent to.
 
     Raises CommandFailedError for an unknown name.
@@ -144,4 +179,4 @@ def find_stream(control: str | None, name: str | None) -> FoundStream:
     endpoint = Endpoint(found.aws, arns[name].split(":")[3], token)
     queues = queues_among(arns)
     absent = frozenset(queue for queue, stream in queues.items() if stream not in arns)
-    return FoundStream(name, endpoint, first, queues, absent)
+    return FoundChannel(name, "kinesis", found.aws, endpoint, first, queues, absent)

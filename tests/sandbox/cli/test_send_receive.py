@@ -15,6 +15,8 @@ import click
 import pytest
 
 from emulator.assembly.embedded import Embedded
+from emulator.channels.kinds import ChannelKind
+from emulator.channels.registry import KINDS, KinesisQueues
 from rdss_sandbox.client import Client
 from rdss_sandbox.shapes.messages import NewMessage
 from schemas.rdss.envelope import serialise
@@ -288,3 +290,28 @@ def test_without_a_sandbox_nothing_is_read(
     assert ran.code == 3
     assert ran.err.startswith("sandbox: no sandbox answers at http://127.0.0.1:9")
     assert sys.stdin.read() == "{}"
+
+
+def test_a_kind_of_an_extension_is_sent_to_and_received_from(
+    ask: Ask, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """At the port that the kind names; its bad messages are in its own invalid queue."""
+    monkeypatch.setitem(KINDS, "theirs", ChannelKind("theirs", KinesisQueues, "aws"))
+    good, bad = Samples(1).message(), {"messageHeader": {"messageId": "bad"}}
+    Path("two.ndjson").write_bytes(b"\n".join(map(serialise, (good, bad))))
+    at = ("--kind", "theirs")
+    assert ask("send", "two.ndjson", *at).code == 0
+    received = ask("receive", *at)
+    assert [line.split()[0] for line in received.out.splitlines()] == [good["messageHeader"]["messageId"]]
+    assert "1 rejected: 1 in invalid" in received.err
+    assert len(ask("receive", *at, "--channel", "invalid").out.splitlines()) == 1
+
+
+def test_a_kind_whose_port_does_not_answer_is_told(ask: Ask) -> None:
+    """This sandbox has no AMQP; the mock of a gateway is in no sandbox at all."""
+    told = ask("send", "-", "--kind", "rabbitmq")
+    assert (told.code, told.err) == (3, "sandbox: nothing answers at the port amqp\n")
+    assert (
+        "'mock' is not one of kinesis, rabbitmq: its kind does not say at which port"
+        in ask("send", "-", "--kind", "mock").err
+    )
