@@ -81,8 +81,11 @@ class KeyedLog:
             return
         if not log.end:
             changes = [*self._head, *changes]
-        write = partial(log.append, encode_changes(changes))
-        spending_reserve(log.path, write) if freeing else write()
+        payload = encode_changes(changes)
+        if freeing:
+            spending_reserve(log.path, partial(log.append, payload))
+        else:
+            log.append(payload)
         log.compact(self._encode_living)
 
     def replace(self, values: Iterable[Change], *, synced: bool = True) -> None:

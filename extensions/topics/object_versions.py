@@ -15,6 +15,9 @@ _encode: Final = msgspec.json.Encoder().encode
 _decode: Final = msgspec.json.Decoder(
     tuple[str, float | None, float | None, tuple[str, ...], tuple[str, ...]]
 ).decode
+_decode_value: Final = msgspec.json.Decoder(
+    tuple[float | None, float | None, tuple[str, ...], tuple[str, ...]]
+).decode
 
 
 class Change(NamedTuple):
@@ -39,8 +42,8 @@ class ObjectVersions:
         self._near: dict[str, set[str]] = {}
         self._log = KeyedLog(path, read_old=_read_old)
         self.torn_bytes = self._log.torn_bytes
-        for version in self._log.read().values():
-            self._remember(Told(*_decode(version)))
+        for uuid, value in self._log.read().items():
+            self._remember(Told(uuid.decode(), *_decode_value(value)))
         self._find_shown()
 
     def publish(self, uuid: str, body: Any, at: float) -> Change:
@@ -69,7 +72,7 @@ class ObjectVersions:
         return uuid in self._shown
 
     def save(self) -> list[bytes]:
-        """Return a copy of what is known of every version, as the file has it."""
+        """Return a copy of what is known of every version."""
         return [_encode(told) for told in tuple(self._told.values())]
 
     def load(self, saved: Iterable[bytes]) -> None:
@@ -87,7 +90,7 @@ class ObjectVersions:
 
     def _write(self, told: Told) -> None:
         self._remember(told)
-        self._log.append([(told.uuid.encode(), _encode(told))])
+        self._log.append([(told.uuid.encode(), _encode(told[1:]))])
 
     def _remember(self, told: Told) -> None:
         self._told[told.uuid] = told
@@ -114,5 +117,6 @@ class ObjectVersions:
 
 
 def _read_old(payload: bytes, values: dict[bytes, bytes]) -> None:
-    """Apply an entry as it was when the file had no keys: a version alone."""
-    values[_decode(payload)[0].encode()] = payload
+    """Apply an entry as it was when the file had no keys: a version with its UUID."""
+    uuid, *known = _decode(payload)
+    values[uuid.encode()] = _encode(known)

@@ -60,10 +60,10 @@ class DefinitionLog:
 
     def read(self) -> list[Definition]:
         """What is defined, in an order in which it can be declared again."""
-        return [_decode(value) for value in self._log.read().values()]
+        return [_decode(value or key) for key, value in self._log.read().items()]
 
     def add(self, *definitions: Definition) -> None:
-        self._log.append([(_key_of(each), _encode(each)) for each in definitions])
+        self._log.append([(_key_of(each), _value_of(each)) for each in definitions])
 
     def remove(self, *definitions: Definition) -> None:
         self._log.append([(_key_of(each), None) for each in definitions], freeing=True)
@@ -73,6 +73,11 @@ class DefinitionLog:
 
     def close(self) -> None:
         self._log.close()
+
+
+def _value_of(definition: Definition) -> bytes:
+    """A binding is its own key."""
+    return b"" if isinstance(definition, Bound) else _encode(definition)
 
 
 def _key_of(definition: Definition) -> bytes:
@@ -103,7 +108,7 @@ def _read_old(payload: bytes, values: dict[bytes, bytes]) -> None:
             values.pop(_encode(("binding", name, *more)), None)
         case _:
             definition = _decode(payload)
-            values[_key_of(definition)] = payload
+            values[_key_of(definition)] = _value_of(definition)
             if isinstance(definition, QueueMade):
                 known = values.get(_LAST_ID)
                 last = max(definition.id, msgspec.msgpack.decode(known)[1] if known else 0)
