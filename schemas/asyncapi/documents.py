@@ -20,6 +20,7 @@ MOST_VALUES: Final = 300_000
 DEEPEST: Final = 100
 """How deep values may be in each other."""
 _LONGEST_CHAIN: Final = 50
+_SUFFIXES: Final = (".yaml", ".yml", ".json", ".avsc")
 
 
 class Node(NamedTuple):
@@ -116,10 +117,13 @@ class Documents:
             )
             return None
         else:
+            target = (place.file.parent / unquote(file)).resolve() if file else place.file
             if Path(unquote(file)).is_absolute():
                 self.problems.add(place, f"{reference} is a place on one machine: refer to it from this file")
                 return None
-            target = (place.file.parent / unquote(file)).resolve() if file else place.file
+            if target != self.path and target.suffix not in _SUFFIXES:
+                self.problems.add(place, f"{reference} names no file of the kinds {', '.join(_SUFFIXES)}")
+                return None
             root, pointer = self._read(target, place), unquote(fragment)
         if root is None:
             return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -246,7 +247,7 @@ def _with_whole_references(trait: Node, node: Node) -> Any:
         if isinstance(value.get("$ref"), str):
             file, _, fragment = value["$ref"].partition("#")
             target = trait.place.file.parent / file if file else trait.place.file
-            made["$ref"] = f"{target}#{fragment}"
+            made["$ref"] = f"{os.path.relpath(target, node.place.file.parent)}#{fragment}"
         return made
 
     return copy(trait.value)

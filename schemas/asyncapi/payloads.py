@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 from itertools import islice
 from typing import Any, Final
@@ -72,6 +72,23 @@ class Payload:
     def find_header_violations(self, headers: Any) -> Iterator[Violation]:
         """What is wrong with the headers of a message."""
         return _list_violations(self._header_validator, dict(headers), "$message.header#")
+
+
+def read_each(payloads: Iterable[Payload], raw: bytes) -> Iterator[tuple[Payload, Any]]:
+    """The messages whose form the bytes have, each with the value that they say; JSON is read once."""
+    try:
+        as_json = [decode_json(raw)]
+    except UNREADABLE:
+        as_json = []
+    for payload in payloads:
+        if payload.is_json:
+            yield from ((payload, value) for value in as_json)
+        else:
+            try:
+                value = payload.decode(raw)
+            except UNREADABLE:
+                continue
+            yield payload, value
 
 
 def _list_violations(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from operator import attrgetter
 from typing import Any, Final
 
@@ -11,7 +12,7 @@ import msgspec
 
 from schemas.asyncapi.declarations import Declared, Location, Locations
 from schemas.asyncapi.decoration import MARK, unwrap
-from schemas.asyncapi.payloads import UNREADABLE, Payload
+from schemas.asyncapi.payloads import UNREADABLE, Payload, read_each
 from schemas.contract import LOOKED_AT, Part
 
 _PLACES: Final = {
@@ -132,12 +133,10 @@ class Looker:
         return self._find_fitting(raw)
 
     def _find_fitting(self, raw: bytes) -> str | None:
-        for name, payload in self._payloads.items():
-            try:
-                if payload.accepts(payload.decode(raw)):
-                    return name
-            except UNREADABLE:
-                continue
+        for payload, value in read_each(self._payloads.values(), raw):
+            with suppress(ValueError):  # half a surrogate pair, or nesting that no schema has
+                if payload.accepts(value):
+                    return payload.message.name
         return None
 
     def _make(
@@ -166,11 +165,7 @@ class Looker:
 
     def _look_slowly(self, raw: bytes, key: str, headers: _Headers) -> Any:
         """Read values that have the right type; in bytes that have no form, search for texts."""
-        for payload in self._payloads.values():
-            try:
-                value = payload.decode(raw)
-            except UNREADABLE:
-                continue
+        for _, value in read_each(self._payloads.values(), raw):
             kind = walk(value, self._type.steps) if self._type else None
             name = self.identify(kind, raw, headers)
             plan = self._plans[name]

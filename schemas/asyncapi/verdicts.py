@@ -7,7 +7,7 @@ from itertools import islice
 from typing import Any, Final
 
 from schemas.asyncapi.declarations import Declared, Location
-from schemas.asyncapi.payloads import UNREADABLE, Payload, decode_json
+from schemas.asyncapi.payloads import UNREADABLE, Payload, decode_json, read_each
 from schemas.asyncapi.peek import Looker, walk
 from schemas.asyncapi.problems import write_pointer
 from schemas.contract import MOST_FOUND, Verdict, Violation
@@ -84,25 +84,16 @@ class DeclaredJudge:
 
     def _read_any(self, raw: bytes, headers: Mapping[str, Any] | None) -> _Read:
         """Try the forms of all messages; where none fits, the one that the bytes break least."""
-        failure: Verdict | None = None
-        best: tuple[Payload, Any] | None = None
-        fewest = MOST_FOUND + 1
-        for payload in self._payloads.values():
-            try:
-                value = payload.decode(raw)
-            except UNREADABLE as error:
-                failure = failure or self._refuse("malformed", "form", _first_line(error))
-                continue
-            kind = walk(value, self._steps) if self._told else None
-            name = self._looker.identify(kind, raw, headers)
-            if name is not None and self._payloads[name].message.content == payload.message.content:
-                return self._payloads[name], value, None
-            if name is None and (self._told or (self._type is not None and headers is not None)):
-                return None, None, self._refuse_type(kind, headers)
-            flaws = sum(1 for _ in payload.find_violations(value)) if name is None else fewest
-            if flaws < fewest:
-                best, fewest = (payload, value), flaws
-        return (*best, None) if best else (None, None, failure)
+        found = list(read_each(self._payloads.values(), raw))
+        if not found:
+            return None, None, None
+        kind = walk(found[0][1], self._steps) if self._told else None
+        name = self._looker.identify(kind, raw, headers)
+        if name is None and (self._told or (self._type is not None and headers is not None)):
+            return None, None, self._refuse_type(kind, headers)
+        named = next((each for each in found if each[0].message.name == name), None)
+        best = named or min(found, key=lambda each: sum(1 for _ in each[0].find_violations(each[1])))
+        return (*best, None)
 
     def _refuse_type(self, kind: Any, headers: Mapping[str, Any] | None) -> Verdict:
         assert self._type is not None

@@ -58,7 +58,11 @@ _WORKS = {
         "sandbox run -- sandbox diagnose",
         f"sandbox run --amqp -- python -c '{_PUBLISH}'",
     ),
-    "avro": ("python -c 'import fastavro, schemas.asyncapi.load'",),
+    "avro": (
+        "sandbox contract export > rdss.yaml",
+        "sandbox contract check rdss.yaml",
+        "python -c 'import fastavro'",
+    ),
     "topics": ("sandbox run -- sandbox topic sow objects --filter '/objectVersion > 1'",),
     "metrics": (f'sandbox run -- python -c "{_ANSWERS.format("metrics")}"',),
     "pages": (f'sandbox run -- python -c "{_ANSWERS.format("docs")}"',),

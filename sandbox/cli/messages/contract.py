@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from sandbox.cli.options.extras import needs
 from sandbox.cli.output.exit_codes import CommandFailedError, Exit
 from sandbox.cli.output.printing import json_option, print_json, print_table
 
@@ -26,7 +25,6 @@ def contract() -> None:
 @contract.command()
 @_FILE
 @json_option
-@needs("messages")
 def check(file: Path, *, as_json: bool) -> int:
     """Say everything that is wrong with an AsyncAPI document, or not supported.
 
@@ -53,7 +51,6 @@ def check(file: Path, *, as_json: bool) -> int:
 @contract.command()
 @click.argument("file", type=click.Path(path_type=Path, exists=True, dir_okay=False), required=False)
 @json_option
-@needs("messages")
 def show(file: Path | None, *, as_json: bool) -> None:
     """Show what an AsyncAPI document was understood to say, by default that of this directory.
 
@@ -99,7 +96,6 @@ def show(file: Path | None, *, as_json: bool) -> None:
 
 @contract.command()
 @json_option
-@needs("messages")
 def export(*, as_json: bool) -> None:
     """Print the RDSS contract as an AsyncAPI document, in YAML.
 

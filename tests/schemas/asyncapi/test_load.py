@@ -100,7 +100,7 @@ channels:
       d: {payload: {$ref: 'https://example.com/d.json'}}
       e: {payload: {schemaFormat: application/vnd.google.protobuf;version=3, schema: message}}
       f: {payload: {type: object}, correlationId: {location: id}}
-      g: {payload: {properties: {x: {$ref: ../../out.yaml}}}}
+      g: {payload: {properties: {x: {$ref: ../../etc/passwd}}}}
 """,
     )
     assert set(found) == {
@@ -160,6 +160,22 @@ channels:
     )
     assert contract.kinds == ("own",)
     assert contract.peek(b'{"a": "1", "b": "2"}').message_id == "2"
+
+
+def test_a_trait_in_another_file_refers_from_there(tmp_path: Path) -> None:
+    """Where the message stands does not change what its traits mean."""
+    (tmp_path / "parts").mkdir()
+    (tmp_path / "parts" / "traits.yaml").write_text(
+        "common: {headers: {type: object, properties: {v: {$ref: '#/version'}}}}\nversion: {type: integer}\n"
+    )
+    contract = load_text(
+        tmp_path,
+        "asyncapi: 3.0.0\ninfo: {title: a, version: '1'}\n"
+        "channels: {c: {messages: {m: {payload: {type: array}, "
+        "traits: [{$ref: 'parts/traits.yaml#/common'}]}}}}\n",
+    )
+    assert contract.judge(b"[]", headers={"v": 1}).valid
+    assert not contract.judge(b"[]", headers={"v": "one"}).valid
 
 
 @pytest.mark.parametrize(
