@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from rdss_sandbox.client import AsyncClient
@@ -10,7 +11,7 @@ from rdss_sandbox.shapes.contract import Contract
 from rdss_sandbox.shapes.events import News
 from rdss_sandbox.shapes.topology import Topology
 from tui.keys.preferences import Preferences
-from tui.state.worker_messages import Snapshot
+from tui.state.worker_messages import ActionFailed, Snapshot
 
 if TYPE_CHECKING:
     from textual.dom import DOMNode
@@ -47,6 +48,15 @@ class Session(Protocol):
 
     def run_in_background(self, work: Coroutine[Any, Any, str], command: str = "") -> None:
         """Run ``work``, notify the user of its result, and show ``command``, the shell command for it."""
+
+
+@contextmanager
+def posting_failures(node: DOMNode) -> Iterator[None]:
+    """Post a failure of a call to the sandbox, or of what the user wrote, as ``ActionFailed``."""
+    try:
+        yield
+    except session_of(node).failures as error:
+        node.post_message(ActionFailed(str(error)))
 
 
 def session_of(node: DOMNode) -> Session:

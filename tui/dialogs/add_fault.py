@@ -38,7 +38,6 @@ class AddFault(ModalScreen[None]):
         Binding("escape", "dismiss(None)", "Never mind"),
     ]
     DEFAULT_CSS = """
-    AddFault { align: center middle; }
     AddFault > Vertical {
         width: 90; max-width: 96%; height: auto; max-height: 92%;
         background: $panel; border: round $primary; padding: 0 1;

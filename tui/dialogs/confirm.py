@@ -16,10 +16,7 @@ class Confirm(ModalScreen[bool]):
         ("y", "dismiss(True)", "Yes"),
     ]
     DEFAULT_CSS = """
-    Confirm { align: center middle; }
     Confirm > Vertical {
-        width: 72; max-width: 90%; height: auto; padding: 1 2;
-        background: $panel; border: round $primary;
         Label { width: 100%; padding-bottom: 1; }
         Horizontal { height: auto; align-horizontal: right; }
         Button { margin-left: 2; }
@@ -32,7 +29,7 @@ class Confirm(ModalScreen[bool]):
         self._yes = yes
 
     def compose(self) -> ComposeResult:
-        with Vertical():
+        with Vertical(classes="question"):
             yield Label(self._question)
             with Horizontal():
                 yield Button(f"{self._yes} (y)", variant="primary", id="yes", compact=True)

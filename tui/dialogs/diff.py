@@ -20,8 +20,6 @@ class Diff(ModalScreen[None]):
 
     BINDINGS: ClassVar[list[Any]] = [("escape,q,d", "dismiss(None)", "Close")]
     DEFAULT_CSS = """
-    Diff { align: center middle; }
-    Diff > Vertical { width: 96%; height: 92%; background: $surface; border: round $primary; }
     Diff Label { padding: 0 1; width: 100%; }
     Diff #verdict { text-style: bold; color: $text-accent; }
     Diff TextLines { height: 1fr; padding: 0 1; }
@@ -34,7 +32,7 @@ class Diff(ModalScreen[None]):
 
     def compose(self) -> ComposeResult:
         found = difference(lines_of(self._first), lines_of(self._second))
-        with Vertical():
+        with Vertical(classes="over"):
             yield Label(f"- {_name(self._first)}", markup=False)
             yield Label(f"+ {_name(self._second)}", markup=False)
             yield Label(self._verdict(found), id="verdict", markup=False)

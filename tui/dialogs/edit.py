@@ -46,8 +46,6 @@ class Edit(ModalScreen[bytes | None]):
         Binding("escape", "dismiss(None)", "Leave it"),
     ]
     DEFAULT_CSS = """
-    Edit { align: center middle; }
-    Edit > Vertical { width: 96%; height: 92%; background: $surface; border: round $primary; }
     Edit TextArea { height: 1fr; border: none; }
     Edit #verdict { width: 100%; padding: 0 1; background: $panel; }
     """
@@ -63,7 +61,7 @@ class Edit(ModalScreen[bytes | None]):
         self._data = data
 
     def compose(self) -> ComposeResult:
-        with Vertical():
+        with Vertical(classes="over"):
             yield TextArea(lay_out(self._data), show_line_numbers=True, soft_wrap=False)
             yield Label(id="verdict", markup=False)
         yield Footer()

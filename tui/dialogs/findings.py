@@ -28,8 +28,6 @@ class Findings(ModalScreen[None]):
 
     BINDINGS: ClassVar[list[Any]] = [("escape,q,w", "dismiss(None)", "Close")]
     DEFAULT_CSS = """
-    Findings { align: center middle; }
-    Findings > Vertical { width: 96%; height: 92%; background: $surface; border: round $primary; }
     Findings RowList { height: 1fr; }
     Findings TextLines { display: none; height: 1fr; padding: 0 1; border-top: hkey $panel; }
     Findings.-evidence TextLines { display: block; }
@@ -40,7 +38,7 @@ class Findings(ModalScreen[None]):
         self._findings = findings
 
     def compose(self) -> ComposeResult:
-        with Vertical():
+        with Vertical(classes="over"):
             yield RowList(FINDING_COLUMNS, empty="nothing was found; a client's mistake shows here")
             yield TextLines()
 

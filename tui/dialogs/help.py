@@ -47,7 +47,6 @@ class Help(ModalScreen[None]):
 
     BINDINGS: ClassVar[list[Any]] = [("escape,q,question_mark,f1", "dismiss(None)", "Close")]
     DEFAULT_CSS = """
-    Help { align: center middle; }
     Help > TabbedContent {
         width: 130; max-width: 100%; height: 92%;
         background: $surface; border: round $primary;

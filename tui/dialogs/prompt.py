@@ -14,10 +14,7 @@ class Prompt(ModalScreen[str | None]):
 
     BINDINGS = [("escape", "dismiss(None)", "Never mind")]  # noqa: RUF012 -- Textual's declaration
     DEFAULT_CSS = """
-    Prompt { align: center middle; }
     Prompt > Vertical {
-        width: 72; max-width: 90%; height: auto; padding: 1 2;
-        background: $panel; border: round $primary;
         Label { width: 100%; }
         .hint { color: $text-muted; padding-bottom: 1; }
     }
@@ -33,7 +30,7 @@ class Prompt(ModalScreen[str | None]):
         self._words = words
 
     def compose(self) -> ComposeResult:
-        with Vertical():
+        with Vertical(classes="question"):
             yield Label(self._question)
             yield Label(self._hint, classes="hint")
             yield Input(

@@ -16,10 +16,6 @@ class SequenceParts(ModalScreen[None]):
     """Shows one sequence of one stream."""
 
     BINDINGS: ClassVar[list[Any]] = [("escape,q,equals_sign", "dismiss(None)", "Close")]
-    DEFAULT_CSS = """
-    SequenceParts { align: center middle; }
-    SequenceParts > SequenceDetail { width: 96%; height: 92%; background: $surface; border: round $primary; }
-    """
 
     def __init__(self, sequence: str, stream: str) -> None:
         super().__init__()
@@ -27,7 +23,7 @@ class SequenceParts(ModalScreen[None]):
         self._stream = stream
 
     def compose(self) -> ComposeResult:
-        yield SequenceDetail()
+        yield SequenceDetail(classes="over")
 
     def on_mount(self) -> None:
         self.query_one(SequenceDetail).show(self._sequence, self._stream)

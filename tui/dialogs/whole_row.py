@@ -20,7 +20,6 @@ class WholeRow(ModalScreen[None]):
 
     BINDINGS: ClassVar[list[Any]] = [Binding("escape,q,enter", "dismiss(None)", "Close", key_display="esc")]
     DEFAULT_CSS = """
-    WholeRow { align: center middle; }
     WholeRow > Vertical {
         width: 96%; max-width: 130; height: 80%; background: $surface; border: round $primary;
     }

@@ -203,12 +203,6 @@ def places() -> Iterator[tuple[str, str, str]]:
             yield action.keys.partition(",")[0], name.removeprefix("go_"), action.label
 
 
-def actions_by_group() -> Iterator[tuple[str, list[Action]]]:
-    """Every group with its actions, in order."""
-    for group in dict.fromkeys(action.group for action in ACTIONS):
-        yield group, [action for action in ACTIONS if action.group == group]
-
-
 KEY_NAMES = {
     "slash": "/", "right_square_bracket": "]", "left_square_bracket": "[", "question_mark": "?", "colon": ":",
     "equals_sign": "=", "plus": "+", "minus": "-",
@@ -220,14 +214,3 @@ KEY_NAMES = {
 def keys_for_people(keys: str) -> str:
     """The names on the keyboard: ``slash,f1`` becomes ``/ or f1``."""
     return " or ".join(KEY_NAMES.get(key, key) for key in keys.split(","))
-
-
-def as_markdown() -> str:
-    """Every action as tables of Markdown with a heading for each group, for docs/tui.md."""
-    parts = []
-    for group, actions in actions_by_group():
-        rows = "\n".join(
-            f"| `{keys_for_people(a.keys)}` | {a.label} | {a.help} | `{a.id}` |" for a in actions
-        )
-        parts.append(f"### {group}\n\n| key | does | | name in a keymap |\n|---|---|---|---|\n{rows}\n")
-    return "\n".join(parts)

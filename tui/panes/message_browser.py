@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import shlex
-from collections.abc import Coroutine
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -15,7 +14,7 @@ from textual.content import Content
 from textual.message import Message
 from textual.widgets import Static, TabbedContent
 
-from rdss_sandbox.client import AsyncClient, RefusedError, UnreachableError
+from rdss_sandbox.client import AsyncClient, RefusedError
 from rdss_sandbox.files.record_lines import RecordAddress
 from rdss_sandbox.shapes.audit import AuditPlace
 from rdss_sandbox.shapes.messages import MessageDetail as Detail
@@ -24,12 +23,12 @@ from rdss_sandbox.text.figures import count, counted
 from tui.dialogs.prompt import Prompt
 from tui.keys.actions import Group, bindings
 from tui.panes.filter_bar import FilterBar
-from tui.session import Session, session_of
+from tui.session import Session, posting_failures, session_of
 from tui.state import goto
 from tui.state.life import follow_life
 from tui.state.query import both
 from tui.state.scopes import Scope, everything_once
-from tui.state.seeking import MessageLog, NothingThereError, find_index, message_source, next_match
+from tui.state.seeking import MessageLog, find_index, message_source, next_match
 from tui.state.worker_messages import ActionFailed
 from tui.text.reasons import Reasons, find_reasons
 from tui.text.trace import Hop, trace_of
@@ -194,7 +193,9 @@ class MessageBrowser(Vertical):
 
     @work(group="seek", exclusive=True)
     async def _find_match(self, here: int, *, forward: bool) -> None:
-        await self._report(next_match(self.message_log, self.scope, self._last_filter, here, forward=forward))
+        with posting_failures(self):
+            found = await next_match(self.message_log, self.scope, self._last_filter, here, forward=forward)
+            self.post_message(self.RowFound(found))
 
     # Moving.
 
@@ -210,20 +211,13 @@ class MessageBrowser(Vertical):
     def _goto(self, text: str | None) -> None:
         snapshot = self.session.snapshot
         if text and snapshot:
-            try:
+            with posting_failures(self):
                 self._seek(goto.parse(text, snapshot.status.clock.time))
-            except ValueError as error:
-                self.post_message(ActionFailed(str(error)))
 
     @work(group="seek", exclusive=True)
     async def _seek(self, goal: goto.Goal) -> None:
-        await self._report(find_index(self.message_log, self.matching, goal))
-
-    async def _report(self, search: Coroutine[Any, Any, int]) -> None:
-        try:
-            self.post_message(self.RowFound(await search))
-        except (UnreachableError, RefusedError, NothingThereError) as error:
-            self.post_message(ActionFailed(str(error)))
+        with posting_failures(self):
+            self.post_message(self.RowFound(await find_index(self.message_log, self.matching, goal)))
 
     def on_message_browser_row_found(self, message: RowFound) -> None:
         message.stop()
@@ -270,7 +264,7 @@ class MessageBrowser(Vertical):
 
     @work(group="read", exclusive=True)
     async def _read(self, row: MessageRow) -> None:
-        try:
+        with posting_failures(self):
             log = self.message_log
             detail, reasons = await asyncio.gather(
                 log.message(row.id), find_reasons(log, row, self.session.contract)
@@ -280,8 +274,6 @@ class MessageBrowser(Vertical):
                 address = copied_from(row) if self._place else _address(row)
                 async for life in follow_life(self.client, self.session.topology, row, address):
                     self.post_message(self.DetailArrived(detail, trace_of(detail, life), reasons))
-        except (UnreachableError, RefusedError) as error:
-            self.post_message(ActionFailed(str(error)))
 
     def on_message_browser_detail_arrived(self, message: DetailArrived) -> None:
         message.stop()

@@ -86,10 +86,6 @@ class ObjectDialog(ModalScreen[None]):
     """The content of an object, over the present screen."""
 
     BINDINGS: ClassVar[list[Any]] = [("escape,q", "dismiss(None)", "Close")]
-    DEFAULT_CSS = """
-    ObjectDialog { align: center middle; }
-    ObjectDialog > ObjectView { width: 96%; height: 92%; background: $surface; border: round $primary; }
-    """
 
     def __init__(self, bucket: str, key: str) -> None:
         super().__init__()
@@ -97,7 +93,7 @@ class ObjectDialog(ModalScreen[None]):
         self._key = key
 
     def compose(self) -> ComposeResult:
-        yield ObjectView()
+        yield ObjectView(classes="over")
 
     def on_mount(self) -> None:
         self.query_one(ObjectView).show(self._bucket, self._key)

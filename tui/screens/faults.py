@@ -19,7 +19,7 @@ from tui.dialogs.add_fault import AddFault
 from tui.dialogs.prompt import Prompt
 from tui.keys.actions import Group, bindings
 from tui.screens.base import MainScreen
-from tui.state.worker_messages import ActionFailed
+from tui.session import posting_failures
 from tui.text.columns import Column
 from tui.text.pretty import pretty
 from tui.widgets.event_list import EventList
@@ -93,10 +93,8 @@ class FaultsScreen(MainScreen):
 
     @work
     async def _fetch_types(self) -> None:
-        try:
+        with posting_failures(self):
             self.post_message(self.TypesArrived(await self.client.fault_types()))
-        except self.sandbox.failures as error:
-            self.post_message(ActionFailed(str(error)))
 
     def on_faults_screen_types_arrived(self, message: TypesArrived) -> None:
         self.query_one("#kinds", RowList).fill(message.types)
@@ -159,11 +157,8 @@ class FaultsScreen(MainScreen):
     def action_advance(self) -> None:
         def advance(text: str | None) -> None:
             if text:
-                try:
+                with posting_failures(self):
                     span = seconds(text)
-                except ValueError as error:
-                    self.post_message(ActionFailed(str(error)))
-                else:
                     self._change_clock(ClockChange("advance", seconds=span), f"sandbox clock advance {text}")
 
         self.app.push_screen(Prompt("Let so much time pass at once", hint="30s, 6m, 24h, 7d"), advance)

@@ -21,6 +21,7 @@ from tui.dialogs.prompt import Prompt
 from tui.keys.actions import Group, bindings
 from tui.screens.base import FollowingScreen
 from tui.screens.run import RunScreen
+from tui.session import posting_failures
 from tui.state.recording import Recording, fetch_recording
 from tui.state.worker_messages import ActionDone, ActionFailed
 from tui.text.columns import Column
@@ -157,17 +158,13 @@ class ScenariosScreen(FollowingScreen):
         self.app.post_message(
             ActionDone(f"{run.scenario} plays", f"sandbox scenario run {run.scenario}{seed}")
         )
-        try:
+        with posting_failures(self):
             await self._follow(await self.client.scenarios.begin(run))
-        except self.sandbox.failures as error:
-            self.post_message(ActionFailed(str(error)))
 
     @work(group="play", exclusive=True)
     async def _open(self, run: ScenarioRun) -> None:
-        try:
+        with posting_failures(self):
             await self._follow(run)
-        except self.sandbox.failures as error:
-            self.post_message(ActionFailed(str(error)))
 
     async def _follow(self, run: ScenarioRun) -> None:
         """Wait for the end of the run, then post its recording. Raises ValueError for an empty run."""

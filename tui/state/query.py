@@ -81,16 +81,3 @@ def complete(word: str, meanings: Mapping[str, Meaning]) -> str | None:
 def both(scope: str, text: str) -> str:
     """The filter that matches what both ``scope`` and ``text`` match."""
     return f"{scope} {text}".strip()
-
-
-def as_markdown(fields: Iterable[ContractField]) -> str:
-    """The language as a table of Markdown."""
-    rows = "\n".join(
-        f"| `{name}` | {each.what} | `{each.example}` |" for name, each in explain_fields(fields).items()
-    )
-    return (
-        "### The filter language\n\nTerms are separated by spaces and all must hold; `-` before a term turns "
-        "it round; `*` stands for any text, a comma for or, `none` for a missing field. A word without a "
-        "field looks in the message id and the partition key.\n\n"
-        f"| field | looks at | for example |\n|---|---|---|\n{rows}\n"
-    )

@@ -12,8 +12,7 @@ from textual.message import Message
 from textual.widgets import Static
 
 from rdss_sandbox.text import figures
-from tui.session import session_of
-from tui.state.worker_messages import ActionFailed
+from tui.session import posting_failures, session_of
 from tui.text.preview import Preview, preview
 from tui.widgets.text_lines import TextLines
 
@@ -45,12 +44,10 @@ class ObjectView(Vertical):
     async def show(self, bucket: str, key: str) -> None:
         """Fetch and show an object."""
         app = session_of(self)
-        try:
+        with posting_failures(self):
             data = await app.client.object(bucket, key)
             shown = await asyncio.to_thread(preview, key, data)
             self.post_message(self.ObjectArrived(bucket, key, len(data), shown))
-        except app.failures as error:
-            self.post_message(ActionFailed(str(error)))
 
     def on_object_view_object_arrived(self, message: ObjectArrived) -> None:
         message.stop()

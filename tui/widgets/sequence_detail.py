@@ -13,8 +13,7 @@ from textual.widgets import Label
 from rdss_sandbox.shapes.messages import MessageRow
 from rdss_sandbox.shapes.sequences import SequenceRow
 from rdss_sandbox.text import figures
-from tui.session import session_of
-from tui.state.worker_messages import ActionFailed
+from tui.session import posting_failures, session_of
 from tui.text import sequence_parts
 from tui.text.columns import Column
 from tui.text.pretty import pretty
@@ -62,18 +61,16 @@ class SequenceDetail(Vertical):
     @work(group="sequence", exclusive=True)
     async def show(self, sequence: str, stream: str) -> None:
         """Fetch and show a sequence in one stream."""
-        app = session_of(self)
+        client = session_of(self).client
         matching = f'sequence:"{sequence}" stream:"{stream}" total>1'
-        try:
-            found = (await app.client.sequences(matching=matching, limit=1)).sequences
-            rows = (await app.client.messages(matching=matching, limit=_PARTS_READ)).messages
+        with posting_failures(self):
+            found = (await client.sequences(matching=matching, limit=1)).sequences
+            rows = (await client.messages(matching=matching, limit=_PARTS_READ)).messages
             ordered = tuple(sorted(rows, key=lambda row: (row.position or 0, row.id)))
             lines = ["the body can be joined when every part is there"]
             if found and found[0].complete and len(ordered) < _PARTS_READ:
-                lines = sequence_parts.list_body(await app.client.joined(sequence, stream=stream))
+                lines = sequence_parts.list_body(await client.joined(sequence, stream=stream))
             self.post_message(self.PartsArrived(found[0] if found else None, ordered, lines))
-        except app.failures as error:
-            self.post_message(ActionFailed(str(error)))
 
     def on_sequence_detail_parts_arrived(self, message: PartsArrived) -> None:
         message.stop()
