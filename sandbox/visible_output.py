@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -86,3 +86,19 @@ def make_console(*, stderr: bool = False, **given: Any) -> Console:
                 yield Segment(text if control else visible_lines(text), style, control)
 
     return VisibleConsole(file=styled_stream(sys.stderr if stderr else sys.stdout), stderr=stderr, **given)
+
+
+@contextmanager
+def progress_bar() -> Iterator[Callable[[str, float], None]]:
+    """Show a progress bar on standard error, if that is a terminal.
+
+    Yields what moves it, by a word on what is done now and the share of all that is done.
+    """
+    from rich import progress
+
+    text = progress.TextColumn("{task.description:<46}")
+    columns = (progress.SpinnerColumn(), text, progress.BarColumn(), progress.TimeElapsedColumn())
+    talk = make_console(stderr=True)
+    with progress.Progress(*columns, console=talk, transient=True, disable=not talk.is_terminal) as shown:
+        task = shown.add_task("starting", total=1.0)
+        yield lambda what, share: shown.update(task, description=what, completed=share)

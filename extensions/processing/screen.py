@@ -35,14 +35,9 @@ class ProcessingScreen(FollowingScreen):
     BINDINGS: ClassVar[list[Any]] = bindings("Processing")
     DEFAULT_CSS = """
     ProcessingScreen {
-        #panes > Vertical { width: 1fr; height: 1fr; }
         #asynchronous { height: 1fr; }
         #systems { height: 8; border-top: hkey $panel; }
-        #wanted, #named { height: 1; padding: 0 1; background: $panel-darken-1; }
         Waterfall { height: 1fr; }
-        TextLines { height: 1fr; padding: 0 1; border-top: hkey $panel; }
-        &.-narrow TextLines { display: none; }
-        &.-wide #found { border-right: vkey $panel; }
     }
     """
 
@@ -62,8 +57,8 @@ class ProcessingScreen(FollowingScreen):
         self._shown: AsyncMessageDetail | None = None
 
     def content(self) -> ComposeResult:
-        with Vertical(id="found"):
-            yield Static(id="wanted", markup=False)
+        with Vertical(classes="column -left"):
+            yield Static(id="wanted", classes="line", markup=False)
             yield RowList(
                 MESSAGE_COLUMNS,
                 whole=self._tell_message,
@@ -71,8 +66,8 @@ class ProcessingScreen(FollowingScreen):
                 id="asynchronous",
             )
             yield RowList(SYSTEM_COLUMNS, whole=_tell_system, empty="no systems", id="systems")
-        with Vertical(id="life"):
-            yield Static(id="named", markup=False)
+        with Vertical(classes="column"):
+            yield Static(id="named", classes="line", markup=False)
             yield Waterfall()
             yield TextLines()
 

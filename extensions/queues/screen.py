@@ -34,13 +34,8 @@ class QueuesScreen(FollowingScreen):
     BINDINGS: ClassVar[list[Any]] = bindings("Queues")
     DEFAULT_CSS = """
     QueuesScreen {
-        #panes > Vertical { width: 1fr; height: 1fr; }
         #queues { height: 40%; }
         #claims, #messages { height: 1fr; }
-        #holding, #waiting { height: 1; padding: 0 1; background: $panel-darken-1; }
-        TextLines { height: 1fr; padding: 0 1; border-top: hkey $panel; }
-        &.-narrow TextLines { display: none; }
-        &.-wide #who { border-right: vkey $panel; }
     }
     """
 
@@ -59,12 +54,12 @@ class QueuesScreen(FollowingScreen):
         self._trouble: tuple[str, ...] = ()
 
     def content(self) -> ComposeResult:
-        with Vertical(id="who"):
+        with Vertical(classes="column -left"):
             yield RowList(QUEUE_COLUMNS, empty="no queues", id="queues")
-            yield Static(id="holding", markup=False)
+            yield Static(id="holding", classes="line", markup=False)
             yield RowList(CLAIM_COLUMNS, whole=_tell_claim, empty="nobody holds anything", id="claims")
-        with Vertical(id="what"):
-            yield Static(id="waiting", markup=False)
+        with Vertical(classes="column"):
+            yield Static(id="waiting", classes="line", markup=False)
             yield RowList(MESSAGE_COLUMNS, whole=_tell_message, empty="no messages", id="messages")
             yield TextLines()
 

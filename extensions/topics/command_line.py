@@ -35,11 +35,14 @@ def topic() -> None:
     """
 
 
+def text_option(*names: str, metavar: str, help: str) -> Callable[[F], F]:  # noqa: A002 -- click's name for it
+    """Add the option for a text, which is empty where nothing is said."""
+    return click.option(*names, default="", show_default=False, metavar=metavar, help=help)
+
+
 def filter_option(help_text: str) -> Callable[[F], F]:
-    """Add the option ``--filter``, empty where nothing is said."""
-    return click.option(
-        "--filter", "filter_", default="", show_default=False, metavar="CONDITION", help=help_text
-    )
+    """Add the option ``--filter``."""
+    return text_option("--filter", "filter_", metavar="CONDITION", help=help_text)
 
 
 def port_options(command: F) -> F:
@@ -68,20 +71,8 @@ def publishing(command: F) -> F:
         click.option(
             "--expiration", type=float, metavar="SECONDS", help="How long the record lives; 0 means for ever."
         ),
-        click.option(
-            "--correlation-id",
-            default="",
-            show_default=False,
-            metavar="TEXT",
-            help="Passed on to subscribers as it is.",
-        ),
-        click.option(
-            "--sow-key",
-            default="",
-            show_default=False,
-            metavar="KEY",
-            help="The record's key, where publishers give it.",
-        ),
+        text_option("--correlation-id", metavar="TEXT", help="Passed on to subscribers as it is."),
+        text_option("--sow-key", metavar="KEY", help="The record's key, where publishers give it."),
     ):
         command = option(command)
     return json_option(port_options(command))
@@ -116,9 +107,7 @@ def delta(name: str, data: tuple[str, ...], **given: Any) -> None:
 @topic.command()
 @click.argument("name", metavar="TOPIC")
 @filter_option("Only the records that match.  [default: all]")
-@click.option(
-    "--orderby", default="", show_default=False, metavar="/FIELD [DESC],...", help="The order of the records."
-)
+@text_option("--orderby", metavar="/FIELD [DESC],...", help="The order of the records.")
 @click.option("--top", "top_n", type=click.IntRange(min=0), metavar="N", help="Show at most this many.")
 @click.option("--keys", is_flag=True, help="Print each record's key and correlation id beside it.")
 @port_options
@@ -143,12 +132,8 @@ def sow(
 @filter_option("Only the messages that match.  [default: all]")
 @click.option("--delta", is_flag=True, help="Print only the key and the changed fields of each record.")
 @click.option("--live", is_flag=True, help="Print only what comes from now on, not what is there.")
-@click.option(
-    "--bookmark",
-    default="",
-    show_default=False,
-    metavar="BOOKMARK",
-    help="Print what came after this bookmark; 0 means all that is kept.",
+@text_option(
+    "--bookmark", metavar="BOOKMARK", help="Print what came after this bookmark; 0 means all that is kept."
 )
 @click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Stop after N messages.")
 @timeout_option("Stop after this long: 500ms, 30s, 5m.")
@@ -184,13 +169,7 @@ def subscribe(
 @click.argument("name", metavar="TOPIC")
 @filter_option("Delete the records that match; 1=1 matches all.")
 @click.option("--key", "sow_keys", multiple=True, metavar="KEY", help="Delete the record with this key.")
-@click.option(
-    "--data",
-    default="",
-    show_default=False,
-    metavar="JSON",
-    help="Delete the record that has the same key as this one.",
-)
+@text_option("--data", metavar="JSON", help="Delete the record that has the same key as this one.")
 @port_options
 @json_option
 def delete(

@@ -41,13 +41,8 @@ class TopicsScreen(FollowingScreen):
     BINDINGS: ClassVar[list[Any]] = bindings("Topics")
     DEFAULT_CSS = """
     TopicsScreen {
-        #panes > Vertical { width: 1fr; height: 1fr; }
         #topics { height: 30%; }
         #records, #changes { height: 1fr; }
-        #filtered, #left { height: 1; padding: 0 1; background: $panel-darken-1; }
-        TextLines { height: 1fr; padding: 0 1; border-top: hkey $panel; }
-        &.-narrow TextLines { display: none; }
-        &.-wide #state { border-right: vkey $panel; }
     }
     """
 
@@ -77,12 +72,12 @@ class TopicsScreen(FollowingScreen):
         self._after = 0
 
     def content(self) -> ComposeResult:
-        with Vertical(id="state"):
+        with Vertical(classes="column -left"):
             yield RowList(TOPIC_COLUMNS, empty="no topics", id="topics")
-            yield Static(id="filtered", markup=False)
+            yield Static(id="filtered", classes="line", markup=False)
             yield RowList(RECORD_COLUMNS, whole=_tell, empty="no records", id="records")
-        with Vertical(id="news"):
-            yield Static(id="left", markup=False)
+        with Vertical(classes="column"):
+            yield Static(id="left", classes="line", markup=False)
             yield RowList(
                 CHANGE_COLUMNS, whole=_tell, empty="no change since you opened the topic", id="changes"
             )

@@ -1,16 +1,12 @@
-"""The output of a demonstration: a progress bar, then the table of claims and the next commands."""
+"""The output of a demonstration: the table of claims and the next commands."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from sandbox.demo import run
 from sandbox.demo.demo_verdict import Result
 from sandbox.judging.verdict import Verdict
 
@@ -20,19 +16,6 @@ _VERDICTS = {
     Verdict.FAIL: "[bold red]fail[/]: the lines marked so do not hold",
     Verdict.INCONCLUSIVE: "[yellow]inconclusive[/]: the lines marked so could not be put to the test",
 }
-
-
-@contextmanager
-def progress_bar(console: Console) -> Iterator[run.Progress]:
-    """Show a progress bar and yield the function that moves it."""
-    columns = (SpinnerColumn(), TextColumn("{task.description:<46}"), BarColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=console, transient=True) as bar:
-        task = bar.add_task("starting", total=1.0)
-
-        def update(what: str, share: float) -> None:
-            bar.update(task, description=what, completed=share)
-
-        yield update
 
 
 def show(result: Result, folder: Path, console: Console) -> None:

@@ -22,7 +22,6 @@ class Diff(ModalScreen[None]):
     DEFAULT_CSS = """
     Diff Label { padding: 0 1; width: 100%; }
     Diff #verdict { text-style: bold; color: $text-accent; }
-    Diff TextLines { height: 1fr; padding: 0 1; }
     """
 
     def __init__(self, first: MessageDetail, second: MessageDetail) -> None:

@@ -29,7 +29,7 @@ class Findings(ModalScreen[None]):
     BINDINGS: ClassVar[list[Any]] = [("escape,q,w", "dismiss(None)", "Close")]
     DEFAULT_CSS = """
     Findings RowList { height: 1fr; }
-    Findings TextLines { display: none; height: 1fr; padding: 0 1; border-top: hkey $panel; }
+    Findings TextLines { display: none; border-top: hkey $panel; }
     Findings.-evidence TextLines { display: block; }
     """
 

@@ -24,7 +24,6 @@ class WholeRow(ModalScreen[None]):
         width: 96%; max-width: 130; height: 80%; background: $surface; border: round $primary;
     }
     WholeRow Label { width: 100%; padding: 0 1 1 1; text-style: bold; }
-    WholeRow TextLines { height: 1fr; padding: 0 1; }
     """
 
     def __init__(self, said: str, lines: Sequence[str]) -> None:

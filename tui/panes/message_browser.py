@@ -44,7 +44,6 @@ class MessageBrowser(Vertical):
     DEFAULT_CSS = """
     MessageBrowser {
         width: 1fr; height: 1fr;
-        #where { height: 1; padding: 0 1; background: $panel-darken-1; }
         MessageList { height: 1fr; }
         MessageDetail { display: none; height: 1fr; }
         &.-reading MessageDetail { display: block; }
@@ -87,7 +86,7 @@ class MessageBrowser(Vertical):
         self.marked: MessageRow | None = None
 
     def compose(self) -> ComposeResult:
-        yield Static(id="where")
+        yield Static(id="where", classes="line")
         yield MessageList(lambda row: self.marked is not None and row.id == self.marked.id, self._columns)
         yield FilterBar()
         yield MessageDetail()

@@ -40,7 +40,6 @@ class ObjectBrowser(Vertical):
     BINDINGS: ClassVar[list[Any]] = bindings(Group.BUCKETS)
     DEFAULT_CSS = """
     ObjectBrowser {
-        #place { height: 1; padding: 0 1; background: $panel-darken-1; }
         RowList { height: 1fr; }
     }
     """
@@ -79,7 +78,7 @@ class ObjectBrowser(Vertical):
         self._failure = ""
 
     def compose(self) -> ComposeResult:
-        yield Static(id="place", markup=False)
+        yield Static(id="place", classes="line", markup=False)
         yield RowList(ENTRY_COLUMNS, empty="nothing in here", id="entries")
 
     def on_mount(self) -> None:

@@ -74,7 +74,7 @@ class RunScreen(Screen[None]):
                     yield Static(self._lesson(), id="teach")
             yield RowList(self._columns(), id="events")
         yield Timeline(self.recording.events)
-        yield Static(id="where")
+        yield Static(id="where", classes="line")
         yield KeyFooter()
 
     def on_mount(self) -> None:

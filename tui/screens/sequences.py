@@ -56,7 +56,7 @@ class SequencesScreen(MainScreen):
             Column[SequenceRow]("state", 16, sequence_parts.state, _tone, worth=6, stretch=True),
         )
         with Vertical(id="sequences"):
-            yield Static(id="where")
+            yield Static(id="where", classes="line")
             yield RowList(
                 columns, live=came, whole=_tell, empty="no message came in several parts", id="list"
             )

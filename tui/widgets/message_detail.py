@@ -35,7 +35,7 @@ class MessageDetail(Vertical):
         TabbedContent { height: 1fr; }
         TabPane { padding: 0; }
         Tree { background: $surface; padding: 0 1; height: 1fr; }
-        TextLines, Waterfall { height: 1fr; padding: 0 1; }
+        Waterfall { height: 1fr; padding: 0 1; }
     }
     """
 

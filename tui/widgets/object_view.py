@@ -20,13 +20,6 @@ from tui.widgets.text_lines import TextLines
 class ObjectView(Vertical):
     """Fetches an object and shows a preview of it."""
 
-    DEFAULT_CSS = """
-    ObjectView {
-        #name { height: 1; padding: 0 1; background: $panel-darken-1; }
-        TextLines { height: 1fr; padding: 0 1; }
-    }
-    """
-
     @dataclass
     class ObjectArrived(Message):
         """The fetched object with its preview."""
@@ -37,7 +30,7 @@ class ObjectView(Vertical):
         shown: Preview
 
     def compose(self) -> ComposeResult:
-        yield Static("enter on an object shows what is in it", id="name", markup=False)
+        yield Static("enter on an object shows what is in it", id="name", classes="line", markup=False)
         yield TextLines()
 
     @work(group="object", exclusive=True)

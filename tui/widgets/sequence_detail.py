@@ -41,7 +41,7 @@ class SequenceDetail(Vertical):
     SequenceDetail {
         Label { width: 100%; padding: 0 1; background: $panel; }
         RowList { height: 1fr; max-height: 40%; min-height: 3; }
-        TextLines { height: 2fr; padding: 0 1; }
+        TextLines { height: 2fr; }
     }
     """
 

@@ -31,6 +31,8 @@ class TextLines(ScrollView, can_focus=True):
     DEFAULT_CSS = """
     TextLines {
         background: $surface;
+        height: 1fr;
+        padding: 0 1;
         overflow: auto auto;
         scrollbar-size: 1 1;
         .text-lines--key { color: $text-primary; }

@@ -5,6 +5,7 @@ import re
 import click
 
 from sandbox.cli.options.connection import connect, control_option
+from sandbox.cli.options.waiting import duration
 from sandbox.cli.output.printing import json_option, print_rows, size
 
 _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
@@ -13,7 +14,10 @@ _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([kmgt]?)b?", re.IGNORECASE)
 
 @click.command()
 @click.option(
-    "--older-than", metavar="AGE", help="Remove what is older: 7d, 12h, 30m, by the sandbox's clock."
+    "--older-than",
+    metavar="AGE",
+    callback=duration,
+    help="Remove what is older: 7d, 12h, 30m, by the sandbox's clock.",
 )
 @click.option("--keep", metavar="SIZE", help="Keep this much of each, the newest: 500MB, 2GB.")
 @click.option(
@@ -28,7 +32,7 @@ _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([kmgt]?)b?", re.IGNORECASE)
 @json_option
 def prune(
     *,
-    older_than: str | None,
+    older_than: float | None,
     keep: str | None,
     buckets: tuple[str, ...],
     dry_run: bool,
@@ -44,7 +48,7 @@ def prune(
     if older_than is None and keep is None:
         raise click.UsageError("say what shall go: --older-than AGE, --keep SIZE, or both")
     wanted = Prune(
-        older_than=None if older_than is None else _seconds(older_than),
+        older_than=older_than,
         keep_bytes=None if keep is None else _bytes(keep),
         buckets=buckets,
         dry_run=dry_run,
@@ -54,15 +58,6 @@ def prune(
     removed = "would go" if found.dry_run else "removed"
     rows = ((part.name, part.removed, size(part.bytes), part.kept) for part in found.parts)
     print_rows(found, ("what", removed, "size", "kept"), rows, as_json=as_json)
-
-
-def _seconds(written: str) -> float:
-    from rdss_sandbox.text.durations import seconds
-
-    try:
-        return seconds(written)
-    except ValueError as error:
-        raise click.BadParameter(str(error), param_hint="--older-than") from error
 
 
 def _bytes(written: str) -> int:

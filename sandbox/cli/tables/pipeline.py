@@ -8,25 +8,23 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from sandbox.cli.options.contract import as_published_option
-from sandbox.cli.options.extras import needs
 from sandbox.cli.options.stopping import Stopping
 from sandbox.cli.options.waiting import Deadline, timeout_option
 from sandbox.cli.output.answers import FORMATS, print_answer
 from sandbox.cli.output.exit_codes import Exit
-from sandbox.cli.output.printing import json_option, print_json, print_table
+from sandbox.cli.output.printing import print_json, print_table
 from sandbox.cli.tables.pipeline_options import (
     Service,
     Session,
     answering,
-    bar,
     choose,
-    failures,
     place_option,
-    service_options,
     spark_options,
     streams_option,
+    table_options,
     tables_at,
 )
+from sandbox.visible_output import progress_bar
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -73,9 +71,7 @@ def pipeline() -> None:
 )
 @as_published_option
 @spark_options
-@service_options
-@json_option
-@needs("pipeline")
+@table_options
 def run(
     *, once: bool, timeout: float | None, session: Session, service: Service, as_json: bool, **chosen: Any
 ) -> None:
@@ -90,7 +86,7 @@ def run(
 
     stopping = Stopping(Deadline(timeout))
     read = pipeline_run.once if once else pipeline_run.follow
-    with failures(), bar() as tell, stopping.noting_signals():
+    with progress_bar() as tell, stopping.noting_signals():
         job = _job(service, **chosen)
         tell("starting Spark", 0.0)
         spark = session()
@@ -154,9 +150,7 @@ def _job(
     metavar="FILE|running",
     help="A run's events.ndjson, or the running sandbox's own: shows what the faults did.",
 )
-@service_options
-@json_option
-@needs("pipeline")
+@table_options
 def report(
     *,
     place: str,
@@ -166,12 +160,11 @@ def report(
     as_json: bool,
 ) -> None:
     """Summarise the tables: a page with charts, and a summary here."""
-    with failures():
-        from sandbox.pipeline.reports.report import build_report
-        from sandbox.pipeline.reports.report_page import render_page
+    from sandbox.pipeline.reports.report import build_report
+    from sandbox.pipeline.reports.report_page import render_page
 
-        tables, injected = tables_at(place, service), _injected(events, service)
-        found = build_report(tables, injected)
+    tables, injected = tables_at(place, service), _injected(events, service)
+    found = build_report(tables, injected)
     html.parent.mkdir(parents=True, exist_ok=True)
     html.write_text(render_page(found), encoding="utf-8")
     if as_json:
@@ -222,9 +215,7 @@ def _injected(events: str | None, service: Service) -> list[Injected]:
     help="What runs the SQL, each in its dialect; the options of Spark are for spark.",
 )
 @spark_options
-@service_options
-@json_option
-@needs("pipeline")
+@table_options
 def query(
     *,
     sql: str | None,
@@ -242,21 +233,20 @@ def query(
     """
     form = "json" if as_json else form
     most = 100 if limit is None and form == "table" else limit
-    with failures():
-        from sandbox.cli.tables.query_prompt import answer_statements
-        from sandbox.pipeline.reports.query import ask, ask_spark
+    from sandbox.cli.tables.query_prompt import answer_statements
+    from sandbox.pipeline.reports.query import ask, ask_spark
 
-        tables = tables_at(place, service)
+    tables = tables_at(place, service)
 
-        def answer(statement: str) -> pa.Table:
-            if engine == "spark":
-                return ask_spark(session(), tables, statement, most)
-            return ask(tables, statement, most)
+    def answer(statement: str) -> pa.Table:
+        if engine == "spark":
+            return ask_spark(session(), tables, statement, most)
+        return ask(tables, statement, most)
 
-        if sql is None:
-            answer_statements(tables, answer, lambda found: print_answer(found, form))
-        else:
-            print_answer(answer(sql), form)
+    if sql is None:
+        answer_statements(tables, answer, lambda found: print_answer(found, form))
+    else:
+        print_answer(answer(sql), form)
 
 
 @pipeline.command()
@@ -269,18 +259,15 @@ def query(
     metavar="HOURS",
     help="How long files of older versions stay, for those who read them.",
 )
-@service_options
-@json_option
-@needs("pipeline")
+@table_options
 def optimize(*, place: str, keep: int, service: Service, as_json: bool) -> None:
     """Join small files of the tables, and remove files that only older versions have.
 
     It may run beside a run and beside readers: who began to read before it goes on for the time of --keep.
     """
-    with failures():
-        from sandbox.pipeline.storage.optimization import optimize_tables
+    from sandbox.pipeline.storage.optimization import optimize_tables
 
-        done = optimize_tables(tables_at(place, service), keep)
+    done = optimize_tables(tables_at(place, service), keep)
     if as_json:
         print_json(done)
     else:
@@ -299,9 +286,7 @@ def optimize(*, place: str, keep: int, service: Service, as_json: bool) -> None:
     help="A receiver's repository to compare with as well.",
 )
 @spark_options
-@service_options
-@json_option
-@needs("pipeline")
+@table_options
 def reconcile(
     *,
     place: str,
@@ -316,13 +301,12 @@ def reconcile(
 
     Exit code 1: something is missing, or there is something that no stream knows.
     """
-    with failures():
-        from sandbox.pipeline.reports.reconciling import Running, reconcile as compare  # noqa: I001 -- as above
+    from sandbox.pipeline.reports.reconciling import Running, reconcile as compare  # noqa: I001 -- as above
 
-        tables, (url, region) = tables_at(place, service), service()
-        answering(url)
-        read = choose(streams, url, region)
-        found = compare(session(), tables, Running(url, region, read, bucket, repository))
+    tables, (url, region) = tables_at(place, service), service()
+    answering(url)
+    read = choose(streams, url, region)
+    found = compare(session(), tables, Running(url, region, read, bucket, repository))
     if as_json:
         print_json(found)
     else:

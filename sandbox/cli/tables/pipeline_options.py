@@ -13,7 +13,9 @@ import click
 
 from rdss_sandbox.tables import choose_region
 from sandbox.cli.options.connection import connect, control_option
+from sandbox.cli.options.extras import needs
 from sandbox.cli.output.exit_codes import CommandFailedError, Exit
+from sandbox.cli.output.printing import json_option
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -100,18 +102,23 @@ def spark_options(command: Command) -> Command:
     return reduce(lambda wrapped, option: option(wrapped), reversed(options), with_session)
 
 
-def service_options(command: Command) -> Command:
-    """Add the options of the AWS endpoint; the command gets ``service`` with its URL and region."""
+def table_options(command: Command) -> Command:
+    """Add what every command on tables has: the AWS endpoint, ``--json``, and its failures in a line.
+
+    The command gets ``service`` with the endpoint's URL and region, and is run where its extra is here.
+    """
 
     @wraps(command)
+    @needs("pipeline")
     def with_service(*, endpoint: str | None, control: str | None, **others: Any) -> Any:
-        return command(service=Service(endpoint, control), **others)
+        with _failures():
+            return command(service=Service(endpoint, control), **others)
 
     text = (
         "The AWS endpoint; by default AWS_ENDPOINT_URL or that of the running sandbox, with 'aws' AWS's own."
     )
     endpoint = click.option("--endpoint", metavar="URL", envvar="AWS_ENDPOINT_URL", help=text)
-    return control_option(endpoint(with_service))
+    return control_option(endpoint(json_option(with_service)))
 
 
 def _session(master: str, memory: str, conf: tuple[str, ...]) -> SparkSession:
@@ -177,22 +184,7 @@ def tables_at(place: str, service: Service) -> Tables:
 
 
 @contextmanager
-def bar() -> Iterator[Callable[[str, float], None]]:
-    """Show a progress bar on standard error and yield the function that moves it."""
-    from rich import progress
-
-    from sandbox.visible_output import make_console
-
-    text = progress.TextColumn("{task.description:<46}")
-    columns = (progress.SpinnerColumn(), text, progress.BarColumn(), progress.TimeElapsedColumn())
-    talk = make_console(stderr=True)
-    with progress.Progress(*columns, console=talk, transient=True, disable=not talk.is_terminal) as shown:
-        task = shown.add_task("starting", total=1.0)
-        yield lambda what, share: shown.update(task, description=what, completed=share)
-
-
-@contextmanager
-def failures() -> Iterator[None]:
+def _failures() -> Iterator[None]:
     """Turn the pipeline's errors into a line and an exit code."""
     from sandbox.pipeline.spark import failures as kinds
     from sandbox.pipeline.spark.java import JavaMissingError

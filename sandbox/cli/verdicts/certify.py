@@ -175,20 +175,20 @@ def _command(role: str, tells: str) -> click.Command:
     return run
 
 
+_ENVIRONMENT = """\
+COMMAND is started as it is, with AWS_ENDPOINT_URL, SANDBOX_STREAM, SANDBOX_STATE_DIR and the like in its
+environment; with --channel rabbitmq, SANDBOX_AMQP_URL and SANDBOX_QUEUE. It"""
+_CODES = "Exit code 0: every clause passes; 1: one fails; 4: none fails, one was not exercised."
 _HELP = {
-    "consumer": """Certify a consumer of a Kinesis stream, or of a queue of RabbitMQ.
+    "consumer": f"""Certify a consumer of a Kinesis stream, or of a queue of RabbitMQ.
 
-COMMAND is started as it is, with AWS_ENDPOINT_URL, SANDBOX_STREAM, SANDBOX_STATE_DIR and the like in its
-environment; with --channel rabbitmq, SANDBOX_AMQP_URL and SANDBOX_QUEUE. It prints
-{"processed": "<messageId>"} for each message, before it writes its checkpoint or acknowledges, and runs
-until SIGTERM. Exit code 0: every clause passes; 1: one fails; 4: none fails, one was not exercised.
+{_ENVIRONMENT} prints {{"processed": "<messageId>"}} for each message, before it writes its checkpoint or
+acknowledges, and runs until SIGTERM. {_CODES}
 """,
-    "producer": """Certify a producer for a Kinesis stream, or for a queue of RabbitMQ.
+    "producer": f"""Certify a producer for a Kinesis stream, or for a queue of RabbitMQ.
 
-COMMAND is started as it is, with AWS_ENDPOINT_URL, SANDBOX_STREAM, SANDBOX_STATE_DIR and the like in its
-environment; with --channel rabbitmq, SANDBOX_AMQP_URL and SANDBOX_QUEUE. It sends
-the messages of the NDJSON file SANDBOX_MESSAGES, prints {"sent": "<messageId>"} for each that the broker
-has, and ends. Exit code 0: every clause passes; 1: one fails; 4: none fails, one was not exercised.
+{_ENVIRONMENT} sends the messages of the NDJSON file SANDBOX_MESSAGES, prints {{"sent": "<messageId>"}} for
+each that the broker has, and ends. {_CODES}
 """,
 }
 certify.add_command(_command("consumer", "processed"))

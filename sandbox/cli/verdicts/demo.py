@@ -46,15 +46,14 @@ def demo(seed: int, source: Path | None, no_pipeline: bool, as_json: bool) -> in
     import json
 
     from emulator.clock import stopwatch
-    from sandbox.demo.show import progress_bar, show
+    from sandbox.demo.show import show
     from sandbox.judging.run_index import write_index
     from sandbox.judging.runs import new_folder, point_latest
-    from sandbox.visible_output import make_console
+    from sandbox.visible_output import make_console, progress_bar
 
     pipeline = None if no_pipeline else _pipeline()
-    talk = make_console(stderr=True)
     folder, began = new_folder("demo"), stopwatch()
-    with progress_bar(talk) as progress:
+    with progress_bar() as progress:
         result = _run(_plan(seed, source), folder, progress, pipeline)
     seconds = round(stopwatch() - began, 1)
     summary = {"verdict": result.verdict, "seconds": seconds, **result.summary}
@@ -63,7 +62,7 @@ def demo(seed: int, source: Path | None, no_pipeline: bool, as_json: bool) -> in
     write_index()
     if as_json:
         print_json(summary)
-    show(result, folder, talk if as_json else make_console())
+    show(result, folder, make_console(stderr=as_json))
     return {"pass": Exit.PASS, "fail": Exit.FAIL}.get(result.verdict, Exit.INCONCLUSIVE)
 
 

@@ -7,12 +7,12 @@ import click
 
 from sandbox.cli.output.exit_codes import CommandFailedError, Exit, sigterm_as_interrupt
 from sandbox.cli.output.printing import json_option, print_json, print_line, print_rows, print_styled
-from sandbox.cli.verdicts.learn_course import HERE, open_course
+from sandbox.cli.verdicts.learn_course import HERE, Course, of_started_lesson, open_course
 from sandbox.cli.verdicts.learn_screen import check_on_screen, print_markdown, print_result
 
 if TYPE_CHECKING:
     from sandbox.learn.lesson import Language, Lesson
-    from sandbox.learn.progress import Progress
+    from sandbox.learn.progress import LessonProgress, Progress
 
 _LANGUAGES = ("python", "javascript")
 
@@ -117,10 +117,8 @@ def start(lessons: Path | None, wanted: str | None, language: str | None, as_jso
 
 
 @learn.command()
-@click.argument("wanted", metavar="[N]", required=False)
-@json_option
-@click.pass_obj
-def check(lessons: Path | None, wanted: str | None, as_json: bool) -> int:
+@of_started_lesson
+def check(course: Course, lesson: Lesson, found: LessonProgress, as_json: bool) -> int:
     """Check your client: run it through the lesson's faults, and judge it by clauses of the certificate.
 
     Exit code 0: it passes; 1: it fails a clause; 4: none fails, and one was not exercised.
@@ -128,9 +126,6 @@ def check(lessons: Path | None, wanted: str | None, as_json: bool) -> int:
     from sandbox.learn.check import check_client
     from sandbox.learn.workplace import client_file, keep_check
 
-    course = open_course(lessons)
-    lesson = course.pick(wanted)
-    found = course.of(lesson)
     file = client_file(lesson, found.language, HERE)
     if not file.exists():
         raise CommandFailedError(
@@ -158,14 +153,9 @@ def check(lessons: Path | None, wanted: str | None, as_json: bool) -> int:
 
 
 @learn.command()
-@click.argument("wanted", metavar="[N]", required=False)
-@json_option
-@click.pass_obj
-def hint(lessons: Path | None, wanted: str | None, as_json: bool) -> None:
+@of_started_lesson
+def hint(course: Course, lesson: Lesson, found: LessonProgress, as_json: bool) -> None:
     """Show the next hint of three."""
-    course = open_course(lessons)
-    lesson = course.pick(wanted)
-    found = course.of(lesson)
     found.hints = min(found.hints + 1, len(lesson.hints))
     course.keep()
     shown = lesson.hints[: found.hints]
@@ -178,16 +168,11 @@ def hint(lessons: Path | None, wanted: str | None, as_json: bool) -> None:
 
 
 @learn.command()
-@click.argument("wanted", metavar="[N]", required=False)
-@json_option
-@click.pass_obj
-def solution(lessons: Path | None, wanted: str | None, as_json: bool) -> None:
+@of_started_lesson
+def solution(course: Course, lesson: Lesson, found: LessonProgress, as_json: bool) -> None:
     """Show what a client that passes does differently, and write it beside yours."""
     from sandbox.learn.workplace import write_solution
 
-    course = open_course(lessons)
-    lesson = course.pick(wanted)
-    found = course.of(lesson)
     file = write_solution(lesson, found.language, HERE)
     found.solution = True
     course.keep()
@@ -201,17 +186,12 @@ def solution(lessons: Path | None, wanted: str | None, as_json: bool) -> None:
 
 
 @learn.command()
-@click.argument("wanted", metavar="[N]", required=False)
-@json_option
-@click.pass_obj
-def reset(lessons: Path | None, wanted: str | None, as_json: bool) -> None:
+@of_started_lesson
+def reset(course: Course, lesson: Lesson, found: LessonProgress, as_json: bool) -> None:
     """Begin a lesson again: the broken client is put back, and yours is kept beside it."""
     from sandbox.learn.progress import LessonProgress
     from sandbox.learn.workplace import client_file, put_back_client
 
-    course = open_course(lessons)
-    lesson = course.pick(wanted)
-    found = course.of(lesson)
     kept = put_back_client(lesson, found.language, HERE)
     course.progress.lessons[lesson.name] = LessonProgress(found.language)
     course.keep()

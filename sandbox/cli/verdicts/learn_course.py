@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeVar
+
+import click
 
 from sandbox.cli.options.extras import require
 from sandbox.cli.output.exit_codes import CommandFailedError, Exit
+from sandbox.cli.output.printing import json_option
 
 if TYPE_CHECKING:
     from sandbox.learn.lesson import Lesson
     from sandbox.learn.progress import LessonProgress, Progress
+
+T = TypeVar("T")
 
 HERE: Final = Path()
 """The folder of the learner: where the command was called."""
@@ -72,3 +79,21 @@ def open_course(lessons: Path | None) -> Course:
     from sandbox.learn.progress import read_progress
 
     return Course(read_course(lessons), read_progress(HERE))
+
+
+def of_started_lesson(command: Callable[..., T]) -> Callable[..., T]:
+    """Add the argument N and ``--json`` to a command about the lesson N, or the current one.
+
+    The command gets the ``course``, the ``lesson``, and as ``found`` how far the learner is in it.
+    """
+
+    @click.argument("wanted", metavar="[N]", required=False)
+    @json_option
+    @click.pass_obj
+    @wraps(command)
+    def run(lessons: Path | None, wanted: str | None, as_json: bool) -> T:
+        course = open_course(lessons)
+        lesson = course.pick(wanted)
+        return command(course=course, lesson=lesson, found=course.of(lesson), as_json=as_json)
+
+    return run
