@@ -26,6 +26,8 @@ MAY_SKIP = {
     "tests/emulator/settings/test_settings.py",
     "tests/emulator/test_destinations.py",
     "tests/sandbox/cli/test_advice_is_followed.py",
+    "tests/sandbox/cli/test_applications.py",
+    "tests/sandbox/cli/test_shards_at_once.py",
     "tests/sandbox/cli/test_terminal.py",
     "tests/sandbox/control/test_declarations.py",
     "tests/sandbox/profiles/test_compose_variables.py",

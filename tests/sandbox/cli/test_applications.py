@@ -17,6 +17,7 @@ from emulator.clock import Clock
 from sandbox.adaptor.example.small_repository import SmallRepository, sample_deposits
 from schemas.rdss.envelope import serialise
 from schemas.rdss.samples import Samples
+from tests.taken_out import needs
 
 Ask = Callable[..., Any]
 
@@ -65,6 +66,7 @@ def test_an_item_that_makes_no_message_is_told(ask: Ask) -> None:
     assert count == "sandbox: 1 item makes no message"
 
 
+@needs("processing")
 def test_a_repository_that_works_later_does_the_same(ask: Ask) -> None:
     """With --asynchronous every message is written down first; the deeds are the same, and once each."""
     with _running("adaptor", "example", "--port", "0") as url:
@@ -157,7 +159,9 @@ def test_the_rdss_topology_routes_between_processes(process: Ask, tmp_path: Path
     assert process("down").code == 0
 
 
-@pytest.mark.parametrize("how", [(), ("--asynchronous",)], ids=["at once", "later"])
+@pytest.mark.parametrize(
+    "how", [(), pytest.param(("--asynchronous",), marks=needs("processing"))], ids=["at once", "later"]
+)
 def test_what_a_repository_refuses_is_told(ask: Ask, how: tuple[str, ...]) -> None:
     """A read of what is not there, a body that is none, and bytes: the code, queue and id, and the reason."""
     read = Samples(5).message("MetadataDelete")

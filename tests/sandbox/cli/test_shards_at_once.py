@@ -19,6 +19,7 @@ from rdss_sandbox.client import Client
 from rdss_sandbox.questions.conditions import read_condition, wait_for
 from schemas.rdss.envelope import serialise
 from schemas.rdss.samples import Samples
+from tests.taken_out import needs
 
 SHARDS, EACH = 8, 3
 PATIENCE = 10.0
@@ -69,7 +70,7 @@ def _messages(location: str) -> Iterator[dict[str, Any]]:
             yield message
 
 
-@pytest.mark.parametrize("options", [(), ("--asynchronous",)])
+@pytest.mark.parametrize("options", [(), pytest.param(("--asynchronous",), marks=needs("processing"))])
 def test_files_of_eight_shards_are_fetched_at_the_same_time(
     emulator: Embedded, ask: Callable[..., Any], options: tuple[str, ...]
 ) -> None:
