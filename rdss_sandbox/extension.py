@@ -13,15 +13,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pkgutil import resolve_name
+from importlib import import_module
 from typing import Any, NamedTuple, TypeAlias
 
 Place: TypeAlias = str
 """Where an object is: ``module:name``."""
 
 
-@dataclass(frozen=True, slots=True)
-class Command:
+class Command(NamedTuple):
     """A command of ``sandbox``: ``place`` has a click command or group, ``help`` is its line in the list."""
 
     name: str
@@ -46,8 +45,7 @@ class ScreenAction(NamedTuple):
     worth: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Screen:
+class Screen(NamedTuple):
     """A screen of the TUI: ``place`` has its class.
 
     ``key`` opens it. ``label`` is its name, ``short`` where there is little room; ``help`` is its sentence on
@@ -107,4 +105,5 @@ class Extension:
 
 def import_place(place: Place) -> Any:
     """Import what is at ``module:name``. Raises ImportError and AttributeError."""
-    return resolve_name(place)
+    module, _, name = place.partition(":")
+    return getattr(import_module(module), name)

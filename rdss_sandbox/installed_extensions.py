@@ -6,11 +6,11 @@ time that ``sandbox --help`` has.
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from functools import cache
-from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple, TypeAlias, TypeVar
 
 from rdss_sandbox.extension import Extension, Place, Port, import_place
@@ -113,11 +113,18 @@ def _is_gone(error: Exception, place: Place) -> bool:
 
 
 def _entry_points() -> Iterator[tuple[str, Place]]:
-    for folder in map(Path, dict.fromkeys(sys.path)):
-        for file in folder.glob("*-info/entry_points.txt"):
-            # A file of another package that cannot be read is not ours to complain of.
-            with suppress(OSError, UnicodeDecodeError):
-                yield from _read_group(file.read_text(encoding="utf-8"))
+    for folder in dict.fromkeys(sys.path):
+        # A folder or a file of another package that cannot be read is not ours to complain of.
+        with suppress(OSError):
+            for name in os.listdir(folder or "."):  # noqa: PTH208 -- a start has no time for paths
+                if name.endswith("-info"):
+                    yield from _read_file(os.path.join(folder, name, "entry_points.txt"))  # noqa: PTH118
+
+
+def _read_file(file: str) -> Iterator[tuple[str, Place]]:
+    with suppress(OSError, UnicodeDecodeError), open(file, encoding="utf-8") as opened:  # noqa: PTH123
+        if GROUP in (text := opened.read()):
+            yield from _read_group(text)
 
 
 def _read_group(text: str) -> Iterator[tuple[str, Place]]:

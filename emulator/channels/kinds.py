@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
 
 from emulator.channels.channel import Channel
 from emulator.channels.checkpoints import Checkpoints
 from emulator.channels.shard_calls import Fetched
 from emulator.channels.shards import ShardListing, ShardSource
 from emulator.clock import Clock
-from emulator.faults.engine import FaultEngine
-from emulator.streams.service import StreamService
 from rdss_sandbox.extension import Place
+
+if TYPE_CHECKING:
+    from emulator.faults.engine import FaultEngine
+    from emulator.streams.service import StreamService
 
 
 class Broker(NamedTuple):

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from contextlib import ExitStack, closing
 from operator import attrgetter
-from typing import Final, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 from emulator.channels.channel import ChannelUnavailableError
 from emulator.channels.checkpoints import Checkpoints
 from emulator.channels.kinds import Broker, ChannelKind, QueueAsShard, Shards
-from emulator.channels.kinesis import KinesisChannel, connect
-from emulator.channels.memory import DEFAULT_SCOPE, MemoryChannel
-from emulator.channels.rabbitmq import RabbitMQChannel
 from emulator.clock import Clock
-from emulator.events import Events
-from emulator.kinesis import Engine, KinesisError
 from rdss_sandbox.installed_extensions import with_declared
+
+if TYPE_CHECKING:
+    from emulator.channels.kinesis import KinesisChannel
+    from emulator.channels.memory import MemoryChannel
+    from emulator.channels.rabbitmq import RabbitMQChannel
 
 
 class KinesisQueues:
@@ -26,6 +26,8 @@ class KinesisQueues:
         self._clock = clock
 
     def channel(self, name: str, checkpoints: Checkpoints | None = None) -> KinesisChannel:
+        from emulator.channels.kinesis import KinesisChannel, connect
+
         client = connect(self._broker.address, region=self._broker.region, token=self._broker.token)
         # Records come from others also while the clock that is followed stands.
         return KinesisChannel(client, name, clock=self._clock, checkpoints=checkpoints, polling=Clock())
@@ -46,6 +48,8 @@ class RabbitMQQueues:
 
     def channel(self, name: str, _checkpoints: Checkpoints | None = None) -> RabbitMQChannel:
         """Open a channel. Raises ``ChannelUnavailableError`` when no broker answers within the timeout."""
+        from emulator.channels.rabbitmq import RabbitMQChannel
+
         broker = self._broker
         channel = RabbitMQChannel(
             broker.address, name, clock=self._clock, fault_engine=broker.fault_engine, timeout=broker.timeout
@@ -64,12 +68,18 @@ class MemoryQueues:
     """Streams of this process: those of the broker, or else its own. One that is missing gets two shards."""
 
     def __init__(self, broker: Broker, clock: Clock) -> None:
+        from emulator.events import Events
+        from emulator.kinesis import Engine
+
         self._clock = clock
         self._fault_engine = broker.fault_engine
         self._own = ExitStack()
         self.engine = broker.streams or self._own.enter_context(closing(Engine(None, clock, Events(clock))))
 
     def channel(self, name: str, checkpoints: Checkpoints | None = None) -> MemoryChannel:
+        from emulator.channels.memory import DEFAULT_SCOPE, MemoryChannel
+        from emulator.kinesis import KinesisError
+
         if name not in self.engine.names(DEFAULT_SCOPE):
             try:
                 self.engine.call("CreateStream", {"StreamName": name, "ShardCount": 2}, DEFAULT_SCOPE)
