@@ -130,7 +130,7 @@ def _unwrap(documents: Documents, node: Node | None) -> tuple[Node | None, str |
         return node, None
     reader = ObjectReader(documents, node, ("schemaFormat", "schema"))
     inner = reader.within("schema")
-    if inner is None:
+    if "schema" not in node.value:
         reader.problem("a schemaFormat comes with a schema")
     return inner, reader.text("schemaFormat")
 

@@ -43,6 +43,18 @@ def _edited(draws: Draws) -> Iterator[bytes]:
         yield json.dumps(edit(json.loads(draws.choice(samples).data), draws)).encode()
 
 
+def _miscounted() -> Iterator[bytes]:
+    """Whole messages that say to be one of two, and parts that say to be whole."""
+    for sample in RDSS.samples.from_seed(8, now=NOW).stream(10):
+        message = json.loads(sample.data)
+        message["messageHeader"]["messageSequence"]["total"] = 2
+        yield json.dumps(message).encode()
+    for part in _parts():
+        message = json.loads(part)
+        message["messageHeader"]["messageSequence"] |= {"position": 1, "total": 1}
+        yield json.dumps(message).encode()
+
+
 def _parts() -> Iterator[bytes]:
     big = RDSS.samples.from_seed(7, now=NOW).big_message(3, limit=20_000)
     ids = iter(["8f1e4a1c-0b1d-4b5e-9d57-0d0f3c6a1b2c", "8f1e4a1c-0b1d-4b5e-9d57-0d0f3c6a1b2d"])
@@ -53,7 +65,7 @@ def test_it_gives_the_same_verdicts(written: AsyncApiContract) -> None:
     """On header and bodies, over samples, mutations, edits and parts; and on what has expired."""
     draws = Chance(3).draws("edits")
     judged = {True: 0, False: 0}
-    for data in (*_spoilt(draws), *_edited(draws), *_parts()):
+    for data in (*_spoilt(draws), *_edited(draws), *_parts(), *_miscounted()):
         ours, theirs = RDSS.judge(data, now=NOW), written.judge(data, now=NOW)
         if {each.rule for each in ours.violations} <= UNSAID and ours.violations:
             continue
