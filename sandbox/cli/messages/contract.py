@@ -99,7 +99,7 @@ def show(file: Path | None, *, as_json: bool) -> None:
 def export(*, as_json: bool) -> None:
     """Print the RDSS contract as an AsyncAPI document, in YAML.
 
-    It can be given to other tools, and as a contract to the sandbox again.
+    Other tools read it, and up --contract takes it too.
     """
     import yaml
 
