@@ -12,7 +12,7 @@ from typing import Final, Literal, TypeAlias
 
 Kind: TypeAlias = Literal["text", "identifier", "number", "time"]
 
-Stored: TypeAlias = Literal["STRING", "INT", "BIGINT", "TIMESTAMP"]
+Stored: TypeAlias = Literal["STRING", "INT", "BIGINT", "DOUBLE", "TIMESTAMP"]
 
 COMMON: Final = ("id", "type", "sequence", "position", "total", "code", "published", "expires")
 """The names of the fields that mean the same in every contract that declares them."""

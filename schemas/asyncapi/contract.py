@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cached_property
+from pathlib import Path
 from typing import Final
 
 from schemas.asyncapi.declarations import Channel, Declared
@@ -66,9 +67,18 @@ class AsyncApiContract:
         self.fields: Final = make_fields(declared, self.kinds, labels, tuple(self.codes))
         self._payloads: Final = {message.name: Payload(message) for message in declared.messages}
         self._looker: Final = Looker(
-            declared, self._payloads, {name: location for name, (location, _) in labels.items()}
+            declared,
+            self._payloads,
+            {name: location for name, (location, _) in labels.items()},
+            {field.name for field in self.fields if field.label and field.kind == "number"},
         )
         self._sources: Final = any(each.source for each in locations)
+
+    def __reduce__(self) -> tuple[Callable[[Path], AsyncApiContract], tuple[Path]]:
+        """A contract is sent to another process as the place of its document."""
+        from schemas.asyncapi.load import load_once
+
+        return load_once, (self.declared.document,)
 
     @property
     def peek(self) -> Looker:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple
 
 from schemas.asyncapi.codes import DeclaredCode
@@ -120,11 +121,14 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Declared:
-    """All that a document declares. ``locations`` are by the name of the message, ``codes`` by the reason.
+    """All that the ``document`` at a path declares.
+
+    ``locations`` are by the name of the message, ``codes`` by the reason.
 
     ``type`` is where a message names its type; None where its schema alone tells it from others.
     """
 
+    document: Path
     name: str
     release: str
     channels: tuple[Channel, ...]

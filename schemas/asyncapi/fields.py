@@ -20,7 +20,7 @@ _TAKEN: Final = frozenset(
 _STORED: Final[dict[str, tuple[Kind, Stored]]] = {
     "string": ("text", "STRING"),
     "integer": ("number", "BIGINT"),
-    "number": ("number", "STRING"),
+    "number": ("number", "DOUBLE"),
     "boolean": ("text", "STRING"),
 }
 

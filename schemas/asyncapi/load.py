@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Final
 
@@ -52,6 +53,12 @@ def load_contract(path: str | os.PathLike[str]) -> AsyncApiContract:
     return contract
 
 
+@cache
+def load_once(document: Path) -> AsyncApiContract:
+    """The same contract each time: for the workers of Spark, which are sent it with each task."""
+    return load_contract(document)
+
+
 class _DocumentReader:
     def __init__(self, documents: Documents) -> None:
         self._documents = documents
@@ -92,6 +99,7 @@ class _DocumentReader:
             (each.stream.max_record_kib << 10 for each in channels if each.stream), default=_USUAL_LARGEST
         )
         declared = Declared(
+            document=self._documents.path,
             name=about.text("title", required=True) or self._documents.path.stem,
             release=about.text("version", required=True),
             channels=tuple(channels),

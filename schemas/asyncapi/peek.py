@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import suppress
 from operator import attrgetter
 from typing import Any, Final
@@ -50,11 +50,15 @@ class Looker:
     """Reads what a message says of itself."""
 
     def __init__(
-        self, declared: Declared, payloads: Mapping[str, Payload], labels: Mapping[str, Location]
+        self,
+        declared: Declared,
+        payloads: Mapping[str, Payload],
+        labels: Mapping[str, Location],
+        numbers: Collection[str],
     ) -> None:
         self._type = declared.type
         self._payloads = payloads
-        self._labels = labels
+        self._labels, self._numbers = labels, numbers
         self._names: Final = (*_PLACES, *labels)
         self._sole = next(iter(payloads)) if len(payloads) == 1 else None
         self._kinds = {value: each.name for each in declared.messages for value in each.values}
@@ -159,7 +163,9 @@ class Looker:
             return value if isinstance(value, int) and not isinstance(value, bool) else None
         if isinstance(value, bool):
             return "true" if value else "false"
-        if isinstance(value, str) or (name in self._labels and isinstance(value, int | float)):
+        if name in self._numbers:
+            return value if isinstance(value, int | float) else None
+        if isinstance(value, str):
             return value
         return None if isinstance(value, dict | list | bytes) else str(value)
 

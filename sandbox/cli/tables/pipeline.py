@@ -106,7 +106,7 @@ def _job(
     *,
     source: str,
     place: str,
-    streams: str,
+    streams: str | None,
     bucket: str,
     starting: str,
     checkpoint: str | None,
@@ -290,7 +290,7 @@ def optimize(*, place: str, keep: int, service: Service, as_json: bool) -> None:
 def reconcile(
     *,
     place: str,
-    streams: str,
+    streams: str | None,
     bucket: str,
     repository: Path | None,
     session: Session,

@@ -7,12 +7,13 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import reduce, wraps
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import click
 
 from rdss_sandbox.tables import choose_region
 from sandbox.cli.options.connection import connect, control_option
+from sandbox.cli.options.contract import load_contract
 from sandbox.cli.options.extras import needs
 from sandbox.cli.output.exit_codes import CommandFailedError, Exit
 from sandbox.cli.output.printing import json_option
@@ -44,22 +45,23 @@ class Service:
         return connect(self.control)
 
 
+_RDSS_STREAMS: Final = "input,output,error,invalid"
 streams_option = click.option(
     "--streams",
     "--channel",
     "streams",
-    default="input,output,error,invalid",
-    show_default=True,
     metavar="NAMES",
-    help="The streams to read, with commas between them; '*' is all, but for the audit log's copies.",
+    help="The streams to read, with commas between them; '*' is all, but for the audit log's copies."
+    f"  [default: {_RDSS_STREAMS}, or all of another contract]",
 )
 
 
-def choose(streams: str, url: str | None, region: str) -> tuple[str, ...]:
+def choose(streams: str | None, url: str | None, region: str) -> tuple[str, ...]:
     """The streams to read of a list of names and patterns; the others are named on standard error."""
     from sandbox.pipeline.sources.stream_choice import choose_streams
 
-    asked = [name for part in streams.split(",") if (name := part.strip())]
+    usual = _RDSS_STREAMS if load_contract().name == "rdss" else "*"
+    asked = [name for part in (streams or usual).split(",") if (name := part.strip())]
     read, left_out = choose_streams(asked, url, region)
     if left_out:
         count = "1 stream is" if len(left_out) == 1 else f"{len(left_out)} streams are"

@@ -10,11 +10,15 @@ import msgspec
 from rdss_sandbox.text.timestamps import timestamp
 from sandbox.pipeline.reports.database import fetch_rows, open_database
 from sandbox.pipeline.reports.impact import Impact, Injected, count_by_interval, measure_impacts
+from sandbox.pipeline.storage.schema import TABLES
 from sandbox.pipeline.storage.tables import Tables
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
+_KNOWN = frozenset(column.name for column in TABLES["messages"].columns)
+_UNKNOWN = {"tenant": "INTEGER", "published": "TIMESTAMPTZ", "message_id": "VARCHAR"}
+"""Columns that not every contract has, with the types of the nulls in their place."""
 _MOST_INTERVALS = 240
 _MOST_TENANTS = 50
 _MOST_SPANS = 40
@@ -131,7 +135,7 @@ def build_report(tables: Tables, injected: Sequence[Injected] = ()) -> Report:
             streams=_streams(database),
             interval_seconds=seconds,
             intervals=tuple(_intervals(database, seconds, injected)),
-            tenants=tuple(_tenants(database)),
+            tenants=tuple(_tenants(database)) if "tenant" in _KNOWN else (),
             examples=tuple(_examples(database)),
             spans=tuple(_spans(database)),
             impact=tuple(measure_impacts(database, injected)),
@@ -152,7 +156,10 @@ def _view_outcomes(database: DuckDBPyConnection) -> None:
 
     What a sequence that was refused left in ``rejects`` had arrived as parts; it has the outcome ``refused``.
     """
-    columns = "stream, tenant, size, arrived, published, message_id"
+    columns = ", ".join(
+        name if name in _KNOWN else f"NULL::{_UNKNOWN[name]} AS {name}"
+        for name in ("stream", "tenant", "size", "arrived", "published", "message_id")
+    )
     united = " UNION ALL ".join(
         f"SELECT {columns}, '{name}' AS outcome FROM {name}"
         for name in ("messages", "parts", "duplicates", "queued")
@@ -179,6 +186,8 @@ def _sequences(database: DuckDBPyConnection) -> dict[str, int]:
 
 
 def _open(database: DuckDBPyConnection) -> list[dict[str, Any]]:
+    if "sequence" not in _KNOWN:
+        return []
     return fetch_rows(
         database.sql("""
             SELECT stream, sequence, 'open' AS status, count(DISTINCT position) AS parts, max(total) AS total,
@@ -258,7 +267,7 @@ def _examples(database: DuckDBPyConnection) -> list[Reject]:
         FROM rejects
         QUALIFY row_number() OVER (
             PARTITION BY code
-            ORDER BY arrived, stream, shard, length(sequence_number), sequence_number, position
+            ORDER BY arrived, stream, shard, length(sequence_number), sequence_number, identity
         ) = 1
         ORDER BY code
     """)

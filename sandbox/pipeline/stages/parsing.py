@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from datetime import datetime
 from hashlib import blake2b
 from itertools import repeat
@@ -100,15 +101,26 @@ class RecordJudge:
         return said
 
 
-def _int32(number: int | None) -> int | None:
-    return number if number is None or -(2**31) <= number < 2**31 else None
+def _int32(number: float | None) -> int | None:
+    return number if isinstance(number, int) and -(2**31) <= number < 2**31 else None
 
 
-def _int64(number: int | None) -> int | None:
-    return number if number is None or -(2**63) <= number < 2**63 else None
+def _int64(number: float | None) -> int | None:
+    return number if isinstance(number, int) and -(2**63) <= number < 2**63 else None
 
 
-_STORED: Final[dict[str, Callable[[Any], Any]]] = {"INT": _int32, "BIGINT": _int64, "TIMESTAMP": moment}
+def _double(number: float | None) -> float | None:
+    with suppress(OverflowError):
+        return None if number is None else float(number)
+    return None
+
+
+_STORED: Final[dict[str, Callable[[Any], Any]]] = {
+    "INT": _int32,
+    "BIGINT": _int64,
+    "DOUBLE": _double,
+    "TIMESTAMP": moment,
+}
 """What makes of a field what its column can hold, or null."""
 
 

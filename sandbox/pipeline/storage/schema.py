@@ -19,7 +19,9 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from deltalake import Schema
 
-Type = Literal["STRING", "INT", "BIGINT", "BINARY", "BOOLEAN", "TIMESTAMP", "ARRAY<STRING>", "ARRAY<BIGINT>"]
+Type = Literal[
+    "STRING", "INT", "BIGINT", "DOUBLE", "BINARY", "BOOLEAN", "TIMESTAMP", "ARRAY<STRING>", "ARRAY<BIGINT>"
+]
 
 LATENCY_BOUNDS: Final = tuple(step * 10**power for power in range(8) for step in (1, 2, 5))
 """The upper bounds of the latency histogram's buckets in milliseconds; a last bucket holds what is above."""
@@ -214,8 +216,8 @@ TABLES: Final = build_tables(CONTRACT)
 COLUMNS: Final = {name: list_columns(table.columns) for name, table in TABLES.items()}
 """The columns of a table as the stages make them, with Spark's type names."""
 
-_DELTA = {"STRING": "string", "INT": "integer", "BIGINT": "long", "BINARY": "binary", "BOOLEAN": "boolean",
-          "TIMESTAMP": "timestamp"}  # fmt: skip
+_DELTA = {"STRING": "string", "INT": "integer", "BIGINT": "long", "DOUBLE": "double",
+          "BINARY": "binary", "BOOLEAN": "boolean", "TIMESTAMP": "timestamp"}  # fmt: skip
 
 
 def arrow_schema(table: str = "arrivals") -> pa.Schema:
@@ -223,9 +225,9 @@ def arrow_schema(table: str = "arrivals") -> pa.Schema:
     import pyarrow as pa
 
     kinds = {
-        "STRING": pa.string(), "INT": pa.int32(), "BIGINT": pa.int64(), "BINARY": pa.binary(),
-        "BOOLEAN": pa.bool_(), "TIMESTAMP": pa.timestamp("us", "UTC"), "ARRAY<STRING>": pa.list_(pa.string()),
-        "ARRAY<BIGINT>": pa.list_(pa.int64()),
+        "STRING": pa.string(), "INT": pa.int32(), "BIGINT": pa.int64(), "DOUBLE": pa.float64(),
+        "BINARY": pa.binary(), "BOOLEAN": pa.bool_(), "TIMESTAMP": pa.timestamp("us", "UTC"),
+        "ARRAY<STRING>": pa.list_(pa.string()), "ARRAY<BIGINT>": pa.list_(pa.int64()),
     }  # fmt: skip
     return pa.schema([(n, kinds[k]) for n, k in (c.split() for c in COLUMNS.get(table, table).split(", "))])
 
