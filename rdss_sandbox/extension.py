@@ -104,6 +104,7 @@ class Extension:
 
 
 def import_place(place: Place) -> Any:
-    """Import what is at ``module:name``. Raises ImportError and AttributeError."""
-    module, _, name = place.partition(":")
-    return getattr(import_module(module), name)
+    """Import what is at ``module:name``, or a module. Raises ImportError and AttributeError."""
+    path, _, name = place.partition(":")
+    module = import_module(path)
+    return getattr(module, name) if name else module
