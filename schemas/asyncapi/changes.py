@@ -16,7 +16,7 @@ from schemas.rdss.formats import timestamp
 if TYPE_CHECKING:
     from random import Random  # noqa: TID251 -- the type of what is handed in
 
-    from schemas.asyncapi.contract import AsyncApiContract
+    from schemas.asyncapi.declared_contract import DeclaredContract
 
 _SPOILT: Final = ("malformed", "unknown-type", "invalid", "expired", "oversize")
 _TRIES: Final = 30
@@ -26,7 +26,7 @@ _LONG_AGO: Final = 0.0
 class DeclaredChanges:
     """See ``schemas.contract.Changes``."""
 
-    def __init__(self, contract: AsyncApiContract) -> None:
+    def __init__(self, contract: DeclaredContract) -> None:
         self._contract = contract
         self._reasons = {
             str(code): reason for reason, code in reversed(list(contract.declared.codes.items()))

@@ -35,7 +35,8 @@ class AsyncApiContract:
     undecorate = staticmethod(undecorate)
     redrive = staticmethod(redrive)
 
-    def __init__(self, declared: Declared) -> None:
+    def __init__(self, declared: Declared, read_again: Callable[[Path], AsyncApiContract]) -> None:
+        self._read_again = read_again
         self.declared: Final = declared
         self.name: Final = declared.name
         self.release: Final = declared.release
@@ -76,9 +77,7 @@ class AsyncApiContract:
 
     def __reduce__(self) -> tuple[Callable[[Path], AsyncApiContract], tuple[Path]]:
         """A contract is sent to another process as the place of its document."""
-        from schemas.asyncapi.load import load_once
-
-        return load_once, (self.declared.document,)
+        return self._read_again, (self.declared.document,)
 
     @property
     def peek(self) -> Looker:

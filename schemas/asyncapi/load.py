@@ -111,7 +111,7 @@ class _DocumentReader:
             max_bytes=settings.number("maxBytes", largest, most=_LARGEST),
         )
         declared = _tell_apart(declared, everything)
-        return None if self._problems.found else AsyncApiContract(declared)
+        return None if self._problems.found else AsyncApiContract(declared, load_once)
 
     def _is_known_version(self, root: Node) -> bool:
         version = root.get("asyncapi")

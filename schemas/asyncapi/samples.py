@@ -24,7 +24,7 @@ from schemas.contract import Code, Sample
 from schemas.rdss.formats import timestamp
 
 if TYPE_CHECKING:
-    from schemas.asyncapi.contract import AsyncApiContract
+    from schemas.asyncapi.declared_contract import DeclaredContract
 
 _TRIES: Final = 60
 _LONG_LIFE: Final = 86_400.0
@@ -39,7 +39,7 @@ class DeclaredSamples:
     variants: Final = ()
     releases: Final = ()
 
-    def __init__(self, contract: AsyncApiContract) -> None:
+    def __init__(self, contract: DeclaredContract) -> None:
         self._contract = contract
         self._makers: dict[str, ValueMaker] = {}
         self.undrawn: dict[str, str] = {}
@@ -83,7 +83,7 @@ class DeclaredSampleMaker:
 
     def __init__(
         self,
-        contract: AsyncApiContract,
+        contract: DeclaredContract,
         makers: dict[str, ValueMaker],
         kinds: tuple[str, ...],
         *,

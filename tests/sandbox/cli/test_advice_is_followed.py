@@ -58,6 +58,7 @@ ELSEWHERE = {
     "run": "tests/sandbox/cli/test_run.py",
     "wait": "tests/sandbox/cli/test_wait.py",
     "adaptor run": "tests/sandbox/cli/test_applications.py",
+    "contract check": "tests/sandbox/cli/test_contract.py",
     "demo": "tests/sandbox/cli/test_demo.py",
     "down": "tests/sandbox/cli/test_up.py",
     "files": "tests/sandbox/cli/test_applications.py",
