@@ -170,6 +170,17 @@ def test_bindings_go_with_either_end_and_do_not_come_back(tmp_path: Path, again:
     assert bool(found.exchanges["e1"].bindings) == isinstance(again, m.QueueDeclare)
 
 
+def test_a_binding_made_again_to_what_was_declared_anew_is_kept(tmp_path: Path) -> None:
+    """It is not taken for the one that went with the end before."""
+    client = OwnBroker(tmp_path).client()
+    client.ask(exchange("e1", durable=True))
+    for _ in range(2):
+        client.ask(delete("q1"))
+        client.ask(queue("q1", durable=True))
+        client.ask(bind("e1", "a"))
+    assert OwnBroker(tmp_path).broker.vhost.exchanges["e1"].bindings
+
+
 def test_a_queue_that_was_deleted_and_made_again_is_empty(tmp_path: Path) -> None:
     """The messages of the first are not those of the second; a purge stays one too."""
     client = OwnBroker(tmp_path).client()
