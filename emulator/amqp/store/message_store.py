@@ -41,6 +41,7 @@ _LEAST_ROLLED: Final = 1 << 20
 _INDEX_BITS: Final = 32
 _INDEX: Final = (1 << _INDEX_BITS) - 1
 _PACKING: Final = ThreadPoolExecutor(1, "amqp-packing")
+"""One thread, so that what is given up is removed behind its packing."""
 _LOOK_SECONDS: Final = 0.1
 _SYNCED_SECONDS: Final = 0.002
 """How long to wait before looking again whether a file is packed, or on the disk."""
@@ -95,6 +96,7 @@ class MessageStore:
         self._unpacked: dict[int, tuple[float, int]] = {}
         self._shrinking: tuple[MessageFile, StepsTo[None]] | None = None
         self._packing: _Packing | None = None
+        self._removing: Future[None] | None = None
         if directory is not None and directory.is_dir():
             remove_drafts(directory)
             for number in sorted({*_list_numbers(directory, MESSAGES), *_list_numbers(directory, PACKED)}):
@@ -270,9 +272,10 @@ class MessageStore:
     def close(self) -> None:
         self._stop_shrinking()
         if self._packing is not None:
-            packed = self._packing.packed
             self._give_up_packing(self._packing.file)
-            wait((packed,))
+        if self._removing is not None:
+            # What is removed later could be what the next store of this directory has.
+            wait((self._removing,))
         for file in self._files.values():
             file.close()
 
@@ -355,7 +358,7 @@ class MessageStore:
         if self._packing is not None and self._packing.file is file:
             packing, self._packing = self._packing, None
             packing.given_up.set()
-            packing.packed.add_done_callback(_delete_packed)
+            self._removing = _PACKING.submit(_delete_packed, packing.packed)
 
 
 def _delete_packed(packed: Future[PackedMessages]) -> None:

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Iterator
+from concurrent.futures import Future
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 from pybase64 import b64encode
 
+from emulator.amqp.store import message_store
 from emulator.amqp.store.message_store import Rests
+from emulator.amqp.store.packed_messages import PackedMessages
 from emulator.amqp.wire import methods as m
 from emulator.journal import Payloads, Segments
 from emulator.kinesis.stored_records import data_spans
@@ -136,3 +140,24 @@ def test_what_is_consumed_while_it_is_packed_is_not_packed(tmp_path: Path, paylo
     own.broker.close()
     assert not list(broker.glob("*.packed*"))
     assert not list(payloads.folder.glob("*"))
+
+
+def test_a_store_that_is_closed_has_removed_what_it_gave_up(
+    tmp_path: Path, payloads: Payloads, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The next one of the directory, in the same process, loses no file of its own to it."""
+    closed, came_late, remove = threading.Event(), [], message_store._delete_packed
+
+    def remove_slowly(packed: Future[PackedMessages]) -> None:
+        came_late.append(closed.wait(0.2))
+        remove(packed)
+
+    monkeypatch.setattr(message_store, "_delete_packed", remove_slowly)
+    fill(tmp_path / "broker")
+    with payloads.working:
+        own = OwnBroker(tmp_path / "broker", rests=Rests(full=0))
+        own.broker.proceed()
+        drain(own.client())
+    own.broker.close()
+    closed.set()
+    assert came_late == [False]
