@@ -20,9 +20,9 @@ from emulator.streams.merged_reading import ShardCursor, ShardKey, Streams, merg
 from extensions.topics.engine.commands import Command, Publish, SowDelete
 from extensions.topics.object_versions import Change, ObjectVersions
 from rdss_sandbox.shapes.topics import OBJECTS
-from schemas.rdss.formats import instant
 from schemas.rdss.peek import Peek, identity, peek
 from schemas.rdss.sequence import Assembly, SequenceError, body_of
+from schemas.timestamps import instant
 
 _WRITES: Final = ("MetadataCreate", "MetadataUpdate")
 _DELETE: Final = "MetadataDelete"

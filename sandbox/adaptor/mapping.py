@@ -94,7 +94,7 @@ def _parse(path: Path, text: str) -> Any:
         return tomllib.loads(text)
     import yaml
 
-    from sandbox.plain_yaml import load
+    from schemas.plain_yaml import load
 
     try:
         return load(text)

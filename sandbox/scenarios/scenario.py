@@ -153,7 +153,7 @@ def read_scenario(source: str, text: str) -> Scenario:
     """Parse a scenario in YAML or JSON; ``source`` names it in errors. Raises ``ScenarioError``."""
     import yaml
 
-    from sandbox.plain_yaml import load
+    from schemas.plain_yaml import load
 
     try:
         document = load(text)

@@ -12,6 +12,7 @@ import msgspec
 import yaml
 
 from schemas.asyncapi.problems import Place, Problems, write_pointer
+from schemas.plain_yaml import load
 
 LARGEST_FILE: Final = 4 << 20
 """Bytes of the largest file that is read."""
@@ -34,24 +35,6 @@ class Node(NamedTuple):
         if not isinstance(self.value, dict) or name not in self.value:
             return None
         return Node(self.value[name], self.place.below(name))
-
-
-class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
-    """The safe loader of the values that JSON has: dates are text, ``on`` and ``no`` are words."""
-
-    yaml_implicit_resolvers = {  # noqa: RUF012 -- the name that the base class gives it
-        first: [
-            (tag, pattern)
-            for tag, pattern in resolvers
-            if tag not in ("tag:yaml.org,2002:bool", "tag:yaml.org,2002:timestamp")
-        ]
-        for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
-    }
-
-
-_Loader.add_implicit_resolver(
-    "tag:yaml.org,2002:bool", re.compile(r"(?:true|True|TRUE|false|False|FALSE)\Z"), list("tTfF")
-)
 
 
 class Documents:
@@ -168,9 +151,9 @@ def _parse(file: Path) -> Any:
         except msgspec.DecodeError as error:
             if file.suffix == ".json":
                 raise ValueError(f"it is not JSON: {error}") from None
-            value = yaml.load(raw, Loader=_Loader)  # noqa: S506 -- a safe loader, with fewer types
+            value = load(raw)
     else:
-        value = yaml.load(raw, Loader=_Loader)  # noqa: S506 -- a safe loader, with fewer types
+        value = load(raw)
     return _Plain().copy(value, ())
 
 

@@ -14,8 +14,8 @@ from schemas.asyncapi import avro
 from schemas.asyncapi.declarations import Message
 from schemas.asyncapi.json_schemas import MASK, compile_schema
 from schemas.asyncapi.problems import write_pointer
+from schemas.brief import show
 from schemas.contract import MOST_FOUND, Violation
-from schemas.rdss.brief import show
 
 decode_json: Final[Callable[[bytes], Any]] = msgspec.json.Decoder().decode
 UNREADABLE: Final = (msgspec.MsgspecError, ValueError, RecursionError)

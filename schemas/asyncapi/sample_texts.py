@@ -10,7 +10,7 @@ from re import _parser as parser
 from typing import Any, Final
 from uuid import UUID
 
-from schemas.rdss.formats import timestamp
+from schemas.timestamps import timestamp
 
 _WORDS: Final = (
     "amber", "bay", "cedar", "dune", "ember", "fjord", "grove", "heath", "iris", "jade", "kelp", "larch",

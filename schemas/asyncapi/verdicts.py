@@ -10,9 +10,9 @@ from schemas.asyncapi.declarations import Declared, Location
 from schemas.asyncapi.payloads import UNREADABLE, Payload, decode_json, read_each
 from schemas.asyncapi.peek import Looker, walk
 from schemas.asyncapi.problems import write_pointer
+from schemas.brief import show
 from schemas.contract import MOST_FOUND, Verdict, Violation
-from schemas.rdss.brief import show
-from schemas.rdss.formats import instant
+from schemas.timestamps import instant
 
 _VALID: Final = Verdict(True, None, ())
 _Read = tuple[Payload | None, Any, Verdict | None]

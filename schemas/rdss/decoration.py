@@ -12,8 +12,8 @@ import msgspec
 
 from schemas.contract import Undecorated
 from schemas.rdss import MAX_MESSAGE_BYTES, SPECIFICATION_VERSION
-from schemas.rdss.formats import timestamp
 from schemas.rdss.peek import leading_header, peek
+from schemas.timestamps import timestamp
 
 if TYPE_CHECKING:
     from schemas.contract import Code

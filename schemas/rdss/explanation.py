@@ -17,8 +17,8 @@ import jsonschema
 import jsonschema.validators
 from jsonschema.exceptions import ValidationError
 
+from schemas.brief import SHOWN, show
 from schemas.contract import MOST_FOUND
-from schemas.rdss.brief import SHOWN, show
 from schemas.rdss.catalogue import definition, reference
 from schemas.rdss.formats import FORMATS
 

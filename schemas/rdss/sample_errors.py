@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from schemas.rdss.envelope import serialise
 from schemas.rdss.error_codes import ErrorCode
-from schemas.rdss.formats import instant, timestamp_of
+from schemas.timestamps import instant, timestamp_of
 
 if TYPE_CHECKING:
     import random

@@ -9,11 +9,11 @@ from schemas.contract import Code, Sample
 from schemas.rdss.catalogue import terms
 from schemas.rdss.envelope import MAX_MESSAGE_BYTES, serialise
 from schemas.rdss.error_codes import ErrorCode
-from schemas.rdss.formats import timestamp
 from schemas.rdss.peek import peek
 from schemas.rdss.sample_errors import SPOILS
 from schemas.rdss.sample_older_versions import UPGRADED_RELEASES, older_sample
 from schemas.rdss.samples import Samples
+from schemas.timestamps import timestamp
 
 
 class RdssSamples:

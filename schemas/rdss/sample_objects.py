@@ -6,7 +6,7 @@ import uuid
 from typing import TYPE_CHECKING, Any, Final
 
 from schemas.rdss.catalogue import terms
-from schemas.rdss.formats import timestamp_of
+from schemas.timestamps import timestamp_of
 
 if TYPE_CHECKING:
     import random

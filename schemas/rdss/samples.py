@@ -19,10 +19,10 @@ from schemas.rdss import SPECIFICATION_VERSION
 from schemas.rdss.catalogue import terms
 from schemas.rdss.envelope import MAX_MESSAGE_BYTES, serialise
 from schemas.rdss.error_codes import ErrorCode
-from schemas.rdss.formats import instant, timestamp_of
 from schemas.rdss.sample_errors import SPOILS, malformed
 from schemas.rdss.sample_objects import SampleObjects
 from schemas.rdss.sequence import size_in_string
+from schemas.timestamps import instant, timestamp_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -22,9 +22,9 @@ from typing import Any, Final
 import jsonschema_rs
 import msgspec
 
+from schemas.brief import show
 from schemas.contract import Verdict, Violation
 from schemas.rdss import bodies
-from schemas.rdss.brief import show
 from schemas.rdss.catalogue import definition, documents, reference
 from schemas.rdss.error_codes import ErrorCode
 from schemas.rdss.formats import FORMATS

@@ -6,12 +6,12 @@ import re
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
+from schemas.brief import show
 from schemas.contract import MOST_FOUND, Violation
 from schemas.rdss import bodies
-from schemas.rdss.brief import show
 from schemas.rdss.catalogue import definition, reference, uuid_fields
 from schemas.rdss.error_codes import ErrorCode
-from schemas.rdss.formats import instant
+from schemas.timestamps import instant
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -25,11 +25,11 @@ from sandbox.pipeline.stages.sequences import decide_outcome
 from schemas.rdss.catalogue import terms
 from schemas.rdss.contract import RDSS
 from schemas.rdss.envelope import serialise
-from schemas.rdss.formats import timestamp
 from schemas.rdss.sample_older_versions import older_sample
 from schemas.rdss.samples import Samples
 from schemas.rdss.sequence import split_raw
 from schemas.rdss.validation import judge_message
+from schemas.timestamps import timestamp
 from tests.sandbox.receiver.conftest import NOW, Site
 
 BAD_CODES = ["GENERR001", "GENERR002", "GENERR003", "GENERR004", "GENERR007", "GENERR010"]
