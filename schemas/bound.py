@@ -7,6 +7,7 @@ starts inherit the variable, and so the contract.
 from __future__ import annotations
 
 import os
+from pathlib import Path
 from typing import Final
 
 from schemas.contract import Contract
@@ -20,9 +21,9 @@ def _find_contract() -> Contract:
     document = os.environ.get(VARIABLE)
     if not document:
         return RDSS
-    from schemas.asyncapi.load import load_contract
+    from schemas.asyncapi.load import load_once
 
-    return load_contract(document)
+    return load_once(Path(document).resolve())
 
 
 CONTRACT: Final[Contract] = _find_contract()

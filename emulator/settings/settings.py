@@ -69,16 +69,16 @@ def _check_origins(_name: str, origins: tuple[str, ...]) -> None:
 def _check_contract(_name: str, document: Path | None) -> None:
     if document is not None:
         # A sandbox of RDSS needs no reader of documents.
-        from schemas.asyncapi.load import load_contract
+        from schemas.asyncapi.load import load_once
 
-        load_contract(document)
+        load_once(document.resolve())
 
 
 def _read_declared_topology(document: Path) -> Topology:
     from emulator.settings.declared_topology import build_topology
-    from schemas.asyncapi.load import load_contract
+    from schemas.asyncapi.load import load_once
 
-    return build_topology(load_contract(document))
+    return build_topology(load_once(document.resolve()))
 
 
 def _read_data_dir(written: Any, directory: Path) -> Any:

@@ -55,7 +55,7 @@ def load_contract(path: str | os.PathLike[str]) -> AsyncApiContract:
 
 @cache
 def load_once(document: Path) -> AsyncApiContract:
-    """The same contract each time: for the workers of Spark, which are sent it with each task."""
+    """The same contract each time: a start asks three times, and Spark's workers with each task."""
     return load_contract(document)
 
 
