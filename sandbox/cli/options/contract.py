@@ -35,7 +35,8 @@ def bind_contract(command: str | None) -> None:
         # A command that reads the settings says what is wrong with them.
         with suppress(SettingsError):
             document = read_settings({}, os.environ).contract
-    if document is None and (started := running.find()):
+    # Whether containers still run takes a call to find out, so it is asked last.
+    if document is None and (started := running.read()) and started.contract and started.alive:
         document = started.contract
     if document and command in _OF_RDSS:
         raise CommandFailedError(
