@@ -13,8 +13,8 @@ from typing import Any
 import httpx
 from websockets.sync.client import ClientConnection, connect
 
-from emulator.clock import Clock
 from tests.programs import browser_program
+from tests.waiting import wait_until
 
 _OPTIONS = (
     "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync",
@@ -79,10 +79,7 @@ class Tab:
 
     def wait(self, expression: str) -> None:
         """Wait until a JavaScript expression is true."""
-        clock = Clock()
-        while not self.eval(expression):
-            assert clock.elapsed() < _PATIENCE_SECONDS, f"never: {expression}"
-            clock.wait(0.02)
+        wait_until(lambda: self.eval(expression), seconds=_PATIENCE_SECONDS, shown=lambda: expression)
 
     def processor_seconds(self) -> float:
         """The processor time that the page's process has had so far, all of its threads together."""
@@ -163,11 +160,11 @@ def running_chromium(profile: Path, *options: str) -> Iterator[str]:
     command = [browser_program(), f"--user-data-dir={profile}", *_OPTIONS, *options, "about:blank"]
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
         try:
-            clock, told = Clock(), profile / "DevToolsActivePort"
-            while not told.exists() or not told.read_text().strip():
-                assert clock.elapsed() < _PATIENCE_SECONDS, "Chromium does not start"
-                clock.wait(0.05)
-            yield f"http://127.0.0.1:{told.read_text().split()[0]}"
+            told = profile / "DevToolsActivePort"
+            port, *_ = wait_until(
+                lambda: told.exists() and told.read_text().split(), seconds=_PATIENCE_SECONDS
+            )
+            yield f"http://127.0.0.1:{port}"
         finally:
             process.kill()
 

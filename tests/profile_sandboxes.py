@@ -15,11 +15,11 @@ import pytest
 
 from emulator.assembly.embedded import Embedded, embedded
 from emulator.channels.aws_session import aws_session
-from emulator.clock import Clock
 from emulator.settings.settings import Settings
 from rdss_sandbox.client import Client
 from rdss_sandbox.shapes.clock import ClockChange
 from rdss_sandbox.shapes.topology import Topology
+from tests.waiting import wait_until
 
 if TYPE_CHECKING:
     from tests.compose.stack import Stack
@@ -180,10 +180,7 @@ class ProfileSandbox:
         return str(described["ConsumerDescription"]["ConsumerStatus"])
 
     def _until(self, done: Callable[[], bool]) -> None:
-        clock = Clock()
-        while not done():
-            assert clock.elapsed() < READY_SECONDS, f"a change was not made within {READY_SECONDS:g} s"
-            clock.wait(0.2)
+        wait_until(done, seconds=READY_SECONDS)
 
 
 _CHANGES = {
@@ -216,11 +213,11 @@ def idle_in(folder: Path) -> tuple[str, ...]:
 
 def amqp_of(running: Embedded) -> str | None:
     """Where RabbitMQ answers, once it does; None where there is none."""
-    clock = Clock()
-    deadline = clock.elapsed() + AMQP_SECONDS
-    while running.broker.url is not None and not running.broker.answers:
-        assert clock.elapsed() < deadline, running.broker.notes
-        clock.wait(0.1)
+    wait_until(
+        lambda: running.broker.url is None or running.broker.answers,
+        seconds=AMQP_SECONDS,
+        shown=lambda: running.broker.notes,
+    )
     return running.broker.url
 
 

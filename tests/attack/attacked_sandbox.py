@@ -8,7 +8,6 @@ import os
 import re
 import subprocess
 import sys
-import threading
 from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
@@ -19,6 +18,7 @@ import httpx
 
 from rdss_sandbox.installed_extensions import list_ports
 from rdss_sandbox.machine.watchdog import watchdog
+from tests.waiting import wait_until
 
 _START_SECONDS = 60
 _ATTACK_SECONDS = 90
@@ -75,14 +75,12 @@ class AttackedSandbox:
 
     def await_amqp(self) -> None:
         """Have ``amqp`` among the ports; RabbitMQ takes some seconds to start."""
-        pause = threading.Event()
-        for _ in range(_START_SECONDS * 5):
-            found = httpx.get(f"{self.urls['control']}/status", trust_env=False).json()["amqp"]
-            if found:
-                self.urls["amqp"] = found
-                return
-            pause.wait(0.2)
-        raise AssertionError(f"RabbitMQ does not answer after {_START_SECONDS} s: {self.said}")
+
+        def found() -> str | None:
+            told: str | None = httpx.get(f"{self.urls['control']}/status", trust_env=False).json()["amqp"]
+            return told
+
+        self.urls["amqp"] = wait_until(found, seconds=_START_SECONDS, shown=lambda: self.said)
 
     def resident_megabytes(self) -> float:
         """What the process holds in memory now."""

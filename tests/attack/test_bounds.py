@@ -22,6 +22,7 @@ from sandbox.profiles.running import Running
 from schemas.rdss.envelope import serialise
 from schemas.rdss.samples import Samples
 from tests.bench.load import Connection, rendered
+from tests.waiting import wait_until
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("attack"), pytest.mark.timeout(900)]
 
@@ -138,13 +139,8 @@ def _send(sandbox: Running, requests: Sequence[bytes], count: int) -> None:
     with Connection(port) as connection:
         for number in range(count):
             connection.send(requests[number % len(requests)])
-    pause = threading.Event()
     with Client(sandbox.control) as client:
-        for _ in range(5 * _LONGEST_SECONDS):
-            if not client.audit_status().pending:
-                return
-            pause.wait(0.2)
-    raise AssertionError("the audit log does not catch up")
+        wait_until(lambda: not client.audit_status().pending, seconds=_LONGEST_SECONDS)
 
 
 def _resident_megabytes(sandbox: Running) -> float:

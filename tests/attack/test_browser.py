@@ -18,11 +18,11 @@ import msgspec
 import pytest
 
 from emulator.assembly.embedded import Embedded, embedded
-from emulator.clock import Clock
 from emulator.settings.settings import Settings
 from tests.chromium import Tab, open_tab, running_chromium
 from tests.taken_out import needs
 from tests.tui.test_serving import free_port
+from tests.waiting import wait_until_served
 
 pytest.importorskip("textual_serve", reason="the serve extra is not installed")
 pytestmark = [needs("queues", "topics"), pytest.mark.slow, pytest.mark.browser, pytest.mark.timeout(300)]
@@ -151,13 +151,7 @@ def sandbox(found: dict[str, int]) -> Iterator[Embedded]:
         s3(running).create_bucket(Bucket="mine")
         code = f"from tui.browser.serving import serve; serve({running.control!r}, {found['tui']})"
         with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.DEVNULL) as served:
-            clock = Clock()
-            while clock.elapsed() < 60:
-                try:
-                    httpx.get(f"http://127.0.0.1:{found['tui']}", trust_env=False)
-                    break
-                except httpx.TransportError:
-                    clock.wait(0.1)
+            wait_until_served(f"http://127.0.0.1:{found['tui']}")
             try:
                 yield running
             finally:

@@ -39,13 +39,3 @@ def aws(stack: Stack) -> Iterator[Callable[[str], Any]]:
     yield client
     for each in made:
         each.close()
-
-
-def eventually(look: Callable[[], Any]) -> Any:
-    """What there is to see, once there is something."""
-    clock = Clock()
-    deadline = clock.elapsed() + 90
-    while not (seen := look()):
-        assert clock.elapsed() < deadline
-        clock.wait(0.3)
-    return seen

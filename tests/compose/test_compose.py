@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -27,8 +28,8 @@ from rdss_sandbox.shapes.streams import Reshard
 from sandbox.endpoint import Endpoint
 from schemas.rdss.envelope import serialise
 from schemas.rdss.samples import Samples
-from tests.compose.conftest import eventually
 from tests.compose.stack import FILE, Stack
+from tests.waiting import wait_until
 
 ROOT = Path(__file__).parents[2]
 SERVICES = {"localstack", "rabbitmq", "emulator"}
@@ -111,10 +112,7 @@ def test_messages_through_the_stack(stack: Stack, control: Client, aws: Callable
     came = read_all(kinesis, "input")
     assert len(came) == 23
     assert set(came) == set(messages)
-    clock = Clock()
-    deadline = clock.elapsed() + 60
-    while control.messages(matching="stream:input").total < 23 and clock.elapsed() < deadline:
-        clock.wait(0.5)
+    wait_until(lambda: control.messages(matching="stream:input").total >= 23)
     assert control.messages(matching="stream:input").total == 23
     assert control.drain_audit().pending == 0
     kept = [
@@ -175,17 +173,15 @@ def test_a_container_is_struck_and_comes_back(
     clock, before = Clock(), control.last_event()
     began = clock.elapsed()
     control.add_fault(NewFault(type_, name=type_, direction="control", attributes=attributes, limit=1))
-    deadline = clock.elapsed() + 60
-    while not is_struck(stack, "localstack"):
-        assert clock.elapsed() < deadline
-        clock.wait(0.05)
-    while True:
-        try:
+    wait_until(lambda: is_struck(stack, "localstack"))
+
+    def is_put() -> bool:
+        with suppress(BotoCoreError, ClientError):
             kinesis.put_record(StreamName="error", Data=type_.encode(), PartitionKey="k")
-            break
-        except (BotoCoreError, ClientError):
-            assert clock.elapsed() < deadline
-            clock.wait(0.2)
+            return True
+        return False
+
+    wait_until(is_put)
     assert clock.elapsed() - began > 2
     assert control.fault(type_).injected == 1
     assert [event for event in control.events(after=before) if event.kind == "fault.failed"] == []
@@ -201,14 +197,14 @@ def test_a_killed_broker_is_named_and_has_kept_its_messages(stack: Stack, contro
     publish_persistent(stack, "survives", b"written down")
     attributes = {"target": "rabbitmq"}
     control.add_fault(NewFault("kill", name="kill", direction="control", attributes=attributes, limit=1))
-    (finding,) = eventually(lambda: findings_about_the_broker(stack))
+    (finding,) = wait_until(lambda: findings_about_the_broker(stack))
     assert finding["found"].startswith("rabbitmq is exited")
     assert "died with exit code 137 at " in finding["found"]
     assert f"trouble  {finding['found']}" in stack.command("status").stdout
     again = subprocess.run(finding["remedy"].split(), capture_output=True, check=False, timeout=120)
     assert again.returncode == 0, again.stderr
-    assert eventually(lambda: got_from(stack, "survives")) == b"written down"
-    assert eventually(lambda: findings_about_the_broker(stack) == [])
+    assert wait_until(lambda: got_from(stack, "survives")) == b"written down"
+    assert wait_until(lambda: findings_about_the_broker(stack) == [])
     assert control.remove_fault("kill").injected == 1
 
 

@@ -19,9 +19,9 @@ from emulator.settings.settings import Settings
 from rdss_sandbox.client import Client
 from rdss_sandbox.machine.docker_connection import connect
 from rdss_sandbox.process import SandboxNotStartedError
-from rdss_sandbox.questions.deadline import Deadline
 from rdss_sandbox.shapes.messages import NewMessage
 from rdss_sandbox.testing import SandboxContainer, container
+from tests.waiting import wait_until
 
 pytestmark = [pytest.mark.compose, pytest.mark.timeout(900), pytest.mark.xdist_group("compose")]
 
@@ -58,14 +58,9 @@ def image(docker: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str
     docker.images.remove(name, force=True)
 
 
-def is_gone(docker: Any, container_id: str) -> bool:
-    """Whether the engine has removed a container, in a minute at most."""
-    deadline = Deadline(60)
-    while any(each.id == container_id for each in docker.containers.list(all=True)):
-        if deadline.passed:
-            return False
-        deadline.pause()
-    return True
+def wait_until_gone(docker: Any, container_id: str) -> None:
+    """Wait until the engine has removed a container, a minute at most."""
+    wait_until(lambda: all(each.id != container_id for each in docker.containers.list(all=True)))
 
 
 def test_a_container_is_a_sandbox(docker: Any, image: str, tmp_path: Path) -> None:
@@ -94,7 +89,7 @@ def test_a_container_is_a_sandbox(docker: Any, image: str, tmp_path: Path) -> No
         assert "m-1" in told.stdout, told.stderr
         with pytest.raises(AssertionError, match="m-1 was not processed: it is in mine"):
             kit.assert_processed_once(["m-1"])
-    assert is_gone(docker, identity)
+    wait_until_gone(docker, identity)
 
 
 async def test_it_begins_as_a_snapshot_in_a_coroutine_too(
@@ -122,7 +117,7 @@ def test_it_ends_with_a_process_that_is_killed(docker: Any, image: str) -> None:
         [sys.executable, "-c", program, image], capture_output=True, text=True, check=False, timeout=120
     )
     assert len(ran.stdout.strip()) == 64, ran.stderr
-    assert is_gone(docker, ran.stdout.strip())
+    wait_until_gone(docker, ran.stdout.strip())
 
 
 def test_a_container_that_ends_says_why(image: str, tmp_path: Path) -> None:

@@ -14,8 +14,10 @@ import signal
 import socket
 import subprocess
 import sys
+from contextlib import suppress
 
 from emulator.clock import Clock
+from tests.waiting import wait_until
 
 _SECONDS = 60.0
 _QUIET_SECONDS = 2.0
@@ -50,15 +52,14 @@ def main(arguments: list[str]) -> int:
 
 def _wait_until_listening(port: int) -> None:
     """Wait for the application that the page started before, in the background, as a person would."""
-    clock = Clock()
-    while True:
-        try:
+
+    def listens() -> bool:
+        with suppress(OSError):
             socket.create_connection(("127.0.0.1", port), timeout=_SECONDS).close()
-        except OSError:
-            assert clock.elapsed() < _SECONDS, f"nothing listens on {port}"
-            clock.wait(0.02)
-        else:
-            return
+            return True
+        return False
+
+    wait_until(listens, seconds=_SECONDS, shown=lambda: f"nothing listens on {port}")
 
 
 def _until_quiet(command: list[str], *, silent: bool) -> int:

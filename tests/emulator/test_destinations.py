@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import socket
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -15,11 +15,11 @@ import httpx
 import pytest
 
 from emulator.assembly.embedded import Embedded, embedded
-from emulator.clock import Clock
 from emulator.destinations import Destinations, ForbiddenError
 from emulator.settings.settings import Settings
 from rdss_sandbox.installed_extensions import list_ports
 from tests.taken_out import needs
+from tests.waiting import wait_until
 
 SETTINGS = Settings(aws_port=0, control_port=0, data_dir=None)
 OWN_NAMES = (
@@ -82,15 +82,6 @@ def subscriber() -> Iterator[Subscriber]:
     yield found
     found.server.shutdown()
     found.server.server_close()
-
-
-def until(done: Callable[[], Any]) -> Any:
-    """What ``done`` returns, once that is something."""
-    clock = Clock()
-    while not (found := done()):
-        assert clock.elapsed() < 60, "it did not happen"
-        clock.wait(0.01)
-    return found
 
 
 @contextmanager
@@ -247,7 +238,7 @@ def test_a_subscriber_of_the_users_own_is_told(emulator: Embedded, subscriber: S
         url = f"http://{host}:{subscriber.port}/hook"
         assert subscribe(emulator, f"users-{number}", url).status_code == 201
         post(emulator, f"users-{number}")
-        until(lambda url=url: events(emulator, "queue.notified", url))
+        wait_until(lambda url=url: events(emulator, "queue.notified", url))
     assert len(subscriber.came) == 2
 
 
@@ -265,7 +256,7 @@ def test_a_name_that_leads_elsewhere_at_delivery_is_not_called(
     with resolving(monkeypatch, name, "192.0.2.1", address):
         assert subscribe(emulator, f"rebound-{later}", url).status_code == 201
         post(emulator, f"rebound-{later}")
-        (failed, *_) = until(lambda: events(emulator, "queue.notification_failed", url))
+        (failed, *_) = wait_until(lambda: events(emulator, "queue.notification_failed", url))
     assert "refused" in failed["why"]
     assert not [each for each in emulator.components.events.since(before) if each.kind == "sandbox.reset"]
 
@@ -280,7 +271,7 @@ def test_the_address_that_was_looked_at_is_the_one_that_is_called(
     with resolving(monkeypatch, "flips.example", "127.0.0.1", "127.0.0.1", "169.254.169.254"):
         assert subscribe(emulator, "flips", url).status_code == 201
         post(emulator, "flips")
-        until(lambda: events(emulator, "queue.notified", url))
+        wait_until(lambda: events(emulator, "queue.notified", url))
     assert len(subscriber.came) == 1
 
 
@@ -310,10 +301,10 @@ def test_sns_tells_a_subscriber_of_the_users_own(emulator: Embedded, subscriber:
     client.subscribe(TopicArn=topic, Protocol="http", Endpoint="http://127.0.0.1:1/nobody")
     client.subscribe(TopicArn=topic, Protocol="http", Endpoint=subscriber.url)
     client.publish(TopicArn=topic, Message="hello")
-    until(lambda: subscriber.came)
+    wait_until(lambda: subscriber.came)
     assert b'"Message": "hello"' in subscriber.came[0]
-    assert until(lambda: events(emulator, "sns.notified", subscriber.url))
-    assert until(lambda: events(emulator, "sns.notification_failed", "http://127.0.0.1:1/nobody"))
+    assert wait_until(lambda: events(emulator, "sns.notified", subscriber.url))
+    assert wait_until(lambda: events(emulator, "sns.notification_failed", "http://127.0.0.1:1/nobody"))
 
 
 def test_sns_follows_no_redirect_to_the_sandbox(emulator: Embedded, subscriber: Subscriber) -> None:
@@ -324,7 +315,7 @@ def test_sns_follows_no_redirect_to_the_sandbox(emulator: Embedded, subscriber: 
     client.subscribe(TopicArn=topic, Protocol="http", Endpoint=subscriber.url)
     subscriber.location = f"{emulator.control}/reset"
     client.publish(TopicArn=topic, Message="hello")
-    (failed, *_) = until(lambda: events(emulator, "sns.notification_failed", subscriber.url))
+    (failed, *_) = wait_until(lambda: events(emulator, "sns.notification_failed", subscriber.url))
     assert "the sandbox itself" in failed["why"]
     assert not [each for each in emulator.components.events.since(before) if each.kind == "sandbox.reset"]
 
@@ -341,7 +332,7 @@ def test_sns_does_not_call_a_name_that_leads_elsewhere_by_then(
         client.subscribe(TopicArn=topic, Protocol="http", Endpoint=url)
     with resolving(monkeypatch, "rebound-sns.example", "169.254.169.254"):
         client.publish(TopicArn=topic, Message="hello")
-        (failed, *_) = until(lambda: events(emulator, "sns.notification_failed", url))
+        (failed, *_) = wait_until(lambda: events(emulator, "sns.notification_failed", url))
     assert "link-local" in failed["why"]
 
 

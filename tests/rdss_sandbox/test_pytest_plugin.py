@@ -12,10 +12,10 @@ from emulator.assembly.embedded import embedded
 from emulator.machine import process_ids
 from emulator.settings.settings import Settings
 from rdss_sandbox.client import Client
-from rdss_sandbox.questions.deadline import Deadline
 from rdss_sandbox.shapes.messages import NewMessage
 from rdss_sandbox.testing import Configuration, Sandbox
 from rdss_sandbox.testing.processes import Processes
+from tests.waiting import wait_until
 
 pytest_plugins = ["pytester"]
 
@@ -384,7 +384,4 @@ def test_the_sandbox_ends_with_a_run_that_is_killed(pytester: pytest.Pytester) -
     run(pytester)
 
     pid = int(pytester.path.joinpath("pid").read_text())
-    deadline = Deadline(60)
-    while process_ids.start_time(pid) is not None and process_ids.state(pid) != "Z":
-        assert not deadline.passed
-        deadline.pause()
+    wait_until(lambda: process_ids.start_time(pid) is None or process_ids.state(pid) == "Z")

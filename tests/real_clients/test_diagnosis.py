@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import json
 import subprocess
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from emulator.assembly.embedded import embedded
-from emulator.clock import Clock, stopwatch
 from emulator.settings.settings import Settings
 from rdss_sandbox.client import Client
 from rdss_sandbox.shapes.clock import ClockChange
@@ -19,18 +17,12 @@ from schemas.rdss.envelope import serialise
 from schemas.rdss.samples import Samples
 from tests.real_clients import install
 from tests.real_clients.conftest import Sandbox, installed
+from tests.waiting import wait_until
 
 pytestmark = [pytest.mark.real_client, pytest.mark.timeout(180)]
 
 HERE = Path(__file__).parent
 _DEADLINE = 60.0
-
-
-def _wait(until: Callable[[], bool]) -> None:
-    deadline = stopwatch() + _DEADLINE
-    while not until():
-        assert stopwatch() < deadline
-        Clock().wait(0.05)
 
 
 def test_aiobotocore(sandbox: Sandbox, tmp_path: Path) -> None:
@@ -64,16 +56,16 @@ def test_aiobotocore(sandbox: Sandbox, tmp_path: Path) -> None:
     try:
         with Client(sandbox.control) as control:
             send(10)
-            _wait(processed)
+            wait_until(processed)
             control.add_fault(NewFault("throttle", channel="aio", direction="deliver", limit=2))
             control.add_fault(NewFault("expire_iterator", channel="aio", direction="deliver", limit=1))
             send(10)
-            _wait(processed)
+            wait_until(processed)
             producer.split_shard(
                 StreamName="aio", ShardToSplit="shardId-000000000000", NewStartingHashKey=str(2**127)
             )
             send(20)
-            _wait(processed)
+            wait_until(processed)
             process.terminate()
             assert process.wait(20) == 0
             control.change_clock(ClockChange("advance", seconds=120))

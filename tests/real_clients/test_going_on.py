@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -11,9 +10,9 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from emulator.clock import Clock, stopwatch
 from tests.real_clients.conftest import Sandbox
 from tests.real_clients.test_kcl import STREAM, Application
+from tests.waiting import wait_until
 
 pytestmark = [pytest.mark.real_client, pytest.mark.timeout(900)]
 
@@ -28,13 +27,6 @@ def start_again(sandbox: Sandbox, folder: Path) -> Sandbox:
     return Sandbox(folder, urlsplit(sandbox.url).port or 0)
 
 
-def wait_for(happened: Callable[[], bool], what: Callable[[], str]) -> None:
-    began, clock = stopwatch(), Clock()
-    while not happened():
-        assert stopwatch() - began < BOUND_SECONDS, what()
-        clock.wait(0.2)
-
-
 @pytest.mark.xdist_group("kcl")
 def test_the_kcl_goes_on_at_its_leases(tmp_path: Path, kcl: Path) -> None:
     """No record is lost, and none is processed twice."""
@@ -43,8 +35,10 @@ def test_the_kcl_goes_on_at_its_leases(tmp_path: Path, kcl: Path) -> None:
     sandbox.client("kinesis").get_waiter("stream_exists").wait(StreamName=STREAM)
     put(sandbox, "first")
     with closing(Application("POLLING", tmp_path, sandbox, kcl)) as application:
-        wait_for(lambda: len(application.processed) == RECORDS, application.tail)
-        wait_for(lambda: leases_are_at(sandbox, application), application.tail)
+        wait_until(
+            lambda: len(application.processed) == RECORDS, seconds=BOUND_SECONDS, shown=application.tail
+        )
+        wait_until(lambda: leases_are_at(sandbox, application), seconds=BOUND_SECONDS, shown=application.tail)
         application.process.terminate()
         application.process.wait(BOUND_SECONDS)
     before = leases(sandbox)
@@ -53,7 +47,11 @@ def test_the_kcl_goes_on_at_its_leases(tmp_path: Path, kcl: Path) -> None:
         assert leases(sandbox) == before
         put(sandbox, "second")
         with closing(Application("POLLING", tmp_path, sandbox, kcl)) as application:
-            wait_for(lambda: len(application.processed) >= 2 * RECORDS, application.tail)
+            wait_until(
+                lambda: len(application.processed) >= 2 * RECORDS,
+                seconds=BOUND_SECONDS,
+                shown=application.tail,
+            )
         given = [data for note in application.notes for data in note.get("data", ())]
     assert sorted(given) == sorted(
         f"{word} {number}" for word in ("first", "second") for number in range(RECORDS)

@@ -29,6 +29,7 @@ from schemas.rdss.samples import Samples
 from schemas.rdss.sequence import split
 from tests.taken_out import needs
 from tests.tui.conftest import answer, notices, opened, see, text_of, until
+from tests.waiting import wait_until
 from tui.dialogs.help import Help
 from tui.keys.actions import places
 from tui.screens.run import RunScreen
@@ -306,14 +307,11 @@ async def test_queues(sandbox: Client, running: Embedded) -> None:
     sandbox.send(NewMessage("error", data))
     queues = sandbox.queues.list().queues
     (queue,) = (each for each in queues if each.name == "error")
-    waiting = running.components.clock
 
     def claim() -> Any:
         return sandbox.queues.claim(queue.project, "error", NewClaim("reviewer"))
 
-    deadline = waiting.elapsed() + 20
-    while (held := claim()) is None:
-        assert waiting.elapsed() < deadline
+    held = wait_until(claim)
     async with opened(AsyncClient(running.control)) as pilot:
         await pilot.press("8")
         await see(pilot, "error", held.id[-6:])

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from emulator.assembly.embedded import embedded
-from emulator.clock import Clock
 from emulator.settings.settings import Settings
+from tests.waiting import wait_until
 
 pytestmark = pytest.mark.terminal
 
@@ -36,14 +36,12 @@ class Terminal:
 
     def until(self, holds: Callable[[str], bool]) -> str:
         """Wait until the screen is so; fails with what it shows when it never is."""
-        clock, shown = Clock(), ""
-        deadline = clock.elapsed() + PATIENCE_SECONDS
-        while clock.elapsed() < deadline:
+
+        def look() -> str | None:
             shown = self.text()
-            if holds(shown):
-                return shown
-            clock.wait(0.1)
-        raise AssertionError(f"never came about:\n{shown}")
+            return shown if holds(shown) else None
+
+        return wait_until(look, seconds=PATIENCE_SECONDS, shown=self.text)
 
     @property
     def there(self) -> bool:
@@ -80,8 +78,4 @@ def test_keys_work_in_a_terminal(terminal: Terminal) -> None:
     terminal.press("Escape")
     terminal.until(lambda text: "no fault in force" in text)
     terminal.press("q")
-    clock = Clock()
-    deadline = clock.elapsed() + PATIENCE_SECONDS
-    while terminal.there and clock.elapsed() < deadline:
-        clock.wait(0.1)
-    assert not terminal.there
+    wait_until(lambda: not terminal.there, seconds=PATIENCE_SECONDS)

@@ -15,9 +15,9 @@ from urllib.parse import urljoin
 import pytest
 
 from emulator.assembly.embedded import embedded
-from emulator.clock import Clock
 from emulator.settings.settings import Settings
 from tests.chromium import Tab, chromium
+from tests.waiting import wait_until
 from tui.browser.serving import ServingUnavailableError, serve
 
 aiohttp = pytest.importorskip("aiohttp", reason="comes with textual-serve, the serve extra")
@@ -65,11 +65,12 @@ async def test_a_real_browser_shows_the_screens_and_takes_keys(page: str, tmp_pa
 
 def picture_when(tab: Tab, fit: Callable[[bytes], object], **clip: float) -> bytes:
     """A screenshot of the page, or of a part of it, once it is ``fit``."""
-    clock = Clock()
-    while not fit(image := tab.picture(**clip)):
-        assert clock.elapsed() < _PATIENCE_SECONDS, "the page never showed it"
-        clock.wait(0.2)
-    return image
+
+    def look() -> bytes | None:
+        image = tab.picture(**clip)
+        return image if fit(image) else None
+
+    return wait_until(look, seconds=_PATIENCE_SECONDS)
 
 
 def steady() -> Callable[[bytes], bool]:

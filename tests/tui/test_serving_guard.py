@@ -11,8 +11,8 @@ import pytest
 from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 
-from emulator.clock import Clock
 from tests.tui.test_serving import free_port
+from tests.waiting import wait_until_served
 
 pytest.importorskip("textual_serve", reason="the serve extra is not installed")
 
@@ -22,13 +22,7 @@ SECRET = "not-to-be-guessed"
 def served(code: str, port: int) -> Iterator[str]:
     url = f"http://127.0.0.1:{port}"
     with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.DEVNULL) as server:
-        clock = Clock()
-        while clock.elapsed() < 60:
-            try:
-                httpx.get(url, trust_env=False)
-                break
-            except httpx.ConnectError:
-                clock.wait(0.1)
+        wait_until_served(url)
         try:
             yield url
         finally:

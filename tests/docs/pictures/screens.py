@@ -18,6 +18,7 @@ from schemas.rdss.envelope import serialise
 from schemas.rdss.error_codes import ErrorCode
 from schemas.rdss.samples import Samples
 from tests.tui.conftest import see, until
+from tests.waiting import wait_until
 from tui.app import SandboxApp
 from tui.keys.preferences import Preferences
 
@@ -79,9 +80,10 @@ def _reject(client: Client, clock: Clock, samples: Samples) -> None:
         clock.advance(1)
         rejected = decorate(serialise(samples.message()), code, code.description, now=clock.time())
         client.send(NewMessage(code.queue.value, rejected))
-    waiting, told = Clock(), 0
-    while told < 6:
-        waiting.wait(0.05)
+
+    def told() -> int:
         events = client.events(after=0, limit=1000)
-        told = sum(each.kind == "message.rejected" for each in events)
-        told += sum(len(each.fields["messages"]) for each in events if each.kind == "queue.messages_arrived")
+        arrived = (each.fields["messages"] for each in events if each.kind == "queue.messages_arrived")
+        return sum(each.kind == "message.rejected" for each in events) + sum(map(len, arrived))
+
+    wait_until(lambda: told() >= 6)

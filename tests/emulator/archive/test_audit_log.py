@@ -11,7 +11,6 @@ import msgspec
 import pytest
 
 from emulator.assembly.embedded import Embedded, embedded
-from emulator.clock import Clock
 from emulator.settings.settings import DEFAULT_TOPOLOGY, Settings
 from rdss_sandbox.api.audit import AuditMessages
 from rdss_sandbox.client import Client, RefusedError
@@ -22,6 +21,7 @@ from rdss_sandbox.shapes.topology import AuditTap, Topology
 from rdss_sandbox.transports import Blocking
 from schemas.rdss.envelope import serialise
 from schemas.rdss.samples import Samples
+from tests.waiting import wait_until
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
@@ -60,11 +60,8 @@ def send(sandbox: Client, *streams: str) -> list[bytes]:
 
 def listed(log: AuditMessages[Blocking], count: int) -> MessagePage:
     """The page of everything once so many entries are indexed, which may take several requests."""
-    clock = Clock()
-    deadline = clock.elapsed() + 30
-    while (page := log.messages()).total < count:
-        assert clock.elapsed() < deadline, page.total
-        clock.wait(0.02)
+    wait_until(lambda: log.messages().total >= count, shown=lambda: log.messages().total)
+    page = log.messages()
     assert page.total == count
     return page
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 from pathlib import Path
 from queue import Queue
 from typing import Any
@@ -11,14 +10,14 @@ from typing import Any
 import pytest
 
 from emulator.assembly.components import build_components
-from emulator.assembly.embedded import Embedded, embedded
-from emulator.clock import Clock
+from emulator.assembly.embedded import embedded
 from emulator.journal import Segments
 from emulator.journal.checking import Checking
 from emulator.journal.frames import DamagedLogError
 from emulator.rng import Chance
 from emulator.settings.settings import Settings
 from rdss_sandbox.shapes.topology import Topology
+from tests.waiting import wait_until
 
 
 def settings(folder: Path) -> Settings:
@@ -42,13 +41,6 @@ def packed(tmp_path: Path) -> Path:
     return folder
 
 
-def wait_for(emulator: Embedded, condition: Callable[[], bool]) -> None:
-    waiting = Clock()
-    while not condition():
-        assert waiting.elapsed() < 60, emulator.status().notes
-        waiting.wait(0.02)
-
-
 @pytest.mark.parametrize("suffix", [".packed", ".payloads"])
 def test_a_wrong_byte_is_told_soon_after_the_start(suffix: str, packed: Path) -> None:
     """By an event and a note that name the file and the byte, though nobody reads the records."""
@@ -57,7 +49,7 @@ def test_a_wrong_byte_is_told_soon_after_the_start(suffix: str, packed: Path) ->
     raw[len(raw) // 2] ^= 1
     path.write_bytes(raw)
     with embedded(settings(packed)) as emulator:
-        wait_for(emulator, lambda: any(str(path) in note for note in emulator.status().notes))
+        wait_until(lambda: any(str(path) in note for note in emulator.status().notes))
         (event,) = (each for each in emulator.components.events.since(0) if each.kind == "journal.damaged")
         assert event.fields["file"] == str(path)
         assert "sandbox repair" in event.fields["why"]

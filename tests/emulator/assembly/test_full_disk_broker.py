@@ -15,11 +15,12 @@ import pytest
 
 from emulator.amqp.broker import Broker
 from emulator.assembly.embedded import Embedded, embedded
-from emulator.clock import Clock, stopwatch
+from emulator.clock import stopwatch
 from emulator.relay.amqp import embedded_upstream
 from emulator.settings.settings import Settings
 from rdss_sandbox.shapes.topology import Topology
 from tests.emulator.assembly.test_full_disk import Disk, real_disk
+from tests.waiting import wait_until
 
 _SECONDS = 5.0
 
@@ -54,10 +55,11 @@ def open_connection(emulator: Embedded) -> pika.BlockingConnection:
 
 
 def wait_for_note(emulator: Embedded, text: str) -> None:
-    waiting = Clock()
-    while not any(text in note for note in emulator.status().notes):
-        assert waiting.elapsed() < 30, emulator.status().notes
-        waiting.wait(0.02)
+    wait_until(
+        lambda: any(text in note for note in emulator.status().notes),
+        seconds=30,
+        shown=lambda: emulator.status().notes,
+    )
 
 
 def test_the_port_answers_on_a_full_disk(disk: Disk) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -17,6 +16,7 @@ from emulator.rng import Chance
 from rdss_sandbox.files.record_lines import RecordAddress, payload_spans, write_line
 from schemas.rdss.envelope import serialise
 from schemas.rdss.samples import Samples
+from tests.waiting import wait_until
 
 SCOPE = Scope("000000000000", "eu-west-2")
 BATCH = 100
@@ -76,16 +76,6 @@ def storage(tmp_path: Path) -> Iterator[StorageBench]:
     storage.close()
 
 
-def until(true: Callable[[], bool]) -> bool:
-    """Whether it is true in time."""
-    pause = threading.Event()
-    for _ in range(MOST_SECONDS * 20):
-        if true():
-            return True
-        pause.wait(0.05)
-    return False
-
-
 def random_data(count: int = 1000, size: int = 1000) -> list[bytes]:
     draws = Chance(4).draws("sharing")
     return [draws.randbytes(size) for _ in range(count)]
@@ -119,7 +109,7 @@ def test_three_copies_take_at_most_1_6_times_the_room(
     if first == "object":
         storage.engine.pack()
 
-    assert until(lambda: storage.taken() < 1.6 * size), f"{storage.taken() / size:.2f}"
+    wait_until(lambda: storage.taken() < 1.6 * size, shown=lambda: f"{storage.taken() / size:.2f}")
 
     for body, text in archived:
         assert read(body) == text
@@ -138,14 +128,14 @@ def test_an_object_keeps_what_it_shares_when_the_streams_are_gone(storage: Stora
     storage.put(records)
     storage.engine.pack()
     body, text = storage.archive(records)
-    assert until(lambda: storage.bodies.stored_bytes < len(text) / 10)
+    wait_until(lambda: storage.bodies.stored_bytes < len(text) / 10)
 
     for stream in STREAMS:
         storage.engine.call("DeleteStream", {"StreamName": stream}, SCOPE)
 
     assert read(body) == text
     body.close()
-    assert until(lambda: not storage.payload_files())
+    wait_until(lambda: not storage.payload_files())
     assert storage.bodies.stored_bytes == 0
 
 
@@ -154,14 +144,14 @@ def test_an_object_that_is_overwritten_lets_go_of_what_it_shared(storage: Storag
     storage.put(records)
     storage.engine.pack()
     body, text = storage.archive(records)
-    assert until(lambda: storage.bodies.stored_bytes < len(text) / 10)
+    wait_until(lambda: storage.bodies.stored_bytes < len(text) / 10)
     body.seek(0)
     body.truncate()
     body.write(b"short")
     for stream in STREAMS:
         storage.engine.call("DeleteStream", {"StreamName": stream}, SCOPE)
 
-    assert until(lambda: not storage.payload_files())
+    wait_until(lambda: not storage.payload_files())
     assert read(body) == b"short"
 
 
@@ -172,7 +162,7 @@ def test_an_object_of_which_the_payloads_are_damaged_is_not_given_out(storage: S
     storage.engine.pack()
     body, text = storage.archive(records)
     other, other_text = storage.archive(random_data(10, 900))
-    assert until(lambda: storage.bodies.stored_bytes < len(text) / 5)
+    wait_until(lambda: storage.bodies.stored_bytes < len(text) / 5)
     for path in storage.payload_files():
         raw = bytearray(path.read_bytes())
         raw[5000] ^= 1
@@ -202,6 +192,6 @@ def test_what_only_looks_like_an_archive_is_kept_as_it_is(storage: StorageBench)
     for body, text in kept:
         body.write(text)
     last, archived = storage.archive(random_data(100))
-    assert until(lambda: any(chunk._place.files for chunk in last._chunks))
+    wait_until(lambda: any(chunk._place.files for chunk in last._chunks))
     for body, text in [*kept, (last, archived)]:
         assert read(body) == text

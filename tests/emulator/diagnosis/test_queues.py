@@ -18,13 +18,14 @@ from emulator.amqp.wire import methods
 from emulator.amqp.wire.frames import METHOD
 from emulator.amqp.wire.methods import IDS
 from emulator.assembly.embedded import Embedded, embedded
-from emulator.clock import Clock, stopwatch
+from emulator.clock import Clock
 from emulator.rng import new_uuid
 from emulator.settings.settings import Settings
 from rdss_sandbox.client import Client
 from rdss_sandbox.shapes.diagnosis import Finding
 from rdss_sandbox.shapes.faults import NewFault
 from tests.emulator.amqp.raw_client import RawClient
+from tests.waiting import wait_until
 
 
 @pytest.fixture(scope="module")
@@ -100,9 +101,7 @@ def test_automatic_acknowledgement_in_a_crash(wire: Wire) -> None:
     environment = {"URL": wire.url, "QUEUE": wire.queue}
     ran = subprocess.run([sys.executable, "-c", _CRASHES], env=environment, check=False)
     assert ran.returncode == 1
-    deadline = stopwatch() + 20
-    while not (findings := wire.findings()) and stopwatch() < deadline:
-        pass
+    findings = wait_until(wire.findings)
     assert [each.rule for each in findings] == ["auto-ack-in-a-crash"]
     assert findings[0].evidence == {"recent": [3], "delivered": 3}
     assert findings[0].faults == ()

@@ -9,12 +9,13 @@ from typing import Any
 import boto3
 import pytest
 
-from emulator.clock import Clock, stopwatch
+from emulator.clock import Clock
 from emulator.diagnosis import recorder
 from emulator.diagnosis.clients import identify
 from emulator.diagnosis.leases import read_leases
 from emulator.diagnosis.recorder import Recorder
 from tests.emulator.diagnosis.conftest import FIRST, LEFT, Wire
+from tests.waiting import wait_until
 
 _KCL = "k (amazon-kinesis-client-library-java)"
 
@@ -83,9 +84,7 @@ def test_a_finding_is_an_event_once_and_unasked(wire: Wire) -> None:
             if each.kind == "client.finding" and each.fields["stream"] == wire.stream
         ]
 
-    deadline = stopwatch() + 60
-    while not told() and stopwatch() < deadline:
-        Clock().wait(0.1)
+    wait_until(told)
     assert wire.rules() == wire.rules() == ["skipped-at-start"]
     (event,) = told()
     assert (event["rule"], event["shard"]) == ("skipped-at-start", FIRST)

@@ -12,12 +12,12 @@ from pathlib import Path
 import pytest
 
 from emulator.assembly.embedded import Embedded, embedded
-from emulator.clock import Clock
 from emulator.faults.fault import FaultRefusedError
 from emulator.faults.targets import Process, parse_targets
 from emulator.settings.setting_errors import SettingsError
 from emulator.settings.settings import Settings
 from rdss_sandbox.shapes.faults import NewFault
+from tests.waiting import wait_until
 
 
 @pytest.fixture
@@ -40,13 +40,9 @@ def kill(running: Embedded, target: str) -> None:
 
 def failure(running: Embedded) -> str:
     """What the first fault says that failed."""
-    clock = Clock()
-    while clock.elapsed() < 60:
-        for event in running.components.events.since():
-            if event.kind == "fault.failed":
-                return str(event.fields)
-        clock.wait(0.01)
-    raise AssertionError("no fault failed")
+    events = running.components.events
+    failed = wait_until(lambda: [each for each in events.since() if each.kind == "fault.failed"])
+    return str(failed[0].fields)
 
 
 @pytest.mark.parametrize("type_", ["kill", "pause", "isolate"])
@@ -119,9 +115,7 @@ def test_pause_and_kill_report_what_they_did(sleeper: subprocess.Popen[bytes]) -
         running.components.fault_engine.add(
             NewFault("pause", attributes={"target": "app", "lasts": 3600}, limit=1)
         )
-        status, clock = Path(f"/proc/{sleeper.pid}/stat"), Clock()
+        status = Path(f"/proc/{sleeper.pid}/stat")
         if status.exists():
-            while status.read_text().rpartition(")")[2].split()[0] != "T":
-                assert clock.elapsed() < 60
-                clock.wait(0.01)
+            wait_until(lambda: status.read_text().rpartition(")")[2].split()[0] == "T")
     assert sleeper.poll() is None

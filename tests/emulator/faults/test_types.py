@@ -32,6 +32,7 @@ from schemas.rdss.envelope import serialise
 from schemas.rdss.error_codes import ErrorCode
 from schemas.rdss.samples import Samples
 from schemas.rdss.validation import judge
+from tests.waiting import wait_until
 
 NOON = 1_790_000_000.0
 DEFAULTS = {attribute.name: attribute.default for attribute in TYPES["latency"].attributes}
@@ -128,11 +129,8 @@ def sleeper() -> Iterator[subprocess.Popen[bytes]]:
 
 
 def wait_for_state(process: subprocess.Popen[bytes], letters: str) -> None:
-    real = Clock()
     status = Path(f"/proc/{process.pid}/stat")
-    while status.read_text().rpartition(")")[2].split()[0] not in letters:
-        assert real.elapsed() < 60, f"the process did not become one of {letters}"
-        real.wait(0.01)
+    wait_until(lambda: status.read_text().rpartition(")")[2].split()[0] in letters)
 
 
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="a process's state is read from /proc")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import socket
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -27,6 +27,7 @@ from schemas.rdss.envelope import serialise
 from schemas.rdss.samples import Samples
 from tests.extensions.processing.test_control import ProcessingSandbox, run_sandbox
 from tests.taken_out import needs
+from tests.waiting import wait_until
 
 ROUTES = """
 [systems.crm]
@@ -98,15 +99,6 @@ def _integration(tmp_path: Path, confirm: str) -> Integration:
     return read_integration(path)
 
 
-def _until(true: Callable[[], Any]) -> Any:
-    """What it gives once that is something; within a bound."""
-    waiting = Clock()
-    while not (found := true()):
-        assert waiting.elapsed() < 60
-        waiting.wait(0.01)
-    return found
-
-
 def _told(found: ProcessingSandbox, number: int, *states: str) -> OutsideCall:
     """The confirmation of a message, once it is in one of these states."""
 
@@ -116,8 +108,7 @@ def _told(found: ProcessingSandbox, number: int, *states: str) -> OutsideCall:
             (each for each in calls if each.operation == "confirmation" and each.state in states), None
         )
 
-    call: OutsideCall = _until(look)
-    return call
+    return wait_until(look)
 
 
 def _retried(found: ProcessingSandbox, number: int, failed: int, *states: str) -> OutsideCall:
@@ -128,11 +119,9 @@ def _retried(found: ProcessingSandbox, number: int, failed: int, *states: str) -
         if call.failed == failed and call.state in states:
             return call
         found.clock.advance(61)
-        Clock().wait(0.05)
         return None
 
-    call: OutsideCall = _until(look)
-    return call
+    return wait_until(look)
 
 
 def test_a_source_is_told_over_http_of_every_kind_of_end(tmp_path: Path, source: Source) -> None:
@@ -144,7 +133,7 @@ def test_a_source_is_told_over_http_of_every_kind_of_end(tmp_path: Path, source:
         older = found.send(source="crm", correlation="older", object_id="5")
         found.settled(older, "PARTLY_FAILED")
         found.settled(found.send(source="CRM", correlation="newer", object_id="5"), "OK")
-        _until(lambda: len(source.heard) == 1)
+        wait_until(lambda: len(source.heard) == 1)
         found.clock.advance(121)
         found.settled(older, "SKIPPED")
         processing.script("crm", Script(("validation: no title",)))
@@ -153,11 +142,11 @@ def test_a_source_is_told_over_http_of_every_kind_of_end(tmp_path: Path, source:
         asked = found.send(source="CRM", correlation="asked", operation="ask", object_id="7")
         found.settled(asked, "WAITING_FOR_RES")
         processing.cancel(asked)
-        _until(lambda: len(source.heard) == 4)
+        wait_until(lambda: len(source.heard) == 4)
         processing.restart(failed, Restart("total"))
         found.clock.advance(121)
         found.settled(failed, "OK")
-        _until(lambda: len(source.heard) == 5)
+        wait_until(lambda: len(source.heard) == 5)
         elsewhere = found.send(source="ERP", correlation="elsewhere", object_id="8")
         _told(found, elsewhere, "OK")
     said = [(each["correlationID"], each["processingResult"]) for each in source.said]
@@ -192,7 +181,7 @@ X-Key = "k"
         found.settled(found.send(source="CRM", object_id=None), "OK")
         found.client.processing.script("crm", Script(("validation: no",)))
         found.send(source="CRM", correlation="1", object_id=None, body='{"title": "Reef"}')
-        _until(lambda: source.heard)
+        wait_until(lambda: source.heard)
     ((method, path, headers, body),) = source.heard
     assert (method, path) == ("PUT", "/soap?x=1")
     assert (headers["content-type"], headers["x-key"]) == ("text/xml", "k")
@@ -218,7 +207,7 @@ def test_a_source_that_does_not_listen_is_tried_as_often_as_the_file_says(
         (event,) = [e for e in found.client.events(limit=10_000) if e.kind == "processing.unconfirmed"]
         assert (event.fields["message"], event.fields["failures"]) == (number, 1)
         found.clock.advance(30)
-        _until(lambda: _told(found, number, "FAILED", "PROCESSING").failed == 2)
+        wait_until(lambda: _told(found, number, "FAILED", "PROCESSING").failed == 2)
     with run_sandbox(tmp_path / "data", integration) as found:
         last = _retried(found, number, 3, "FAILED_END")
         assert last.due is None

@@ -22,6 +22,7 @@ from rdss_sandbox.shapes.faults import NewFault
 from rdss_sandbox.shapes.processing import AsyncMessageDetail, NewAsyncMessage, Restart, Script
 from sandbox.cli import main
 from sandbox.cli.output.exit_codes import Exit
+from tests.waiting import wait_until
 
 NOON = 1_790_000_000.0
 CREATE = NewAsyncMessage("metadata", "create", body="{}", object_id="1", entity_type="object")
@@ -37,12 +38,12 @@ class ProcessingSandbox:
 
     def settled(self, number: int, *states: str) -> AsyncMessageDetail:
         """The message once it is in one of these states: asks until it is, within a bound."""
-        waiting = Clock()
-        deadline = waiting.elapsed() + 60
-        while (found := self.client.processing.show(number)).message.state not in states:
-            assert waiting.elapsed() < deadline, found.message
-            waiting.wait(0.01)
-        return found
+
+        def look() -> AsyncMessageDetail | None:
+            found = self.client.processing.show(number)
+            return found if found.message.state in states else None
+
+        return wait_until(look, shown=lambda: self.client.processing.show(number).message)
 
     def send(self, **changed: Any) -> int:
         return self.client.processing.receive(NewAsyncMessage(**_fields(CREATE) | changed)).message.number
@@ -185,14 +186,13 @@ def test_the_end_is_told_to_the_source_as_an_event(shared: ProcessingSandbox) ->
     """With the source's own id and how it ended, once."""
     number = shared.send(object_id="told", correlation="end-of-told")
     shared.settled(number, "OK")
-    waiting = Clock()
-    deadline = waiting.elapsed() + 60
-    told: list[dict[str, Any]] = []
-    while not told and waiting.elapsed() < deadline:
+
+    def told() -> list[dict[str, Any]]:
         events = shared.client.events(limit=10_000)
         confirmed = (event.fields for event in events if event.kind == "processing.confirmed")
-        told = [fields for fields in confirmed if fields["correlation"] == "end-of-told"]
-    assert [(each["source"], each["correlation"], each["result"]) for each in told] == [
+        return [fields for fields in confirmed if fields["correlation"] == "end-of-told"]
+
+    assert [(each["source"], each["correlation"], each["result"]) for each in wait_until(told)] == [
         ("CONTROL", "end-of-told", "OK")
     ]
 

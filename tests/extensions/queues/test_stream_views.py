@@ -19,7 +19,7 @@ from rdss_sandbox.client import Client
 from rdss_sandbox.shapes.faults import NewFault
 from rdss_sandbox.shapes.queues import PROJECT
 from rdss_sandbox.shapes.topology import Topology
-from tests.emulator.buckets.test_sharing import until
+from tests.waiting import wait_until
 
 ERRORS = Address(PROJECT, "error")
 TOPOLOGY = Topology(streams={"input": 1, "error": 1}, archives={"error": "rdss-error"})
@@ -250,7 +250,7 @@ def test_what_is_put_on_the_stream_arrives_when_it_comes_and_not_when_somebody_l
         events = emulator.components.events
         with Client(emulator.control) as api:
             put(emulator.components, b'{"n": 1}')
-            assert until(lambda: any(each.kind == "queue.messages_arrived" for each in events.since(0, 100)))
+            wait_until(lambda: any(each.kind == "queue.messages_arrived" for each in events.since(0, 100)))
             last = events.last
             assert [queue.total for queue in api.queues.list().queues] == [1]
         assert not [each for each in events.since(last, 100) if each.kind.startswith("queue.")]

@@ -23,6 +23,7 @@ from rdss_sandbox.text.timestamps import timestamp
 from schemas.rdss.envelope import serialise
 from schemas.rdss.samples import Samples
 from schemas.rdss.sequence import split_raw
+from tests.waiting import wait_until
 
 SETTINGS = Settings(aws_port=0, control_port=0, data_dir=None, seed=7)
 
@@ -161,13 +162,12 @@ def test_changes_tell_what_came_and_what_left_and_why(sandbox: Sandbox) -> None:
 
 def _changes(sandbox: Sandbox, count: int, topic: str = "objects", **query: Any) -> tuple[Any, ...]:
     """The changes, once there are so many."""
-    clock = Clock()
-    for _ in range(1000):
+
+    def look() -> tuple[Any, ...] | None:
         found = sandbox.control.topics.changes(topic, **query).changes
-        if len(found) >= count:
-            return found
-        clock.wait(0.01)
-    raise AssertionError(f"{len(found)} changes of {count}")
+        return found if len(found) >= count else None
+
+    return wait_until(look)
 
 
 def test_changes_go_on_after_a_reset(sandbox: Sandbox) -> None:

@@ -13,7 +13,7 @@ from pika import BasicProperties, BlockingConnection, URLParameters
 from pika.adapters.blocking_connection import BlockingChannel
 from pika.exceptions import AMQPError, ChannelClosedByBroker, NackError, UnroutableError
 
-from emulator.clock import Clock, stopwatch
+from emulator.clock import Clock
 from rdss_sandbox.machine.watchdog import start_watchdog
 from rdss_sandbox.shapes.faults import NewFault
 from rdss_sandbox.shapes.trace import Delivery, Put, PutEntry, Read, Settlement, Subscription, Verdict
@@ -31,6 +31,7 @@ from schemas.rdss.envelope import serialise
 from schemas.rdss.peek import peek
 from schemas.rdss.samples import Samples
 from tests.sandbox.certify.trials import CLIENTS, python_trial
+from tests.waiting import wait_until
 
 
 @pytest.fixture
@@ -192,9 +193,7 @@ def test_what_is_written_is_heard_when_it_is_asked_for(tmp_path: Path) -> None:
     program = "import time; print('told', flush=True); open('done', 'w').close(); time.sleep(60)"
     process = ClientProcess((sys.executable, "-c", program), {}, tmp_path, heard.append)
     try:
-        deadline = stopwatch() + 30
-        while not (tmp_path / "done").exists() and stopwatch() < deadline:
-            pass
+        wait_until((tmp_path / "done").exists)
         process.listen()
         assert heard == ["told"]
     finally:

@@ -14,6 +14,7 @@ from sandbox.certify.clause import Role
 from sandbox.certify.client_process import ClientNotStartedError, ClientProcess
 from sandbox.certify.trial import certify
 from tests.sandbox.certify.trials import build_trial
+from tests.waiting import wait_until
 
 _BOUND_SECONDS = 60.0
 _STRANGE = {
@@ -74,9 +75,7 @@ def test_a_client_leaves_no_process_behind(tmp_path: Path) -> None:
     script = f"sleep 300 & echo $! >> {pids}; setsid sleep 300 & echo $! >> {pids}; echo started; wait"
     heard: list[str] = []
     process = ClientProcess(("sh", "-c", script), os.environ, tmp_path, heard.append)
-    deadline = stopwatch() + 20
-    while "started" not in heard and stopwatch() < deadline:
-        pass
+    wait_until(lambda: "started" in heard)
     process.kill()
     left = [pid for pid in pids.read_text(encoding="utf-8").split() if _runs(pid)]
     assert left == []
@@ -96,9 +95,7 @@ def test_lines_are_heard_until_the_end(tmp_path: Path) -> None:
     heard: list[str] = []
     program = "import os\nprint('first')\nprint('second')\nos.kill(os.getpid(), 9)"
     process = ClientProcess((sys.executable, "-c", program), os.environ, tmp_path, heard.append)
-    deadline = stopwatch() + 30
-    while process.code is None and stopwatch() < deadline:
-        pass
+    wait_until(lambda: process.code is not None)
     process.finish()
     assert heard == ["first", "second"]
 

@@ -16,11 +16,11 @@ import pytest
 
 from emulator.channels.kinds import ChannelKind
 from emulator.channels.registry import KINDS, MemoryQueues
-from emulator.clock import stopwatch
 from sandbox.certify.clause import Role
 from sandbox.certify.clauses import CLAUSES, clauses
 from sandbox.certify.stages import CONSUMER, QUEUE_CONSUMER, QUEUE_STAGES, STREAM_STAGES
 from tests.sandbox.cli.conftest import Ran
+from tests.waiting import wait_until
 
 CLIENTS = Path(__file__).parents[1] / "certify" / "clients"
 RIGHT = (sys.executable, str(CLIENTS / "right_consumer.py"))
@@ -239,9 +239,7 @@ def test_what_ends_the_command_leaves_no_process(tmp_path: Path, number: signal.
     arguments = ["certify", "consumer", "--level", "bronze", "--", "sh", "-c", script]
     command = [sys.executable, "-c", f"{_RUN}sys.exit(main({arguments!r}))"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
-        deadline = stopwatch() + 60
-        while not pids.exists() and stopwatch() < deadline:
-            assert process.poll() is None
+        wait_until(lambda: pids.exists() or process.poll() is not None)
         process.send_signal(number)
         process.communicate(timeout=60)
     assert process.returncode == 130

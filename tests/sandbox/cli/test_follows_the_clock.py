@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from emulator.assembly.embedded import Embedded
-from emulator.clock import Clock, stopwatch
+from emulator.clock import Clock
 from emulator.rng import new_uuid
 from rdss_sandbox.client import Client
 from rdss_sandbox.shapes.clock import ClockChange
@@ -23,6 +23,7 @@ from sandbox.adaptor.example.small_repository import SmallRepository, sample_dep
 from schemas.rdss.envelope import serialise
 from schemas.rdss.samples import Samples
 from schemas.rdss.sequence import split_raw
+from tests.waiting import wait_until
 
 Ask = Callable[..., Any]
 HOUR = 3600.0
@@ -31,15 +32,6 @@ MACHINE = Clock()
 
 def _now() -> float:
     return MACHINE.time()
-
-
-def _eventually(found: Callable[[], Any]) -> Any:
-    """What is found within a minute, on any machine."""
-    began = stopwatch()
-    while not (result := found()):
-        assert stopwatch() - began < 60, "it did not come within a minute"
-        MACHINE.wait(0.05)
-    return result
 
 
 @contextmanager
@@ -128,7 +120,7 @@ def test_a_running_application_retries_when_the_clock_is_advanced(emulator: Embe
         return _rejected(ask, "invalid")
 
     with _running(emulator, "application", "run", "repository", "--asynchronous"):
-        assert _eventually(given_up) == ["APPERRMET001"]
+        assert wait_until(given_up) == ["APPERRMET001"]
 
 
 def test_messages_come_while_the_clock_stands_still(emulator: Embedded, ask: Ask) -> None:
@@ -136,7 +128,7 @@ def test_messages_come_while_the_clock_stands_still(emulator: Embedded, ask: Ask
     _change(emulator, "freeze")
     with _running(emulator, "receive", "--follow") as printed:
         _send(ask, serialise(_message()))
-        assert len(_eventually(printed)) == 1
+        assert len(wait_until(printed)) == 1
 
 
 def test_an_adaptor_looks_again_when_the_clock_is_advanced(emulator: Embedded) -> None:
@@ -146,7 +138,7 @@ def test_an_adaptor_looks_again_when_the_clock_is_advanced(emulator: Embedded) -
         first, _confidential, second = sample_deposits()
         application.deposit(first)
         with _running(emulator, *asked) as printed:
-            assert len(_eventually(printed)) == 1
+            assert len(wait_until(printed)) == 1
             application.deposit(second)
             _change(emulator, "advance", 24 * HOUR)
-            assert len(_eventually(lambda: printed()[1:])) == 1
+            assert len(wait_until(lambda: printed()[1:])) == 1

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from emulator.machine import process_ids
-from rdss_sandbox.questions.deadline import Deadline
+from tests.waiting import wait_until
 
 _ENVIRONMENT = """
 import boto3, json, os
@@ -121,11 +121,7 @@ def test_a_signal_while_the_sandbox_starts_leaves_nothing(tmp_path: Path) -> Non
     """No directory, and the exit code of a command that the signal ended."""
     command = [sys.executable, "-P", "-m", "sandbox", "run", "--", "true"]
     process = subprocess.Popen(command, env={**os.environ, "TMPDIR": str(tmp_path)})
-    deadline = Deadline(120)
-    while not [*tmp_path.glob("rdss-sandbox-*")]:
-        assert process.poll() is None
-        assert not deadline.passed
-        deadline.pause()
+    wait_until(lambda: [*tmp_path.glob("rdss-sandbox-*")] or process.poll() is not None, seconds=120)
     process.send_signal(signal.SIGTERM)
     assert process.wait(120) == 128 + signal.SIGTERM
     assert [*tmp_path.iterdir()] == []
@@ -144,18 +140,13 @@ def test_nothing_is_left_of_one_in_another_that_is_killed(tmp_path: Path) -> Non
     process = subprocess.Popen(
         [*again, *again, "sh", "-c", script], env={**os.environ, "TMPDIR": str(temporary)}
     )
-    deadline = Deadline(240)
-    while not told.exists():
-        assert process.poll() is None
-        assert not deadline.passed
-        deadline.pause()
+    wait_until(lambda: told.exists() or process.poll() is not None, seconds=240)
     assert len([*temporary.glob("rdss-sandbox-*")]) == 2
     process.kill()
     process.wait()
     left = [*map(int, told.read_text().split()), json.loads((tmp_path / "status").read_text())["pid"]]
-    while any(process_ids.state(pid) not in {None, "Z"} for pid in left) or [*temporary.iterdir()]:
-        assert not deadline.passed, left
-        deadline.pause()
+    wait_until(lambda: all(process_ids.state(pid) in {None, "Z"} for pid in left), seconds=240)
+    wait_until(lambda: not [*temporary.iterdir()], seconds=240)
 
 
 @pytest.mark.slow
@@ -185,16 +176,10 @@ def test_a_signal_reaches_the_command_and_nothing_is_left(tmp_path: Path) -> Non
         f"trap 'exit 3' TERM; mv {pids}.new {pids}; while :; do sleep 0.05; done"
     )
     process = subprocess.Popen([sys.executable, "-P", "-m", "sandbox", "run", "--", "sh", "-c", script])
-    deadline = Deadline(120)
-    while not pids.exists():
-        assert process.poll() is None
-        assert not deadline.passed
-        deadline.pause()
+    wait_until(lambda: pids.exists() or process.poll() is not None, seconds=120)
     process.send_signal(signal.SIGTERM)
     assert process.wait(60) == 3
     left = int(pids.read_text())
-    while process_ids.state(left) not in {None, "Z"}:
-        assert not deadline.passed
-        deadline.pause()
+    wait_until(lambda: process_ids.state(left) in {None, "Z"}, seconds=120)
     emulator = json.loads((tmp_path / "status").read_text())["pid"]
     assert process_ids.state(emulator) in {None, "Z"}

@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from emulator.assembly.embedded import Embedded, embedded
-from emulator.clock import Clock
 from emulator.settings.settings import Settings
 from rdss_sandbox.client import Client, RefusedError
 from rdss_sandbox.shapes.scenarios import NewRun, ScenarioRunDetail
 from sandbox.control.scenarios import ScenarioResources
 from sandbox.scenarios.scenario import library
+from tests.waiting import wait_until
 
 
 @pytest.fixture
@@ -33,12 +33,12 @@ def api(emulator: Embedded) -> Iterator[Client]:
 
 def ended(api: Client, run: int) -> ScenarioRunDetail:
     """The run once it is over."""
-    for _ in range(600):
+
+    def look() -> ScenarioRunDetail | None:
         found = api.scenarios.run(run)
-        if found.state != "running":
-            return found
-        Clock().wait(0.05)
-    raise AssertionError("the scenario never ended")
+        return None if found.state == "running" else found
+
+    return wait_until(look)
 
 
 def test_the_library_is_listed_with_what_it_teaches(api: Client) -> None:

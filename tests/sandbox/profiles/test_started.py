@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from emulator.clock import Clock
 from sandbox.profiles import running
+from tests.waiting import wait_until
 
 STARTING = """
 import os, sys
@@ -37,8 +37,6 @@ def test_it_ends_with_whoever_started_it(tmp_path: Path) -> None:
             [sys.executable, "-c", STARTING, str(tmp_path), end], capture_output=True, text=True, check=False
         )
         assert started.returncode == (-9 if end == "killed" else 0), started.stderr
-        pid, real = json.loads(started.stdout), Clock()
-        while not gone(pid):
-            assert real.elapsed() < 30, f"{end}: process {pid} still runs"
-            real.wait(0.05)
+        pid = json.loads(started.stdout)
+        wait_until(lambda pid=pid: gone(pid), seconds=30, shown=lambda end=end: end)
         assert running.find(tmp_path) is None

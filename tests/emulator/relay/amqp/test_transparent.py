@@ -19,6 +19,7 @@ from emulator.relay.amqp.amqp_server import serve_amqp
 from emulator.rng import Chance
 from emulator.streams.amqp_log import AmqpLog
 from tests.emulator.relay.amqp.conftest import Relay, consumed, drained, heard
+from tests.waiting import wait_until
 
 
 def test_publishes_are_confirmed_and_arrive_with_their_properties(relay: Relay) -> None:
@@ -245,13 +246,11 @@ def test_what_was_published_is_told(relay: Relay) -> None:
     channel = relay.channel(confirm=True)
     for _ in range(3):
         channel.basic_publish("", relay.queue, b"12345")
-    clock = Clock()
-    for _ in range(3000):
-        told = [event.fields for event in relay.events.since() if event.kind == "amqp.published"]
-        if sum(fields["messages"] for fields in told) == 3:
-            break
-        clock.wait(0.02)
-    assert sum(fields["messages"] for fields in told) == 3
-    assert sum(fields["bytes"] for fields in told) == 15
-    assert {fields["channel"] for fields in told} == {relay.queue}
+
+    def told() -> list[dict[str, Any]]:
+        return [event.fields for event in relay.events.since() if event.kind == "amqp.published"]
+
+    wait_until(lambda: sum(fields["messages"] for fields in told()) == 3)
+    assert sum(fields["bytes"] for fields in told()) == 15
+    assert {fields["channel"] for fields in told()} == {relay.queue}
     assert len(drained(channel, relay.queue)) == 3

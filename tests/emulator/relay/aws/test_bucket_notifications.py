@@ -16,9 +16,9 @@ from emulator.kinesis import Engine
 from emulator.listeners.aws.aws_app import AwsApp
 from emulator.listeners.aws.engine_backend import EngineBackend
 from emulator.relay.aws.bucket_notifications import BucketNotifications
-from tests.emulator.relay.aws.test_relay import until
 from tests.emulator.relay.conftest import LoopThread
 from tests.emulator.services.test_being_killed import free_port
+from tests.waiting import wait_until
 
 ACCOUNT, REGION = "000000000000", "us-east-1"
 
@@ -65,9 +65,9 @@ def test_what_waits_for_the_upstream_is_sent_in_its_order(
     queue = sqs_backends[ACCOUNT][REGION].create_queue("news", {})
     for said in ("first", "second", "third"):
         notify("news", said)
-    until(lambda: bool(events_of(events, "s3.notifications.waiting")))
+    wait_until(lambda: bool(events_of(events, "s3.notifications.waiting")))
     loop_thread.serve(app, port)
-    until(lambda: len(queue.messages) == 3)
+    wait_until(lambda: len(queue.messages) == 3)
     assert [message.body for message in queue.messages] == [
         f'{{"said": "{said}"}}' for said in ("first", "second", "third")
     ]
@@ -82,7 +82,7 @@ def test_what_the_upstream_refuses_does_not_hold_up_the_others(
     queue = sqs_backends[ACCOUNT][REGION].create_queue("news", {})
     notify("nowhere", "lost")
     notify("news", "sent")
-    until(lambda: len(queue.messages) == 1)
+    wait_until(lambda: len(queue.messages) == 1)
     (dropped,) = events_of(events, "s3.notification.dropped")
     assert dropped["destination"] == "nowhere"
 

@@ -20,10 +20,10 @@ from rdss_sandbox.installed_extensions import list_ports
 from rdss_sandbox.machine.watchdog import watchdog
 from rdss_sandbox.process import RunningSandbox
 from tests.emulator.relay.aws.test_own_buckets import bucket_names
-from tests.emulator.relay.aws.test_relay import until
 from tests.emulator.services.conftest import client_of
 from tests.emulator.services.load import Clients, load, read_everything
 from tests.emulator.services.test_being_killed import Expected, free_port, moto_server
+from tests.waiting import wait_until
 
 SEED = 20_261_123
 DEATHS = 4
@@ -101,12 +101,12 @@ def test_buckets_notify_queues_of_the_upstream(tmp_path: Path) -> None:
         s3, sqs = client_of(sandbox.aws, "s3"), client_of(sandbox.aws, "sqs")
         prepare_notifications(s3, sqs)
         s3.put_object(Bucket="mine", Key="first", Body=b"body")
-        until(lambda: received_keys(sqs) == ["first"])
+        wait_until(lambda: received_keys(sqs) == ["first"])
         assert bucket_names(client_of(upstream, "s3")) == []
         behind.send_signal(signal.SIGSTOP)
         s3.put_object(Bucket="mine", Key="second", Body=b"body")
         behind.send_signal(signal.SIGCONT)
-        until(lambda: received_keys(sqs) == ["second"])
+        wait_until(lambda: received_keys(sqs) == ["second"])
 
 
 def prepare_notifications(s3: Any, sqs: Any) -> None:

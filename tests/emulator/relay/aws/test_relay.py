@@ -22,6 +22,7 @@ from rdss_sandbox.client import Client, RefusedError
 from rdss_sandbox.shapes.faults import NewFault
 from rdss_sandbox.shapes.topology import AuditTap, Topology
 from tests.emulator.relay.conftest import LoopThread
+from tests.waiting import wait_until
 
 TOPOLOGY = Topology(
     {"input": 2, "audit": 1, "error": 1},
@@ -55,14 +56,6 @@ def read_all(kinesis: Any, stream: str) -> list[bytes]:
             found += [record["Data"] for record in answer["Records"]]
             place = answer.get("NextShardIterator") if answer["Records"] else None
     return found
-
-
-def until(condition: Callable[[], bool]) -> None:
-    clock = Clock()
-    deadline = clock.elapsed() + 60
-    while not condition():
-        assert clock.elapsed() < deadline, "it did not come about in 60 s"
-        clock.wait(0.05)
 
 
 def test_the_topology_is_made_once(upstream: str, client: Callable[..., Any]) -> None:
@@ -106,7 +99,7 @@ def test_every_message_is_in_the_list_and_in_the_audit_bucket(
     client("kinesis", relay.aws).put_record(StreamName="input", Data=b'{"a":1}', PartitionKey="k")
     client("kinesis", upstream).put_record(StreamName="input", Data=b'{"b":2}', PartitionKey="k")
     with Client(relay.control) as control:
-        until(lambda: control.messages().total == 2)
+        wait_until(lambda: control.messages().total == 2)
         rows = control.messages().messages
         assert [control.message(row.id).raw for row in rows] == ['{"a":1}', '{"b":2}']
         status = control.drain_audit()
@@ -229,7 +222,7 @@ def test_reset_removes_a_stream_that_was_just_created(client: Callable[..., Any]
         }.items()
         control.reset()
         there = client("kinesis", upstream.aws)
-        until(lambda: there.list_streams()["StreamNames"] == ["input"])
+        wait_until(lambda: there.list_streams()["StreamNames"] == ["input"])
 
 
 def test_a_change_during_a_listing_is_in_the_next(engine_url: str, client: Callable[..., Any]) -> None:
@@ -282,12 +275,12 @@ def test_an_upstream_that_goes_away_and_comes_back(
             kinesis.put_record(StreamName="input", Data=b"meanwhile", PartitionKey="k")
         with pytest.raises(ClientError, match=r"ServiceUnavailable.*does not answer"):
             kinesis.put_record(StreamName="input", Data=b"meanwhile", PartitionKey="k")
-        until(lambda: any("trouble" in note for note in control.status().notes))
+        wait_until(lambda: any("trouble" in note for note in control.status().notes))
         loop_thread.serve(app, server.port)
         kinesis.put_record(StreamName="input", Data=b"after", PartitionKey="k")
         assert read_all(kinesis, "input") == [b"before", b"after"]
-        until(lambda: control.messages().total == 2)
-        until(lambda: not any("trouble" in note for note in control.status().notes))
+        wait_until(lambda: control.messages().total == 2)
+        wait_until(lambda: not any("trouble" in note for note in control.status().notes))
     engine.close()
 
 

@@ -14,7 +14,6 @@ import httpx
 import pytest
 
 from emulator.assembly.embedded import embedded
-from emulator.clock import Clock
 from emulator.settings.settings import Settings
 from extensions.queues.settings import USUAL_PORT, QueueSettings
 from rdss_sandbox.client import Client
@@ -23,6 +22,7 @@ from rdss_sandbox.shapes.faults import NewFault
 from rdss_sandbox.shapes.queues import PROJECT
 from rdss_sandbox.shapes.topology import Topology
 from tests.extensions.queues.http.case import CLIENT
+from tests.waiting import wait_until
 
 _HEADERS = {"Client-ID": CLIENT, "X-Project-ID": "demo"}
 TOPOLOGY = Topology(streams={"input": 1}, claimable=("input",))
@@ -141,11 +141,7 @@ def test_a_slow_channel_holds_up_nobody_else() -> None:
         )
         body = {"messages": [{"body": 1}]}
         posted = others.submit(viewing.post, "/v2/queues/input/messages", json=body, timeout=60)
-        clock = Clock()
-        deadline = clock.elapsed() + 60
-        while not any(event.kind == "fault.injected" for event in control.events()):
-            assert clock.elapsed() < deadline
-            clock.wait(0.01)
+        wait_until(lambda: any(event.kind == "fault.injected" for event in control.events()))
         assert asked(emulator.urls["queues"], "GET", "/").status_code == 300
         assert not posted.done()
         control.change_clock(ClockChange("advance", seconds=61))

@@ -10,11 +10,12 @@ from typing import Any
 import pytest
 
 from emulator.assembly.embedded import Embedded, embedded
-from emulator.clock import Clock, stopwatch
+from emulator.clock import Clock
 from emulator.settings.settings import Settings
 from extensions.topics.settings import TopicSettings
 from rdss_sandbox.client import Client, RefusedError
 from rdss_sandbox.shapes.topics import Downstream
+from tests.waiting import wait_until
 
 Ask = Callable[..., Any]
 MACHINE = Clock()
@@ -70,15 +71,6 @@ def start(tmp_path: Path) -> Iterator[Callable[[str], Embedded]]:
         context.__exit__(None, None, None)
 
 
-def eventually(found: Callable[[], Any]) -> Any:
-    """What is found within a minute, on any machine."""
-    began = stopwatch()
-    while not (result := found()):
-        assert stopwatch() - began < 60, "it did not come within a minute"
-        MACHINE.wait(0.05)
-    return result
-
-
 def test_messages_of_every_type(start: Callable[[str], Embedded], sandbox: Ask) -> None:
     """A text is published as it is, and comes back as the string that carries it."""
     at = ("--control", start(DOWNSTREAM).control)
@@ -117,7 +109,7 @@ def test_a_downstream_is_told_of_and_can_be_another(start: Callable[[str], Embed
             (link,) = client.topics.downstreams()
             return (link.state, link.behind) == ("up", 0)
 
-        eventually(there)
+        wait_until(there)
         assert (
             sandbox("topic", "publish", "orders", "--as", "nvfix", "id=2", *at).err
             == "sandbox: 1 published\n"

@@ -7,9 +7,10 @@ import threading
 from collections.abc import Callable
 from typing import Any, Self
 
-from emulator.clock import Clock, stopwatch
+from emulator.clock import stopwatch
 from extensions.topics.engine.commands import Subscribe
-from tests.extensions.topics.http.conftest import SECONDS, Port
+from tests.extensions.topics.http.conftest import Port
+from tests.waiting import wait_until
 
 
 class Pulse:
@@ -33,13 +34,6 @@ class Pulse:
             await asyncio.sleep(0)
             self.longest = max(self.longest, (now := stopwatch()) - last)
             self.turns, last = self.turns + 1, now
-
-
-def eventually(holds: Callable[[], bool]) -> None:
-    began, machine = stopwatch(), Clock()
-    while not holds():
-        assert stopwatch() - began < SECONDS
-        machine.wait(0.01)
 
 
 async def test_many_commands_in_a_body_are_done_in_turns(port: Port) -> None:
@@ -74,7 +68,7 @@ async def test_nobody_waits_for_topics_that_are_busy(opened: Callable[..., Any])
     await asyncio.to_thread(held.wait, 60)
     asking = asyncio.create_task(port.post({"cmd": "publish", "topic": "orders", "data": {"id": 2}}))
     async with Pulse() as pulse:
-        await asyncio.to_thread(eventually, lambda: pulse.turns > 1000)
+        await asyncio.to_thread(wait_until, lambda: pulse.turns > 1000)
     assert not asking.done()
     release.set()
     assert (await asking).json()["messages"][0]["status"] == "success"

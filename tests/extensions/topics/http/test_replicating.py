@@ -7,7 +7,7 @@ import os
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import count, islice
 from pathlib import Path
@@ -18,13 +18,14 @@ import pytest
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
 
-from emulator.clock import Clock, stopwatch
+from emulator.clock import Clock
 from emulator.events import Events
 from emulator.rng import Chance
 from extensions.topics.engine import Topics
 from tests.extensions.topics.engine.conftest import NOON
 from tests.extensions.topics.http.conftest import SECONDS, Port
 from tests.extensions.topics.http.replicating_process import configuration
+from tests.waiting import wait_until
 
 ROOT = Path(__file__).parents[4]
 PROCESS = Path(__file__).with_name("replicating_process.py")
@@ -103,7 +104,7 @@ class Publisher:
 
     def reached(self, number: int) -> None:
         """Wait until so much is persisted."""
-        eventually(lambda: self.persisted >= number)
+        wait_until(lambda: self.persisted >= number)
 
     def _run(self) -> None:
         while not self._over.is_set():
@@ -125,15 +126,6 @@ class Publisher:
                 continue
             if said["status"] == "success":
                 self.persisted = max(self.persisted, said["seq"])
-
-
-def eventually(found: Callable[[], Any]) -> Any:
-    """What is found within a minute, on any machine."""
-    began = stopwatch()
-    while not (result := found()):
-        assert stopwatch() - began < SECONDS, "it did not come within a minute"
-        MACHINE.wait(0.02)
-    return result
 
 
 @contextmanager
@@ -201,7 +193,7 @@ def test_an_asynchronous_downstream_is_brought_up_when_it_is_back(tmp_path: Path
             )
             return any(each.get("matches", 0) >= wanted for each in found)
 
-        eventually(there)
+        wait_until(there)
         down.kill()
         assert down.log() == list(range(1, len(down.log()) + 1))
 

@@ -9,7 +9,6 @@ import httpx
 import pytest
 
 from emulator.assembly.embedded import Embedded
-from emulator.clock import stopwatch
 from emulator.kinesis import ShardView, StreamView
 from emulator.listeners.control.watch.lanes import HASH_KEYS, MOST_CLOSED, MOST_OPEN, draw_stream
 from rdss_sandbox.client import Client
@@ -17,8 +16,8 @@ from rdss_sandbox.shapes.faults import NewFault
 from rdss_sandbox.shapes.messages import NewMessage
 from rdss_sandbox.shapes.picture import Picture, ShardReader, StreamPicture
 from rdss_sandbox.shapes.streams import Reshard
-from tests.emulator.buckets.test_sharing import until
 from tests.emulator.listeners.control.conftest import api, emulator, http
+from tests.waiting import wait_until
 
 __all__ = ["api", "emulator", "http"]
 
@@ -92,11 +91,7 @@ def test_news_name_shards_and_hash_keys_as_people_do(api: Client) -> None:
         "input was resharded: shard 0 closed, shard 2, shard 3 opened",
         "the fault wider struck: input: split shard 0 at 25 % of the keys",
     }
-    said: set[str] = set()
-    deadline = stopwatch() + 60
-    while not wanted <= said:
-        assert stopwatch() < deadline, said
-        said = {line.said for line in api.picture().news}
+    wait_until(lambda: wanted <= {line.said for line in api.picture().news}, shown=api.picture)
 
 
 def test_the_last_error_is_the_newest_refused_message(emulator: Embedded, api: Client) -> None:
@@ -208,4 +203,4 @@ def test_what_is_rejected_is_news_at_once(emulator: Embedded, api: Client) -> No
     """Before anybody looks at the queue: which message, and its code."""
     put(emulator, 1, "error", rejected("GENERR006", "aaaaaaaa-1"))
     said = "aaaaaaaa is in the error queue: GENERR006"
-    assert until(lambda: any(said in each.said for each in api.picture().news))
+    wait_until(lambda: any(said in each.said for each in api.picture().news))
