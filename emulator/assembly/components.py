@@ -6,18 +6,18 @@ import threading
 import traceback
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Final
-from urllib.parse import urlsplit
 
 from emulator.archive.archives import Archives
 from emulator.archive.audit_log import AuditLog
 from emulator.archive.pruning import Pruning
 from emulator.assembly.component import Component
-from emulator.assembly.damage import describe_takeover, keep_damage, report_losses
+from emulator.assembly.damage import keep_damage, report_losses
 from emulator.assembly.data_directory import DataDirectory
+from emulator.assembly.foundation import Foundation, open_foundation
 from emulator.assembly.own_infrastructure import Infrastructure, own_infrastructure
 from emulator.back_off import back_off
 from emulator.buckets.service import BucketService
@@ -30,7 +30,6 @@ from emulator.faults.engine import FaultEngine
 from emulator.faults.fault import FaultRefusedError
 from emulator.faults.targets import parse_targets
 from emulator.kinesis import KinesisError, Scope
-from emulator.listeners.aws.credentials import DEFAULT_ACCOUNT
 from emulator.listeners.aws.stream_access import BadPermissionError, StreamAccess
 from emulator.message_index.index import MessageIndex
 from emulator.rng import Chance
@@ -45,8 +44,6 @@ from rdss_sandbox.shapes.topology import LEAST_RECORD_KIB, Populated, StreamForm
 from schemas.bound import CONTRACT
 from schemas.contract import Contract
 
-_BROKER_PORTS: Final = (5671, 5672, 15671, 15672)
-"""The usual ports of a RabbitMQ server, with its management."""
 _DELETED_AT_ONCE: Final = 8
 """Streams that are deleted at the same time, since an upstream may take a second for each."""
 _TRANSITION_SECONDS: Final = 10.0
@@ -56,19 +53,13 @@ _LONGEST_PAUSE: Final = 1.0
 
 @dataclass(frozen=True, slots=True)
 class Components:
-    """The components of a sandbox. ``home`` is the account and region of its own streams.
+    """The components of a sandbox, on their ``foundation``.
 
     The ``extensions``, by name, are built on top, and are reset, saved and loaded with the rest. ``damage``
-    has a line for each thing that an earlier process stored and this one could not find, ``notes`` what else
-    there is to say of the data directory.
+    has a line for each thing that an earlier process stored and this one could not find.
     """
 
-    settings: Settings
-    contract: Contract
-    directory: DataDirectory | None
-    clock: Clock
-    events: Events
-    home: Scope
+    foundation: Foundation
     infrastructure: Infrastructure
     catalogue: Catalogue
     fault_engine: FaultEngine
@@ -78,13 +69,39 @@ class Components:
     audit_log: AuditLog | None
     amqp: AmqpLog
     pruning: Pruning
-    destinations: Destinations
     diagnosis: DiagnosisService
     damage: Sequence[str] = ()
-    notes: tuple[str, ...] = ()
     resetting: threading.Lock = field(default_factory=threading.Lock)
     on_reset: list[Callable[[], None]] = field(default_factory=list)
     extensions: dict[str, Component] = field(default_factory=dict)
+
+    @property
+    def settings(self) -> Settings:
+        return self.foundation.settings
+
+    @property
+    def contract(self) -> Contract:
+        return self.foundation.contract
+
+    @property
+    def directory(self) -> DataDirectory | None:
+        return self.foundation.directory
+
+    @property
+    def clock(self) -> Clock:
+        return self.foundation.clock
+
+    @property
+    def events(self) -> Events:
+        return self.foundation.events
+
+    @property
+    def home(self) -> Scope:
+        return self.foundation.home
+
+    @property
+    def destinations(self) -> Destinations:
+        return self.foundation.destinations
 
     @property
     def streams(self) -> StreamService:
@@ -217,82 +234,65 @@ def build_components(
     Raises ``DirectoryInUseError``, ``DamagedLogError``, ``OtherFormatError``, ``OtherVersionError``,
     ``SettingsError``, and OSError when the data directory cannot be used.
     """
-    clock = clock or Clock()
-    home = Scope(DEFAULT_ACCOUNT, settings.region)
     with ExitStack() as stack:
-        directory = None
-        if settings.data_dir is not None:
-            directory = DataDirectory(settings.data_dir, fsync=settings.fsync)
-            stack.callback(directory.close)
-        log = directory.events() if directory else None
-        if log:
-            stack.callback(log.close)
-        events = Events(clock, log)
+        foundation = stack.enter_context(open_foundation(settings, clock or Clock(), contract))
         damage: list[str] = []
-        startup = stack.enter_context(ExitStack())
-        startup.enter_context(events.subscribed(partial(keep_damage, damage)))
-        if directory and log:
-            report_losses(directory, events, log)
-        destinations = _build_destinations(settings)
-        build = _choose_infrastructure(settings)
-        infrastructure = stack.enter_context(
-            build(settings, clock, events, home, directory, destinations=destinations)
-        )
-        stack.enter_context(events.subscribed(infrastructure.recorder.strikes.note_event))
-        streams = infrastructure.streams
-        audit = settings.topology.audit
-        amqp = AmqpLog(directory.amqp if directory else None, clock, home, events)
-        stack.callback(amqp.close)
-        catalogue = Catalogue(streams, home, amqp, copies=(audit.stream,) if audit else ())
-        index = MessageIndex(catalogue, infrastructure.index, contract=contract, found=events.emit)
-        stack.callback(index.close)
-        audit_log = None
-        if audit:
-            audit_log = AuditLog(
-                audit, catalogue, infrastructure.buckets.client, infrastructure.index, contract=contract
-            )
-            stack.callback(audit_log.close)
-        fault_engine = _fault_engine(settings, clock, events, streams, home, contract=contract, served=served)
-        stack.callback(fault_engine.close)
-        archives = Archives(
-            streams=streams,
-            amqp=amqp,
-            clock=clock,
-            events=events,
-            scope=home,
-            topology=settings.topology,
-            buckets=infrastructure.buckets,
-            checkpoints=infrastructure.positions,
-        )
-        components = Components(
-            settings=settings,
-            contract=contract,
-            directory=directory,
-            clock=clock,
-            events=events,
-            home=home,
-            infrastructure=infrastructure,
-            catalogue=catalogue,
-            fault_engine=fault_engine,
-            access=_build_access(settings, events, infrastructure),
-            index=index,
-            archives=archives,
-            audit_log=audit_log,
-            amqp=amqp,
-            pruning=Pruning(infrastructure.buckets, events, clock, settings.topology, settings.retention),
-            damage=damage,
-            notes=describe_takeover(directory) if directory else (),
-            destinations=destinations,
-            diagnosis=DiagnosisService(infrastructure.recorder, catalogue, clock, events, contract),
-        )
-        for name, build_component in import_parts("component").items():
-            component: Component = build_component(components)
-            components.extensions[name] = component
-            stack.callback(component.close)
-        startup.close()
+        with foundation.events.subscribed(partial(keep_damage, damage)):
+            if foundation.directory and foundation.log:
+                report_losses(foundation.directory, foundation.events, foundation.log)
+            components = _build_parts(stack, foundation, damage, served=served)
+            for name, build_component in import_parts("component").items():
+                component: Component = build_component(components)
+                components.extensions[name] = component
+                stack.callback(component.close)
         components.populate()
         components.add_faults()
         yield components
+
+
+def _build_parts(
+    stack: ExitStack, foundation: Foundation, damage: Sequence[str], *, served: bool
+) -> Components:
+    """Build the components without the extensions; ``stack`` closes them."""
+    settings, contract, home = foundation.settings, foundation.contract, foundation.home
+    directory, clock, events = foundation.directory, foundation.clock, foundation.events
+    infrastructure = stack.enter_context(_choose_infrastructure(settings)(foundation))
+    stack.enter_context(events.subscribed(infrastructure.recorder.strikes.note_event))
+    streams, audit = infrastructure.streams, settings.topology.audit
+    amqp = stack.enter_context(closing(AmqpLog(directory.amqp if directory else None, clock, home, events)))
+    catalogue = Catalogue(streams, home, amqp, copies=(audit.stream,) if audit else ())
+    index = MessageIndex(catalogue, infrastructure.index, contract=contract, found=events.emit)
+    stack.callback(index.close)
+    audit_log = None
+    if audit:
+        client = infrastructure.buckets.client
+        audit_log = AuditLog(audit, catalogue, client, infrastructure.index, contract=contract)
+        stack.callback(audit_log.close)
+    fault_engine = stack.enter_context(closing(_build_fault_engine(foundation, streams, served=served)))
+    archives = Archives(
+        streams=streams,
+        amqp=amqp,
+        clock=clock,
+        events=events,
+        scope=home,
+        topology=settings.topology,
+        buckets=infrastructure.buckets,
+        checkpoints=infrastructure.positions,
+    )
+    return Components(
+        foundation=foundation,
+        infrastructure=infrastructure,
+        catalogue=catalogue,
+        fault_engine=fault_engine,
+        access=_build_access(settings, events, infrastructure),
+        index=index,
+        archives=archives,
+        audit_log=audit_log,
+        amqp=amqp,
+        pruning=Pruning(infrastructure.buckets, events, clock, settings.topology, settings.retention),
+        damage=damage,
+        diagnosis=DiagnosisService(infrastructure.recorder, catalogue, clock, events, contract),
+    )
 
 
 def _build_access(settings: Settings, events: Events, infrastructure: Infrastructure) -> StreamAccess:
@@ -302,26 +302,18 @@ def _build_access(settings: Settings, events: Events, infrastructure: Infrastruc
         raise SettingsError(f"an access of the settings: {error}") from error
 
 
-def _fault_engine(
-    settings: Settings,
-    clock: Clock,
-    events: Events,
-    streams: StreamService,
-    home: Scope,
-    *,
-    contract: Contract,
-    served: bool,
-) -> FaultEngine:
+def _build_fault_engine(foundation: Foundation, streams: StreamService, *, served: bool) -> FaultEngine:
     """The fault engine, and all that it may strike but the processes that the sandbox starts later."""
+    settings, home = foundation.settings, foundation.home
     try:
         named = parse_targets(settings.targets)
     except ValueError as error:
         raise SettingsError(f"targets: {error}") from error
     return FaultEngine(
         Chance(settings.seed),
-        clock,
-        events,
-        contract=contract,
+        foundation.clock,
+        foundation.events,
+        contract=foundation.contract,
         control=lambda operation, request: streams.call(operation, request, home),
         streams=lambda: streams.names(home),
         served=served,
@@ -329,18 +321,9 @@ def _fault_engine(
     )
 
 
-def _build_destinations(settings: Settings) -> Destinations:
-    """The rule of what may be called: no upstream. The sandbox's own ports are added as they open."""
-    destinations = Destinations()
-    for url, ports in ((settings.upstream_aws, ()), (settings.upstream_amqp, _BROKER_PORTS)):
-        parts = urlsplit(url or "")
-        if parts.hostname:
-            for port in {parts.port, *ports} - {None}:
-                destinations.add_upstream(parts.hostname, port)
-    return destinations
-
-
-def _choose_infrastructure(settings: Settings) -> Callable[..., AbstractContextManager[Infrastructure]]:
+def _choose_infrastructure(
+    settings: Settings,
+) -> Callable[[Foundation], AbstractContextManager[Infrastructure]]:
     if settings.upstream_aws is None and settings.profile != "aws":
         return own_infrastructure
     from emulator.assembly.upstream_infrastructure import upstream_infrastructure

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 from emulator.assembly.broker import Broker, SidecarBroker
 from emulator.assembly.components import Components, build_components
-from emulator.assembly.damage import describe_put_aside, keep_damage
+from emulator.assembly.damage import describe_put_aside, describe_takeover, keep_damage
 from emulator.assembly.declared_queues import QueuesNotDeclaredError, declare_queues
 from emulator.assembly.embedded_broker import EmbeddedBroker
 from emulator.assembly.missing_extras import note_missing
@@ -173,7 +173,7 @@ class Embedded:
         components, place = self.components, self.settings.data_dir
         aside = describe_put_aside(place) if place else None
         return (
-            *components.notes,
+            *(describe_takeover(components.directory) if components.directory else ()),
             *((aside,) if aside else ()),
             *components.infrastructure.notes(),
             *self.broker.notes,

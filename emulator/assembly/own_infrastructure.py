@@ -7,26 +7,19 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from emulator.assembly.foundation import Foundation
 from emulator.assembly.own_services import OwnServices
 from emulator.buckets.moto_buckets import Buckets
 from emulator.buckets.service import BucketService
-from emulator.clock import Clock
-from emulator.destinations import Destinations
 from emulator.diagnosis.recorder import Recorder
-from emulator.events import Events
 from emulator.http.asgi import App
 from emulator.kinesis import Engine, Scope
 from emulator.listeners.aws.aws_app import AwsApp
 from emulator.listeners.aws.engine_backend import EngineBackend
 from emulator.listeners.aws.interception import Backend
 from emulator.services.service_store import ServiceStore
-from emulator.settings.settings import Settings
 from emulator.streams.service import StreamService
-
-if TYPE_CHECKING:
-    from emulator.assembly.data_directory import DataDirectory
 
 
 class UpstreamFailedError(Exception):
@@ -91,26 +84,18 @@ class OwnState:
 
 
 @contextmanager
-def own_infrastructure(
-    settings: Settings,
-    clock: Clock,
-    events: Events,
-    home: Scope,
-    directory: DataDirectory | None,
-    *,
-    destinations: Destinations,
-) -> Iterator[Infrastructure]:
+def own_infrastructure(foundation: Foundation) -> Iterator[Infrastructure]:
     """The engine and moto, in this process. Raises ``DamagedLogError`` and ``OtherVersionError``."""
-    place = directory.streams if directory else None
+    settings, clock, directory = foundation.settings, foundation.clock, foundation.directory
     engine = Engine(
-        place,
+        directory.streams if directory else None,
         clock,
-        events,
+        foundation.events,
         fsync=settings.fsync,
         limits=settings.limits,
         transition_seconds=settings.transition_seconds,
     )
-    services = OwnServices(settings, clock, events, home, directory, destinations=destinations)
+    services = OwnServices(foundation)
     backend = EngineBackend(engine, clock)
     recorder = Recorder(clock)
 
@@ -125,7 +110,7 @@ def own_infrastructure(
             app=partial(
                 AwsApp,
                 backend,
-                events,
+                foundation.events,
                 prepare_services=services.buckets.prepare,
                 keep=services.keep,
                 calls=services.calls,

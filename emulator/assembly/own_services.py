@@ -4,19 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from emulator.assembly.foundation import Foundation
 from emulator.buckets.moto_buckets import OWN_AGENT, Buckets
-from emulator.clock import Clock
-from emulator.destinations import Destinations
-from emulator.events import Events
-from emulator.kinesis import Scope
 from emulator.listeners.aws.moto_calls import MotoCalls
 from emulator.services.service_store import ServiceStore
-from emulator.settings.settings import Settings
-
-if TYPE_CHECKING:
-    from emulator.assembly.data_directory import DataDirectory
 
 
 class OwnServices:
@@ -25,22 +18,16 @@ class OwnServices:
     Raises ``OtherVersionError`` when another version wrote what is in the directory.
     """
 
-    def __init__(
-        self,
-        settings: Settings,
-        clock: Clock,
-        events: Events,
-        home: Scope,
-        directory: DataDirectory | None,
-        *,
-        destinations: Destinations,
-    ) -> None:
-        self.buckets = Buckets(home, clock, directory.objects if directory else None)
-        self.store = ServiceStore(directory.services if directory else None, events, fsync=settings.fsync)
+    def __init__(self, foundation: Foundation) -> None:
+        directory, events = foundation.directory, foundation.events
+        self.buckets = Buckets(foundation.home, foundation.clock, directory.objects if directory else None)
+        self.store = ServiceStore(
+            directory.services if directory else None, events, fsync=foundation.settings.fsync
+        )
         self.store.check_versions()
         self.store.on_open["s3"] = self.buckets.make
         self.buckets.forget, self.buckets.held = self.store.clear, self.store.held
-        self.calls = MotoCalls(destinations, events)
+        self.calls = MotoCalls(foundation.destinations, events)
 
     def keep(self, service: str, environ: Mapping[str, Any]) -> AbstractContextManager[None]:
         """Store what a request changes before the context ends; see ``ServiceStore.request``."""

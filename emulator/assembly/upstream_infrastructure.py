@@ -7,15 +7,13 @@ from contextlib import contextmanager, nullcontext
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from emulator.assembly.foundation import Foundation
 from emulator.assembly.own_infrastructure import Infrastructure, UpstreamFailedError
 from emulator.assembly.own_s3 import OwnS3
 from emulator.assembly.own_services import OwnServices
 from emulator.buckets.moto_buckets import Buckets
-from emulator.clock import Clock
-from emulator.destinations import Destinations
 from emulator.diagnosis.recorder import Recorder
 from emulator.diagnosis.upstream_places import UpstreamPlaces
-from emulator.events import Events
 from emulator.kinesis import Scope
 from emulator.relay.aws.backend import RelayBackend
 from emulator.relay.aws.buckets import UpstreamBuckets
@@ -29,26 +27,17 @@ from emulator.settings.settings import Settings
 if TYPE_CHECKING:
     from botocore.credentials import Credentials
 
-    from emulator.assembly.data_directory import DataDirectory
-
 _SECRET = "sandbox"  # noqa: S105 -- emulators take any
 
 
 @contextmanager
-def upstream_infrastructure(
-    settings: Settings,
-    clock: Clock,
-    events: Events,
-    home: Scope,
-    directory: DataDirectory | None,
-    *,
-    destinations: Destinations,
-) -> Iterator[Infrastructure]:
-    """Use the upstream that ``settings`` name. Raises ``UpstreamFailedError`` and ``OtherVersionError``.
+def upstream_infrastructure(foundation: Foundation) -> Iterator[Infrastructure]:
+    """Use the upstream that the settings name. Raises ``UpstreamFailedError`` and ``OtherVersionError``.
 
     Nothing about it is stored between starts, since the next start may have another upstream. In front of an
     upstream of its own the sandbox answers S3 itself: LocalStack would forget what users put.
     """
+    settings, clock, home = foundation.settings, foundation.clock, foundation.home
     signs = settings.profile == "aws"
     credentials = _find_credentials(home, signs=signs)
     endpoints: Endpoints
@@ -69,8 +58,7 @@ def upstream_infrastructure(
     backend = RelayBackend(endpoint_of, traffic)
     own = None
     if settings.upstream_owned and settings.upstream_aws is not None:
-        services = OwnServices(settings, clock, events, home, directory, destinations=destinations)
-        own = OwnS3(services, settings.upstream_aws, events)
+        own = OwnS3(OwnServices(foundation), settings.upstream_aws, foundation.events)
     buckets: Buckets | UpstreamBuckets = (
         own.services.buckets if own else UpstreamBuckets(connect("s3"), home.region)
     )
@@ -100,7 +88,7 @@ def upstream_infrastructure(
                 endpoints,
                 backend,
                 traffic,
-                events=events,
+                events=foundation.events,
                 own_s3=own.build if own else None,
                 recorder=recorder,
             ),
