@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import msgspec
 
@@ -114,10 +114,7 @@ class ActiveFault:
     @property
     def record(self) -> Fault:
         """The fault as the control API shows it."""
-        fields: dict[str, Any] = {
-            name: getattr(self._record, name) for name in self._record.__struct_fields__
-        }
-        return Fault(**(fields | {"attributes": dict(self.attributes), "injected": self.injected}))
+        return msgspec.structs.replace(self._record, attributes=dict(self.attributes), injected=self.injected)
 
     @property
     def name(self) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sqlite3
 from enum import StrEnum
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from emulator.patterns import Pattern
 from extensions.processing.errors import ClaimLostError, LockedError, ValidationError
@@ -210,7 +210,6 @@ class Calls:
             store.execute(update, (*outcome, message.number, name.operation, name.key, succeeded))
 
 
-def _call_from_row(row: tuple[object, ...]) -> CallRecord:
-    fields = list(row)
-    fields[3] = CallState(str(fields[3]))
-    return CallRecord(*fields)  # type: ignore[arg-type] # the columns are the fields
+def _call_from_row(row: tuple[Any, ...]) -> CallRecord:
+    fields = dict(zip(CallRecord.__struct_fields__, row, strict=True))
+    return CallRecord(**fields | {"state": CallState(fields["state"])})

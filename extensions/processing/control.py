@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from extensions.processing.simulated_systems import SimulatedSystems
     from extensions.processing.stored_messages import Message
 
-_FIELDS = AsyncMessage.__struct_fields__
 _BODY_SHOWN = 10_000
 
 
@@ -133,10 +132,7 @@ class ProcessingResources:
             return AsyncMessageDetail(
                 _to_row(message),
                 tuple(found.changes),
-                tuple(
-                    OutsideCall(*(getattr(each, name) for name in OutsideCall.__struct_fields__))
-                    for each in found.calls
-                ),
+                tuple(msgspec.convert(each, OutsideCall, from_attributes=True) for each in found.calls),
                 tuple(map(_to_row, found.children)),
                 cast("tuple[Action, ...]", tuple(found.actions)),
                 message.business_errors,
@@ -168,4 +164,5 @@ def _list_systems(outside: SimulatedSystems) -> OutsideSystemList:
 
 
 def _to_row(message: Message) -> AsyncMessage:
-    return AsyncMessage(**{name: getattr(message, name) for name in _FIELDS})
+    """The part of it that is shown in one line."""
+    return msgspec.convert(message, AsyncMessage, from_attributes=True)

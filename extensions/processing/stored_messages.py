@@ -7,9 +7,9 @@ from typing import Any
 
 import msgspec
 
-from extensions.processing.states import CallState, State
+from extensions.processing.states import State
 from extensions.processing.transitions import Cause
-from rdss_sandbox.shapes.processing import StateChange
+from rdss_sandbox.shapes.processing import AsyncMessage, OutsideCall, StateChange
 
 
 class Binding(StrEnum):
@@ -42,43 +42,25 @@ class NewMessage(msgspec.Struct, frozen=True, kw_only=True):
     without_failed: bool = False
 
 
-class Message(msgspec.Struct, frozen=True):
+class Message(AsyncMessage, frozen=True, kw_only=True):
     """A message of the store; times are seconds since the epoch.
 
     ``step`` counts its changes of state. ``owner`` is the process that has it until ``lease``. ``due`` is the
-    time of its next attempt. ``failed`` counts its failed attempts.
+    time of its next attempt.
     """
 
-    number: int
-    source: str
-    correlation: str
-    process: str | None
-    service: str
-    operation: str
-    object_id: str | None
-    entity_type: str | None
-    funnel: str | None
+    binding: Binding | None
     funnel_component: str | None
     guaranteed_order: bool
     without_failed: bool
     timestamp: float
-    received: float
     started: float
-    changed: float
-    state: State
     step: int
-    failed: int
-    error_code: str | None
-    description: str | None
     business_errors: tuple[str, ...]
     custom_data: str | None
     answer: bytes | None
-    parent: int | None
     position: int | None
-    binding: Binding | None
-    owner: str | None
     lease: float | None
-    due: float | None
     body: bytes
 
     @property
@@ -87,29 +69,22 @@ class Message(msgspec.Struct, frozen=True):
         return self.entity_type or self.operation
 
 
-class CallRecord(msgspec.Struct, frozen=True):
-    """A call to an outside system, or a confirmation; ``operation`` and ``key`` identify it."""
+class CallRecord(OutsideCall, frozen=True):
+    """A call of a message; ``operation`` and ``key`` identify it."""
 
     message: int
-    operation: str
-    key: str
-    state: CallState
-    failed: int
-    began: float
-    changed: float
-    due: float | None
-    description: str | None
     answer: bytes | None
 
 
 def message_from_row(row: tuple[Any, ...]) -> Message:
     """Build a message from a row of ``COLUMNS``."""
-    fields = list(row)
-    fields[10], fields[11] = bool(fields[10]), bool(fields[11])
-    fields[16] = State(fields[16])
-    fields[21] = tuple(msgspec.json.decode(fields[21])) if fields[21] else ()
-    fields[26] = Binding(fields[26]) if fields[26] else None
-    return Message(*fields)
+    fields = dict(zip(Message.__struct_fields__, row, strict=True))
+    for name in ("guaranteed_order", "without_failed"):
+        fields[name] = bool(fields[name])
+    fields["state"] = State(fields["state"])
+    fields["business_errors"] = tuple(msgspec.json.decode(fields["business_errors"] or b"[]"))
+    fields["binding"] = Binding(fields["binding"]) if fields["binding"] else None
+    return Message(**fields)
 
 
 def change_from_row(row: tuple[Any, ...]) -> StateChange:

@@ -36,7 +36,7 @@ class AsyncMessage(msgspec.Struct, frozen=True):
     number: int
     received: float
     changed: float
-    state: str
+    state: State
     service: str
     operation: str
     source: str
@@ -72,6 +72,15 @@ class StateChange(msgspec.Struct, frozen=True):
     why: str | None
 
 
+class CallState(StrEnum):
+    """The state of a call. FAILED_END means that it failed and is not tried again."""
+
+    PROCESSING = "PROCESSING"
+    OK = "OK"
+    FAILED = "FAILED"
+    FAILED_END = "FAILED_END"
+
+
 class OutsideCall(msgspec.Struct, frozen=True):
     """A call to an external system, or a confirmation. ``key`` is its idempotency key.
 
@@ -80,7 +89,7 @@ class OutsideCall(msgspec.Struct, frozen=True):
 
     operation: str
     key: str
-    state: str
+    state: CallState
     failed: int
     began: float
     changed: float

@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from sandbox.scenarios.scenario import Scenario
 
 _RUNS_KEPT = 20
-_SUMMARY = ScenarioRun.__struct_fields__
 
 
 @dataclass(slots=True)
@@ -126,7 +125,7 @@ class ScenarioResources:
         begun = self._find(run)
         judged = begun.run.judgement.lines if begun.run else ()
         lines = tuple(Line(each.claim, each.expected, each.observed, each.holds) for each in judged)
-        summary = {name: getattr(_summary(begun), name) for name in _SUMMARY}
+        summary = msgspec.structs.asdict(_summary(begun))
         return ScenarioRunDetail(**summary, teach=_teaching(begun.scenario), lines=lines)
 
     @handles(Scenarios.events)

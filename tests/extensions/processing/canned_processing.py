@@ -8,9 +8,11 @@ from rdss_sandbox.client import RefusedError
 from rdss_sandbox.shapes.processing import (
     AsyncMessage,
     AsyncMessageDetail,
+    CallState,
     OutsideCall,
     OutsideSystem,
     Restart,
+    State,
     StateChange,
 )
 from tests.tui.canned import NOON, Canned
@@ -32,7 +34,7 @@ def message(number: int, state: str) -> AsyncMessage:
         number,
         NOON + number,
         NOON + number + 62,
-        state,
+        State(state),
         "metadata",
         ("create", "update", "delete")[number % 3],
         "CRM",
@@ -71,7 +73,14 @@ class CannedProcessing:
         )
         calls = tuple(
             OutsideCall(
-                name, f"CRM_c-{number}", "OK", failed, row.received + 0.002, row.received + at, None, None
+                name,
+                f"CRM_c-{number}",
+                CallState.OK,
+                failed,
+                row.received + 0.002,
+                row.received + at,
+                None,
+                None,
             )
             for name, failed, at in (
                 ("repository", 0, 0.1),
