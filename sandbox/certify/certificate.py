@@ -4,90 +4,17 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from enum import StrEnum
-from typing import Any, Final
+from typing import Final
 
-import msgspec
-
-from sandbox.certify.clause import NEVER_LANDED, NEVER_USED, Clause, Finding, Judgement, judge_clause
+from rdss_sandbox.shapes.certificate import ClauseResult, ClauseVerdict
+from sandbox.certify.clause import NEVER_LANDED, NEVER_USED, Clause, Judgement, judge_clause
 from sandbox.certify.history import History, Level
-from sandbox.certify.shrinking import SmallestRun
 from schemas.bound import CONTRACT
 from schemas.contract import Contract
 
 KIT_VERSION: Final = 1
-DESELECTED: Final = "deselected"
-NOT_IN_LEVEL: Final = "not-in-level"
 NEEDS_PATIENCE: Final = "needs-patience"
 _NONE: Final[Mapping[str, str]] = {}
-
-
-class ClauseVerdict(StrEnum):
-    """``not exercised`` is never a pass: what the clause is about did not reach the client often enough.
-
-    ``not applicable`` bars no level: the client does not work in the way that the clause is about.
-    """
-
-    PASS = "pass"  # noqa: S105 -- the word of a verdict
-    FAIL = "fail"
-    NOT_EXERCISED = "not exercised"
-    NOT_APPLICABLE = "not applicable"
-
-
-class ClauseResult(msgspec.Struct, frozen=True):
-    """A clause as it was judged; ``reason`` says why it was not exercised, ``replay`` repeats the run."""
-
-    id: str
-    group: str
-    verdict: ClauseVerdict
-    exposure: int
-    needed: int
-    reason: str | None
-    demand: str
-    source: str
-    evidence: tuple[Finding, ...]
-    replay: str
-    level: str = "bronze"
-
-
-class Certificate(msgspec.Struct, frozen=True):
-    """What ``sandbox certify --json`` prints. ``level`` is the highest one reached, or None.
-
-    ``levels`` has a verdict for each level: of its own clauses and those below, the worst. ``remarks`` are
-    sentences that come before any verdict, such as that the client told nothing.
-    """
-
-    kit: dict[str, Any]
-    subject: dict[str, Any]
-    role: str
-    channel: str
-    seed: int
-    level: str | None
-    clauses: tuple[ClauseResult, ...]
-    counts: dict[str, int]
-    seconds: float
-    levels: dict[str, ClauseVerdict] = {}
-    remarks: tuple[str, ...] = ()
-    smallest: tuple[SmallestRun, ...] = ()
-
-    @property
-    def failed(self) -> tuple[str, ...]:
-        """The ids of the clauses that fail."""
-        return tuple(each.id for each in self.clauses if each.verdict is ClauseVerdict.FAIL)
-
-    @property
-    def left_out(self) -> tuple[ClauseResult, ...]:
-        """The clauses that the user did not select, by group or by level."""
-        return tuple(each for each in self.clauses if each.reason in {DESELECTED, NOT_IN_LEVEL})
-
-    @property
-    def missed(self) -> tuple[ClauseResult, ...]:
-        """The clauses that were selected and not exercised."""
-        return tuple(
-            each
-            for each in self.clauses
-            if each.verdict is ClauseVerdict.NOT_EXERCISED and each not in self.left_out
-        )
 
 
 def judge_clauses(

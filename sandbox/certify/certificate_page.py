@@ -7,8 +7,7 @@ from html import escape
 from importlib.resources import files
 from typing import Final
 
-from sandbox.certify.certificate import Certificate, ClauseResult, ClauseVerdict
-from sandbox.certify.clause import Finding
+from rdss_sandbox.shapes.certificate import Certificate, ClauseResult, ClauseVerdict, Finding
 from sandbox.certify.history import History
 from sandbox.certify.run_drawing import draw_run
 from sandbox.certify.stages import DOES

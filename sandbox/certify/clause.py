@@ -11,6 +11,7 @@ from typing import Any, Final, Protocol, TypeVar
 import msgspec
 
 from emulator.diagnosis.rule import Rule
+from rdss_sandbox.shapes.certificate import Finding
 from sandbox.certify.history import History, Level, Life
 from schemas.contract import Contract, describe_contract
 
@@ -42,20 +43,6 @@ class Group(StrEnum):
 
     DELIVERY = "delivery"
     CONTRACT = "contract"
-
-
-class Finding(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A breach of a clause: a sentence, the level and the name of the stage in which it happened, its facts.
-
-    ``times`` counts the breaches that are alike. ``output`` has the client's last lines where it died.
-    """
-
-    said: str
-    level: Level
-    facts: dict[str, Any] = {}
-    stage: str = ""
-    times: int = 1
-    output: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import msgspec
 
-from sandbox.certify.certificate import Certificate
+from rdss_sandbox.shapes.certificate import FILE, Certificate
 
 
 class NoCertificateError(ValueError):
@@ -16,7 +16,7 @@ class NoCertificateError(ValueError):
 
 def read_certificate(folder: Path) -> Certificate:
     """Read the certificate that was written to a folder. Raises ``NoCertificateError``."""
-    place = folder / "certificate.json"
+    place = folder / FILE
     try:
         return msgspec.json.decode(place.read_bytes(), type=Certificate)
     except (OSError, msgspec.MsgspecError) as error:

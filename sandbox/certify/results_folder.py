@@ -9,7 +9,7 @@ from xml.etree import ElementTree as ET
 
 import msgspec
 
-from sandbox.certify.certificate import Certificate, ClauseVerdict
+from rdss_sandbox.shapes.certificate import FILE, Certificate, ClauseVerdict
 from sandbox.certify.certificate_page import page
 from sandbox.certify.history import History
 from sandbox.certify.lab import encode_history
@@ -23,7 +23,7 @@ def write_results(certificate: Certificate, history: History, folder: Path) -> N
     folder.mkdir(parents=True, exist_ok=True)
     whole = msgspec.json.format(msgspec.json.encode(certificate), indent=2)
     for name, content in (
-        ("certificate.json", (whole, b"\n")),
+        (FILE, (whole, b"\n")),
         ("certificate.html", (page(certificate, history).encode(),)),
         ("junit.xml", (junit(certificate),)),
         ("badge.svg", (badge(certificate).encode(),)),

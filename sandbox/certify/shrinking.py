@@ -9,7 +9,8 @@ from typing import Final, TypeAlias
 import msgspec
 
 from emulator.clock import stopwatch
-from sandbox.certify.clause import Clause, Finding, judge_clause
+from rdss_sandbox.shapes.certificate import Finding, SmallestRun
+from sandbox.certify.clause import Clause, judge_clause
 from sandbox.certify.history import History
 from sandbox.certify.stages import Stage
 
@@ -19,23 +20,6 @@ _TRIES: Final = 3
 _FEWEST_MESSAGES: Final = 4
 Play: TypeAlias = Callable[[Stage, float], History]
 """Plays one stage for so many seconds at most."""
-
-
-class SmallestRun(msgspec.Struct, frozen=True):
-    """A stage that was repeated alone since a clause failed in it: of how many, and how often it fails again.
-
-    ``replay`` is the command that repeats it, ``sentence`` all of it in words.
-    """
-
-    clause: str
-    stage: str
-    of: int
-    messages: int
-    tries: int
-    fails: int
-    said: str
-    replay: str
-    sentence: str
 
 
 def repeat_failures(

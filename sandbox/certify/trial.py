@@ -14,16 +14,9 @@ from typing import TypeAlias
 import msgspec
 
 from emulator.clock import stopwatch
+from rdss_sandbox.shapes.certificate import DESELECTED, NOT_IN_LEVEL, Certificate
 from sandbox.certify.attempt import Attempt, Bounds, Client
-from sandbox.certify.certificate import (
-    DESELECTED,
-    KIT_VERSION,
-    NOT_IN_LEVEL,
-    Certificate,
-    count_verdicts,
-    judge_clauses,
-    judge_levels,
-)
+from sandbox.certify.certificate import KIT_VERSION, count_verdicts, judge_clauses, judge_levels
 from sandbox.certify.channels import find_certified
 from sandbox.certify.clause import Clause, Group, Role
 from sandbox.certify.clauses import clauses

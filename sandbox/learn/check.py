@@ -10,8 +10,9 @@ from typing import Final
 import msgspec
 
 from emulator.clock import stopwatch
+from rdss_sandbox.shapes.certificate import ClauseResult, ClauseVerdict
 from sandbox.certify.attempt import Client
-from sandbox.certify.certificate import ClauseResult, ClauseVerdict, judge_clauses
+from sandbox.certify.certificate import judge_clauses
 from sandbox.certify.clause import Group, Role
 from sandbox.certify.clauses import clauses
 from sandbox.certify.history import History, Level

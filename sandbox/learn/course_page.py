@@ -10,7 +10,7 @@ from typing import Final
 from markdown_it import MarkdownIt
 
 from emulator.settings.settings import LOAD_AGAIN
-from sandbox.certify.certificate import ClauseResult, ClauseVerdict
+from rdss_sandbox.shapes.certificate import ClauseResult, ClauseVerdict
 from sandbox.certify.clause import Role
 from sandbox.learn.check import CheckResult
 from sandbox.learn.lesson import Lesson

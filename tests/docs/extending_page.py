@@ -34,7 +34,8 @@ PUBLIC: Final = {
         "CARRIERS", "STREAMS", "Attribute", "Direction", "Done", "Environment", "Failure",
         "FaultRefusedError", "FaultType", "Hit", "Item", "Phase",
     ),
-    "sandbox.certify.clause": ("Clause", "Finding", "Group", "Judgement", "Role"),
+    "rdss_sandbox.shapes.certificate": ("Finding",),
+    "sandbox.certify.clause": ("Clause", "Group", "Judgement", "Role"),
     "sandbox.certify.history": ("History", "Level"),
 }  # fmt: skip
 """What an extension may import, by its module."""

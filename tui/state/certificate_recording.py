@@ -10,91 +10,29 @@ from typing import Any, Final, TypeAlias
 
 import msgspec
 
+from rdss_sandbox.shapes.certificate import Certificate, ClauseResult, ClauseVerdict
 from rdss_sandbox.shapes.events import Event
 from rdss_sandbox.shapes.scenarios import Line, Teaching
 
-FILE: Final = "certificate.json"
-"""What the folder of a certificate has, and that of a run has not."""
 _INPUT: Final = "input"
-_HOLDS: Final = {"pass": True, "fail": False}
-_NOT_TRIED: Final = frozenset({"deselected", "not-in-level"})
+_HOLDS: Final = {ClauseVerdict.PASS: True, ClauseVerdict.FAIL: False}
 _Row: TypeAlias = dict[str, Any]
 _Happened: TypeAlias = tuple[float, str, _Row]
 
 
-class _Finding(msgspec.Struct):
-    said: str = ""
+def read_lines(certificate: Certificate) -> tuple[Line, ...]:
+    """A line for each clause that was tried: what was found, beside what it demands."""
+    return tuple(
+        Line(each.id, f"so: {each.demand}", _observe(each), _HOLDS.get(each.verdict))
+        for each in certificate.tried
+    )
 
 
-class _Clause(msgspec.Struct):
-    id: str
-    verdict: str
-    exposure: int
-    needed: int
-    demand: str
-    reason: str | None = None
-    evidence: tuple[_Finding, ...] = ()
-    replay: str = ""
-
-
-class _Smallest(msgspec.Struct):
-    sentence: str = ""
-
-
-class _Subject(msgspec.Struct):
-    command: tuple[str, ...] = ()
-
-
-class Certificate(msgspec.Struct):
-    """The shown fields of ``certificate.json``."""
-
-    role: str
-    seed: int
-    clauses: tuple[_Clause, ...]
-    level: str | None = None
-    channel: str = ""
-    subject: _Subject = msgspec.field(default_factory=_Subject)
-    smallest: tuple[_Smallest, ...] = ()
-
-    @property
-    def title(self) -> str:
-        return f"certificate of a {self.role}: {self.level or 'no level'}"
-
-    @property
-    def verdict(self) -> str:
-        """Fail where a clause fails, pass where each clause that was tried passes."""
-        verdicts = {each.verdict for each in self._tried}
-        if "fail" in verdicts:
-            return "fail"
-        return "pass" if verdicts <= {"pass", "not applicable"} else "not exercised"
-
-    @property
-    def command(self) -> str:
-        """The command that tries the client again."""
-        return self.clauses[0].replay if self.clauses else ""
-
-    @property
-    def teach(self) -> Teaching:
-        """What the kit did, and what a failure was made small to."""
-        what = f"The kit tried {shlex.join(self.subject.command)} as a {self.role} of {self.channel}."
-        return Teaching(happens=what, why=self.smallest[0].sentence if self.smallest else "")
-
-    @property
-    def lines(self) -> tuple[Line, ...]:
-        """A line for each clause that was tried: what was found, beside what it demands."""
-        return tuple(
-            Line(each.id, f"so: {each.demand}", _observe(each), _HOLDS.get(each.verdict))
-            for each in self._tried
-        )
-
-    @property
-    def _tried(self) -> list[_Clause]:
-        return [each for each in self.clauses if each.reason not in _NOT_TRIED]
-
-
-def read_certificate(data: bytes) -> Certificate:
-    """Read a ``certificate.json``. Raises ``msgspec.MsgspecError``."""
-    return msgspec.json.decode(data, type=Certificate)
+def teach(certificate: Certificate) -> Teaching:
+    """What the kit did, and what a failure was made small to."""
+    command = shlex.join(certificate.subject["command"])
+    what = f"The kit tried {command} as a {certificate.role} of {certificate.channel}."
+    return Teaching(happens=what, why=certificate.smallest[0].sentence if certificate.smallest else "")
 
 
 def read_history(path: Path) -> tuple[Event, ...]:
@@ -114,7 +52,7 @@ def read_history(path: Path) -> tuple[Event, ...]:
     )
 
 
-def _observe(clause: _Clause) -> str:
+def _observe(clause: ClauseResult) -> str:
     if clause.evidence:
         return clause.evidence[0].said
     if clause.reason:

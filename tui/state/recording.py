@@ -9,9 +9,10 @@ from pathlib import Path
 import msgspec
 
 from rdss_sandbox.client import AsyncClient
+from rdss_sandbox.shapes.certificate import FILE, Certificate
 from rdss_sandbox.shapes.events import Event
 from rdss_sandbox.shapes.scenarios import Line, Teaching
-from tui.state.certificate_recording import FILE, read_certificate, read_history
+from tui.state.certificate_recording import read_history, read_lines, teach
 
 _PAGE = 5000
 
@@ -80,14 +81,17 @@ def read_recording(folder: Path) -> Recording:
 def _read_certificate(folder: Path) -> Recording:
     path = folder / FILE
     try:
-        found = read_certificate(path.read_bytes())
+        found = msgspec.json.decode(path.read_bytes(), type=Certificate)
         path = folder / "events.ndjson"
         events = read_history(path)
     except (OSError, msgspec.MsgspecError) as error:
         raise RecordingError(f"{path} cannot be read: {error}") from error
     if not events:
         raise RecordingError(f"{path} is empty: nothing happened in that run")
-    return Recording(found.title, found.seed, found.verdict, found.command, found.teach, found.lines, events)
+    verdict = "fail" if found.failed else "not exercised" if found.missed else "pass"
+    command = found.clauses[0].replay if found.clauses else ""
+    title = f"certificate of a {found.role}: {found.level or 'no level'}"
+    return Recording(title, found.seed, verdict, command, teach(found), read_lines(found), events)
 
 
 async def fetch_recording(client: AsyncClient, run: int) -> Recording:

@@ -1,7 +1,8 @@
 """The clause that means the same as the rule: what ``sandbox certify producer`` demands."""
 
 from puts_in_batches.rule import RULE
-from sandbox.certify.clause import Clause, Finding, Group, Judgement, Role
+from rdss_sandbox.shapes.certificate import Finding
+from sandbox.certify.clause import Clause, Group, Judgement, Role
 from sandbox.certify.history import History, Level
 
 

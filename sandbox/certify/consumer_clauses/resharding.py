@@ -6,7 +6,8 @@ from functools import partial
 from math import inf
 
 from emulator.diagnosis.rules import shards, unread_shards
-from sandbox.certify.clause import UNTIL, Clause, Finding, Group, Judgement, Role, judged
+from rdss_sandbox.shapes.certificate import Finding
+from sandbox.certify.clause import UNTIL, Clause, Group, Judgement, Role, judged
 from sandbox.certify.history import History, Level
 
 _clause = partial(Clause, role=Role.CONSUMER, group=Group.DELIVERY, level=Level.SILVER)

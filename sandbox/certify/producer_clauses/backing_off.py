@@ -8,7 +8,8 @@ from operator import attrgetter
 from statistics import median
 
 from emulator.diagnosis.rules import refusals
-from sandbox.certify.clause import Clause, Finding, Group, Judgement, Role, is_rdss, judged
+from rdss_sandbox.shapes.certificate import Finding
+from sandbox.certify.clause import Clause, Group, Judgement, Role, is_rdss, judged
 from sandbox.certify.history import History, Level
 from sandbox.certify.producer_clauses.failing import THROTTLED, list_refusals
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 
-from sandbox.certify.clause import ALL_CHANNELS, Clause, Finding, Group, Judgement, Role, judged, report
+from rdss_sandbox.shapes.certificate import Finding
+from sandbox.certify.clause import ALL_CHANNELS, Clause, Group, Judgement, Role, judged, report
 from sandbox.certify.history import History, Level
 
 _clause = partial(Clause, role=Role.PRODUCER, group=Group.DELIVERY, channels=ALL_CHANNELS)

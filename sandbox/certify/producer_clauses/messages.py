@@ -8,10 +8,10 @@ from hashlib import sha256
 
 from emulator.diagnosis.contents import KnownTexts, describe_refusal
 from emulator.diagnosis.rules import bad_messages
+from rdss_sandbox.shapes.certificate import Finding
 from sandbox.certify.clause import (
     ALL_CHANNELS,
     Clause,
-    Finding,
     Group,
     Judgement,
     Role,

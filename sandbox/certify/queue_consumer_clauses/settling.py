@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from functools import partial
 
+from rdss_sandbox.shapes.certificate import Finding
 from rdss_sandbox.shapes.trace import Read, Settlement, Verdict
 from sandbox.certify.clause import (
     NEVER_LANDED,
     NEVER_USED,
     RABBITMQ,
     Clause,
-    Finding,
     Group,
     Judgement,
     Role,

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from functools import partial
 from math import inf
 
-from sandbox.certify.clause import RABBITMQ, Clause, Finding, Group, Judgement, Role, judged, report
+from rdss_sandbox.shapes.certificate import Finding
+from sandbox.certify.clause import RABBITMQ, Clause, Group, Judgement, Role, judged, report
 from sandbox.certify.history import History, Level
 from sandbox.certify.producer_clauses.failing import judge_failed_puts
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 from emulator.clock import stopwatch
 
 if TYPE_CHECKING:
-    from sandbox.certify.certificate import Certificate, ClauseResult
+    from rdss_sandbox.shapes.certificate import Certificate, ClauseResult
 
 _COLOURS: Final = {"pass": "green", "fail": "bold red", "not exercised": "yellow", "not applicable": "dim"}
 _MOST_SHOWN: Final = 3
@@ -55,8 +55,7 @@ def show_certificate(certificate: Certificate, to: Path | None) -> None:
     left_out = certificate.left_out
     for remark in certificate.remarks:
         show_lines((f"! {remark}",))
-    tried = [each for each in certificate.clauses if each not in left_out]
-    for each in sorted(tried, key=lambda each: each.verdict == "fail"):
+    for each in sorted(certificate.tried, key=lambda each: each.verdict == "fail"):
         _show_clause(each)
     if left_out:
         reasons = ", ".join(sorted({str(each.reason) for each in left_out}))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from sandbox.certify.certificate import ClauseResult
+    from rdss_sandbox.shapes.certificate import ClauseResult
     from sandbox.learn.check import CheckResult
     from sandbox.learn.lesson import Language, Lesson
     from sandbox.learn.progress import LessonProgress

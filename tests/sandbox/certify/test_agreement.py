@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from emulator.diagnosis.rules import RULES, expired_iterator, refusals, shards, unread_shards
 from emulator.diagnosis.rules.shards import find_burst
 from emulator.diagnosis.shard_record import Run, ShardRecord
+from rdss_sandbox.shapes.certificate import ClauseVerdict
 from rdss_sandbox.shapes.recorded_exchange import (
     BadMessage,
     Contents,
@@ -27,7 +28,7 @@ from rdss_sandbox.shapes.recorded_exchange import (
     StreamState,
 )
 from rdss_sandbox.shapes.trace import Read
-from sandbox.certify.certificate import ClauseVerdict, judge_clauses
+from sandbox.certify.certificate import judge_clauses
 from sandbox.certify.clause import Role, judge_clause
 from sandbox.certify.clauses import CLAUSES, clauses
 from sandbox.certify.history import History, Level

@@ -10,14 +10,9 @@ import msgspec
 import pytest
 
 from emulator.channels.registry import list_kinds
+from rdss_sandbox.shapes.certificate import Certificate, ClauseVerdict
 from rdss_sandbox.shapes.trace import Delivery, Put, PutEntry, Read
-from sandbox.certify.certificate import (
-    Certificate,
-    ClauseVerdict,
-    count_verdicts,
-    judge_clauses,
-    judge_levels,
-)
+from sandbox.certify.certificate import count_verdicts, judge_clauses, judge_levels
 from sandbox.certify.channels import find_certified
 from sandbox.certify.clause import Clause, Group, Role
 from sandbox.certify.clauses import CLAUSES, clauses

@@ -15,10 +15,11 @@ from pika.exceptions import AMQPError, ChannelClosedByBroker, NackError, Unrouta
 
 from emulator.clock import Clock
 from rdss_sandbox.machine.watchdog import start_watchdog
+from rdss_sandbox.shapes.certificate import ClauseVerdict
 from rdss_sandbox.shapes.faults import NewFault
 from rdss_sandbox.shapes.trace import Delivery, Put, PutEntry, Read, Settlement, Subscription, Verdict
 from sandbox.certify import client_process
-from sandbox.certify.certificate import ClauseVerdict, judge_clauses
+from sandbox.certify.certificate import judge_clauses
 from sandbox.certify.channels import find_certified
 from sandbox.certify.clause import Role
 from sandbox.certify.clauses import clauses

@@ -9,7 +9,8 @@ from dataclasses import replace
 
 import pytest
 
-from sandbox.certify.certificate import ClauseVerdict, judge_clauses
+from rdss_sandbox.shapes.certificate import ClauseVerdict
+from sandbox.certify.certificate import judge_clauses
 from sandbox.certify.clause import Group, Role
 from sandbox.certify.clauses import clauses
 from sandbox.certify.history import Level

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from emulator.clock import stopwatch
-from sandbox.certify.certificate import ClauseVerdict
+from rdss_sandbox.shapes.certificate import ClauseVerdict
 from sandbox.certify.clause import Role
 from sandbox.certify.client_process import ClientNotStartedError, ClientProcess
 from sandbox.certify.trial import certify

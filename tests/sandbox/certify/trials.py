@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Final
 
 from emulator.diagnosis.diagnosis import diagnose
+from rdss_sandbox.shapes.certificate import ClauseResult
 from sandbox.certify.attempt import Client
-from sandbox.certify.certificate import ClauseResult, judge_clauses
+from sandbox.certify.certificate import judge_clauses
 from sandbox.certify.channels import find_certified
 from sandbox.certify.clause import Group, Role
 from sandbox.certify.clauses import clauses

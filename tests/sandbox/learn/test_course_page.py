@@ -10,8 +10,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from sandbox.certify.certificate import ClauseResult, ClauseVerdict
-from sandbox.certify.clause import Finding
+from rdss_sandbox.shapes.certificate import ClauseResult, ClauseVerdict, Finding
 from sandbox.certify.history import Level
 from sandbox.learn.check import CheckResult
 from sandbox.learn.course_page import course_page

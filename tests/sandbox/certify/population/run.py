@@ -8,7 +8,7 @@ from typing import Final
 
 import msgspec
 
-from sandbox.certify.certificate import ClauseVerdict
+from rdss_sandbox.shapes.certificate import ClauseVerdict
 from sandbox.certify.trial import certify
 from tests.sandbox.certify.population.kind import SHAPES, Shape, build_trial
 from tests.sandbox.certify.population.population import WRONG
