@@ -338,7 +338,8 @@ class Contract(Protocol):
     """The form of a system's messages. ``codes`` are its error codes by name, the gravest first or as listed.
 
     ``expired`` is the code of a message that comes too late, None where messages do not expire; ``oversize``
-    that of one with more than ``max_bytes``. ``fields`` are in the order in which they are listed.
+    that of one with more than ``max_bytes``. ``rejects`` says whether there are queues that refused messages
+    have to go to. ``fields`` are in the order in which they are listed.
     ``envelope`` is None where a message is one object, with nothing around it.
     """
 
@@ -367,6 +368,9 @@ class Contract(Protocol):
     def max_bytes(self) -> int: ...
 
     @property
+    def rejects(self) -> bool: ...
+
+    @property
     def envelope(self) -> Envelope | None: ...
 
     @property
@@ -385,6 +389,13 @@ class Contract(Protocol):
         """What a message carries, as written: the same in a whole message and in its joined parts.
 
         Raises ValueError for bytes that have none.
+        """
+
+    @property
+    def by_digest(self) -> Contract | None:
+        """The same contract, but the id of a message is the SHA-256 of its bytes, in hexadecimal digits.
+
+        None where every message says its own id.
         """
 
     @property

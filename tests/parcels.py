@@ -137,6 +137,8 @@ class Parcels:
     release: Final = "1"
     media_type: Final = "application/json"
     max_bytes: Final = MAX_BYTES
+    rejects: Final = True
+    by_digest: Final = None
     codes: Final = CODES
     failures: Final = Failures(*(CODES["undeliverable"],) * 5)
     expired: Final = None

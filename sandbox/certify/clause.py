@@ -100,6 +100,16 @@ def has_expiry(contract: Contract) -> bool:
     return contract.expired is not None
 
 
+def has_ids(contract: Contract) -> bool:
+    """Whether messages say their own ids: without, two with the same bytes may be meant."""
+    return contract.by_digest is None
+
+
+def has_rejects(contract: Contract) -> bool:
+    """Whether what is refused has to go somewhere."""
+    return contract.rejects
+
+
 def is_rdss(contract: Contract) -> bool:
     """Whether it is RDSS's, for what only its specification demands."""
     return contract.name == _RDSS

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import cycle, islice
 from typing import Final
 
 from emulator.clock import Clock
@@ -353,9 +354,9 @@ class ConsumerRun:
     def bad_messages(self, stage: Stage) -> None:
         rejects = True
         codes = self._messages.codes
-        for code in codes:
-            self._send_bad(self._messages.maker.bad(code), code)
-            self.send(max(1, stage.messages // len(codes)))
+        for code in islice(cycle(codes), max(stage.messages, len(codes))):
+            self._send_bad(self._messages.bad(code), code)
+            self.send(1)
             # One after the other, so that a client that ends at one of them is seen to.
             rejects = rejects and self._wait_for_rejects()
 
@@ -379,7 +380,7 @@ class ConsumerRun:
         """Put what the client published on its input, as a router does, and good messages behind it."""
         lab, code = self._lab, self._messages.codes[0]
         for _ in range(stage.messages // 2):
-            self._send_bad(self._messages.maker.bad(code), code)
+            self._send_bad(self._messages.bad(code), code)
         self.send(stage.messages // 2)
         self._wait_for_rejects()
         self._settle()
@@ -393,7 +394,9 @@ class ConsumerRun:
 
     def _send_bad(self, message: Sample, code: Code) -> None:
         lab = self._lab
-        lab.add(lab.history.bad, SentBad(message.key, str(code), str(code.queue), lab.now))
+        # A channel that a document declares for what is refused has no stream of its own here.
+        queue = str(code.queue) if code.queue in (ERROR, INVALID) else ERROR
+        lab.add(lab.history.bad, SentBad(message.key, str(code), queue, lab.now))
         lab.put([message])
 
     def _wait_for_rejects(self) -> bool:

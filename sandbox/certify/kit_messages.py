@@ -4,16 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from hashlib import sha256
+from typing import Final
 
 from emulator.clock import Clock
 from schemas.contract import Code, Contract, Sample, describe_contract
+
+_LARGEST_RECORD: Final = 1 << 20
+"""Bytes of the largest record of a trial's streams."""
+POISON: Final = b"no message"
+"""How what is no message begins, where all messages have a form that this has not."""
+_TRIES: Final = 60
+_MOST_MESSAGES: Final = 1_500
+"""More than any trial needs."""
 
 
 class KitMessages:
     """Makes messages of the most usual kind, and those that only the clauses on the contract need.
 
-    ``maker`` makes all others. ``codes`` are those that a message alone can cause, without that of expiry;
-    ``releases`` the older ones whose messages are still taken.
+    ``maker`` makes all others. ``codes`` are those that a message alone can cause, without that of expiry,
+    and that of size where no record is larger than a message may be; ``releases`` the older ones whose
+    messages are still taken.
     """
 
     def __init__(self, contract: Contract, seed: int) -> None:
@@ -21,17 +31,27 @@ class KitMessages:
         self._contract = contract
         self.maker = contract.samples.from_seed(seed, now=Clock().time())
         self._kind = contract.samples.kinds[0]
-        self.codes = tuple(code for code in contract.samples.codes if code != contract.expired)
+        left_out = {contract.expired, contract.oversize if contract.max_bytes >= _LARGEST_RECORD else None}
+        self.codes = tuple(code for code in contract.samples.codes if code not in left_out)
         self.releases = contract.samples.releases
 
     def good(self) -> Sample:
         """A valid message."""
         return self.maker.message(self._kind)
 
+    def bad(self, code: Code) -> Sample:
+        """A message that deserves a code, under its own id where that can still be read."""
+        made = self.maker.bad(code)
+        for _ in range(_TRIES):
+            if (known := self._contract.peek(*made).message_id) is not None:
+                return Sample(made.data, known)
+            made = self.maker.bad(code)
+        return made
+
     def expired(self) -> tuple[Sample, Code]:
         """A message that has expired, and the code that it deserves."""
         assert self._contract.expired is not None
-        return self.maker.bad(self._contract.expired), self._contract.expired
+        return self.bad(self._contract.expired), self._contract.expired
 
     def split(self, whole: Sample, limit: int, new_id: Callable[[], str]) -> list[Sample]:
         """The parts of a big message, with keys of their own."""
@@ -48,10 +68,18 @@ def explain_untried(contract: Contract) -> str | None:
     """Say what a contract lacks to try a client with its messages; None where it lacks nothing."""
     if contract.samples is None:
         return f"{describe_contract(contract)} has no samples to try a client with"
-    made = contract.samples.from_seed(1, now=Clock().time()).message()
-    if contract.identity(contract.peek(made.data, made.key)) is None:
-        return (
-            f"{describe_contract(contract)} does not say where the id of a message is, and a client tells of "
-            "messages by their ids"
-        )
+    messages = KitMessages(tell_apart(contract), 1)
+    try:
+        for _ in range(_MOST_MESSAGES if contract.by_digest else 1):
+            messages.good()
+    except ValueError as error:
+        return f"{describe_contract(contract)} has too few messages that differ to try a client with: {error}"
     return None
+
+
+def tell_apart(contract: Contract) -> Contract:
+    """The contract of a trial: without ids of their own, its messages are known by their bytes.
+
+    The kit makes no two alike, so that the one which a client tells of is never in doubt.
+    """
+    return contract.by_digest or contract

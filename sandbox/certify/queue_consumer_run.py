@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from sandbox.certify.attempt import Attempt
 from sandbox.certify.consumer_run import ConsumerRun
+from sandbox.certify.kit_messages import POISON
 from sandbox.certify.queue_lab import QueueLab
 from sandbox.certify.stages import Stage
 
@@ -38,5 +39,5 @@ class QueueConsumerRun(ConsumerRun):
     def poison(self, stage: Stage) -> None:
         """Put what is no message between messages."""
         for number in range(stage.messages):
-            self._queue_lab.put_poison(f"no message, {number}".encode())
+            self._queue_lab.put_poison(b"%b, %d" % (POISON, number))
             self.send(1)

@@ -21,6 +21,7 @@ from sandbox.certify.channels import find_certified
 from sandbox.certify.clause import Clause, Group, Role
 from sandbox.certify.clauses import clauses
 from sandbox.certify.history import History, Level
+from sandbox.certify.kit_messages import tell_apart
 from sandbox.certify.producer_run import FILE_NAME, KEYS_NAME, ProducerRun
 from sandbox.certify.remarks import remarks
 from sandbox.certify.shrinking import repeat_failures
@@ -137,7 +138,7 @@ def play(
     the run is cut; by default after 75 times the client's patience. Raises ``ClientNotStartedError``.
     """
     certified = find_certified(trial.channel)
-    lab = certified.lab(trial.seed, trial.contract)
+    lab = certified.lab(trial.seed, tell_apart(trial.contract))
     follow(lab.history)
     bounds = Bounds.of(trial.client.patience, run_seconds)
     with tempfile.TemporaryDirectory(prefix="sandbox-certify-") as name, lab.running():

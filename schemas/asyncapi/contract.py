@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import Final
 
-from schemas.asyncapi.declarations import Channel, Declared
+from schemas.asyncapi.declarations import Channel, Declared, Location
 from schemas.asyncapi.decoration import decorate, redrive, undecorate
 from schemas.asyncapi.fields import list_labels, make_fields
 from schemas.asyncapi.payloads import Payload
@@ -19,9 +20,8 @@ from schemas.contract import Changes, Code, Failures, Judge, Peek, Samples
 class AsyncApiContract:
     """See ``schemas.contract.Contract``; ``channels`` are those of the document.
 
-    ``rejects`` says whether the document declares what becomes of refused messages; where it does not, the
-    codes and their queues are ours. ``identified`` says whether every message has an id that is not in a
-    header: streams have none.
+    Where the document does not declare what becomes of refused messages, the codes and their queues are ours.
+    ``identified`` says whether every message has an id that is not in a header: streams have none.
     """
 
     media_type: Final[str]
@@ -93,6 +93,16 @@ class AsyncApiContract:
 
     def body(self, raw: bytes, /) -> bytes:
         return raw
+
+    @cached_property
+    def by_digest(self) -> AsyncApiContract | None:
+        if self.identified:
+            return None
+        digest = Location("bytes")
+        locations = {
+            name: replace(each, id=digest, source=None) for name, each in self.declared.locations.items()
+        }
+        return AsyncApiContract(replace(self.declared, locations=locations), self._read_again)
 
     @cached_property
     def judge(self) -> Judge:

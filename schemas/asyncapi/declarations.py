@@ -15,11 +15,14 @@ _LONGEST_NAME: Final = 128
 _STREAM: Final = re.compile(r"[a-zA-Z0-9_.-]{1,128}")
 _NO_LETTER: Final = re.compile(r"[^a-zA-Z0-9_.-]")
 Content = Literal["json", "text", "avro", "avro-json", "opaque"]
-Part = Literal["payload", "header", "key"]
+Part = Literal["payload", "header", "key", "bytes"]
 
 
 class Location(NamedTuple):
-    """Where a value is: in the payload or a header under these names, or the key of the record itself."""
+    """Where a value is: in the payload or a header under these names; the key of the record itself.
+
+    Of ``bytes`` it is the SHA-256 of the whole message, in hexadecimal digits.
+    """
 
     part: Part
     steps: tuple[str, ...] = ()

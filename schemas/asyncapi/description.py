@@ -80,7 +80,8 @@ def _list_missing(contract: AsyncApiContract) -> list[str]:
     missing = []
     if not contract.identified:
         missing.append(
-            "Messages have no identity that a stream can see: nothing looks for duplicates or lost ones. "
+            "Messages have no identity that a stream can see: nothing looks for duplicates or lost ones, and "
+            "a certificate knows them by the SHA-256 of their bytes. "
             "Declare x-sandbox.id, or a correlationId in the payload."
         )
     elif any("correlation" in str(each.id).lower() for each in locations):

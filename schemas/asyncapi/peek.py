@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import suppress
@@ -122,7 +123,7 @@ class Looker:
                 pass
             else:
                 name = self.identify(self._type_of(read), raw, headers)
-                return self._make(name, self._getters[name](read), key, headers)
+                return self._make(name, self._getters[name](read), raw, key, headers)
         return self._look_slowly(raw, key, headers)
 
     def identify(self, kind: Any, raw: bytes, headers: _Headers) -> str | None:
@@ -144,14 +145,21 @@ class Looker:
         return None
 
     def _make(
-        self, name: str | None, values: Iterable[Any], key: str, headers: _Headers, *, damaged: bool = False
+        self,
+        name: str | None,
+        values: Iterable[Any],
+        raw: bytes,
+        key: str,
+        headers: _Headers,
+        *,
+        damaged: bool = False,
     ) -> Any:
         seen = list(values)
         for at, value in enumerate(seen):
             if value is not None and type(value) is not str:
                 seen[at] = self._plain(self._names[at], value)
         for at, place in self._beside[name]:
-            found = key if place.part == "key" else (headers or {}).get(place.steps[-1])
+            found = _read_beside(place, raw, key, headers)
             seen[at] = None if found in (None, "") else self._plain(self._names[at], found)
         if seen[1] is None and self._unwritten:
             seen[1] = self._kind.get(name or "")
@@ -176,10 +184,17 @@ class Looker:
             name = self.identify(kind, raw, headers)
             plan = self._plans[name]
             values = [walk(value, plan[each].steps) if each in plan else None for each in self._names]
-            return self._make(name, values, key, headers)
+            return self._make(name, values, raw, key, headers)
         plan = self._plans[None]
         texts = [_search(raw, plan[each].steps) if each in plan else None for each in self._names]
-        return self._make(self._sole, texts, key, headers, damaged=True)
+        return self._make(self._sole, texts, raw, key, headers, damaged=True)
+
+
+def _read_beside(place: Location, raw: bytes, key: str, headers: _Headers) -> Any:
+    """What is at a place that is not in the payload."""
+    if place.part == "bytes":
+        return hashlib.sha256(raw).hexdigest()
+    return key if place.part == "key" else (headers or {}).get(place.steps[-1])
 
 
 def _search(raw: bytes, steps: tuple[str, ...]) -> str | None:

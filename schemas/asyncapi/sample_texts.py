@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module
 from random import Random
-from re import _constants as codes
-from re import _parser as parser
 from typing import Any, Final
 from uuid import UUID
 
 from schemas.timestamps import timestamp
 
+# Typeshed has neither.
+codes: Final[Any] = import_module("re._constants")
+parser: Final[Any] = import_module("re._parser")
 _WORDS: Final = (
     "amber", "bay", "cedar", "dune", "ember", "fjord", "grove", "heath", "iris", "jade", "kelp", "larch",
     "moss", "north", "oak", "pine", "quay", "reed", "slate", "tide",

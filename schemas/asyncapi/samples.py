@@ -70,6 +70,11 @@ class DeclaredSamples:
         return DeclaredSampleMaker(self._contract, self._makers, self.kinds, seed=seed, now=now)
 
 
+def _write_unseen(number: int) -> bytes:
+    """A number in spaces and tabulators."""
+    return f"{number:b}".encode().translate(bytes.maketrans(b"01", b" \t"))
+
+
 def _can_be_made(maker: DeclaredSampleMaker, code: Code) -> bool:
     try:
         maker.bad(code)
@@ -120,6 +125,9 @@ class DeclaredSampleMaker:
             data = self._try(message, kind, expires)
             seen = self._contract.peek(data)
             known = self._contract.identity(seen) if self._contract.identified else None
+            if known in self._taken and self._is_known_by_bytes(message):
+                seen = self._contract.peek(data := data + _write_unseen(self._made))
+                known = self._contract.identity(seen)
             wanted = expires is None or expires < self._now or self._contract.judge(data, now=expires).valid
             if wanted and known not in self._taken and self._contract.judge(data).valid:
                 if known is not None:
@@ -131,6 +139,11 @@ class DeclaredSampleMaker:
     def _expires(self, kind: str) -> bool:
         place = self._declared.locations[self._named[kind].name].expires
         return place is not None and place.part == "payload"
+
+    def _is_known_by_bytes(self, message: Message) -> bool:
+        """Whether spaces behind a message, which mean nothing there, make it another one."""
+        place = self._declared.locations[message.name].id
+        return message.content == "json" and place is not None and place.part == "bytes"
 
     def _try(self, message: Message, kind: str, expires: float | None) -> bytes:
         """The bytes of an example that was not given yet, or of a value that was drawn."""

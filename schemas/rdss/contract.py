@@ -49,6 +49,8 @@ class Rdss:
     expired: Final = ErrorCode.GENERR003
     oversize: Final = ErrorCode.GENERR006
     max_bytes: Final = MAX_MESSAGE_BYTES
+    rejects: Final = True
+    by_digest: Final = None
     envelope: Final = Envelope("messageHeader", "messageBody")
     fields: Final = FIELDS
     peek = staticmethod(peek)

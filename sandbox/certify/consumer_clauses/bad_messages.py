@@ -12,6 +12,7 @@ from sandbox.certify.clause import (
     Judgement,
     Role,
     has_expiry,
+    has_rejects,
     judge_each,
     judged,
     report,
@@ -51,6 +52,7 @@ REJECTED = _clause(
     exercise="One message is sent for each code that a message alone can cause.",
     needed=5,
     judge=lambda history: _judge_bad(history, lambda code: code != CONTRACT.expired),
+    asked_of=has_rejects,
 )
 
 EXPIRED = _clause(
@@ -60,7 +62,7 @@ EXPIRED = _clause(
     exercise="Messages are sent after they have expired.",
     needed=2,
     judge=lambda history: _judge_bad(history, lambda code: code == CONTRACT.expired),
-    asked_of=has_expiry,
+    asked_of=lambda contract: has_expiry(contract) and has_rejects(contract),
 )
 
 
@@ -93,4 +95,5 @@ STOPS_NOTHING = _clause(
     exercise="Good messages are sent between bad ones.",
     needed=5,
     judge=judge_behind,
+    asked_of=has_rejects,
 )

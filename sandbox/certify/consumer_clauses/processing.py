@@ -6,7 +6,7 @@ from collections import Counter
 from functools import partial
 
 from emulator.diagnosis.rules import skipped_records
-from sandbox.certify.clause import ALL_CHANNELS, Clause, Group, Judgement, Role, judged, report
+from sandbox.certify.clause import ALL_CHANNELS, Clause, Group, Judgement, Role, has_ids, judged, report
 from sandbox.certify.consumer_clauses.repeats import Repeat, definite_repeats
 from sandbox.certify.history import History, Level, Life
 
@@ -78,6 +78,7 @@ NOTHING_TWICE = _clause(
     exercise="Producers send again, and the broker delivers again; the consumer is restarted.",
     needed=3,
     judge=judge_repeats,
+    asked_of=has_ids,
 )
 
 

@@ -16,6 +16,7 @@ from sandbox.certify.clause import (
     Judgement,
     Role,
     has_expiry,
+    has_ids,
     has_sequences,
     judge_each,
     judged,
@@ -122,6 +123,7 @@ KEPT = _clause(
     judge=judge_identity,
     channels=ALL_CHANNELS,
     rules=(bad_messages.ALTERED,),
+    asked_of=has_ids,
 )
 
 

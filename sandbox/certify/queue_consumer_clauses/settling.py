@@ -20,6 +20,7 @@ from sandbox.certify.clause import (
 )
 from sandbox.certify.consumer_clauses.reading import judge_failed_reads
 from sandbox.certify.history import History, Level
+from sandbox.certify.kit_messages import POISON
 
 _MOST_REQUEUES = 3
 
@@ -208,4 +209,5 @@ GIVES_UP = _clause(
     exercise="Bodies that are no JSON are sent between messages; the queue has a dead letter exchange.",
     needed=2,
     judge=judge_poison,
+    asked_of=lambda contract: not contract.judge(POISON).valid,
 )

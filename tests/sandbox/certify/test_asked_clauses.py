@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from hashlib import sha256
+from pathlib import Path
 from typing import Final
 
 import pytest
@@ -13,11 +15,13 @@ from sandbox.certify.channels import find_certified
 from sandbox.certify.clause import Group, Role
 from sandbox.certify.clauses import CLAUSES, clauses
 from sandbox.certify.history import History, Level
+from sandbox.certify.kit_messages import KitMessages, explain_untried, tell_apart
 from sandbox.certify.stages import stages
 from sandbox.certify.trial import Trial, certify
 from schemas.contract import describe_contract
 from schemas.rdss.contract import RDSS
 from tests.parcels import PARCELS
+from tests.schemas.asyncapi.documents import SHAPES, load_text
 
 _ONLY_OF_RDSS: Final = {
     "joins-sequences",
@@ -42,6 +46,53 @@ def test_the_clauses_that_parcels_cannot_meet_are_not_asked() -> None:
     }
     assert asked - left == _ONLY_OF_RDSS
     assert asked == {each.id for each in CLAUSES}
+
+
+def test_what_needs_an_id_is_not_asked_where_none_is_declared() -> None:
+    """Two messages with the same bytes may both be meant; and where nothing is refused to, nobody refuses."""
+    lamps, structured = SHAPES["lamps.yaml"], SHAPES["structured_events.yaml"]
+    asked, of_events = (
+        {each.id for role in Role for each in clauses(role, contract=contract)}
+        for contract in (lamps, structured)
+    )
+    assert of_events - asked >= {"nothing-twice", "keeps-the-message-id"}
+    assert not asked & {"rejects-with-the-right-code", "poison-stops-nothing", "refuses-expired"}
+    assert {"nothing-lost", "bodies-unaltered", "resumes-after-a-kill", "valid-messages"} <= asked
+
+
+@pytest.mark.parametrize("name", ["lamps.yaml", "binary_events.yaml", "pictures.yaml"])
+def test_the_kit_makes_no_two_messages_alike(name: str) -> None:
+    """So a client that knows no id tells of a message by the SHA-256 of its bytes."""
+    contract = SHAPES[name]
+    assert explain_untried(contract) is None
+    messages = KitMessages(tell_apart(contract), 3)
+    made = [messages.good() for _ in range(500)]
+    assert [each.key for each in made] == [sha256(each.data).hexdigest() for each in made]
+    assert len({each.data for each in made}) == 500
+
+
+@pytest.mark.parametrize("name", ["lamps.yaml", "structured_events.yaml"])
+def test_what_a_bad_message_says_of_its_id_can_be_read(name: str) -> None:
+    """However it is cut: else no one could tell where it went. A larger one than records can be is none."""
+    contract = SHAPES[name]
+    messages = KitMessages(tell_apart(contract), 3)
+    assert contract.oversize not in messages.codes
+    for code in messages.codes * 10:
+        bad = messages.bad(code)
+        assert tell_apart(contract).peek(bad.data).message_id == bad.key
+        assert contract.judge(bad.data).code == code
+
+
+def test_too_few_messages_for_a_trial_are_said_to_be_so(tmp_path: Path) -> None:
+    """Two words are no thousand messages, and nothing can be put behind a text that means nothing there."""
+    text = (
+        "asyncapi: 3.0.0\ninfo: {title: few, version: '1'}\nchannels: {c: {messages: {m: "
+        "{contentType: %s, payload: {enum: [yes it is, no it is not]}}}}}\n"
+    )
+    why = explain_untried(load_text(tmp_path, text % "text/plain"))
+    assert why is not None
+    assert "too few messages that differ" in why
+    assert explain_untried(load_text(tmp_path, text % "application/json")) is None
 
 
 def test_a_certificate_says_what_is_not_asked() -> None:
