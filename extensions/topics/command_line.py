@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from rdss_sandbox.api.topics import Topics
+from rdss_sandbox.questions.deadline import Deadline
 from sandbox.cli.options.asking import asks
 from sandbox.cli.options.connection import connect, control_option
-from sandbox.cli.options.waiting import Deadline, timeout_option, within
+from sandbox.cli.options.waiting import timeout_option, within
 from sandbox.cli.output.exit_codes import CommandFailedError, Exit
 from sandbox.cli.output.printing import always_json, json_option, print_json, print_table
 

@@ -20,10 +20,15 @@ class Deadline:
         self._end = None if seconds is None else time.monotonic() + seconds
 
     @property
+    def left(self) -> float | None:
+        """The remaining seconds, at least 0; None without an end."""
+        return None if self._end is None else max(0.0, self._end - time.monotonic())
+
+    @property
     def passed(self) -> bool:
-        return self._end is not None and time.monotonic() >= self._end
+        return self.left == 0
 
     def pause(self) -> None:
         """Wait a moment before the next look, and no longer than the deadline."""
-        left = _LOOK_SECONDS if self._end is None else self._end - time.monotonic()
-        _never.wait(max(0.0, min(_LOOK_SECONDS, left)))
+        left = self.left
+        _never.wait(_LOOK_SECONDS if left is None else min(_LOOK_SECONDS, left))

@@ -1,4 +1,4 @@
-"""The table of all commands: name, import path and line of help.
+"""The table of all commands: name, module and line of help.
 
 The line of help is here so that ``sandbox --help`` imports no command.
 """
@@ -11,66 +11,48 @@ from rdss_sandbox.extension import Command
 from rdss_sandbox.installed_extensions import list_extensions
 
 _OURS: Final = {
-    "up": ("environment.up:up", "Start a sandbox: streams, buckets, faults and the control API."),
-    "down": ("environment.down:down", "Stop the sandbox that was started here."),
-    "run": ("environment.run:run", "Run a command with a sandbox of its own, gone afterwards."),
-    "status": ("environment.status:status", "Show where the sandbox answers and what it holds."),
-    "wait": ("environment.wait:wait", "Wait until something is so: a stream has 10 messages."),
-    "events": ("environment.events:events", "Show what happened in the sandbox, and follow it."),
-    "logs": (
-        "environment.logs:logs",
-        "Show what happened in the sandbox, or what a container of it wrote.",
-    ),
-    "repair": (
-        "environment.repair:repair",
-        "Make damaged data readable: keep what can be, put the rest aside.",
-    ),
-    "doctor": (
-        "environment.doctor:doctor",
-        "Find what is missing here, Docker or RabbitMQ, and say what to do.",
-    ),
-    "demo": (
-        "verdicts.demo:demo",
-        "Send messages through faults and a reshard, and judge what arrived.",
-    ),
-    "diagnose": ("verdicts.diagnose:diagnose", "Say what clients do wrong, with the evidence."),
-    "readers": ("channels.readers:readers", "Show who reads which shard, and what nobody has read."),
-    "certify": ("verdicts.certify:certify", "Certify a client: run it under seeded faults, and judge it."),
-    "learn": ("verdicts.learn:learn", "Learn to write a client, from broken ones to the certificate."),
-    "scenario": ("verdicts.scenario:scenario", "Play bad days by seed, and judge what comes of them."),
-    "replay": ("verdicts.scenario:replay", "Play a run again, and compare the facts."),
-    "send": ("messages.send:send", "Send messages from files, or from standard input with -."),
-    "receive": ("messages.receive:receive", "Receive messages and print them as they arrive."),
-    "application": ("messages.application:application", "Run a simulated repository or preservation system."),
-    "adaptor": ("messages.adaptor:adaptor", "Publish what changes in an application, by a mapping."),
-    "files": ("messages.file_server:files", "Serve files over HTTPS, with faults."),
-    "messages": ("messages.message_list:messages", "List the messages in the streams, filtered."),
-    "message": ("messages.message:message", "Validate messages, or make samples of them."),
-    "contract": (
-        "messages.contract:contract",
-        "Check, show and export contracts as AsyncAPI documents.",
-    ),
-    "fault": ("channels.fault:fault", "Add, list and remove faults."),
-    "access": (
-        "channels.access:access",
-        "Limit access keys to streams and operations, and deny them the rest.",
-    ),
-    "reshard": ("channels.reshard:reshard", "Split, merge or scale a stream's shards."),
-    "clock": ("environment.clock:clock", "Show, set, freeze, advance or speed up the sandbox's clock."),
-    "prune": ("environment.prune:prune", "Remove old objects of the audit log and old events."),
-    "reset": ("environment.reset:reset", "Remove every message and fault and start again."),
-    "snapshot": ("environment.snapshot:snapshot", "Save the state of the whole sandbox, and load it."),
-    "pipeline": ("tables.pipeline:pipeline", "Turn streams and buckets into tables with Spark."),
-    "tui": ("environment.tui:tui", "Watch the sandbox in the terminal."),
-    "watch": ("environment.watch:watch", "Watch the sandbox in a browser, large enough for a class."),
-    "image": ("environment.image:image", "Build the image of the emulator with Docker."),
-    "completion": ("shell.completion:completion", "Print the completion script of a shell."),
-    "man": ("shell.man_page:man", "Print the manual page, made from the commands."),
+    "up": ("environment.up", "Start a sandbox: streams, buckets, faults and the control API."),
+    "down": ("environment.down", "Stop the sandbox that was started here."),
+    "run": ("environment.run", "Run a command with a sandbox of its own, gone afterwards."),
+    "status": ("environment.status", "Show where the sandbox answers and what it holds."),
+    "wait": ("environment.wait", "Wait until something is so: a stream has 10 messages."),
+    "events": ("environment.events", "Show what happened in the sandbox, and follow it."),
+    "logs": ("environment.logs", "Show what happened in the sandbox, or what a container of it wrote."),
+    "repair": ("environment.repair", "Make damaged data readable: keep what can be, put the rest aside."),
+    "doctor": ("environment.doctor", "Find what is missing here, Docker or RabbitMQ, and say what to do."),
+    "demo": ("verdicts.demo", "Send messages through faults and a reshard, and judge what arrived."),
+    "diagnose": ("verdicts.diagnose", "Say what clients do wrong, with the evidence."),
+    "readers": ("channels.readers", "Show who reads which shard, and what nobody has read."),
+    "certify": ("verdicts.certify", "Certify a client: run it under seeded faults, and judge it."),
+    "learn": ("verdicts.learn", "Learn to write a client, from broken ones to the certificate."),
+    "scenario": ("verdicts.scenario", "Play bad days by seed, and judge what comes of them."),
+    "replay": ("verdicts.scenario", "Play a run again, and compare the facts."),
+    "send": ("messages.send", "Send messages from files, or from standard input with -."),
+    "receive": ("messages.receive", "Receive messages and print them as they arrive."),
+    "application": ("messages.application", "Run a simulated repository or preservation system."),
+    "adaptor": ("messages.adaptor", "Publish what changes in an application, by a mapping."),
+    "files": ("messages.file_server", "Serve files over HTTPS, with faults."),
+    "messages": ("messages.message_list", "List the messages in the streams, filtered."),
+    "message": ("messages.message", "Validate messages, or make samples of them."),
+    "contract": ("messages.contract", "Check, show and export contracts as AsyncAPI documents."),
+    "fault": ("channels.fault", "Add, list and remove faults."),
+    "access": ("channels.access", "Limit access keys to streams and operations, and deny them the rest."),
+    "reshard": ("channels.reshard", "Split, merge or scale a stream's shards."),
+    "clock": ("environment.clock", "Show, set, freeze, advance or speed up the sandbox's clock."),
+    "prune": ("environment.prune", "Remove old objects of the audit log and old events."),
+    "reset": ("environment.reset", "Remove every message and fault and start again."),
+    "snapshot": ("environment.snapshot", "Save the state of the whole sandbox, and load it."),
+    "pipeline": ("tables.pipeline", "Turn streams and buckets into tables with Spark."),
+    "tui": ("environment.tui", "Watch the sandbox in the terminal."),
+    "watch": ("environment.watch", "Watch the sandbox in a browser, large enough for a class."),
+    "image": ("environment.image", "Build the image of the emulator with Docker."),
+    "completion": ("shell.completion", "Print the completion script of a shell."),
+    "man": ("shell.man_page", "Print the manual page, made from the commands."),
 }
 
 
 def _list_commands() -> list[Command]:
-    ours = [Command(name, f"sandbox.cli.{place}", line) for name, (place, line) in _OURS.items()]
+    ours = [Command(name, f"sandbox.cli.{module}:{name}", line) for name, (module, line) in _OURS.items()]
     return [*ours, *(command for extension in list_extensions() for command in extension.commands)]
 
 

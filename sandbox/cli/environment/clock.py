@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING
 
 import click
 
@@ -12,8 +12,6 @@ from sandbox.cli.options.waiting import duration, moment
 
 if TYPE_CHECKING:
     from rdss_sandbox.client import Client
-
-_Action: TypeAlias = Literal["freeze", "real", "advance", "speed", "set"]
 
 
 def _tell(reading: ClockReading) -> None:
@@ -39,7 +37,7 @@ def show(reading: ClockReading) -> None:
 @shows(_tell)
 def freeze(client: Client) -> ClockReading:
     """Stop the clock where it is."""
-    return _change(client, "freeze")
+    return client.change_clock(ClockChange("freeze"))
 
 
 @clock.command()
@@ -47,7 +45,7 @@ def freeze(client: Client) -> ClockReading:
 @shows(_tell)
 def advance(length: float, client: Client) -> ClockReading:
     """Let DURATION pass at once: 90, 30s, 6m, 24h, 7d."""
-    return _change(client, "advance", seconds=length)
+    return client.change_clock(ClockChange("advance", seconds=length))
 
 
 @clock.command()
@@ -55,7 +53,7 @@ def advance(length: float, client: Client) -> ClockReading:
 @shows(_tell)
 def speed(factor: float, client: Client) -> ClockReading:
     """Let time run FACTOR times as fast from now on."""
-    return _change(client, "speed", speed=factor)
+    return client.change_clock(ClockChange("speed", speed=factor))
 
 
 @clock.command("set")
@@ -63,15 +61,11 @@ def speed(factor: float, client: Client) -> ClockReading:
 @shows(_tell)
 def set_(time: float, client: Client) -> ClockReading:
     """Show TIME and go on from it at the present speed: 2026-01-01T00:00:00Z, or seconds since 1970."""
-    return _change(client, "set", time=time)
+    return client.change_clock(ClockChange("set", time=time))
 
 
 @clock.command()
 @shows(_tell)
 def real(client: Client) -> ClockReading:
     """Go back to the machine's own time."""
-    return _change(client, "real")
-
-
-def _change(client: Client, action: _Action, **values: float) -> ClockReading:
-    return client.change_clock(ClockChange(action, **values))
+    return client.change_clock(ClockChange("real"))

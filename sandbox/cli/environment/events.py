@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from rdss_sandbox.questions.deadline import Deadline
 from sandbox.cli.options.connection import connect, control_option
-from sandbox.cli.options.waiting import Deadline, timeout_option, within
+from sandbox.cli.options.waiting import timeout_option, within
 from sandbox.cli.output.exit_codes import Exit
 from sandbox.cli.output.printing import json_option, print_json
 

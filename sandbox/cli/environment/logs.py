@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from rdss_sandbox.questions.deadline import Deadline
 from sandbox.cli.environment.events import live_events, show_event
 from sandbox.cli.options.connection import control_option
-from sandbox.cli.options.waiting import Deadline, timeout_option, within
+from sandbox.cli.options.waiting import timeout_option, within
 from sandbox.cli.output.exit_codes import CommandFailedError, Exit
 from sandbox.cli.output.printing import json_option
 

@@ -4,9 +4,10 @@ import re
 
 import click
 
+from rdss_sandbox.text.figures import size
 from sandbox.cli.options.connection import connect, control_option
 from sandbox.cli.options.waiting import duration
-from sandbox.cli.output.printing import json_option, print_rows, size
+from sandbox.cli.output.printing import json_option, print_rows
 
 _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([kmgt]?)b?", re.IGNORECASE)

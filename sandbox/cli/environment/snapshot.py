@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 import click
 
 from rdss_sandbox.api.snapshots import Snapshots
+from rdss_sandbox.text.figures import size
 from rdss_sandbox.text.timestamps import timestamp
 from sandbox.cli.options.asking import asks
 from sandbox.cli.output.printing import print_table
@@ -26,7 +27,7 @@ def snapshot() -> None:
 @asks(Snapshots.save)
 def save(saved: Snapshot) -> None:
     """Save the present state as NAME, in place of an earlier snapshot of that name."""
-    click.echo(f"saved {saved.name}: {saved.records} records in streams, {_size(saved)}")
+    click.echo(f"saved {saved.name}: {saved.records} records in streams, {size(saved.bytes)}")
 
 
 @snapshot.command()
@@ -44,7 +45,11 @@ def load(loaded: Loaded) -> None:
 def list_(found: SnapshotList) -> None:
     """List the snapshots."""
     rows = (
-        (each.name, *(("", "") if each.trouble else (timestamp(each.saved), str(each.records))), _size(each))
+        (
+            each.name,
+            *(("", "") if each.trouble else (timestamp(each.saved), str(each.records))),
+            size(each.bytes),
+        )
         for each in found.snapshots
     )
     print_table(("snapshot", "saved", "records", "size"), rows)
@@ -60,7 +65,3 @@ def list_(found: SnapshotList) -> None:
 def remove(_left: SnapshotList) -> None:
     """Remove the snapshot NAME."""
     click.echo(f"removed {click.get_current_context().params['name']}")
-
-
-def _size(found: Snapshot) -> str:
-    return f"{found.bytes / 1e6:.1f} MB"

@@ -4,9 +4,10 @@ from typing import TYPE_CHECKING
 
 import click
 
+from rdss_sandbox.text.figures import size
 from sandbox.cli.environment.doors import describe_doors
 from sandbox.cli.options.connection import connect, control_option
-from sandbox.cli.output.printing import json_option, print_json, print_table, size
+from sandbox.cli.output.printing import json_option, print_json, print_table
 
 if TYPE_CHECKING:
     from rdss_sandbox.shapes.clock import ClockReading

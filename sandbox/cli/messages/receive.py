@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from rdss_sandbox.questions.deadline import Deadline
 from sandbox.cli.messages.rejections import Rejections
 from sandbox.cli.options.channel_kinds import kind_option
 from sandbox.cli.options.connection import (
@@ -19,7 +20,7 @@ from sandbox.cli.options.connection import (
 from sandbox.cli.options.contract import as_published_option, load_contract
 from sandbox.cli.options.extras import needs
 from sandbox.cli.options.stopping import Stopping
-from sandbox.cli.options.waiting import Deadline, timeout_option
+from sandbox.cli.options.waiting import timeout_option
 from sandbox.cli.output.exit_codes import Exit
 from sandbox.cli.output.printing import json_option
 

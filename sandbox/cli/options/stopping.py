@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from sandbox.cli.options.waiting import Deadline
+from rdss_sandbox.questions.deadline import Deadline
 
 if TYPE_CHECKING:
     from emulator.clock import Clock

@@ -8,58 +8,38 @@ from __future__ import annotations
 import queue
 import threading
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, TypeVar
+from typing import Any, Final, TypeAlias, TypeVar
 
 import click
 
+from rdss_sandbox.questions.deadline import Deadline
+from rdss_sandbox.text.durations import seconds
+from rdss_sandbox.text.timestamps import read_timestamp
+
 F = TypeVar("F", bound=Callable[..., Any])
 T = TypeVar("T")
+Callback: TypeAlias = Callable[[click.Context, click.Parameter, str | None], float | None]
 
 
-def duration(_ctx: click.Context, _parameter: click.Parameter, value: str | None) -> float | None:
-    """Parse a duration such as ``500ms`` or ``5m`` into seconds, as the callback of an option or argument."""
-    from rdss_sandbox.text.durations import seconds
+def _reading(read: Callable[[str], float]) -> Callback:
+    def convert(_ctx: click.Context, _parameter: click.Parameter, value: str | None) -> float | None:
+        try:
+            return None if value is None else read(value)
+        except ValueError as error:
+            raise click.BadParameter(str(error)) from error
 
-    if value is None:
-        return None
-    try:
-        return seconds(value)
-    except ValueError as error:
-        raise click.BadParameter(str(error)) from error
+    return convert
 
 
-def moment(_ctx: click.Context, _parameter: click.Parameter, value: str | None) -> float | None:
-    """Parse a time, RFC 3339 or seconds since the epoch, as the callback of an option or argument."""
-    from rdss_sandbox.text.timestamps import read_timestamp
-
-    try:
-        return None if value is None else read_timestamp(value)
-    except ValueError as error:
-        raise click.BadParameter(str(error)) from error
+duration: Final = _reading(seconds)
+"""Parses a duration such as ``500ms`` or ``5m`` into seconds, as the callback of an option or argument."""
+moment: Final = _reading(read_timestamp)
+"""Parses a time, RFC 3339 or seconds since the epoch, as the callback of an option or argument."""
 
 
 def timeout_option(help_text: str) -> Callable[[F], F]:
     """Add the option ``--timeout``; the command gets ``timeout`` in seconds, None for no limit."""
     return click.option("--timeout", metavar="TIME", callback=duration, help=help_text)
-
-
-class Deadline:
-    """A point in real time ``seconds`` from now; None never passes."""
-
-    def __init__(self, seconds: float | None) -> None:
-        from emulator.clock import stopwatch
-
-        self._now = stopwatch
-        self._end = None if seconds is None else stopwatch() + seconds
-
-    @property
-    def left(self) -> float | None:
-        """The remaining seconds, at least 0; None without an end."""
-        return None if self._end is None else max(0.0, self._end - self._now())
-
-    @property
-    def passed(self) -> bool:
-        return self.left == 0
 
 
 def within(deadline: Deadline, items: Iterable[T]) -> Iterator[T]:

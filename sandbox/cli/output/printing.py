@@ -14,8 +14,6 @@ from sandbox.visible_output import has_colour, styled_stream
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-_UNITS = ("B", "kB", "MB", "GB", "TB")
-
 
 def json_option(command: F) -> F:
     """Add the option ``--json``."""
@@ -82,13 +80,3 @@ def print_rows(found: Any, titles: Sequence[str], rows: Iterable[Sequence[object
 def _width(text: str) -> int:
     """The columns of a terminal that a text takes."""
     return sum(2 if east_asian_width(character) in "WF" else 1 for character in text)
-
-
-def size(count: int) -> str:
-    """Bytes in decimal units: ``3.5 kB``."""
-    value = float(count)
-    for unit in _UNITS:
-        if value < 1000 or unit == _UNITS[-1]:
-            return f"{value:.0f} {unit}" if unit == "B" else f"{value:.1f} {unit}"
-        value /= 1000
-    raise AssertionError("the last unit is for everything")

@@ -7,20 +7,21 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from rdss_sandbox.questions.deadline import Deadline
 from sandbox.cli.options.contract import as_published_option
 from sandbox.cli.options.stopping import Stopping
-from sandbox.cli.options.waiting import Deadline, timeout_option
+from sandbox.cli.options.waiting import timeout_option
 from sandbox.cli.output.answers import FORMATS, print_answer
 from sandbox.cli.output.exit_codes import Exit
-from sandbox.cli.output.printing import print_json, print_table
+from sandbox.cli.output.printing import print_json, print_rows, print_table
 from sandbox.cli.tables.pipeline_options import (
     Service,
     Session,
     answering,
     choose,
     place_option,
+    sources_options,
     spark_options,
-    streams_option,
     table_options,
     tables_at,
 )
@@ -44,7 +45,6 @@ def pipeline() -> None:
     "source",
     type=click.Choice(["streams", "audit"]),
     default="streams",
-    show_default=True,
     help="Read the shards, or the audit bucket.",
 )
 @place_option("--to")
@@ -52,23 +52,18 @@ def pipeline() -> None:
     "--once/--follow",
     "once",
     default=True,
-    show_default=True,
     help="Read what is there and end, or go on reading.",
 )
-@streams_option
-@click.option("--bucket", default="rdss-audit", show_default=True, metavar="NAME", help="The audit bucket.")
+@sources_options
 @click.option(
     "--starting",
     default="TRIM_HORIZON",
-    show_default=True,
     metavar="POSITION",
     help="Where the first run begins to read.",
 )
 @click.option("--checkpoint", metavar="DIR", help="The folder for offsets; needed when the tables go to S3.")
 @timeout_option("With --follow: stop after this long: 30s, 5m, 2h.")
-@click.option(
-    "--batch", default=100_000, show_default=True, type=click.IntRange(1), help="The most records in a batch."
-)
+@click.option("--batch", default=100_000, type=click.IntRange(1), help="The most records in a batch.")
 @as_published_option
 @spark_options
 @table_options
@@ -95,10 +90,7 @@ def run(
         rows = read(spark, job, stopped=lambda: stopping.wanted, progress=tell).rows()
     if once and stopping.signals:
         raise KeyboardInterrupt
-    if as_json:
-        print_json(rows)
-    else:
-        print_table(("table", "rows"), rows.items())
+    print_rows(rows, ("table", "rows"), rows.items(), as_json=as_json)
 
 
 def _job(
@@ -140,7 +132,6 @@ def _job(
 @click.option(
     "--html",
     default=Path("runs/pipeline-report.html"),
-    show_default=True,
     type=click.Path(path_type=Path),
     metavar="FILE",
     help="Where the page is written.",
@@ -204,14 +195,12 @@ def _injected(events: str | None, service: Service) -> list[Injected]:
     "form",
     type=click.Choice(FORMATS),
     default="table",
-    show_default=True,
     help="How rows are given.",
 )
 @click.option(
     "--engine",
     type=click.Choice(["duckdb", "spark"]),
     default="duckdb",
-    show_default=True,
     help="What runs the SQL, each in its dialect; the options of Spark are for spark.",
 )
 @spark_options
@@ -254,7 +243,6 @@ def query(
 @click.option(
     "--keep",
     default=1,
-    show_default=True,
     type=click.IntRange(1),
     metavar="HOURS",
     help="How long files of older versions stay, for those who read them.",
@@ -268,17 +256,13 @@ def optimize(*, place: str, keep: int, service: Service, as_json: bool) -> None:
     from sandbox.pipeline.storage.optimization import optimize_tables
 
     done = optimize_tables(tables_at(place, service), keep)
-    if as_json:
-        print_json(done)
-    else:
-        rows = [(name, found.before, found.now, found.removed) for name, found in done.items()]
-        print_table(("table", "files before", "files now", "removed"), rows)
+    rows = [(name, found.before, found.now, found.removed) for name, found in done.items()]
+    print_rows(done, ("table", "files before", "files now", "removed"), rows, as_json=as_json)
 
 
 @pipeline.command()
 @place_option("--at")
-@streams_option
-@click.option("--bucket", default="rdss-audit", show_default=True, metavar="NAME", help="The audit bucket.")
+@sources_options
 @click.option(
     "--repository",
     type=click.Path(path_type=Path, exists=True, dir_okay=False),

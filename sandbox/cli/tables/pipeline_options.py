@@ -1,10 +1,9 @@
-"""Shared options of ``sandbox pipeline``: Spark, the endpoint, the tables; and the pipeline's failures."""
+"""Shared options of ``sandbox pipeline``: Spark, the endpoint, the tables."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import reduce, wraps
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
@@ -46,14 +45,17 @@ class Service:
 
 
 _RDSS_STREAMS: Final = "input,output,error,invalid"
-streams_option = click.option(
-    "--streams",
-    "--channel",
-    "streams",
-    metavar="NAMES",
-    help="The streams to read, with commas between them; '*' is all, but for the audit log's copies."
-    f"  [default: {_RDSS_STREAMS}, or all of another contract]",
-)
+
+
+def sources_options(command: Command) -> Command:
+    """Add the options that name the streams to read, and the audit bucket."""
+    told = (
+        "The streams to read, with commas between them; '*' is all, but for the audit log's copies."
+        f"  [default: {_RDSS_STREAMS}, or all of another contract]"
+    )
+    streams = click.option("--streams", "--channel", "streams", metavar="NAMES", help=told)
+    bucket = click.option("--bucket", default="rdss-audit", metavar="NAME", help="The audit bucket.")
+    return streams(bucket(command))
 
 
 def choose(streams: str | None, url: str | None, region: str) -> tuple[str, ...]:
@@ -72,9 +74,7 @@ def choose(streams: str | None, url: str | None, region: str) -> tuple[str, ...]
 def place_option(flag: str) -> Callable[[Command], Command]:
     """Make the option for the place of the tables."""
     text = "Where the tables are: a folder, or s3://bucket/prefix."
-    return click.option(
-        flag, "place", default="runs/pipeline", show_default=True, metavar="DIR|s3://...", help=text
-    )
+    return click.option(flag, "place", default="runs/pipeline", metavar="DIR|s3://...", help=text)
 
 
 def spark_options(command: Command) -> Command:
@@ -88,15 +88,12 @@ def spark_options(command: Command) -> Command:
         click.option(
             "--master",
             default="local[*]",
-            show_default=True,
             show_envvar=True,
             envvar="SANDBOX_SPARK_MASTER",
             metavar="URL",
             help="Where Spark runs.",
         ),
-        click.option(
-            "--memory", default="1g", show_default=True, metavar="SIZE", help="Heap of Spark's driver."
-        ),
+        click.option("--memory", default="1g", metavar="SIZE", help="Heap of Spark's driver."),
         click.option(
             "--conf", multiple=True, metavar="KEY=VALUE", help="A further Spark setting; repeatable."
         ),
@@ -105,7 +102,7 @@ def spark_options(command: Command) -> Command:
 
 
 def table_options(command: Command) -> Command:
-    """Add what every command on tables has: the AWS endpoint, ``--json``, and its failures in a line.
+    """Add what every command on tables has: the AWS endpoint and ``--json``.
 
     The command gets ``service`` with the endpoint's URL and region, and is run where its extra is here.
     """
@@ -113,8 +110,7 @@ def table_options(command: Command) -> Command:
     @wraps(command)
     @needs("pipeline")
     def with_service(*, endpoint: str | None, control: str | None, **others: Any) -> Any:
-        with _failures():
-            return command(service=Service(endpoint, control), **others)
+        return command(service=Service(endpoint, control), **others)
 
     text = (
         "The AWS endpoint; by default AWS_ENDPOINT_URL or that of the running sandbox, with 'aws' AWS's own."
@@ -183,19 +179,3 @@ def tables_at(place: str, service: Service) -> Tables:
             f"there are no tables in {place}; write some with: sandbox pipeline run --to {place}", Exit.USAGE
         )
     return tables
-
-
-@contextmanager
-def _failures() -> Iterator[None]:
-    """Turn the pipeline's errors into a line and an exit code."""
-    from sandbox.pipeline.spark import failures as kinds
-    from sandbox.pipeline.spark.java import JavaMissingError
-
-    try:
-        yield
-    except (JavaMissingError, kinds.UnavailableError) as missing:
-        raise CommandFailedError(str(missing), Exit.ENVIRONMENT) from missing
-    except kinds.UsageError as wrong:
-        raise CommandFailedError(str(wrong), Exit.USAGE) from wrong
-    except kinds.PipelineFailedError as failed:
-        raise CommandFailedError(str(failed), Exit.FAIL) from failed
