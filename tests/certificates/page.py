@@ -12,8 +12,8 @@ from typing import Any, Final
 
 import msgspec
 
-from emulator.page_parts import renew_part
 from tests.certificates.clients import CLIENTS, Certified
+from tests.docs.page_parts import renew_part
 from tests.docs.pages import ROOT
 
 PAGE: Final = ROOT / "docs/certificates.md"

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from emulator.channels.registry import list_kinds
-from emulator.page_parts import renew_file, renew_part
 from sandbox.certify.clause import Clause, Role
 from sandbox.certify.clauses import OWN_CLAUSES
+from tests.docs.page_parts import renew_file, renew_part
 
 
 def renewed(page: str) -> str:

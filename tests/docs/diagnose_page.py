@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from emulator.diagnosis.rule import Harm
 from emulator.diagnosis.rules import OWN_RULES
-from emulator.page_parts import renew_file, renew_part
+from tests.docs.page_parts import renew_file, renew_part
 
 
 def renew(page: str) -> str:

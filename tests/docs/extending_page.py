@@ -9,7 +9,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Final
 
-from emulator.page_parts import renew_file, renew_part
+from tests.docs.page_parts import renew_file, renew_part
 
 ROOT: Final = Path(__file__).parents[2]
 _FAULT: Final = ROOT / "examples" / "clock_skew"

@@ -15,11 +15,11 @@ from typing import Annotated, Any, Final, Literal, get_origin
 from unittest import TestCase
 
 import rdss_sandbox
-from emulator.listeners.control.page import render_markdown
 from rdss_sandbox import aws_environment, process, pytest_plugin, tables, testing
 from rdss_sandbox.api.control_api import SUBJECTS
 from rdss_sandbox.api.endpoint import Endpoint
 from rdss_sandbox.testing import control
+from tests.docs.control_api_page import render_markdown
 
 PAGE: Final = Path(__file__).parents[2] / "docs/python-api.md"
 

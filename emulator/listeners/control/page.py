@@ -1,23 +1,15 @@
-"""The control API as a page, in HTML and in Markdown.
-
-``python -m emulator.listeners.control.page docs/control-api.md`` writes the page of the documentation anew.
-"""
+"""The control API as a page in HTML, made of its OpenAPI description."""
 
 from __future__ import annotations
 
 import re
-import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
-
-from emulator.listeners.control.openapi import describe_api
-from rdss_sandbox.api.control_api import SUBJECTS
-from rdss_sandbox.api.endpoint import list_endpoints
 
 _BOUNDS: Final = {"minimum": "from", "maximum": "to", "exclusiveMaximum": "below", "maxLength": "length to"}
 
@@ -28,43 +20,29 @@ def render_page(description: Mapping[str, Any]) -> str:
     def write(text: str) -> Markup:
         return Markup(re.sub(r"``(.+?)``", r"<code>\1</code>", str(escape(text))))  # noqa: S704 -- escaped
 
-    return _render("page.html", description, write, Markup('<a href="#{0}">{0}</a>'))
-
-
-def render_markdown() -> str:
-    """The page of every endpoint in Markdown."""
-    endpoints = [endpoint for subject in SUBJECTS for endpoint in list_endpoints(subject)]
-    description = describe_api(endpoints, "1", notes={})
-    return _render("page.md", description, lambda text: text.replace("``", "`"), Markup("[{0}](#{1})"))
-
-
-def _render(template: str, description: Mapping[str, Any], write: Callable[[str], str], link: Markup) -> str:
     environment = Environment(
-        loader=FileSystemLoader(Path(__file__).parent / "templates"),
-        autoescape=template.endswith(".html"),
+        loader=FileSystemLoader(Path(__file__).parent),
+        autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"write": write, "type": partial(_write_type, link=link)}
-    return environment.get_template(f"{template}.jinja").render(description)
+    link = Markup('<a href="#{0}">{0}</a>')
+    environment.filters |= {"write": write, "type": partial(describe_type, link=link)}
+    return environment.get_template("page.html.jinja").render(description)
 
 
-def _write_type(schema: Mapping[str, Any], link: Markup) -> Markup:
-    """The type that a JSON schema describes, in words."""
+def describe_type(schema: Mapping[str, Any], link: Markup) -> Markup:
+    """The type that a JSON schema describes, in words; ``link`` is how a shape is referred to."""
     if reference := schema.get("$ref"):
         name = reference.rpartition("/")[2]
         return link.format(name, name.lower())
     if choices := schema.get("anyOf"):
-        return Markup(" or ").join(_write_type(each, link) for each in choices)
+        return Markup(" or ").join(describe_type(each, link) for each in choices)
     if values := schema.get("enum"):
         return Markup(" or ").join(map(str, values))
     type_, inner = schema.get("type", "anything"), schema.get("items") or schema.get("additionalProperties")
     if isinstance(inner, dict):
-        return Markup("{} of {}").format(type_, _write_type(inner, link))
+        return Markup("{} of {}").format(type_, describe_type(inner, link))
     bounds = [f"{word} {schema[name]}" for name, word in _BOUNDS.items() if name in schema]
     return Markup(" ").join([type_, *bounds])
-
-
-if __name__ == "__main__":
-    Path(sys.argv[1]).write_text(render_markdown(), encoding="utf-8")

@@ -59,11 +59,11 @@ def list_(as_json: bool) -> None:
 @json_option
 def show(wanted: str, as_json: bool) -> None:
     """Show what a scenario teaches, sends, breaks and expects."""
-    from sandbox.scenarios.page import section
     from sandbox.scenarios.scenario import find_scenario
+    from sandbox.scenarios.scenario_text import describe_scenario
 
     found = find_scenario(wanted)
-    print_line(found, section(found), as_json=as_json)
+    print_line(found, describe_scenario(found), as_json=as_json)
 
 
 def _reports(_ctx: click.Context, _parameter: click.Parameter, value: str) -> frozenset[str]:

@@ -12,7 +12,6 @@ from emulator.events import Events
 from emulator.faults.attributes import read_attributes
 from emulator.faults.engine import FaultEngine
 from emulator.faults.fault import Attribute, FaultRefusedError, FaultType
-from emulator.faults.page import render_page
 from emulator.faults.registry import TYPES
 from emulator.faults.types.latency import draw_seconds
 from emulator.listeners.control.faults import describe_type
@@ -20,6 +19,7 @@ from emulator.listeners.control.openapi import describe_api
 from emulator.rng import Chance
 from rdss_sandbox.api.faults import Faults
 from rdss_sandbox.shapes.faults import NewFault
+from tests.docs.faults_page import renew
 
 EVERY = [
     pytest.param(type_, attribute, id=f"{type_.name}.{attribute.name}")
@@ -65,7 +65,7 @@ def test_the_bounds_are_shown(type_: FaultType, attribute: Attribute) -> None:
     about = describe_api([Faults.add_fault], "1")["paths"]["/faults"]["post"]["description"]
     (line,) = (line for line in about.splitlines() if line.startswith(f"- {type_.name}:"))
     assert f"{attribute.name} ({attribute.bounds})" in line
-    page = render_page("".join(f"<!-- {mark} --><!-- end -->" for mark in _MARKS))
+    page = renew("".join(f"<!-- {mark} --><!-- end -->" for mark in _MARKS))
     assert f"| `{attribute.name}` |" in page
     assert f"| {attribute.bounds} |" in page
 

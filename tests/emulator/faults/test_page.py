@@ -6,16 +6,16 @@ from pathlib import Path
 
 import pytest
 
-from emulator.faults.page import render_page
 from emulator.faults.registry import TYPES
+from tests.docs.faults_page import renew
 
 PAGE = Path(__file__).parents[3] / "docs" / "faults.md"
 
 
 def test_the_page_is_up_to_date() -> None:
-    """Otherwise: python -m emulator.faults.page docs/faults.md."""
+    """Otherwise: python -m tests.docs.faults_page docs/faults.md."""
     page = PAGE.read_text(encoding="utf-8")
-    assert page == render_page(page)
+    assert page == renew(page)
 
 
 def test_an_old_page_is_brought_up_to_date() -> None:
@@ -23,9 +23,9 @@ def test_an_old_page_is_brought_up_to_date() -> None:
     page = PAGE.read_text(encoding="utf-8")
     old = page.replace("A message comes twice.", "A message comes.")
     assert old != page
-    assert render_page(old) == page
+    assert renew(old) == page
     with pytest.raises(ValueError, match="needs one"):
-        render_page("# Faults")
+        renew("# Faults")
 
 
 def test_every_type_and_attribute_is_described() -> None:

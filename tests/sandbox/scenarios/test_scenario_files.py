@@ -9,7 +9,6 @@ import yaml
 from jsonschema import Draft202012Validator
 
 from sandbox.scenarios.condition import ConditionError, read_condition
-from sandbox.scenarios.page import renewed
 from sandbox.scenarios.play import START, play
 from sandbox.scenarios.scenario import (
     Scenario,
@@ -20,6 +19,7 @@ from sandbox.scenarios.scenario import (
     schema,
 )
 from sandbox.scenarios.workload import make_messages
+from tests.docs.scenarios_page import renew
 from tests.taken_out import needs
 
 ROOT = Path(__file__).parents[3]
@@ -118,10 +118,10 @@ def test_what_is_no_condition_is_told() -> None:
 def test_the_page_is_up_to_date() -> None:
     """docs/scenarios.md says what the library says; its example is a scenario.
 
-    python -m sandbox.scenarios.page docs/scenarios.md renews it.
+    python -m tests.docs.scenarios_page docs/scenarios.md renews it.
     """
     page = (ROOT / "docs" / "scenarios.md").read_text(encoding="utf-8")
-    assert renewed(page) == page
+    assert renew(page) == page
     example = page.partition("```yaml\n")[2].partition("```")[0]
     assert isinstance(read_scenario("docs/scenarios.md", example), Scenario)
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from emulator.page_parts import renew_file, renew_part
 from sandbox.certify.clause import Role
 from tests.bench import certify_rates
 from tests.bench.certify_rates import Rate
+from tests.docs.page_parts import renew_file, renew_part
 from tests.sandbox.certify.population.kind import SHAPES, Kind
 from tests.sandbox.certify.population.population import PARTS, WRONG, Part
 

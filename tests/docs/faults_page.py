@@ -1,20 +1,20 @@
-"""Keeps ``docs/faults.md`` true to the registry: ``python -m emulator.faults.page docs/faults.md``."""
+"""Keeps ``docs/faults.md`` true to the registry: ``python -m tests.docs.faults_page docs/faults.md``."""
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any, Final
 
 from emulator.faults.fault import Attribute, FaultType
 from emulator.faults.faulted_message import list_fields
 from emulator.faults.registry import list_own_types
-from emulator.page_parts import renew_file, renew_part
 from schemas.bound import CONTRACT
+from tests.docs.page_parts import renew_file, renew_part
+from tests.docs.pages import ROOT
 
-_EXAMPLE: Final = Path(__file__).parent / "types" / "stale_read.py"
+_EXAMPLE: Final = ROOT / "emulator" / "faults" / "types" / "stale_read.py"
 
 
-def render_page(page: str) -> str:
+def renew(page: str) -> str:
     """Render the parts of the page between its marks again. Raises ValueError when a mark is missing."""
     fields = ", ".join(f"`{name}`" for name in list_fields(CONTRACT))
     example = f"\n```python\n{_EXAMPLE.read_text(encoding='utf-8')}```\n"
@@ -55,4 +55,4 @@ def _default(value: Any) -> str:
 
 
 if __name__ == "__main__":
-    renew_file(render_page)
+    renew_file(renew)

@@ -1,20 +1,13 @@
-"""The generated parts of docs/scenarios.md: ``python -m sandbox.scenarios.page docs/scenarios.md``."""
+"""A scenario in Markdown: what happens, why, and what a correct client does."""
 
 from __future__ import annotations
 
 import msgspec
 
-from emulator.page_parts import renew_file, renew_part
-from sandbox.scenarios.facts import CONTRACT, MEANINGS
-from sandbox.scenarios.scenario import Scenario, library
+from sandbox.scenarios.scenario import Scenario
 
 
-def renewed(page: str) -> str:
-    """Generate the text between the marks of the page again. Raises ValueError when a mark is missing."""
-    return renew_part(renew_part(page, "facts", _facts()), "scenarios", _scenarios())
-
-
-def section(scenario: Scenario) -> str:
+def describe_scenario(scenario: Scenario) -> str:
     """A scenario as a section of Markdown."""
     teach = scenario.teach
     lines = [
@@ -50,19 +43,3 @@ def _written(value: object) -> str:
 
 def _condition(written: float | str) -> str:
     return f"`{written}`" if isinstance(written, str) else f"`== {written:g}`"
-
-
-def _facts() -> str:
-    rows = [
-        f"| `{fact}` | {meaning}{'; 0 in every scenario' if fact in CONTRACT else ''} |"
-        for fact, meaning in MEANINGS.items()
-    ]
-    return "\n\n" + "\n".join(["| fact | meaning |", "|---|---|", *rows]) + "\n"
-
-
-def _scenarios() -> str:
-    return "\n" + "\n".join(section(scenario) for scenario in library().values())
-
-
-if __name__ == "__main__":
-    renew_file(renewed)
