@@ -32,7 +32,7 @@ from emulator.listeners.amqp_changes import (
 )
 from emulator.listeners.amqp_fixed_answers import ANSWERS, NEVER_THERE, describe_definitions
 from emulator.listeners.amqp_lists import BadQueryError, Listing, Slices, select, write_json
-from emulator.listeners.amqp_management_page import PAGE_HEADERS, render_page
+from emulator.listeners.amqp_management_page import PAGE_HEADERS, describe_paths
 from emulator.listeners.amqp_properties import BadRequestError
 from emulator.listeners.amqp_reads import READS, Read
 from emulator.listeners.control.routing import route_by_segments
@@ -98,7 +98,7 @@ class AmqpManagement:
             paths.setdefault(path, {})[method] = change
         for path, answers in paths.items():
             yield Route(f"/api{path}", self._endpoint(answers), methods=list(answers))
-        page = render_page({path: tuple(answers) for path, answers in paths.items()})
+        page = describe_paths({path: tuple(answers) for path, answers in paths.items()})
         for path in ("", "/api"):
             yield Route(f"{path}/", lambda _: HTMLResponse(page, headers=PAGE_HEADERS), methods=["GET"])
 

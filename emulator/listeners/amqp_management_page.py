@@ -7,29 +7,13 @@ from html import escape
 from typing import Final
 
 from emulator.amqp.server_properties import VERSION
+from emulator.pages.frame import INLINE_STYLE, page_headers, render_page
 
-PAGE_HEADERS: Final = {
-    "content-security-policy": (
-        "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; "
-        "frame-ancestors 'none'"
-    ),
-    "x-content-type-options": "nosniff",
-    "referrer-policy": "no-referrer",
-    "cache-control": "no-store",
-}
-_PAGE: Final = """\
-<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>Management API of the sandbox's AMQP broker</title>
-<style>:root {{ color-scheme: light dark }} body {{ font: 1rem/1.5 system-ui, sans-serif; margin: 2rem auto;
-max-width: 52rem; padding: 0 1rem }} td {{ padding: 0 1.5rem 0 0; vertical-align: top }}</style>
-</head>
-<body>
+PAGE_HEADERS: Final = page_headers(INLINE_STYLE)
+_TITLE: Final = "Management API of the sandbox's AMQP broker"
+_BODY: Final = """\
 <main>
-<h1>Management API of the sandbox's AMQP broker</h1>
+<h1>{title}</h1>
 <p>This is RabbitMQ's HTTP API, version {version}, over the broker of the sandbox. There are no pages to click
 through; <code>rabbitmqadmin</code>, client libraries and <code>curl</code> use it. The login is
 <code>guest</code> with <code>guest</code>, or any user with the sandbox's token. The only virtual host is
@@ -38,16 +22,13 @@ through; <code>rabbitmqadmin</code>, client libraries and <code>curl</code> use 
 <table>
 {rows}
 </table>
-</main>
-</body>
-</html>
-"""
+</main>"""
 
 
-def render_page(paths: Mapping[str, tuple[str, ...]]) -> str:
+def describe_paths(paths: Mapping[str, tuple[str, ...]]) -> str:
     """The page of these paths of the API, each with its methods."""
     rows = "\n".join(
         f"<tr><td>{escape(' '.join(paths[path]))}</td><td><code>/api{escape(path)}</code></td></tr>"
         for path in sorted(paths)
     )
-    return _PAGE.format(version=VERSION, rows=rows)
+    return render_page(_TITLE, _BODY.format(title=escape(_TITLE), version=VERSION, rows=rows))

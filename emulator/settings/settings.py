@@ -27,10 +27,6 @@ from rdss_sandbox.shapes.topology import AuditTap, Topology, TransitionSeconds
 from rdss_sandbox.text.durations import seconds
 
 STATE_DIRECTORY = ".sandbox"
-COURSE_PAGE = Path("learn/index.html")
-"""Where ``sandbox learn`` writes its page, in the directory of a sandbox; the control port shows it."""
-LOAD_AGAIN = "Load this page again after each command."
-"""What that page says of itself; the control port's page needs no loading, and says something else."""
 S = TypeVar("S")
 Profile: TypeAlias = Literal["embedded", "compose", "localstack", "relay", "aws"]
 MANAGEMENT_PORT = 15672

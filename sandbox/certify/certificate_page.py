@@ -7,6 +7,7 @@ from html import escape
 from importlib.resources import files
 from typing import Final
 
+from emulator.pages.frame import render_page
 from rdss_sandbox.shapes.certificate import Certificate, ClauseResult, ClauseVerdict, Finding
 from sandbox.certify.history import History
 from sandbox.certify.run_drawing import draw_run
@@ -18,7 +19,6 @@ _CLASSES: Final = {
     ClauseVerdict.NOT_EXERCISED: "open",
     ClauseVerdict.NOT_APPLICABLE: "open",
 }
-_POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'"
 
 
 def page(certificate: Certificate, history: History) -> str:
@@ -26,12 +26,7 @@ def page(certificate: Certificate, history: History) -> str:
     style = (files("sandbox.certify") / "certificate.css").read_text(encoding="utf-8")
     title = f"{certificate.role}: {certificate.level or 'not certified'}"
     body = "\n".join((_head(certificate), _clauses(certificate), _smallest(certificate), draw_run(history)))
-    return (
-        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">\n'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>{escape(title)}</title>\n<style>\n{style}</style>\n</head>\n<body>\n{body}\n</body>\n</html>\n"
-    )
+    return render_page(title, body, style=style)
 
 
 def _head(certificate: Certificate) -> str:

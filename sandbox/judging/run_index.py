@@ -11,8 +11,9 @@ from urllib.parse import quote
 import msgspec
 from jinja2 import Environment
 
+from emulator.pages.frame import render_page
+from emulator.pages.inline_script import embed_json
 from rdss_sandbox.files.rewriting import rewriting
-from sandbox.judging.inline_script import embed_json, script_policy
 from sandbox.judging.runs import RUNS
 from sandbox.judging.verdict import Verdict
 
@@ -72,24 +73,21 @@ def write_index(runs: Path = RUNS) -> None:
 def index_page(runs: Sequence[RecordedRun]) -> str:
     """The whole HTML document."""
     room = files("sandbox.judging")
-    script, base, style, template = (
-        (room / name).read_text(encoding="utf-8")
-        for name in ("run_index.js", "page.css", "run_index.css", "run_index.html.jinja")
+    script, style, template = (
+        (room / f"run_index.{ending}").read_text(encoding="utf-8") for ending in ("js", "css", "html.jinja")
     )
     listed = [_data(run) for run in runs]
-    return (
+    body = (
         Environment(autoescape=True)
         .from_string(template)
         .render(
             runs=listed,
             verdicts=[*Verdict],
             count=_count(len(listed)),
-            policy=script_policy(script),
-            style=base + style,
-            script=script,
             data=embed_json("runs-data", listed),
         )
     )
+    return render_page("Runs", body, style=style, script=script, allow=("frame-src 'self' file:",))
 
 
 def _count(number: int) -> str:

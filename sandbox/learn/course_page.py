@@ -9,7 +9,8 @@ from typing import Final
 
 from markdown_it import MarkdownIt
 
-from emulator.settings.settings import LOAD_AGAIN
+from emulator.pages.course import FOLLOWED, LOAD_AGAIN, MADE_BY_THE_COURSE
+from emulator.pages.frame import render_page
 from rdss_sandbox.shapes.certificate import ClauseResult, ClauseVerdict
 from sandbox.certify.clause import Role
 from sandbox.learn.check import CheckResult
@@ -17,8 +18,6 @@ from sandbox.learn.lesson import Lesson
 from sandbox.learn.progress import LessonProgress, Progress
 from sandbox.learn.stage_counts import StageCount
 
-_POLICY: Final = "default-src 'none'; script-src 'self'; connect-src 'self'; style-src 'unsafe-inline'"
-"""The control port's own script follows the course there; a page of a file has no script."""
 _CLASSES: Final = {
     ClauseVerdict.PASS: "pass",
     ClauseVerdict.FAIL: "fail",
@@ -34,23 +33,19 @@ def course_page(lessons: Sequence[Lesson], progress: Progress, checks: Mapping[s
 
     It shows what the learner has seen in the terminal, and no hint or reason that was not earned yet.
     """
-    style = (files("sandbox.learn") / "course_page.css").read_text(encoding="utf-8")
     started = [each for each in lessons if each.name in progress.lessons]
     passed = sum(progress.lessons[each.name].passed is not None for each in started)
     articles = "\n".join(
         _article(each, progress.lessons[each.name], checks.get(each.name)) for each in started
     )
-    return (
-        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">\n'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        '<meta name="generator" content="sandbox learn">\n'
-        f"<title>Learn to write a client: {passed} of {len(lessons)}</title>\n<style>\n{style}</style>\n"
-        "</head>\n<body>\n<header><h1>Learn to write a client</h1>"
-        f"<p>{passed} of {len(lessons)} lessons passed. "
-        f"{LOAD_AGAIN}</p></header>\n"
-        f"<div class=course>\n{_navigation(lessons, progress)}\n<main>\n{articles}\n</main>\n</div>\n"
-        "</body>\n</html>\n"
+    return render_page(
+        f"Learn to write a client: {passed} of {len(lessons)}",
+        "<header><h1>Learn to write a client</h1>"
+        f"<p>{passed} of {len(lessons)} lessons passed. {LOAD_AGAIN}</p></header>\n"
+        f"<div class=course>\n{_navigation(lessons, progress)}\n<main>\n{articles}\n</main>\n</div>",
+        style=(files("sandbox.learn") / "course_page.css").read_text(encoding="utf-8"),
+        allow=FOLLOWED,
+        head=f"{MADE_BY_THE_COURSE}\n",
     )
 
 

@@ -10,7 +10,7 @@ from typing import Final
 
 import msgspec
 
-from emulator.settings.settings import COURSE_PAGE
+from emulator.pages.course import COURSE_PAGE
 from rdss_sandbox.files.rewriting import rewriting
 from sandbox.learn.check import CheckResult
 from sandbox.learn.course_page import course_page

@@ -8,8 +8,8 @@ from html import escape
 from importlib.resources import files
 from typing import Final
 
+from emulator.pages.frame import render_page
 from rdss_sandbox.text.timestamps import timestamp
-from sandbox.judging.inline_script import script_policy
 from sandbox.judging.verdict import Verdict, VerdictLine
 from sandbox.scenarios.facts import CONTRACT, MEANINGS
 from sandbox.scenarios.outcome import Run
@@ -27,7 +27,6 @@ _SAID: Final = {
 }
 _MOST_MESSAGES: Final = 500
 _WIDE: Final = '<div class=wide tabindex="0" role="region" aria-label="{}">'
-_POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 
 
 def page(run: Run) -> str:
@@ -35,10 +34,7 @@ def page(run: Run) -> str:
     found = timeline(steps := fold_events(run.events))
     lit = find_first_failure(steps, run.judgement.lines, run.culprits)
     played = replay_section(run, found, lit) if steps else ""
-    plays = f"<script>{script()}</script>\n" if steps else ""
-    policy = f"{_POLICY}; script-src {script_policy(script())}" if steps else _POLICY
-    sheets = (files("sandbox.judging") / "page.css", files("sandbox.scenarios") / "report.css")
-    report = "".join(sheet.read_text(encoding="utf-8") for sheet in sheets)
+    report = (files("sandbox.scenarios") / "report.css").read_text(encoding="utf-8")
     body = "\n".join(
         (
             _head(run),
@@ -50,12 +46,11 @@ def page(run: Run) -> str:
             _messages(found),
         )
     )
-    return (
-        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>{escape(run.scenario.name)}: {run.judgement.verdict}</title>\n"
-        f"<style>\n{report}{style()}</style>\n</head>\n<body>\n<main>\n{body}\n</main>\n{plays}</body>\n</html>\n"
+    return render_page(
+        f"{run.scenario.name}: {run.judgement.verdict}",
+        f"<main>\n{body}\n</main>",
+        style=report + style(),
+        script=script() if steps else "",
     )
 
 

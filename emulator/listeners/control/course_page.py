@@ -12,10 +12,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from emulator.settings.settings import COURSE_PAGE, LOAD_AGAIN
+from emulator.pages.course import COURSE_PAGE, FOLLOWED, LOAD_AGAIN, MADE_BY_THE_COURSE
+from emulator.pages.frame import INLINE_STYLE, page_headers, render_page
 
-_MADE_BY_THE_COURSE: Final = b'<meta name="generator" content="sandbox learn">'
-"""A project may have a file of that name for something else."""
 _LONGEST: Final = 4 << 20
 _SCRIPT: Final = "/learn.js"
 _FOLLOWING: Final = (
@@ -23,36 +22,15 @@ _FOLLOWING: Final = (
     (LOAD_AGAIN.encode(), b'It follows your commands. <a href="/">To the running sandbox</a>'),
 )
 """What stands in the page that is served, in place of what stands in the file."""
-_HEADERS: Final = {
-    "content-security-policy": (
-        "default-src 'none'; script-src 'self'; connect-src 'self'; style-src 'unsafe-inline'; "
-        "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-    ),
-    "x-content-type-options": "nosniff",
-    "referrer-policy": "no-referrer",
-    "cache-control": "no-store",
-}
+_HEADERS: Final = page_headers(*FOLLOWED, INLINE_STYLE)
+_TITLE: Final = "Learn to write a client"
 _NOT_BEGUN: Final = """\
-<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>Learn to write a client</title>
-<script src="{script}" defer></script>
-<style>:root {{ color-scheme: light dark }} body {{ font: 1.1rem/1.6 system-ui, sans-serif; margin: 3rem auto;
-max-width: 40rem; padding: 0 1rem }}</style>
-</head>
-<body>
 <main>
-<h1>Learn to write a client</h1>
+<h1>{title}</h1>
 <p>No lesson was started in the directory of this sandbox, <code>{directory}</code>. Type there:</p>
 <pre><code>sandbox learn start 1</code></pre>
 <p><a href="/">To the running sandbox</a></p>
-</main>
-</body>
-</html>
-"""
+</main>"""
 
 
 class CoursePage:
@@ -81,8 +59,10 @@ class CoursePage:
             if inside:
                 with file.open("rb") as opened:
                     page = opened.read(_LONGEST)
-            if _MADE_BY_THE_COURSE in page:
+            if MADE_BY_THE_COURSE.encode() in page:
                 for kept, served in _FOLLOWING:
                     page = page.replace(kept, served, 1)
                 return page
-        return _NOT_BEGUN.format(script=_SCRIPT, directory=escape(str(self._directory.resolve()))).encode()
+        body = _NOT_BEGUN.format(title=_TITLE, directory=escape(str(self._directory.resolve())))
+        head = f'<script src="{_SCRIPT}" defer></script>\n'
+        return render_page(_TITLE, body, allow=FOLLOWED, head=head).encode()

@@ -13,19 +13,14 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from emulator.pages.frame import INLINE_STYLE, page_headers
 from rdss_sandbox.api.endpoint import JSON
 from rdss_sandbox.machine.installation import explain_missing
 
 if TYPE_CHECKING:
     from emulator.listeners.control.openapi import Described
 
-_HEADERS: Final = {
-    "content-security-policy": (
-        "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; "
-        "frame-ancestors 'none'"
-    ),
-    "x-content-type-options": "nosniff",
-}
+_HEADERS: Final = page_headers(INLINE_STYLE)
 
 
 class Documents:

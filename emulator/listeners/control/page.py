@@ -11,6 +11,9 @@ from typing import Any, Final
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
+from emulator.pages import frame
+
+_HERE: Final = Path(__file__).parent
 _BOUNDS: Final = {"minimum": "from", "maximum": "to", "exclusiveMaximum": "below", "maxLength": "length to"}
 
 
@@ -21,7 +24,7 @@ def render_page(description: Mapping[str, Any]) -> str:
         return Markup(re.sub(r"``(.+?)``", r"<code>\1</code>", str(escape(text))))  # noqa: S704 -- escaped
 
     environment = Environment(
-        loader=FileSystemLoader(Path(__file__).parent),
+        loader=FileSystemLoader(_HERE),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
@@ -29,7 +32,9 @@ def render_page(description: Mapping[str, Any]) -> str:
     )
     link = Markup('<a href="#{0}">{0}</a>')
     environment.filters |= {"write": write, "type": partial(describe_type, link=link)}
-    return environment.get_template("page.html.jinja").render(description)
+    body = environment.get_template("page.html.jinja").render(description)
+    style = _HERE.joinpath("page.css").read_text(encoding="utf-8")
+    return frame.render_page(description["info"]["title"], body, style=style)
 
 
 def describe_type(schema: Mapping[str, Any], link: Markup) -> Markup:

@@ -79,7 +79,7 @@ def start(lessons: Path | None, wanted: str | None, language: str | None, as_jso
 
     Without N it is the first lesson that you have not passed. A client that is there already stays as it is.
     """
-    from emulator.settings.settings import COURSE_PAGE
+    from emulator.pages.course import COURSE_PAGE
     from sandbox.learn.lesson import Language
     from sandbox.learn.progress import LessonProgress
     from sandbox.learn.workplace import client_file, place_client

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 from html import escape
-from pathlib import Path
+from importlib.resources import files
 
+from emulator.pages import frame
 from sandbox.pipeline.reports.charts import (
     Axis,
     Span,
@@ -18,8 +19,6 @@ from sandbox.pipeline.reports.charts import (
 )
 from sandbox.pipeline.reports.report import Report
 from schemas.bound import CONTRACT
-
-_STYLE = Path(__file__).with_name("report.css")
 
 
 def render_page(found: Report) -> str:
@@ -35,12 +34,12 @@ def render_page(found: Report) -> str:
         _section("Streams", _streams(found)),
         _section("Tenants", _tenants(found)),
     ]
-    return (
-        '<!doctype html><html lang="en"><head><meta charset="utf-8"><title>RDSS pipeline report</title>'
-        f'<meta name="viewport" content="width=device-width"><style>{_STYLE.read_text()}</style></head><body>'
-        f"<h1>Pipeline report</h1><p>{escape(found.place)}</p>"
-        f"<p>arrivals from {escape(found.first or 'never')} to {escape(found.last or 'never')}, in UTC</p>"
-        f"{''.join(sections)}</body></html>\n"
+    return frame.render_page(
+        "Pipeline report",
+        f"<main><h1>Pipeline report</h1><p class=hint>{escape(found.place)}</p>"
+        f"<p class=hint>arrivals from {escape(found.first or 'never')} to {escape(found.last or 'never')}, "
+        f"in UTC</p>{''.join(sections)}</main>",
+        style=(files("sandbox.pipeline.reports") / "report.css").read_text(encoding="utf-8"),
     )
 
 

@@ -11,22 +11,14 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from emulator.listeners.control.watch.page_access import PageCookie
+from emulator.pages.frame import page_headers
 
 _FILES: Final = {
     "/": ("watch.html", "text/html"),
     "/watch.js": ("watch.js", "text/javascript"),
     "/watch.css": ("watch.css", "text/css"),
 }
-_HEADERS: Final = {
-    "content-security-policy": (
-        "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; "
-        "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-    ),
-    "x-content-type-options": "nosniff",
-    "referrer-policy": "no-referrer",
-    # A newer sandbox at the same address has a newer page.
-    "cache-control": "no-store",
-}
+_HEADERS: Final = page_headers("script-src 'self'", "style-src 'self'", "connect-src 'self'", "img-src data:")
 
 
 class WatchPage:

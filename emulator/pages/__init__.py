@@ -1,0 +1,1 @@
+"""The frame of every page that the sandbox writes or serves."""
