@@ -61,11 +61,14 @@ class Judgement:
 class Clause:
     """``needed`` is the least exposure for a verdict; ``source`` the section of the document behind it.
 
+    ``@partial(Clause, ...)`` above a judge makes the clause of it.
+
     It is for the clients of these kinds of ``channels``, of every kind where there are none, and of the
     contracts of which ``asked_of`` is true. The ``rules`` of the diagnosis mean the same: what they find in
     the run breaches the clause too, so that ``sandbox diagnose`` and a certificate agree.
     """
 
+    judge: Callable[[History], Judgement]
     id: str
     role: Role
     group: Group
@@ -74,7 +77,6 @@ class Clause:
     source: str
     exercise: str
     needed: int
-    judge: Callable[[History], Judgement]
     channels: frozenset[str] = KINESIS
     rules: tuple[Rule, ...] = ()
     asked_of: Callable[[Contract], bool] = lambda _contract: True

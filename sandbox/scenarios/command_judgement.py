@@ -101,5 +101,5 @@ def _remarks(history: History) -> Iterator[str]:
             yield f"{describe_end(life)}; its last lines: {' / '.join(life.output[-3:]) or 'none'}"
         elif life.end == "hung":
             yield "it did not end at SIGTERM within ten seconds, and was killed"
-    for finding in resharding.judge_unread(history).findings:
+    for finding in resharding.every_shard_read.judge(history).findings:
         yield finding.said

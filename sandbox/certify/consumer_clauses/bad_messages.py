@@ -45,28 +45,42 @@ def _judge_bad(history: History, has_code: Callable[[str], bool]) -> Judgement:
     return judge_each((each for each in history.bad if has_code(each.code)), find_wrong)
 
 
-REJECTED = _clause(
+@partial(
+    _clause,
     id="rejects-with-the-right-code",
     demand="A message that cannot be processed goes to the queue of its error code, with that code.",
     source="RDSS Message API 4.0.0, Error Queues and Error Codes",
     exercise="One message is sent for each code that a message alone can cause.",
     needed=5,
-    judge=lambda history: _judge_bad(history, lambda code: code != CONTRACT.expired),
     asked_of=has_rejects,
 )
+def rejects_with_the_right_code(history: History) -> Judgement:
+    return _judge_bad(history, lambda code: code != CONTRACT.expired)
 
-EXPIRED = _clause(
+
+@partial(
+    _clause,
     id="refuses-expired",
     demand=f"A message that has expired goes to the error queue, with {CONTRACT.expired}.",
     source="RDSS Message API 4.0.0, messageTimings and Error Codes",
     exercise="Messages are sent after they have expired.",
     needed=2,
-    judge=lambda history: _judge_bad(history, lambda code: code == CONTRACT.expired),
     asked_of=lambda contract: has_expiry(contract) and has_rejects(contract),
 )
+def refuses_expired(history: History) -> Judgement:
+    return _judge_bad(history, lambda code: code == CONTRACT.expired)
 
 
-def judge_behind(history: History) -> Judgement:
+@partial(
+    _clause,
+    id="poison-stops-nothing",
+    demand="What cannot be processed does not hold up what comes behind it.",
+    source="RDSS Message API 4.0.0, Error Queues",
+    exercise="Good messages are sent between bad ones.",
+    needed=5,
+    asked_of=has_rejects,
+)
+def poison_stops_nothing(history: History) -> Judgement:
     told = history.times_told()
     first = min((each.at for each in history.bad), default=float("inf"))
     behind = [sent for sent in history.sent if sent.at >= first]
@@ -86,14 +100,3 @@ def judge_behind(history: History) -> Judgement:
         if life.end == "itself" and life.stage in _STAGES
     ]
     return judged(len(behind) if history.bad else 0, findings)
-
-
-STOPS_NOTHING = _clause(
-    id="poison-stops-nothing",
-    demand="What cannot be processed does not hold up what comes behind it.",
-    source="RDSS Message API 4.0.0, Error Queues",
-    exercise="Good messages are sent between bad ones.",
-    needed=5,
-    judge=judge_behind,
-    asked_of=has_rejects,
-)

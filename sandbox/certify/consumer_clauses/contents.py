@@ -26,7 +26,17 @@ _clause = partial(Clause, role=Role.CONSUMER, channels=ALL_CHANNELS)
 _contract = partial(_clause, group=Group.CONTRACT, level=Level.GOLD)
 
 
-def judge_bodies(history: History) -> Judgement:
+@partial(
+    _clause,
+    id="bodies-unaltered",
+    group=Group.DELIVERY,
+    level=Level.BRONZE,
+    demand="The body of a message reaches the work unaltered, to the byte.",
+    source="RDSS Message API 4.0.0, Message Body",
+    exercise='The consumer tells "sha256", the SHA-256 of the body\'s text as it was sent.',
+    needed=10,
+)
+def bodies_unaltered(history: History) -> Judgement:
     wanted = {sent.message_id: sent for sent in history.sent}
     told = [each for each in history.told if each.digest is not None and each.message_id in wanted]
     findings = [
@@ -43,19 +53,16 @@ def judge_bodies(history: History) -> Judgement:
     return judged(len(told), findings, "not-observable")
 
 
-UNALTERED = _clause(
-    id="bodies-unaltered",
-    group=Group.DELIVERY,
-    level=Level.BRONZE,
-    demand="The body of a message reaches the work unaltered, to the byte.",
-    source="RDSS Message API 4.0.0, Message Body",
-    exercise='The consumer tells "sha256", the SHA-256 of the body\'s text as it was sent.',
-    needed=10,
-    judge=judge_bodies,
+@partial(
+    _contract,
+    id="joins-sequences",
+    demand="The parts of a sequence are joined, in whatever order they come, and processed once.",
+    source="RDSS Message API 4.0.0, Message Sequences",
+    exercise="Bodies are cut into two to four parts, sent last part first, with a restart behind it.",
+    needed=2,
+    asked_of=has_sequences,
 )
-
-
-def judge_sequences(history: History) -> Judgement:
+def joins_sequences(history: History) -> Judgement:
     """A sequence is told once, by the messageId of any of its parts."""
 
     def find_wrong(sequence: SentSequence) -> str | None:
@@ -69,18 +76,16 @@ def judge_sequences(history: History) -> Judgement:
     return judge_each(history.sequences, find_wrong)
 
 
-JOINED = _contract(
-    id="joins-sequences",
-    demand="The parts of a sequence are joined, in whatever order they come, and processed once.",
-    source="RDSS Message API 4.0.0, Message Sequences",
-    exercise="Bodies are cut into two to four parts, sent last part first, with a restart behind it.",
-    needed=2,
-    judge=judge_sequences,
-    asked_of=has_sequences,
+@partial(
+    _contract,
+    id="knows-older-versions",
+    demand="A message of version 3.0.0, 3.0.1 or 3.0.2 is upgraded and processed.",
+    source="RDSS Message API 4.0.0, version, and Releases: data model 3.0.0 to 4.0.0",
+    exercise="Two messages of each of these versions are sent, with their fields, names and numbers.",
+    needed=3,
+    asked_of=has_versions,
 )
-
-
-def judge_versions(history: History) -> Judgement:
+def knows_older_versions(history: History) -> Judgement:
     told, rejected = history.times_told(), history.rejected()
 
     def find_wrong(sent: SentOlder) -> str | None:
@@ -93,18 +98,16 @@ def judge_versions(history: History) -> Judgement:
     return judge_each(history.older, find_wrong)
 
 
-UPGRADED = _contract(
-    id="knows-older-versions",
-    demand="A message of version 3.0.0, 3.0.1 or 3.0.2 is upgraded and processed.",
-    source="RDSS Message API 4.0.0, version, and Releases: data model 3.0.0 to 4.0.0",
-    exercise="Two messages of each of these versions are sent, with their fields, names and numbers.",
-    needed=3,
-    judge=judge_versions,
-    asked_of=has_versions,
+@partial(
+    _contract,
+    id="drops-its-own-echo",
+    demand="What the consumer published itself is dropped when it comes back.",
+    source="RDSS Message API 4.0.0, Local Data Repository",
+    exercise="What it put on its output stream and on the queues is put on its input, byte for byte.",
+    needed=2,
+    asked_of=is_rdss,
 )
-
-
-def judge_echo(history: History) -> Judgement:
+def drops_its_own_echo(history: History) -> Judgement:
     """A message that came back is a breach when it is told of, or put on a queue, after that."""
     read = {each.message_id: each_read.at for each_read in history.reads() for each in each_read.records}
     played = any(name == "its own messages" for _, name, _ in history.stages)
@@ -124,14 +127,3 @@ def judge_echo(history: History) -> Judgement:
     came = (each for each in history.returned if read.get(each.message_id, 0.0) >= each.at)
     reason = NEVER_USED if played and not history.returned else NEVER_LANDED
     return replace(judge_each(came, find_wrong), reason=reason)
-
-
-DROPPED = _contract(
-    id="drops-its-own-echo",
-    demand="What the consumer published itself is dropped when it comes back.",
-    source="RDSS Message API 4.0.0, Local Data Repository",
-    exercise="What it put on its output stream and on the queues is put on its input, byte for byte.",
-    needed=2,
-    judge=judge_echo,
-    asked_of=is_rdss,
-)

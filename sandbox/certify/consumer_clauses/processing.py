@@ -13,7 +13,17 @@ from sandbox.certify.history import History, Level, Life
 _clause = partial(Clause, role=Role.CONSUMER, group=Group.DELIVERY, channels=ALL_CHANNELS)
 
 
-def judge_lost(history: History) -> Judgement:
+@partial(
+    _clause,
+    id="nothing-lost",
+    level=Level.BRONZE,
+    demand="Every message is processed, whatever happens to the stream, the calls and the consumer.",
+    source="RDSS Message API 4.0.0, Message Gateway: at-least-once delivery",
+    exercise="Valid messages are sent in every stage, also while the consumer is down.",
+    needed=10,
+    rules=(skipped_records.STARTS, skipped_records.RESTARTS),
+)
+def nothing_lost(history: History) -> Judgement:
     in_time, told = history.told_in_time(), history.times_told()
     places = {
         message_id: (shard.id, number) for shard in history.shards for number, message_id in shard.records
@@ -33,19 +43,17 @@ def judge_lost(history: History) -> Judgement:
     return judged(len(history.sent), findings)
 
 
-NOTHING_LOST = _clause(
-    id="nothing-lost",
+@partial(
+    _clause,
+    id="nothing-twice",
     level=Level.BRONZE,
-    demand="Every message is processed, whatever happens to the stream, the calls and the consumer.",
-    source="RDSS Message API 4.0.0, Message Gateway: at-least-once delivery",
-    exercise="Valid messages are sent in every stage, also while the consumer is down.",
-    needed=10,
-    judge=judge_lost,
-    rules=(skipped_records.STARTS, skipped_records.RESTARTS),
+    demand="A message that comes twice is processed once.",
+    source="RDSS Message API 4.0.0, Message Gateway: duplicates are detected by messageId",
+    exercise="Producers send again, and the broker delivers again; the consumer is restarted.",
+    needed=3,
+    asked_of=has_ids,
 )
-
-
-def judge_repeats(history: History) -> Judgement:
+def nothing_twice(history: History) -> Judgement:
     came = Counter(each.message_id for read in history.reads() for each in read.records)
     findings = [
         report(
@@ -70,19 +78,16 @@ def _explain(repeat: Repeat, deliveries: int) -> str:
     return "it came once"
 
 
-NOTHING_TWICE = _clause(
-    id="nothing-twice",
-    level=Level.BRONZE,
-    demand="A message that comes twice is processed once.",
-    source="RDSS Message API 4.0.0, Message Gateway: duplicates are detected by messageId",
-    exercise="Producers send again, and the broker delivers again; the consumer is restarted.",
+@partial(
+    _clause,
+    id="resumes-after-a-kill",
+    level=Level.GOLD,
+    demand="After SIGKILL it goes on from its checkpoint: nothing is lost, one message told again at most.",
+    source="Amazon Kinesis Data Streams Developer Guide, Handle duplicate records",
+    exercise="The consumer is killed with records in hand, after telling, and while idle.",
     needed=3,
-    judge=judge_repeats,
-    asked_of=has_ids,
 )
-
-
-def judge_kills(history: History) -> Judgement:
+def resumes_after_a_kill(history: History) -> Judgement:
     """After a SIGKILL nothing is lost that was there, and no more than the message in hand is told again.
 
     What the kit sent twice is told again for want of a memory, not of a checkpoint: ``nothing-twice`` has it.
@@ -126,14 +131,3 @@ def _skipped(history: History, life: Life, began: float) -> list[str]:
         for sent in history.sent
         if since < sent.at <= began and sent.message_id in there and sent.message_id not in told
     ]
-
-
-RESUMES = _clause(
-    id="resumes-after-a-kill",
-    level=Level.GOLD,
-    demand="After SIGKILL it goes on from its checkpoint: nothing is lost, one message told again at most.",
-    source="Amazon Kinesis Data Streams Developer Guide, Handle duplicate records",
-    exercise="The consumer is killed with records in hand, after telling, and while idle.",
-    needed=3,
-    judge=judge_kills,
-)

@@ -62,28 +62,43 @@ def judge_failed_reads(history: History, failed: Callable[[Read], bool]) -> Judg
     return judged(exposure, findings)
 
 
-ERRORS = _clause(
+@partial(
+    _clause,
     id="survives-errors",
     level=Level.SILVER,
     demand="A read that fails with a server's error, or whose connection is cut, is tried again.",
     source="Amazon Kinesis API Reference, Common Errors: InternalFailure",
     exercise="A few reads are answered with InternalFailure, and one connection is cut.",
     needed=2,
-    judge=lambda history: judge_failed_reads(history, lambda read: read.error in _ERRORS),
 )
+def survives_errors(history: History) -> Judgement:
+    return judge_failed_reads(history, lambda read: read.error in _ERRORS)
 
-THROTTLING = _clause(
+
+@partial(
+    _clause,
     id="survives-throttling",
     level=Level.SILVER,
     demand="A read that is refused for lack of throughput is tried again, and the consumer lives.",
     source="Amazon Kinesis API Reference, GetRecords: ProvisionedThroughputExceededException",
     exercise="A few reads are refused, and pass when they are tried again.",
     needed=2,
-    judge=lambda history: judge_failed_reads(history, lambda read: read.error in _THROTTLED),
 )
+def survives_throttling(history: History) -> Judgement:
+    return judge_failed_reads(history, lambda read: read.error in _THROTTLED)
 
 
-def judge_expired(history: History) -> Judgement:
+@partial(
+    _clause,
+    id="survives-expired-iterators",
+    level=Level.SILVER,
+    demand="After ExpiredIteratorException the consumer asks for an iterator after the last record it had.",
+    source="Amazon Kinesis API Reference, GetRecords: ExpiredIteratorException",
+    exercise="A few iterators expire while there are records to read.",
+    needed=2,
+    rules=(expired_iterator.RULE,),
+)
+def survives_expired_iterators(history: History) -> Judgement:
     lived = judge_failed_reads(history, lambda read: read.error == EXPIRED)
     findings = list(lived.findings)
     reads = history.reads()
@@ -103,19 +118,17 @@ def judge_expired(history: History) -> Judgement:
     return judged(lived.exposure, findings, NEVER_USED if reads and pushed else NEVER_LANDED)
 
 
-EXPIRY = _clause(
-    id="survives-expired-iterators",
-    level=Level.SILVER,
-    demand="After ExpiredIteratorException the consumer asks for an iterator after the last record it had.",
-    source="Amazon Kinesis API Reference, GetRecords: ExpiredIteratorException",
-    exercise="A few iterators expire while there are records to read.",
-    needed=2,
-    judge=judge_expired,
-    rules=(expired_iterator.RULE,),
+@partial(
+    _clause,
+    id="reads-within-limits",
+    level=Level.BRONZE,
+    demand="A shard is read five times a second at most.",
+    source="Amazon Kinesis Data Streams Developer Guide, Quotas: five read transactions per second",
+    exercise="The consumer's own reads are counted, those that were refused left out.",
+    needed=10,
+    rules=(shards.TOO_OFTEN,),
 )
-
-
-def judge_pace(history: History) -> Judgement:
+def reads_within_limits(history: History) -> Judgement:
     """Judge each shard in each start by the rule's measure. What is pushed keeps to the limits by itself."""
     times: dict[tuple[int, str], list[float]] = defaultdict(list)
     for read in history.reads():
@@ -145,15 +158,3 @@ def _explain(history: History, life: int, shard: str, burst: shards.Burst) -> st
         if read.life == life and read.shard == shard and burst.start <= read.at <= end
     )
     return f". {empty} of these answers were empty" if empty else ""
-
-
-WITHIN_LIMITS = _clause(
-    id="reads-within-limits",
-    level=Level.BRONZE,
-    demand="A shard is read five times a second at most.",
-    source="Amazon Kinesis Data Streams Developer Guide, Quotas: five read transactions per second",
-    exercise="The consumer's own reads are counted, those that were refused left out.",
-    needed=10,
-    judge=judge_pace,
-    rules=(shards.TOO_OFTEN,),
-)

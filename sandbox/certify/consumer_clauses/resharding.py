@@ -13,7 +13,16 @@ from sandbox.certify.history import History, Level
 _clause = partial(Clause, role=Role.CONSUMER, group=Group.DELIVERY, level=Level.SILVER)
 
 
-def judge_unread(history: History) -> Judgement:
+@partial(
+    _clause,
+    id="every-shard-read",
+    demand="Every shard is read, also those that a split or a merge makes while the consumer runs.",
+    source="Amazon Kinesis Data Streams Developer Guide, After resharding",
+    exercise="A shard is split and two are merged; the children get records.",
+    needed=2,
+    rules=(unread_shards.UNREAD_CHILD, unread_shards.UNREAD_SHARD),
+)
+def every_shard_read(history: History) -> Judgement:
     """Judge each shard at the end of the stage in which its records came, in the start that ran then."""
     made = {child: reshard for reshard in history.reshards for child in reshard.children}
     levels = {sent.message_id: sent.level for sent in history.sent}
@@ -44,18 +53,16 @@ def judge_unread(history: History) -> Judgement:
     return judged(sum(shard.id in made and bool(shard.records) for shard in history.shards), findings)
 
 
-EVERY_SHARD = _clause(
-    id="every-shard-read",
-    demand="Every shard is read, also those that a split or a merge makes while the consumer runs.",
+@partial(
+    _clause,
+    id="parents-before-children",
+    demand="A shard's parents are read to their end before it, so that a key's messages keep their order.",
     source="Amazon Kinesis Data Streams Developer Guide, After resharding",
-    exercise="A shard is split and two are merged; the children get records.",
+    exercise="A shard is split, and two are merged, while they have unread records.",
     needed=2,
-    judge=judge_unread,
-    rules=(unread_shards.UNREAD_CHILD, unread_shards.UNREAD_SHARD),
+    rules=(shards.CHILD_FIRST,),
 )
-
-
-def judge_order(history: History) -> Judgement:
+def parents_before_children(history: History) -> Judgement:
     """A child's record that was delivered before one of its parents' is a breach."""
     first: dict[tuple[str, str], float] = {}
     for read in history.reads():
@@ -80,14 +87,3 @@ def judge_order(history: History) -> Judgement:
                 if shards.find_late(min(begun), (first.get((parent, each), inf) for each in records[parent]))
             ]
     return judged(exposure, findings)
-
-
-PARENTS_FIRST = _clause(
-    id="parents-before-children",
-    demand="A shard's parents are read to their end before it, so that a key's messages keep their order.",
-    source="Amazon Kinesis Data Streams Developer Guide, After resharding",
-    exercise="A shard is split, and two are merged, while they have unread records.",
-    needed=2,
-    judge=judge_order,
-    rules=(shards.CHILD_FIRST,),
-)

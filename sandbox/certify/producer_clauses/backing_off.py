@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from functools import partial
 from itertools import groupby, pairwise
 from operator import attrgetter
 from statistics import median
@@ -21,7 +22,19 @@ _LATE = 2.0
 _LATE_SECONDS = 0.3
 
 
-def judge_growth(history: History) -> Judgement:
+@partial(
+    Clause,
+    id="backs-off",
+    role=Role.PRODUCER,
+    group=Group.DELIVERY,
+    level=Level.SILVER,
+    demand="A producer that is refused for lack of throughput waits, and longer from time to time.",
+    source="Amazon Kinesis Data Streams Developer Guide, Producers: retries and back-off",
+    exercise="Some messages are refused three to five times in a row.",
+    needed=4,
+    rules=(refusals.NO_BACK_OFF,),
+)
+def backs_off(history: History) -> Judgement:
     """The pauses before the retries of a throttled message: their median, and whether short ones grow."""
     pauses = pauses_after_throttling(history)
     every = [pause for each in pauses for pause in each]
@@ -43,21 +56,19 @@ def pauses_after_throttling(history: History) -> list[list[float]]:
     return [[pause for pause in row if pause < _MOST_PAUSE_SECONDS] for row in rows if row]
 
 
-BACKS_OFF = Clause(
-    id="backs-off",
+@partial(
+    Clause,
+    id="back-off-as-specified",
     role=Role.PRODUCER,
-    group=Group.DELIVERY,
-    level=Level.SILVER,
-    demand="A producer that is refused for lack of throughput waits, and longer from time to time.",
-    source="Amazon Kinesis Data Streams Developer Guide, Producers: retries and back-off",
+    group=Group.CONTRACT,
+    level=Level.GOLD,
+    demand="A message that cannot be sent is tried again after 200 ms, and twice as long each time.",
+    source="RDSS Message API 4.0.0, Message Gateway: exponential back-off",
     exercise="Some messages are refused three to five times in a row.",
     needed=4,
-    judge=judge_growth,
-    rules=(refusals.NO_BACK_OFF,),
+    asked_of=is_rdss,
 )
-
-
-def judge_as_specified(history: History) -> Judgement:
+def back_off_as_specified(history: History) -> Judgement:
     """The n-th pause is 200 ms times two to the n.
 
     A loaded machine makes some pauses longer, and none shorter. So each may be too short, and only the
@@ -87,17 +98,3 @@ def _usual_gap(history: History) -> float:
         if before.life == after.life and not before.error and not any(each.error for each in before.entries)
     ]
     return median(gaps) if gaps else 0.0
-
-
-AS_SPECIFIED = Clause(
-    id="back-off-as-specified",
-    role=Role.PRODUCER,
-    group=Group.CONTRACT,
-    level=Level.GOLD,
-    demand="A message that cannot be sent is tried again after 200 ms, and twice as long each time.",
-    source="RDSS Message API 4.0.0, Message Gateway: exponential back-off",
-    exercise="Some messages are refused three to five times in a row.",
-    needed=4,
-    judge=judge_as_specified,
-    asked_of=is_rdss,
-)

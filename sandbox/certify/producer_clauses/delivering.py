@@ -12,7 +12,16 @@ from sandbox.certify.history import History, Level
 _clause = partial(Clause, role=Role.PRODUCER, group=Group.DELIVERY, channels=ALL_CHANNELS)
 
 
-def judge_lost(history: History) -> Judgement:
+@partial(
+    _clause,
+    id="nothing-lost",
+    level=Level.BRONZE,
+    demand="Every message of the file is in the stream at the end, and every message told as sent.",
+    source="RDSS Message API 4.0.0, Message Gateway: at-least-once delivery",
+    exercise="The producer gets a file of messages, and the same file at each of its starts.",
+    needed=10,
+)
+def nothing_lost(history: History) -> Judgement:
     in_time, told = history.stored_in_time(), history.times_told()
     stored = {each.message_id for each in history.stored}
     findings = []
@@ -48,18 +57,16 @@ def _told_too_early(history: History) -> Iterator[Finding]:
             yield report(history, told.at, said, messageId=told.message_id)
 
 
-NOTHING_LOST = _clause(
-    id="nothing-lost",
-    level=Level.BRONZE,
-    demand="Every message of the file is in the stream at the end, and every message told as sent.",
-    source="RDSS Message API 4.0.0, Message Gateway: at-least-once delivery",
-    exercise="The producer gets a file of messages, and the same file at each of its starts.",
-    needed=10,
-    judge=judge_lost,
+@partial(
+    _clause,
+    id="resumes-after-a-kill",
+    level=Level.GOLD,
+    demand="After SIGKILL the producer puts what is left, and nothing that it has told as sent.",
+    source="RDSS Message API 4.0.0, Message Gateway: local data repository",
+    exercise="The producer is killed before a call, while one is under way, and after it has told.",
+    needed=2,
 )
-
-
-def judge_kills(history: History) -> Judgement:
+def resumes_after_a_kill(history: History) -> Judgement:
     """What was told as sent before a kill is not put again after it, and what was left is put."""
     stored = history.stored_in_time()
     findings, exposure = [], 0
@@ -83,14 +90,3 @@ def judge_kills(history: History) -> Judgement:
             said = f"{len(lost)} messages were not put after the kill at {end:.2f} s"
             findings.append(report(history, end, said, messageIds=lost[:5]))
     return judged(exposure, findings)
-
-
-RESUMES = _clause(
-    id="resumes-after-a-kill",
-    level=Level.GOLD,
-    demand="After SIGKILL the producer puts what is left, and nothing that it has told as sent.",
-    source="RDSS Message API 4.0.0, Message Gateway: local data repository",
-    exercise="The producer is killed before a call, while one is under way, and after it has told.",
-    needed=2,
-    judge=judge_kills,
-)

@@ -43,23 +43,28 @@ def judge_failed_puts(history: History, failed: Callable[[str], bool]) -> Judgem
     return judged(len(struck), findings)
 
 
-ERRORS = _clause(
+@partial(
+    _clause,
     id="survives-errors",
     demand="A call that fails with a server's error, or whose connection is cut, is made again.",
     source="Amazon Kinesis API Reference, Common Errors: InternalFailure",
     exercise="Some calls are answered with InternalFailure, up to five times, and some connections are cut.",
     needed=2,
-    judge=lambda history: judge_failed_puts(history, _ERRORS.__contains__),
 )
+def survives_errors(history: History) -> Judgement:
+    return judge_failed_puts(history, _ERRORS.__contains__)
 
-THROTTLING = _clause(
+
+@partial(
+    _clause,
     id="survives-throttling",
     demand="A message that is refused for lack of throughput is put again, and the producer lives.",
     source="Amazon Kinesis API Reference, PutRecord: ProvisionedThroughputExceededException",
     exercise="Some messages are refused three to five times, as often as SDKs try, and pass then.",
     needed=2,
-    judge=lambda history: judge_failed_puts(history, THROTTLED.__eq__),
 )
+def survives_throttling(history: History) -> Judgement:
+    return judge_failed_puts(history, THROTTLED.__eq__)
 
 
 def list_refusals(puts: Iterable[Put], refused: Callable[[str], bool]) -> list[RefusedAttempt]:
@@ -76,7 +81,16 @@ def list_refusals(puts: Iterable[Put], refused: Callable[[str], bool]) -> list[R
     return known.snapshot()
 
 
-def judge_entries(history: History) -> Judgement:
+@partial(
+    _clause,
+    id="retries-failed-entries",
+    demand="Of a PutRecords call that fails in part the failed entries are put again, and only those.",
+    source="Amazon Kinesis API Reference, PutRecords: FailedRecordCount",
+    exercise="Some entries of PutRecords calls are refused. A producer of single records is not tried.",
+    needed=2,
+    rules=(refusals.DROPPED,),
+)
+def retries_failed_entries(history: History) -> Judgement:
     """After a call that failed in part, the accepted entries are not put again by the same start."""
     puts = history.puts()
     parts = groupby((put for put in puts if not put.error), lambda put: history.end_of(put.at))
@@ -106,14 +120,3 @@ def _next_of(puts: list[Put], before: Put) -> set[str | None]:
     """The entries of the next call of the same start."""
     following = next((each for each in puts if each.life == before.life), None)
     return {each.message_id for each in following.entries} if following else set()
-
-
-ENTRIES = _clause(
-    id="retries-failed-entries",
-    demand="Of a PutRecords call that fails in part the failed entries are put again, and only those.",
-    source="Amazon Kinesis API Reference, PutRecords: FailedRecordCount",
-    exercise="Some entries of PutRecords calls are refused. A producer of single records is not tried.",
-    needed=2,
-    judge=judge_entries,
-    rules=(refusals.DROPPED,),
-)

@@ -27,7 +27,17 @@ from schemas.bound import CONTRACT
 _clause = partial(Clause, role=Role.PRODUCER, group=Group.CONTRACT, level=Level.GOLD)
 
 
-def judge_form(history: History) -> Judgement:
+@partial(
+    _clause,
+    id="valid-messages",
+    demand="Everything that is published is a valid message.",
+    source="RDSS Message API 4.0.0, Message Format",
+    exercise="Every record of the stream is judged.",
+    needed=10,
+    channels=ALL_CHANNELS,
+    rules=(bad_messages.INVALID, bad_messages.FOREIGN),
+)
+def valid_messages(history: History) -> Judgement:
     def find_wrong(each: Stored) -> str | None:
         why = describe_refusal(CONTRACT.judge(each.data))
         return f"{each.message_id or 'a record without messageId'} is invalid, {why}" if why else None
@@ -35,30 +45,29 @@ def judge_form(history: History) -> Judgement:
     return judge_each(history.stored, find_wrong)
 
 
-VALID = _clause(
-    id="valid-messages",
-    demand="Everything that is published is a valid message.",
-    source="RDSS Message API 4.0.0, Message Format",
-    exercise="Every record of the stream is judged.",
-    needed=10,
-    judge=judge_form,
-    channels=ALL_CHANNELS,
-    rules=(bad_messages.INVALID, bad_messages.FOREIGN),
-)
-
-
-SMALL = _clause(
+@partial(
+    _clause,
     id="never-oversize",
     demand="No record is larger than a message may be.",
     source="RDSS Message API 4.0.0, Message Sequences",
     exercise="The file has messages that are too large for one record; without sequences, of any size.",
     needed=1,
-    judge=lambda history: Judgement(len(history.sequences if CONTRACT.sequences else history.stored)),
     rules=(bad_messages.OVERSIZE,),
 )
+def never_oversize(history: History) -> Judgement:
+    return Judgement(len(history.sequences if CONTRACT.sequences else history.stored))
 
 
-def judge_sequences(history: History) -> Judgement:
+@partial(
+    _clause,
+    id="splits-sequences-rightly",
+    demand="A message that is too large is cut into parts that join to its body.",
+    source="RDSS Message API 4.0.0, Message Sequences",
+    exercise="The file has messages that are too large for one record.",
+    needed=1,
+    asked_of=has_sequences,
+)
+def splits_sequences_rightly(history: History) -> Judgement:
     """The parts of a sequence, joined, have the body that the file has."""
     parts: dict[str, dict[int, bytes]] = defaultdict(dict)
     for each in history.stored:
@@ -78,18 +87,18 @@ def judge_sequences(history: History) -> Judgement:
     )
 
 
-SPLIT = _clause(
-    id="splits-sequences-rightly",
-    demand="A message that is too large is cut into parts that join to its body.",
-    source="RDSS Message API 4.0.0, Message Sequences",
-    exercise="The file has messages that are too large for one record.",
-    needed=1,
-    judge=judge_sequences,
-    asked_of=has_sequences,
+@partial(
+    _clause,
+    id="keeps-the-message-id",
+    demand="A message that is sent again has the same messageId and the same text.",
+    source="RDSS Message API 4.0.0, messageId",
+    exercise="Messages are refused, and put again.",
+    needed=2,
+    channels=ALL_CHANNELS,
+    rules=(bad_messages.ALTERED,),
+    asked_of=has_ids,
 )
-
-
-def judge_identity(history: History) -> Judgement:
+def keeps_the_message_id(history: History) -> Judgement:
     """Each message of the file is put under its own messageId, and each time with the same text."""
     wanted = {each.message_id for each in history.sent} | {each.message_id for each in history.bad}
     large = {sequence.message_ids[0] for sequence in history.sequences}
@@ -114,20 +123,18 @@ def judge_identity(history: History) -> Judgement:
     return judged(len(again), findings)
 
 
-KEPT = _clause(
-    id="keeps-the-message-id",
-    demand="A message that is sent again has the same messageId and the same text.",
-    source="RDSS Message API 4.0.0, messageId",
-    exercise="Messages are refused, and put again.",
+@partial(
+    _clause,
+    id="sends-nothing-expired",
+    demand="A message that has expired is passed over, or goes to the error queue.",
+    source="RDSS Message API 4.0.0, Error Codes",
+    exercise="The file has messages that have expired.",
     needed=2,
-    judge=judge_identity,
     channels=ALL_CHANNELS,
-    rules=(bad_messages.ALTERED,),
-    asked_of=has_ids,
+    rules=(bad_messages.EXPIRED,),
+    asked_of=has_expiry,
 )
-
-
-def judge_expiry(history: History) -> Judgement:
+def sends_nothing_expired(history: History) -> Judgement:
     put = {entry.message_id: each.at for each in history.puts() for entry in each.entries}
     return judge_each(
         history.bad,
@@ -137,16 +144,3 @@ def judge_expiry(history: History) -> Judgement:
             else None
         ),
     )
-
-
-IN_TIME = _clause(
-    id="sends-nothing-expired",
-    demand="A message that has expired is passed over, or goes to the error queue.",
-    source="RDSS Message API 4.0.0, Error Codes",
-    exercise="The file has messages that have expired.",
-    needed=2,
-    judge=judge_expiry,
-    channels=ALL_CHANNELS,
-    rules=(bad_messages.EXPIRED,),
-    asked_of=has_expiry,
-)

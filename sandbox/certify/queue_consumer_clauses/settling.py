@@ -28,7 +28,16 @@ _ACK_SECONDS = 5.0
 _clause = partial(Clause, role=Role.CONSUMER, group=Group.DELIVERY, channels=RABBITMQ)
 
 
-def judge_order(history: History) -> Judgement:
+@partial(
+    _clause,
+    id="acks-after-the-effect",
+    level=Level.BRONZE,
+    demand="A message is acknowledged after it is processed, never before and never automatically.",
+    source="RabbitMQ documentation, Consumer Acknowledgements and Publisher Confirms",
+    exercise="The order of the consumer's acks and of what it tells is compared, message by message.",
+    needed=10,
+)
+def acks_after_the_effect(history: History) -> Judgement:
     """An ack is a breach when the message was told after it or never, or when no ack was asked for at all."""
     first: dict[str, float] = {}
     for told in history.told:
@@ -58,18 +67,16 @@ def judge_order(history: History) -> Judgement:
     return judged(len(acked), findings)
 
 
-AFTER_EFFECT = _clause(
-    id="acks-after-the-effect",
+@partial(
+    _clause,
+    id="acks-all-that-it-processed",
     level=Level.BRONZE,
-    demand="A message is acknowledged after it is processed, never before and never automatically.",
-    source="RabbitMQ documentation, Consumer Acknowledgements and Publisher Confirms",
-    exercise="The order of the consumer's acks and of what it tells is compared, message by message.",
+    demand="Every delivery of a message that was processed is acknowledged, also one that came twice.",
+    source="AMQP 0-9-1 specification, section 1.8.3.13 basic.ack",
+    exercise="What lies in the queue when the consumer has ended is compared with what it told.",
     needed=10,
-    judge=judge_order,
 )
-
-
-def judge_left(history: History) -> Judgement:
+def acks_all_that_it_processed(history: History) -> Judgement:
     """A message that was told, and kept by its start to the end of a stage and for ever, is a breach.
 
     So is one that lies in the queue when the client has ended.
@@ -99,24 +106,22 @@ def judge_left(history: History) -> Judgement:
     return judged(len(told), findings)
 
 
-ACKS_ALL = _clause(
-    id="acks-all-that-it-processed",
-    level=Level.BRONZE,
-    demand="Every delivery of a message that was processed is acknowledged, also one that came twice.",
-    source="AMQP 0-9-1 specification, section 1.8.3.13 basic.ack",
-    exercise="What lies in the queue when the consumer has ended is compared with what it told.",
-    needed=10,
-    judge=judge_left,
-)
-
-
 def _lasted(history: History, read: Read) -> bool:
     """Whether the client lived long enough after a delivery to acknowledge it, also in batches."""
     life = next((each for each in history.lives if each.number == read.life), None)
     return life is None or life.ended is None or life.ended - read.at > _ACK_SECONDS
 
 
-def judge_prefetch(history: History) -> Judgement:
+@partial(
+    _clause,
+    id="limits-its-prefetch",
+    level=Level.BRONZE,
+    demand="basic.qos sets a prefetch limit before the queue is consumed.",
+    source="RabbitMQ documentation, Consumer Prefetch",
+    exercise="The limit in force is looked up at each basic.consume.",
+    needed=1,
+)
+def limits_its_prefetch(history: History) -> Judgement:
     """A consumer without acknowledgements has no limit to set; ``acks-after-the-effect`` judges it."""
     subscriptions = [each for each in history.subscriptions() if not each.no_ack]
     findings = [
@@ -133,29 +138,30 @@ def judge_prefetch(history: History) -> Judgement:
     return judged(len(subscriptions), findings, NEVER_USED if unlimited else NEVER_LANDED)
 
 
-LIMITED = _clause(
-    id="limits-its-prefetch",
-    level=Level.BRONZE,
-    demand="basic.qos sets a prefetch limit before the queue is consumed.",
-    source="RabbitMQ documentation, Consumer Prefetch",
-    exercise="The limit in force is looked up at each basic.consume.",
-    needed=1,
-    judge=judge_prefetch,
-)
-
-
-SURVIVES = _clause(
+@partial(
+    _clause,
     id="survives-errors",
     level=Level.SILVER,
     demand="After a cut connection, or a channel that the broker closed, it connects and consumes again.",
     source="RabbitMQ documentation, Connections: recovery from connection failures",
     exercise="Some connections are cut at a delivery, and some channels are closed with 541.",
     needed=2,
-    judge=lambda history: judge_failed_reads(history, lambda read: bool(read.error)),
 )
+def survives_errors(history: History) -> Judgement:
+    return judge_failed_reads(history, lambda read: bool(read.error))
 
 
-def judge_poison(history: History) -> Judgement:
+@partial(
+    _clause,
+    id="dead-letters-poison",
+    level=Level.SILVER,
+    demand="What is no message is rejected without requeue, or put on another queue and acknowledged.",
+    source="RabbitMQ documentation, Dead Letter Exchanges, and Negative Acknowledgements",
+    exercise="Bodies that are no JSON are sent between messages; the queue has a dead letter exchange.",
+    needed=2,
+    asked_of=lambda contract: not contract.judge(POISON).valid,
+)
+def dead_letters_poison(history: History) -> Judgement:
     """Poison ends as a dead letter, or is acknowledged after something was put on another queue.
 
     It does so in its stage: what a later start settles has come again.
@@ -199,15 +205,3 @@ def _put_elsewhere(history: History, settlement: Settlement) -> bool:
         put.life == settlement.life and came <= put.at <= settlement.at and not put.error
         for put in history.puts_elsewhere()
     )
-
-
-GIVES_UP = _clause(
-    id="dead-letters-poison",
-    level=Level.SILVER,
-    demand="What is no message is rejected without requeue, or put on another queue and acknowledged.",
-    source="RabbitMQ documentation, Dead Letter Exchanges, and Negative Acknowledgements",
-    exercise="Bodies that are no JSON are sent between messages; the queue has a dead letter exchange.",
-    needed=2,
-    judge=judge_poison,
-    asked_of=lambda contract: not contract.judge(POISON).valid,
-)

@@ -16,7 +16,16 @@ _clause = partial(Clause, role=Role.PRODUCER, group=Group.DELIVERY, channels=RAB
 _ANSWERS = frozenset({"", "nack", "returned"})
 
 
-def judge_persistence(history: History) -> Judgement:
+@partial(
+    _clause,
+    id="publishes-persistently",
+    level=Level.BRONZE,
+    demand="Every message is published with the delivery mode 2, persistent.",
+    source="RabbitMQ documentation, Queues: durability, and Publishers: message properties",
+    exercise="The properties of every publish are looked at.",
+    needed=10,
+)
+def publishes_persistently(history: History) -> Judgement:
     puts = history.puts()
     findings = [
         report(
@@ -31,18 +40,16 @@ def judge_persistence(history: History) -> Judgement:
     return judged(len(puts), findings)
 
 
-PERSISTENT = _clause(
-    id="publishes-persistently",
+@partial(
+    _clause,
+    id="tells-after-the-confirm",
     level=Level.BRONZE,
-    demand="Every message is published with the delivery mode 2, persistent.",
-    source="RabbitMQ documentation, Queues: durability, and Publishers: message properties",
-    exercise="The properties of every publish are looked at.",
+    demand="A message is told as sent after the broker has confirmed it.",
+    source="RabbitMQ documentation, Consumer Acknowledgements and Publisher Confirms",
+    exercise="The order of the broker's confirms and of what the producer tells is compared.",
     needed=10,
-    judge=judge_persistence,
 )
-
-
-def judge_order(history: History) -> Judgement:
+def tells_after_the_confirm(history: History) -> Judgement:
     confirmed: dict[str | None, float] = {}
     for put in history.puts():
         if put.confirmed and put.error != "nack":
@@ -66,38 +73,42 @@ def judge_order(history: History) -> Judgement:
     return judged(len(history.told), findings)
 
 
-AFTER_CONFIRM = _clause(
-    id="tells-after-the-confirm",
-    level=Level.BRONZE,
-    demand="A message is told as sent after the broker has confirmed it.",
-    source="RabbitMQ documentation, Consumer Acknowledgements and Publisher Confirms",
-    exercise="The order of the broker's confirms and of what the producer tells is compared.",
-    needed=10,
-    judge=judge_order,
-)
-
-NACKED = _clause(
+@partial(
+    _clause,
     id="publishes-again-what-was-nacked",
     level=Level.SILVER,
     demand="A message that the broker answers with basic.nack is published again.",
     source="RabbitMQ documentation, Publisher Confirms: negative acknowledgements",
     exercise="Some messages are nacked, and taken when they come again.",
     needed=2,
-    judge=lambda history: judge_failed_puts(history, "nack".__eq__),
 )
+def publishes_again_what_was_nacked(history: History) -> Judgement:
+    return judge_failed_puts(history, "nack".__eq__)
 
-ERRORS = _clause(
+
+@partial(
+    _clause,
     id="survives-errors",
     level=Level.SILVER,
     demand="After a cut connection or a closed channel it connects, and publishes what was not confirmed.",
     source="RabbitMQ documentation, Reliability Guide: connection failures and publishers",
     exercise="Some connections are cut and some channels closed, before and after a message was taken.",
     needed=2,
-    judge=lambda history: judge_failed_puts(history, lambda error: error not in _ANSWERS),
 )
+def survives_errors(history: History) -> Judgement:
+    return judge_failed_puts(history, lambda error: error not in _ANSWERS)
 
 
-def judge_returned(history: History) -> Judgement:
+@partial(
+    _clause,
+    id="notices-returned-messages",
+    level=Level.SILVER,
+    demand="A message is published as mandatory, and again when the broker returns it.",
+    source="RabbitMQ documentation, Publishers: unroutable message handling",
+    exercise="Some messages are returned with NO_ROUTE, as while a queue is not bound, and then confirmed.",
+    needed=2,
+)
+def notices_returned_messages(history: History) -> Judgement:
     """A broker confirms what no queue takes, and returns it only if it is mandatory."""
     returned = judge_failed_puts(history, lambda error: error == "returned")
     stored = history.stored_in_time()
@@ -125,14 +136,3 @@ def _told_all_the_same(history: History) -> Iterator[Finding]:
         if put.error == "returned" and (early := [at for at in told if put.at < at < again]):
             said = f"{name} was returned at {put.at:.2f} s, and told as sent at {early[0]:.2f} s"
             yield report(history, put.at, said, messageId=name)
-
-
-RETURNED = _clause(
-    id="notices-returned-messages",
-    level=Level.SILVER,
-    demand="A message is published as mandatory, and again when the broker returns it.",
-    source="RabbitMQ documentation, Publishers: unroutable message handling",
-    exercise="Some messages are returned with NO_ROUTE, as while a queue is not bound, and then confirmed.",
-    needed=2,
-    judge=judge_returned,
-)
