@@ -142,7 +142,7 @@ def test_a_judge_that_raises_spoils_no_other_verdict() -> None:
     def broken(_history: History) -> None:
         raise ZeroDivisionError
 
-    wrong = Clause("x", Role.CONSUMER, Group.DELIVERY, Level.BRONZE, "", "", "", 1, broken)  # type: ignore[arg-type]
+    wrong = Clause(broken, "x", Role.CONSUMER, Group.DELIVERY, Level.BRONZE, "", "", "", 1)  # type: ignore[arg-type]
     results, reached = judge_clauses([wrong, *clauses(Role.CONSUMER, Level.BRONZE)], _history(), "again")
     assert results[0].reason == "judge-error: ZeroDivisionError()"
     assert results[1].verdict is ClauseVerdict.PASS
