@@ -14,8 +14,8 @@ from textual.widgets import Static
 from extensions.processing.columns import MESSAGE_COLUMNS, SYSTEM_COLUMNS, history_of
 from rdss_sandbox.shapes.processing import AsyncMessage, AsyncMessageDetail, OutsideSystem, Restart
 from rdss_sandbox.text.figures import counted
-from tui.dialogs.confirm import Confirm
-from tui.dialogs.prompt import Prompt
+from tui.dialogs.confirm import confirm
+from tui.dialogs.prompt import Prompt, ask
 from tui.keys.actions import bindings
 from tui.screens.base import FollowingScreen
 from tui.state.worker_messages import ActionFailed
@@ -75,12 +75,8 @@ class ProcessingScreen(FollowingScreen):
         self.query_one("#asynchronous").focus()
 
     def action_filter(self) -> None:
-        def use(wanted: str | None) -> None:
-            if wanted is not None:
-                self._find(wanted)
-
         hint = "state:FAILED source:CRM operation:create text:invoice"
-        self.app.push_screen(Prompt("Only messages like", hint=hint, value=self._wanted), use)
+        ask(self, Prompt("Only messages like", hint=hint, value=self._wanted), self._find)
 
     def action_all(self) -> None:
         self._find("")
@@ -101,13 +97,12 @@ class ProcessingScreen(FollowingScreen):
             self.post_message(ActionFailed("there is no message under the cursor"))
             return
 
-        def act(wanted: bool | None) -> None:
-            if wanted:
-                total = " --total" if how and how.kind == "total" else ""
-                command = f"sandbox process {'restart' if how else 'cancel'} {number}{total}"
-                self.sandbox.run_in_background(self._restart_or_cancel(number, how), command)
+        def act() -> None:
+            total = " --total" if how and how.kind == "total" else ""
+            command = f"sandbox process {'restart' if how else 'cancel'} {number}{total}"
+            self.sandbox.run_in_background(self._restart_or_cancel(number, how), command)
 
-        self.app.push_screen(Confirm(f"Message {number}. {question}", yes), act)
+        confirm(self, f"Message {number}. {question}", yes, act)
 
     async def _restart_or_cancel(self, number: int, how: Restart | None) -> str:
         processing = self.client.processing

@@ -14,7 +14,7 @@ from textual.widgets import Static
 from extensions.queues.columns import CLAIM_COLUMNS, MESSAGE_COLUMNS, QUEUE_COLUMNS
 from rdss_sandbox.shapes.queues import PROJECT, Claim, Queue, QueueList, QueueMessage
 from rdss_sandbox.text import figures
-from tui.dialogs.confirm import Confirm
+from tui.dialogs.confirm import confirm
 from tui.keys.actions import bindings
 from tui.screens.base import FollowingScreen
 from tui.state.worker_messages import ActionFailed
@@ -74,19 +74,14 @@ class QueuesScreen(FollowingScreen):
             return
         project, queue = self._chosen
 
-        def release(wanted: bool | None) -> None:
-            if wanted:
-                command = f"sandbox claim release {queue} {claim.id}{_project(project)}"
-                self.sandbox.run_in_background(self._release(project, queue, claim.id), command)
+        def release() -> None:
+            command = f"sandbox claim release {queue} {claim.id}{_project(project)}"
+            self.sandbox.run_in_background(self._release(project, queue, claim.id), command)
 
         held = figures.counted(len(claim.messages), "message")
         free = "is" if len(claim.messages) == 1 else "are"
-        self.app.push_screen(
-            Confirm(
-                f"Release what {claim.client or 'nobody known'} holds? {held} {free} free again.", "Release"
-            ),
-            release,
-        )
+        question = f"Release what {claim.client or 'nobody known'} holds? {held} {free} free again."
+        confirm(self, question, "Release", release)
 
     async def _release(self, project: str, queue: str, claim: str) -> str:
         released = await self.client.queues.release(project, queue, claim)

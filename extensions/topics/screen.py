@@ -16,7 +16,7 @@ from extensions.topics.columns import CHANGE_COLUMNS, RECORD_COLUMNS, TOPIC_COLU
 from rdss_sandbox.client import RefusedError
 from rdss_sandbox.shapes.topics import Topic, TopicChange, TopicChangePage, TopicRecord, TopicRecordPage
 from rdss_sandbox.text import figures
-from tui.dialogs.prompt import Prompt
+from tui.dialogs.prompt import Prompt, ask
 from tui.keys.actions import bindings
 from tui.screens.base import FollowingScreen
 from tui.state.worker_messages import ActionFailed
@@ -88,12 +88,9 @@ class TopicsScreen(FollowingScreen):
         self._show_counts(_NO_RECORDS)
 
     def action_filter(self) -> None:
-        def use(matching: str | None) -> None:
-            if matching is not None:
-                self._show(self._topic, matching)
-
         hint = "/objectTitle LIKE '(?i)fish' AND /objectVersion > 1; 1=1 for every record"
-        self.app.push_screen(Prompt("Only records that match", hint=hint, value=self._matching), use)
+        prompt = Prompt("Only records that match", hint=hint, value=self._matching)
+        ask(self, prompt, lambda matching: self._show(self._topic, matching))
 
     def action_all(self) -> None:
         self._show(self._topic, "")

@@ -23,7 +23,7 @@ from tests.tui.conftest import answer, notices, opened, see, text_of, until
 from tui.dialogs.add_fault import AddFault
 from tui.dialogs.diff import Diff
 from tui.dialogs.edit import Edit
-from tui.dialogs.sequence_parts import SequenceParts
+from tui.dialogs.pane_dialog import PaneDialog
 from tui.panes.message_browser import MessageBrowser
 from tui.widgets.message_detail import MessageDetail
 from tui.widgets.message_list import MessageList
@@ -202,7 +202,7 @@ async def test_a_sequence_shows_what_is_missing_and_then_the_body(sandbox: Clien
     async with opened(AsyncClient(url)) as pilot:
         await until(pilot, lambda: pilot.app.screen.query_one(MessageList).current is not None)
         await pilot.press("equals_sign")
-        await until(pilot, lambda: isinstance(pilot.app.screen, SequenceParts))
+        await until(pilot, lambda: isinstance(pilot.app.screen, PaneDialog))
         await until(pilot, lambda: "■□■  missing 2" in text_of(pilot))
         await pilot.press("escape", "2")
         await until(pilot, lambda: "missing 2" in text_of(pilot))

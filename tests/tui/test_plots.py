@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tui.text.plot import plot
+from tui.text.bars import plot
 from tui.text.readings import Readings
 
 VALUES = st.lists(st.none() | st.floats(0, 1e9), min_size=1, max_size=80)

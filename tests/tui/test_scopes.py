@@ -6,7 +6,7 @@ from rdss_sandbox.shapes.topology import AuditTap, Topology
 from tests.tui.canned import Canned
 from tests.tui.conftest import opened, text_of, until
 from tui.panes.message_browser import MessageBrowser
-from tui.state import scopes
+from tui.state.query import everything_once, refused
 
 DEPLOYED = Topology(
     streams={"message_error_dev": 1, "institute_1_input_dev": 1, "message_audit_dev": 1},
@@ -34,8 +34,8 @@ async def test_screens_follow_the_names_of_the_sandbox(canned: Canned) -> None:
 def test_a_sandbox_without_audit_or_queues() -> None:
     """Every message is shown once all the same, and what bears a code counts as refused."""
     bare = Topology(streams={"only": 1})
-    assert scopes.everything_once(bare) == ""
-    assert scopes.refused(bare) == "-code:none"
+    assert everything_once(bare) == ""
+    assert refused(bare) == "-code:none"
     assert bare.first == "only"
     assert DEPLOYED.first == "institute_1_input_dev"
     assert DEPLOYED.apart == {"message_error_dev", "message_invalid_dev", "message_audit_dev"}

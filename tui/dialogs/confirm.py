@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
+from textual.dom import DOMNode
 from textual.screen import ModalScreen
 from textual.widgets import Button, Label
 
@@ -37,3 +40,13 @@ class Confirm(ModalScreen[bool]):
 
     def on_button_pressed(self, event: Button.Pressed) -> None:
         self.dismiss(event.button.id == "yes")
+
+
+def confirm(node: DOMNode, question: str, yes: str, act: Callable[[], None]) -> None:
+    """Ask whether to act, and act if it is answered with yes."""
+
+    def use(sure: bool | None) -> None:
+        if sure:
+            act()
+
+    node.app.push_screen(Confirm(question, yes), use)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from textual.app import ComposeResult
 from textual.containers import Vertical
+from textual.dom import DOMNode
 from textual.screen import ModalScreen
 from textual.suggester import SuggestFromList
 from textual.widgets import Input, Label
@@ -39,3 +42,13 @@ class Prompt(ModalScreen[str | None]):
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         self.dismiss(event.value.strip() or None)
+
+
+def ask(node: DOMNode, prompt: Prompt, act: Callable[[str], None]) -> None:
+    """Ask a question and act on the answer; without one nothing happens."""
+
+    def use(answer: str | None) -> None:
+        if answer:
+            act(answer)
+
+    node.app.push_screen(prompt, use)

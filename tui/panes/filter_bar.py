@@ -12,7 +12,7 @@ from textual.message import Message
 from textual.widgets import Input, Label
 
 from rdss_sandbox.questions.message_filter import FilterError, read_filter
-from tui.dialogs.prompt import Prompt
+from tui.dialogs.prompt import Prompt, ask
 from tui.session import session_of
 from tui.state.query import QuerySuggester, explain_fields, show_example
 from tui.state.worker_messages import ActionDone
@@ -91,14 +91,11 @@ class FilterBar(Vertical):
     def action_save(self) -> None:
         text = self.query_one(Input).value.strip()
         names = ", ".join(session_of(self).preferences.filters) or "none"
-        self.app.push_screen(
-            Prompt(f"Save the filter {text!r} as", hint=f"then @name stands for it; saved so far: {names}"),
-            lambda name: self._save(name, text),
-        )
 
-    def _save(self, name: str | None, text: str) -> None:
-        if name:
+        def save(name: str) -> None:
             session_of(self).preferences.save_filter(name.lstrip("@"), text)
-            self.post_message(
-                ActionDone(f"saved: @{name.lstrip('@')} stands for {text or 'nothing any more'}")
-            )
+            said = f"saved: @{name.lstrip('@')} stands for {text or 'nothing any more'}"
+            self.post_message(ActionDone(said))
+
+        hint = f"then @name stands for it; saved so far: {names}"
+        ask(self, Prompt(f"Save the filter {text!r} as", hint=hint), save)

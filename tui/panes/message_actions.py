@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import shlex
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -16,16 +17,17 @@ from rdss_sandbox.client import AsyncClient
 from rdss_sandbox.files.ndjson import from_lines
 from rdss_sandbox.shapes.messages import MessageDetail, MessageRow, NewMessage
 from rdss_sandbox.text.figures import count, counted
-from tui.dialogs.confirm import Confirm
+from tui.dialogs.confirm import confirm
 from tui.dialogs.diff import Diff
 from tui.dialogs.edit import Edit
-from tui.dialogs.prompt import Prompt
-from tui.dialogs.sequence_parts import SequenceParts
+from tui.dialogs.pane_dialog import PaneDialog
+from tui.dialogs.prompt import Prompt, ask
 from tui.keys.actions import Group, bindings
 from tui.panes.message_browser import MessageBrowser
 from tui.session import Session, session_of
 from tui.state import redrive, transfer
 from tui.state.worker_messages import ActionDone
+from tui.widgets.sequence_detail import SequenceDetail
 
 _FILE = "messages.ndjson"
 _PAGE = 500
@@ -96,28 +98,25 @@ class MessageActions(Vertical):
     def action_export(self) -> None:
         matching = self.browser.matching
 
-        def export(name: str | None) -> None:
-            if name:
-                path = Path(name).expanduser()
-                command = f"{self.browser.command('--raw')} > {shlex.quote(str(path))}"
-                self._session.run_in_background(
-                    transfer.export(self.browser.message_log, matching, path), command
-                )
+        def export(name: str) -> None:
+            path = Path(name).expanduser()
+            command = f"{self.browser.command('--raw')} > {shlex.quote(str(path))}"
+            work = transfer.export(self.browser.message_log, matching, path)
+            self._session.run_in_background(work, command)
 
         hint = f"{counted(self.browser.list.total, 'message')}, one a line"
-        self.app.push_screen(Prompt("Export to the file", hint=hint, value=_FILE), export)
+        ask(self, Prompt("Export to the file", hint=hint, value=_FILE), export)
 
     def action_import(self) -> None:
         target = self.browser.origin(row) if (row := self._row) else self._session.topology.first
 
-        def read(name: str | None) -> None:
-            if name:
-                path = Path(name).expanduser()
-                command = f"sandbox send {shlex.quote(str(path))} --channel {target}"
-                self._session.run_in_background(self._import(path, target), command)
+        def read(name: str) -> None:
+            path = Path(name).expanduser()
+            command = f"sandbox send {shlex.quote(str(path))} --channel {target}"
+            self._session.run_in_background(self._import(path, target), command)
 
         hint = f"every line becomes a message in {target}"
-        self.app.push_screen(Prompt("Import from the file", hint=hint, value=_FILE), read)
+        ask(self, Prompt("Import from the file", hint=hint, value=_FILE), read)
 
     async def _import(self, path: Path, target: str) -> str:
         text = await asyncio.to_thread(path.read_text, encoding="utf-8")
@@ -155,20 +154,14 @@ class MessageActions(Vertical):
             self._ask_target(message, message.data)
 
     def _ask_target(self, ready: PayloadArrived, data: bytes) -> None:
-        def send(target: str | None) -> None:
-            if target:
-                self._session.run_in_background(self._send(ready.row, data, target))
+        def send(target: str) -> None:
+            self._session.run_in_background(self._send(ready.row, data, target))
 
         loop = f"; it was redriven {ready.times} times before" if ready.times else ""
         snapshot = self._session.snapshot
         streams = tuple(stream.name for stream in snapshot.status.streams) if snapshot else ()
-        hint = f"with a note in its history{loop}"
-        self.app.push_screen(
-            Prompt(
-                f"Send message #{ready.row.id} to the stream", hint=hint, value=ready.target, words=streams
-            ),
-            send,
-        )
+        question, hint = f"Send message #{ready.row.id} to the stream", f"with a note in its history{loop}"
+        ask(self, Prompt(question, hint=hint, value=ready.target, words=streams), send)
 
     async def _send(self, row: MessageRow, data: bytes, target: str) -> str:
         sent = await self._client.redrive(NewMessage(target, data, row.partition_key))
@@ -178,14 +171,13 @@ class MessageActions(Vertical):
         """Send every message of the list to the stream it came from, after asking."""
         matching, total = self.browser.matching, self.browser.list.total
 
-        def sure(yes: bool | None) -> None:
-            if yes:
-                self._session.run_in_background(self._redrive_all(matching))
+        def send() -> None:
+            self._session.run_in_background(self._redrive_all(matching))
 
         if total:
             which = "this message" if total == 1 else f"these {count(total)} messages"
             question = f"Send {which} again, each to the stream it came from?"
-            self.app.push_screen(Confirm(question, "Send again"), sure)
+            confirm(self, question, "Send again", send)
 
     async def _redrive_all(self, matching: str) -> str:
         sent, stray, last = 0, 0, (await self._client.messages(limit=1)).last
@@ -243,7 +235,9 @@ class MessageActions(Vertical):
 
     def action_sequence(self) -> None:
         if (row := self._row) and row.sequence and row.total and row.total > 1:
-            self.app.push_screen(SequenceParts(row.sequence, self.browser.origin(row)))
+            parts = SequenceDetail()
+            begin = partial(parts.show, row.sequence, self.browser.origin(row))
+            self.app.push_screen(PaneDialog(parts, begin))
         else:
             self.post_message(ActionDone("this message is in one piece"))
 

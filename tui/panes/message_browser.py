@@ -20,14 +20,13 @@ from rdss_sandbox.shapes.audit import AuditPlace
 from rdss_sandbox.shapes.messages import MessageDetail as Detail
 from rdss_sandbox.shapes.messages import MessageRow
 from rdss_sandbox.text.figures import count, counted
-from tui.dialogs.prompt import Prompt
+from tui.dialogs.prompt import Prompt, ask
 from tui.keys.actions import Group, bindings
 from tui.panes.filter_bar import FilterBar
 from tui.session import Session, posting_failures, session_of
 from tui.state import goto
 from tui.state.life import follow_life
-from tui.state.query import both
-from tui.state.scopes import Scope, everything_once
+from tui.state.query import Scope, both, everything_once
 from tui.state.seeking import MessageLog, find_index, message_source, next_match
 from tui.state.worker_messages import ActionFailed
 from tui.text.reasons import Reasons, find_reasons
@@ -205,11 +204,10 @@ class MessageBrowser(Vertical):
         self.list.paused = not self.list.paused
 
     def action_goto(self) -> None:
-        self.app.push_screen(Prompt("Go to", hint=goto.HINT, words=goto.WORDS), self._goto)
+        ask(self, Prompt("Go to", hint=goto.HINT, words=goto.WORDS), self._goto)
 
-    def _goto(self, text: str | None) -> None:
-        snapshot = self.session.snapshot
-        if text and snapshot:
+    def _goto(self, text: str) -> None:
+        if snapshot := self.session.snapshot:
             with posting_failures(self):
                 self._seek(goto.parse(text, snapshot.status.clock.time))
 

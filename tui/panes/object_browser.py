@@ -15,7 +15,7 @@ from textual.widgets import Static
 from rdss_sandbox.shapes.buckets import Bucket, ObjectRow
 from rdss_sandbox.shapes.topology import Topology
 from rdss_sandbox.text import figures
-from tui.dialogs.prompt import Prompt
+from tui.dialogs.prompt import Prompt, ask
 from tui.keys.actions import Group, bindings
 from tui.session import session_of
 from tui.state.worker_messages import ActionFailed
@@ -185,9 +185,6 @@ class ObjectBrowser(Vertical):
             self._go("", "")
 
     def action_prefix(self) -> None:
-        def go(prefix: str | None) -> None:
-            if prefix is not None:
-                self._go(self.bucket, prefix)
-
         if self.bucket:
-            self.app.push_screen(Prompt("Only objects whose key begins with", value=self.prefix), go)
+            prompt = Prompt("Only objects whose key begins with", value=self.prefix)
+            ask(self, prompt, lambda prefix: self._go(self.bucket, prefix))

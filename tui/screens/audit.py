@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar
 
 from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.message import Message
-from textual.screen import ModalScreen
 from textual.widgets import Static
 
 from rdss_sandbox.client import RefusedError
 from rdss_sandbox.shapes.audit import AuditPlace, AuditStatus
 from rdss_sandbox.shapes.topology import Topology
 from rdss_sandbox.text.figures import count, counted
+from tui.dialogs.pane_dialog import PaneDialog
 from tui.keys.actions import Group, bindings
 from tui.panes.message_actions import MessageActions
 from tui.panes.message_browser import MessageBrowser
@@ -75,25 +76,9 @@ class AuditScreen(FollowingScreen):
         self.query_one(MessageBrowser).show_audit(self._place)
 
     def on_object_browser_opened(self, message: ObjectBrowser.Opened) -> None:
-        self.app.push_screen(ObjectDialog(message.bucket, message.key))
+        shown = ObjectView()
+        self.app.push_screen(PaneDialog(shown, partial(shown.show, message.bucket, message.key)))
 
 
 def _bucket(topology: Topology) -> str:
     return topology.audit.bucket if topology.audit else ""
-
-
-class ObjectDialog(ModalScreen[None]):
-    """The content of an object, over the present screen."""
-
-    BINDINGS: ClassVar[list[Any]] = [("escape,q", "dismiss(None)", "Close")]
-
-    def __init__(self, bucket: str, key: str) -> None:
-        super().__init__()
-        self._bucket = bucket
-        self._key = key
-
-    def compose(self) -> ComposeResult:
-        yield ObjectView(classes="over")
-
-    def on_mount(self) -> None:
-        self.query_one(ObjectView).show(self._bucket, self._key)

@@ -14,8 +14,7 @@ from tui.keys.actions import Group, bindings
 from tui.panes.message_actions import MessageActions
 from tui.panes.message_browser import MessageBrowser
 from tui.screens.base import FollowingScreen
-from tui.state.query import both
-from tui.state.scopes import refused
+from tui.state.query import both, refused
 from tui.text.columns import Column
 from tui.widgets.row_list import RowList
 

@@ -16,7 +16,7 @@ from rdss_sandbox.shapes.faults import Fault, FaultChange, FaultType
 from rdss_sandbox.text import figures
 from rdss_sandbox.text.durations import seconds
 from tui.dialogs.add_fault import AddFault
-from tui.dialogs.prompt import Prompt
+from tui.dialogs.prompt import Prompt, ask
 from tui.keys.actions import Group, bindings
 from tui.screens.base import MainScreen
 from tui.session import posting_failures
@@ -155,13 +155,12 @@ class FaultsScreen(MainScreen):
             self._change_clock(ClockChange("freeze"), "sandbox clock freeze")
 
     def action_advance(self) -> None:
-        def advance(text: str | None) -> None:
-            if text:
-                with posting_failures(self):
-                    span = seconds(text)
-                    self._change_clock(ClockChange("advance", seconds=span), f"sandbox clock advance {text}")
+        def advance(text: str) -> None:
+            with posting_failures(self):
+                span = seconds(text)
+                self._change_clock(ClockChange("advance", seconds=span), f"sandbox clock advance {text}")
 
-        self.app.push_screen(Prompt("Let so much time pass at once", hint="30s, 6m, 24h, 7d"), advance)
+        ask(self, Prompt("Let so much time pass at once", hint="30s, 6m, 24h, 7d"), advance)
 
     def action_real_time(self) -> None:
         self._change_clock(ClockChange("real"), "sandbox clock real")

@@ -12,6 +12,7 @@ from textual.timer import Timer
 from textual.widgets import Static
 
 from rdss_sandbox.shapes.events import Event
+from rdss_sandbox.shapes.scenarios import Teaching
 from rdss_sandbox.text import figures
 from tui.dialogs.whole_row import WholeRow
 from tui.keys.actions import Group, bindings
@@ -234,16 +235,18 @@ class RunScreen(Screen[None]):
 
     def _lesson(self) -> Content:
         run = self.recording
-        parts = (
-            ("What happens", run.teach.happens),
-            ("Why", run.teach.why),
-            ("A correct client", run.teach.client),
-        )
-        told = [Content.assemble((f"{title}. ", "bold $text-accent"), text) for title, text in parts if text]
         lines = run.lines if self._told else ()
         judged = [_verdict_line(line.claim, line.observed, line.expected, line.holds) for line in lines]
         again = [Content.assemble(("Again: ", "bold $text-accent"), run.command)] if run.command else []
-        return Content("\n\n").join([*told, *([Content("\n").join(judged)] if judged else []), *again])
+        return Content("\n\n").join(
+            [*tell_teaching(run.teach), *([Content("\n").join(judged)] if judged else []), *again]
+        )
+
+
+def tell_teaching(teach: Teaching) -> list[Content]:
+    """What a scenario teaches, in paragraphs."""
+    parts = (("What happens", teach.happens), ("Why", teach.why), ("A correct client", teach.client))
+    return [Content.assemble((f"{title}. ", "bold $text-accent"), text) for title, text in parts if text]
 
 
 def _verdict_line(claim: str, observed: str, expected: str, holds: bool | None) -> Content:

@@ -17,10 +17,10 @@ from textual.widgets import Static
 from rdss_sandbox.client import RefusedError
 from rdss_sandbox.shapes.faults import NewFault
 from rdss_sandbox.shapes.scenarios import NewRun, Scenario, ScenarioRun
-from tui.dialogs.prompt import Prompt
+from tui.dialogs.prompt import Prompt, ask
 from tui.keys.actions import Group, bindings
 from tui.screens.base import FollowingScreen
-from tui.screens.run import RunScreen
+from tui.screens.run import RunScreen, tell_teaching
 from tui.session import posting_failures
 from tui.state.recording import Recording, fetch_recording
 from tui.state.worker_messages import ActionDone, ActionFailed
@@ -134,15 +134,17 @@ class ScenariosScreen(FollowingScreen):
     def action_seeded(self) -> None:
         scenario: Scenario | None = self.query_one("#library", RowList).current
 
-        def begin(text: str | None) -> None:
-            if text and scenario:
-                if text.isdecimal():
-                    self._begin(NewRun(scenario.name, int(text)))
-                else:
-                    self.post_message(ActionFailed(f"{text!r} is no seed; write a whole number"))
+        if scenario is None:
+            return
+        name = scenario.name
 
-        if scenario:
-            self.app.push_screen(Prompt(f"Play {scenario.name} with the seed", hint="a whole number"), begin)
+        def begin(text: str) -> None:
+            if text.isdecimal():
+                self._begin(NewRun(name, int(text)))
+            else:
+                self.post_message(ActionFailed(f"{text!r} is no seed; write a whole number"))
+
+        ask(self, Prompt(f"Play {name} with the seed", hint="a whole number"), begin)
 
     def action_explain(self) -> None:
         self.toggle_class("-explaining")
@@ -180,13 +182,12 @@ class ScenariosScreen(FollowingScreen):
 
 
 def _lesson(scenario: Scenario) -> Content:
-    teach = scenario.teach
-    parts = (("What happens", teach.happens), ("Why", teach.why), ("A correct client", teach.client))
-    told = [Content.assemble((f"{title}. ", "bold $text-accent"), text) for title, text in parts]
     faults = [_fault(fault) for fault in scenario.faults]
     wanted = ", ".join(f"{fact} {value}" for fact, value in scenario.expect.items())
     expected = Content.assemble(("It must come out: ", "bold $text-accent"), wanted)
-    return Content("\n\n").join([Content.styled(scenario.title, "bold"), *told, *faults, expected])
+    return Content("\n\n").join(
+        [Content.styled(scenario.title, "bold"), *tell_teaching(scenario.teach), *faults, expected]
+    )
 
 
 def _fault(fault: NewFault) -> Content:

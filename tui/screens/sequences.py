@@ -14,7 +14,7 @@ from rdss_sandbox.text import figures
 from tui.keys.actions import Group, bindings
 from tui.screens.base import MainScreen
 from tui.state.paging import Page
-from tui.state.scopes import everything_once
+from tui.state.query import everything_once
 from tui.text import sequence_parts
 from tui.text.columns import Column
 from tui.text.pretty import pretty

@@ -1,14 +1,21 @@
-"""The filter language for the user: meanings, examples and completion. The sandbox does the matching."""
+"""The filter language for the user: meanings, examples and completion; and the filter of each screen.
+
+The sandbox does the matching.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Final, NamedTuple
+from collections.abc import Callable, Iterable, Mapping
+from typing import Final, NamedTuple, TypeAlias
 
 from textual.suggester import Suggester
 
 from rdss_sandbox.questions.message_filter import MARKS, OF_A_RECORD, Kind
 from rdss_sandbox.shapes.contract import ContractField
+from rdss_sandbox.shapes.topology import Topology
+
+Scope: TypeAlias = Callable[[Topology], str]
+"""The filter of a screen, made of the names of streams."""
 
 
 class Meaning(NamedTuple):
@@ -81,3 +88,13 @@ def complete(word: str, meanings: Mapping[str, Meaning]) -> str | None:
 def both(scope: str, text: str) -> str:
     """The filter that matches what both ``scope`` and ``text`` match."""
     return f"{scope} {text}".strip()
+
+
+def everything_once(topology: Topology) -> str:
+    """Every message except the copies in the audit log."""
+    return f"-stream:{topology.audit.stream}" if topology.audit else ""
+
+
+def refused(topology: Topology) -> str:
+    """The messages in the error and invalid queues; without such queues, those with an error code."""
+    return f"stream:{','.join(topology.archives)}" if topology.archives else "-code:none"

@@ -1,4 +1,4 @@
-"""Sparklines, and ranges as bars."""
+"""Bars of block characters: sparklines, plots, and ranges."""
 
 from __future__ import annotations
 
@@ -25,3 +25,18 @@ def range_bar(start: float, end: float, width: int) -> str:
         left, right = first <= cell * 2 < last, first <= cell * 2 + 1 < last
         cells.append("█" if left and right else "▌" if left else "▐" if right else "·")
     return "".join(cells)
+
+
+def plot(values: Sequence[float | None], height: int) -> list[str]:
+    """The values as bars in ``height`` rows, the highest row first, scaled from 0 to the largest value.
+
+    A value of 0 is a line at the bottom, one above it higher than that line; None leaves a gap.
+    """
+    top = max((value for value in values if value is not None), default=0.0)
+    eighths = [
+        0 if value is None else max(2, round(value / top * height * 8)) if value > 0 else 1
+        for value in values
+    ]
+    return [
+        "".join(_BARS[min(8, max(0, each - row * 8))] for each in eighths) for row in reversed(range(height))
+    ]

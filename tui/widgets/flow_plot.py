@@ -10,8 +10,8 @@ from textual.content import Content
 from textual.widget import Widget
 
 from rdss_sandbox.text.figures import rate, short_count
+from tui.text.bars import plot
 from tui.text.columns import fit
-from tui.text.plot import plot
 from tui.text.readings import SECONDS, Readings
 
 _FRAME_ROWS = 2

@@ -1,33 +1,33 @@
-"""The other parts of a message, over the present screen."""
+"""A pane over the present screen: the parts of a sequence, an object."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 from textual.app import ComposeResult
 from textual.screen import ModalScreen
+from textual.widget import Widget
 
 from tui.dialogs.whole_row import WholeRow
 from tui.widgets.row_list import RowList
-from tui.widgets.sequence_detail import SequenceDetail
 
 
-class SequenceParts(ModalScreen[None]):
-    """Shows one sequence of one stream."""
+class PaneDialog(ModalScreen[None]):
+    """Shows ``pane``; ``begin`` has it fetch what it shows."""
 
     BINDINGS: ClassVar[list[Any]] = [("escape,q,equals_sign", "dismiss(None)", "Close")]
 
-    def __init__(self, sequence: str, stream: str) -> None:
+    def __init__(self, pane: Widget, begin: Callable[[], object]) -> None:
         super().__init__()
-        self._sequence = sequence
-        self._stream = stream
+        self._pane = pane
+        self._begin = begin
 
     def compose(self) -> ComposeResult:
-        yield SequenceDetail(classes="over")
+        yield self._pane.add_class("over")
 
     def on_mount(self) -> None:
-        self.query_one(SequenceDetail).show(self._sequence, self._stream)
-        self.query_one(RowList).focus()
+        self._begin()
 
     def on_row_list_opened(self, message: RowList.Opened) -> None:
         if (tell := message.control.whole) is not None:
