@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from emulator.rng import Chance, Draws
-from schemas.rdss.catalogue import definition, documents, names, reference, terms
+from schemas.rdss.catalogue import documents, names, terms
 from schemas.rdss.explanation import flaws
-from schemas.rdss.samples import Samples
 from schemas.rdss.validation import is_valid, judge_message
+from tests.schemas.rdss.published_cases import PROJECT, STRANGE, WHOLE_MESSAGES, changes, our_name, parts_of
+from tests.schemas.rdss.verdict_digests import judge_changes, read_verdicts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,42 +24,6 @@ if TYPE_CHECKING:
 
 MUTATIONS = 8_000
 EXPLAINED_EVERY = 12
-
-FILES = {
-    "types.json": "primitives",
-    "enumeration.json": "vocabulary",
-    "message/header.json": "header",
-}
-RENAMED = {
-    "IpOrHostname": "primitives.NetworkAddress",
-    "messageTimings": "header.Timings",
-    "messageSequence": "header.Sequence",
-    "messageHistory": "header.History",
-    "ThesisAwardedDate": "characteristics.AwardedDate",
-    "AwardingInstitutionOrganisationRole": "parties.AwardingInstitution",
-    "MetadataCreateRequest": "messages.MetadataCreate",
-    "MetadataUpdateRequest": "messages.MetadataUpdate",
-    "MetadataDeleteRequest": "messages.MetadataDelete",
-    "MetadataReadRequest": "messages.MetadataReadRequest",
-    "MetadataReadResponse": "messages.MetadataReadResponse",
-    "PreservationEventRequest": "messages.PreservationEvent",
-}
-WHOLE_MESSAGES = {ours: name for name, ours in RENAMED.items() if ours.startswith("messages.")}
-
-
-def our_name(file: str, name: str) -> str:
-    """Our full name of a published definition."""
-    if name in RENAMED:
-        return RENAMED[name]
-    if file in FILES:
-        return f"{FILES[file]}.{name}"
-    found = [
-        full
-        for full in names()
-        if full.endswith(f".{name}") and not full.startswith(("vocabulary", "messages"))
-    ]
-    assert len(found) == 1, (file, name, found)
-    return found[0]
 
 
 def examples(folder: Path) -> Iterator[tuple[str, Any]]:
@@ -80,75 +46,6 @@ def examples(folder: Path) -> Iterator[tuple[str, Any]]:
             else kinds.get(file.stem, "messages.MetadataCreate")
         )
         yield kind, json.loads(file.read_text())
-
-
-def parts_of(full: str, instance: Any) -> Iterator[tuple[str, Any]]:
-    """The instance, and every part of it that has a definition, with that definition."""
-    urn = reference(full).partition("#")[0]
-    yield full, instance
-    yield from _parts(definition(reference(full)), urn, instance)
-
-
-def _parts(schema: dict[str, Any], urn: str, instance: Any) -> Iterator[tuple[str, Any]]:
-    if ref := schema.get("$ref"):
-        document, _, name = ref.partition("#/$defs/")
-        full = f"{(document or urn).rpartition(':')[2]}.{name}"
-        yield full, instance
-        yield from _parts(definition(ref, urn), document or urn, instance)
-    if isinstance(instance, dict):
-        for field, value in instance.items():
-            yield from _parts(schema.get("properties", {}).get(field, {}), urn, value)
-    if isinstance(instance, list):
-        for item in instance:
-            yield from _parts(schema.get("items", {}), urn, item)
-
-
-PROJECT = {
-    "projectUUID": "5680e8e0-28a5-4b20-948e-fd0d08781e0b",
-    "projectIdentifier": [{"identifierValue": "P1", "identifierType": "DOI"}],
-    "projectName": "Reefs",
-    "projectDescription": "All of them",
-    "projectStart": "2018-01-01T00:00:00Z",
-    "projectEnd": "2019-01-01T00:00:00Z",
-    "projectGrant": [
-        {
-            "grantUUID": "d191abec-71fd-410e-9929-3b18d93587bc",
-            "grantIdentifier": "G1",
-            "grantFunder": {
-                "organisation": {"organisationJiscId": 1, "organisationName": "F"},
-                "role": "funder",
-            },
-            "grantStart": "2018-01-01T00:00:00Z",
-            "grantEnd": "2019-01-01T00:00:00Z",
-        }
-    ],
-    "projectCollection": [
-        {
-            "collectionUUID": "27811a4c-9cb5-4e6d-a069-5c19288fae58",
-            "collectionName": "Corals",
-            "collectionDescription": ["Corals"],
-            "collectionKeyword": ["reef"],
-            "collectionCategory": ["biology"],
-            "collectionIdentifier": [{"identifierValue": "C1", "identifierType": "DOI"}],
-            "collectionRelatedIdentifier": [
-                {
-                    "identifier": {"identifierValue": "C0", "identifierType": "DOI"},
-                    "relationType": "continues",
-                }
-            ],
-            "collectionPersonRole": Samples(3).message("MetadataCreate", "book")["messageBody"][
-                "objectPersonRole"
-            ],
-            "collectionOrganisationRole": [
-                {"organisation": {"organisationJiscId": 2, "organisationName": "O"}, "role": "sponsor"}
-            ],
-            "collectionObject": [Samples(3).message("MetadataCreate", "software")["messageBody"]],
-            "collectionRights": [
-                {"licence": [{"licenceIdentifier": "CC0"}], "access": [{"accessType": "open"}]}
-            ],
-        }
-    ],
-}
 
 
 @pytest.fixture(scope="module")
@@ -195,6 +92,22 @@ def test_each_published_definition_has_one_of_ours(published: PublishedSchemas) 
         assert sorted(terms(name)) == sorted(published_terms["enum"]), name
 
 
+def test_verdicts_are_those_that_the_published_schemas_gave() -> None:
+    """With no published file beside the checkout: each rule of each definition is broken once."""
+    known = read_verdicts()
+    assert len(known) == 70
+    assert sum(each.cases for each in known.values()) > 5_000
+    for full, verdicts in known.items():
+        assert judge_changes(verdicts.instance, partial(is_valid, full)) == verdicts, full
+
+
+def test_the_digests_are_of_the_published_schemas(published: PublishedSchemas) -> None:
+    """``python -m tests.schemas.rdss.verdict_digests`` would write the same verdicts."""
+    files = {our_name(file, name): (file, name) for file, name in published.names()}
+    for full, verdicts in read_verdicts().items():
+        assert judge_changes(verdicts.instance, partial(published.is_valid, *files[full])) == verdicts, full
+
+
 def test_examples_get_the_published_verdict(
     published: PublishedSchemas, instances: dict[str, list[Any]]
 ) -> None:
@@ -210,27 +123,6 @@ def test_examples_get_the_published_verdict(
     assert refused, "the update example of 3.x should have been refused"
 
 
-STRANGE = (
-    None,
-    True,
-    False,
-    0,
-    1,
-    -1,
-    1.0,
-    1.5,
-    10**30,
-    "",
-    " ",
-    "text",
-    [],
-    {},
-    [[]],
-    [None],
-    {"objectUUID": "x"},
-    "1",
-    "é" * 40,
-)
 MALFORMED = (
     "5680e8e0-28a5-4b20-948e-fd0d08781e0b\n",
     "5680E8E0-28a5-4b20-948e-fd0d08781e0b",
@@ -301,25 +193,6 @@ def _places(holder: dict[str, Any]) -> Iterator[tuple[Any, Any]]:
             yield at, key
             if isinstance(value, dict | list):
                 waiting.append(value)
-
-
-def changes(instance: Any) -> Iterator[Any]:
-    """Every small change to an instance, its fields and their items; what lies below is judged by itself."""
-    yield from STRANGE
-    if isinstance(instance, dict):
-        yield instance | {"extra": 1}
-        for field, value in instance.items():
-            rest = {name: other for name, other in instance.items() if name != field}
-            yield rest
-            yield rest | {f"{field}s": value}
-            yield from (instance | {field: strange} for strange in STRANGE)
-            if isinstance(value, list):
-                yield from (instance | {field: [*value, item]} for item in (*STRANGE, *value[:1]))
-                yield instance | {field: {"0": value[0]} if value else {}}
-    if isinstance(instance, list):
-        yield from ([*instance, item] for item in (*STRANGE, *instance[:1]))
-        yield instance[1:]
-        yield from ([changed] for item in instance[:1] if isinstance(item, dict) for changed in changes(item))
 
 
 def test_every_small_change_gets_the_published_verdict(
