@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import msgspec
 from textual.app import ComposeResult
 from textual.containers import Vertical
-from textual.message import Message
 from textual.widgets import Static
 
 from extensions.processing.columns import MESSAGE_COLUMNS, SYSTEM_COLUMNS, history_of
@@ -40,15 +38,6 @@ class ProcessingScreen(FollowingScreen):
         Waterfall { height: 1fr; }
     }
     """
-
-    @dataclass
-    class MessagesArrived(Message):
-        """The messages that match the filter ``wanted``, the systems, and one whole message."""
-
-        wanted: str
-        messages: tuple[AsyncMessage, ...]
-        systems: tuple[OutsideSystem, ...] = ()
-        one: AsyncMessageDetail | None = None
 
     def __init__(self) -> None:
         super().__init__()
@@ -118,24 +107,29 @@ class ProcessingScreen(FollowingScreen):
 
     async def fetch(self) -> None:
         processing, wanted = self.client.processing, self._wanted
-        arrived = self.MessagesArrived(wanted, await processing.search(limit=_MESSAGES, **_search(wanted)))
-        arrived.systems = await processing.systems()
-        shown = self._number or (arrived.messages[0].number if arrived.messages else None)
-        if shown is not None:
-            arrived.one = await processing.show(shown)
-        self.post_message(arrived)
+        messages = await processing.search(limit=_MESSAGES, **_search(wanted))
+        systems = await processing.systems()
+        shown = self._number or (messages[0].number if messages else None)
+        one = None if shown is None else await processing.show(shown)
+        self.call_later(self._show, wanted, messages, systems, one)
 
-    def on_processing_screen_messages_arrived(self, message: MessagesArrived) -> None:
-        if message.wanted != self._wanted:
+    def _show(
+        self,
+        wanted: str,
+        messages: tuple[AsyncMessage, ...],
+        systems: tuple[OutsideSystem, ...],
+        one: AsyncMessageDetail | None,
+    ) -> None:
+        """Show the messages that match the filter ``wanted``, the systems, and one whole message."""
+        if wanted != self._wanted:
             return
-        rows = self.query_one("#asynchronous", RowList)
-        rows.fill(message.messages)
-        self.query_one("#systems", RowList).fill(message.systems)
-        more = "the newest " if len(message.messages) == _MESSAGES else ""
+        self.query_one("#asynchronous", RowList).fill(messages)
+        self.query_one("#systems", RowList).fill(systems)
+        more = "the newest " if len(messages) == _MESSAGES else ""
         which = f" like {self._wanted}" if self._wanted else ""
-        self.query_one("#wanted", Static).update(f"{more}{counted(len(message.messages), 'message')}{which}")
-        if message.one is not None and self._number in {None, message.one.message.number}:
-            self._draw(message.one)
+        self.query_one("#wanted", Static).update(f"{more}{counted(len(messages), 'message')}{which}")
+        if one is not None and self._number in {None, one.message.number}:
+            self._draw(one)
 
     def _draw(self, found: AsyncMessageDetail) -> None:
         row = found.message

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import msgspec
 from textual.app import ComposeResult
 from textual.containers import Vertical
-from textual.message import Message
 from textual.widgets import Static
 
 from extensions.queues.columns import CLAIM_COLUMNS, MESSAGE_COLUMNS, QUEUE_COLUMNS
@@ -38,15 +36,6 @@ class QueuesScreen(FollowingScreen):
         #claims, #messages { height: 1fr; }
     }
     """
-
-    @dataclass
-    class QueuesArrived(Message):
-        """All queues, and the claims and messages of the queue ``asked`` (project and name)."""
-
-        asked: tuple[str, str] | None
-        queues: QueueList
-        claims: tuple[Claim, ...] = ()
-        messages: tuple[QueueMessage, ...] = ()
 
     def __init__(self) -> None:
         super().__init__()
@@ -90,37 +79,43 @@ class QueuesScreen(FollowingScreen):
 
     async def fetch(self) -> None:
         queues = self.client.queues
-        arrived = self.QueuesArrived(self._chosen, await queues.list())
-        if arrived.asked is None and arrived.queues.queues:
-            first = arrived.queues.queues[0]
-            arrived.asked = (first.project, first.name)
-        if arrived.asked in {(each.project, each.name) for each in arrived.queues.queues}:
-            arrived.claims = await queues.claims(*arrived.asked)
-            arrived.messages = (await queues.messages(*arrived.asked, limit=_MESSAGES)).messages
-        self.post_message(arrived)
+        asked, found = self._chosen, await queues.list()
+        if asked is None and found.queues:
+            asked = (found.queues[0].project, found.queues[0].name)
+        claims: tuple[Claim, ...] = ()
+        messages: tuple[QueueMessage, ...] = ()
+        if asked in {(each.project, each.name) for each in found.queues}:
+            claims = await queues.claims(*asked)
+            messages = (await queues.messages(*asked, limit=_MESSAGES)).messages
+        self.call_later(self._show, asked, found, claims, messages)
 
-    def on_queues_screen_queues_arrived(self, message: QueuesArrived) -> None:
-        self.query_one("#queues", RowList).fill(message.queues.queues)
-        if message.queues.trouble != self._trouble:
-            self._trouble = message.queues.trouble
+    def _show(
+        self,
+        asked: tuple[str, str] | None,
+        found: QueueList,
+        claims: tuple[Claim, ...],
+        messages: tuple[QueueMessage, ...],
+    ) -> None:
+        """Show all queues, and the claims and messages of the queue ``asked`` (project and name)."""
+        self.query_one("#queues", RowList).fill(found.queues)
+        if found.trouble != self._trouble:
+            self._trouble = found.trouble
             for why in self._trouble:
                 self.post_message(ActionFailed(why))
-        if self._chosen not in {None, message.asked}:
+        if self._chosen not in {None, asked}:
             return
-        self._chosen = message.asked
-        self.query_one("#claims", RowList).fill(message.claims)
-        self.query_one("#messages", RowList).fill(message.messages)
-        self._show_counts(message)
+        self._chosen = asked
+        self.query_one("#claims", RowList).fill(claims)
+        self.query_one("#messages", RowList).fill(messages)
+        name = asked[1] if asked else "no queue"
+        total = next((q.total for q in found.queues if (q.project, q.name) == asked), 0)
+        self._show_counts(name, claims, total)
 
-    def _show_counts(self, message: QueuesArrived) -> None:
-        name = message.asked[1] if message.asked else "no queue"
-        total = next((q.total for q in message.queues.queues if (q.project, q.name) == message.asked), 0)
-        held = sum(len(claim.messages) for claim in message.claims)
-        claims = figures.counted(len(message.claims), "claim")
-        hold = "holds" if len(message.claims) == 1 else "hold"
-        self.query_one("#holding", Static).update(
-            f"{name}: {claims} {hold} {figures.counted(held, 'message')}"
-        )
+    def _show_counts(self, name: str, claims: tuple[Claim, ...], total: int) -> None:
+        held = figures.counted(sum(len(claim.messages) for claim in claims), "message")
+        hold = "holds" if len(claims) == 1 else "hold"
+        said = f"{name}: {figures.counted(len(claims), 'claim')} {hold} {held}"
+        self.query_one("#holding", Static).update(said)
         shown = f", the first {figures.count(_MESSAGES)} shown" if total > _MESSAGES else ""
         self.query_one("#waiting", Static).update(f"{name}: {figures.counted(total, 'message')}{shown}")
 

@@ -57,13 +57,6 @@ class TopicsScreen(FollowingScreen):
         page: TopicRecordPage = _NO_RECORDS
         changes: TopicChangePage = _NO_CHANGES
 
-    @dataclass
-    class FilterRefused(Message):
-        """The sandbox refused the filter."""
-
-        matching: str
-        why: str
-
     def __init__(self) -> None:
         super().__init__()
         self._topic = _FIRST
@@ -119,11 +112,12 @@ class TopicsScreen(FollowingScreen):
                 )
             self.post_message(arrived)
         except RefusedError as error:
-            self.post_message(self.FilterRefused(arrived.matching, str(error)))
+            self.post_message(ActionFailed(str(error)))
+            self.call_later(self._drop_filter, arrived.matching)
 
-    def on_topics_screen_filter_refused(self, message: FilterRefused) -> None:
-        self.post_message(ActionFailed(message.why))
-        if message.matching and message.matching == self._matching:
+    def _drop_filter(self, matching: str) -> None:
+        """Drop a filter that the sandbox refused."""
+        if matching and matching == self._matching:
             self._show(self._topic, "")
 
     def on_topics_screen_topics_arrived(self, message: TopicsArrived) -> None:

@@ -89,7 +89,7 @@ def go_on(kinesis: KinesisClient, iterators: list[str]) -> list[str]:
 def places(pilot: Pilot[Any]) -> list[str]:
     """The places of the life line, oldest first."""
     line = pilot.app.screen.query(Waterfall).first()
-    return [hop.place for hop in line._pages._held[0].values()]
+    return [hop.place for hop in line._pages._held.get(0, {}).values()]
 
 
 @pytest.mark.parametrize(

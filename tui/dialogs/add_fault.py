@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from textual import work
 from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.containers import Horizontal, Vertical, VerticalScroll
-from textual.message import Message
 from textual.screen import ModalScreen
 from textual.widget import Widget
 from textual.widgets import Checkbox, Footer, Input, Label, Select
@@ -50,14 +48,6 @@ class AddFault(ModalScreen[None]):
     AddFault .row > Input, AddFault .row > Select, AddFault .row > Checkbox { width: 26; }
     AddFault #wrong { width: 100%; color: $text-error; }
     """
-
-    @dataclass
-    class Answered(Message):
-        """The sandbox added the fault, or refused it: ``wrong`` is then its reason, and else empty."""
-
-        said: str
-        command: str
-        wrong: str
 
     def __init__(self, type_: FaultType) -> None:
         super().__init__()
@@ -119,16 +109,15 @@ class AddFault(ModalScreen[None]):
         try:
             added = await app.client.add_fault(fault)
         except app.failures as error:
-            self.post_message(self.Answered("", command, str(error)))
+            self.call_later(self._show_error, str(error))
         else:
             said = f"{added.name} is in force on {added.channel}"
-            self.post_message(self.Answered(f"{said}: {added.note}" if added.note else said, command, ""))
+            done = ActionDone(f"{said}: {added.note}" if added.note else said, command)
+            self.call_later(self._end, done)
 
-    def on_add_fault_answered(self, message: Answered) -> None:
-        self._show_error(message.wrong)
-        if not message.wrong:
-            self.app.post_message(ActionDone(message.said, message.command))
-            self.dismiss(None)
+    def _end(self, done: ActionDone) -> None:
+        self.app.post_message(done)
+        self.dismiss(None)
 
     def _show_error(self, wrong: str) -> None:
         self.query_one("#wrong", Label).update(wrong)

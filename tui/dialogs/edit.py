@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from textual import work
 from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.containers import Vertical
-from textual.message import Message
 from textual.screen import ModalScreen
 from textual.widgets import Footer, Label, TextArea
 
@@ -50,12 +48,6 @@ class Edit(ModalScreen[bytes | None]):
     Edit #verdict { width: 100%; padding: 0 1; background: $panel; }
     """
 
-    @dataclass
-    class VerdictArrived(Message):
-        """The verdict on the text as it is now, in lines."""
-
-        lines: list[str]
-
     def __init__(self, data: bytes) -> None:
         super().__init__()
         self._data = data
@@ -83,10 +75,7 @@ class Edit(ModalScreen[bytes | None]):
             lines = _tell(await session.client.judge(Judged(data)))
         except session.failures as error:
             lines = [f"? {error}"]
-        self.post_message(self.VerdictArrived(lines))
-
-    def on_edit_verdict_arrived(self, message: VerdictArrived) -> None:
-        self.query_one("#verdict", Label).update("\n".join(message.lines))
+        self.call_later(self.query_one("#verdict", Label).update, "\n".join(lines))
 
 
 def _tell(verdict: Verdict) -> list[str]:

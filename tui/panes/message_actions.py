@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import shlex
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
+from msgspec.structs import replace
 from textual.app import ComposeResult
 from textual.containers import Vertical
-from textual.message import Message
 
 from rdss_sandbox.client import AsyncClient
 from rdss_sandbox.files.ndjson import from_lines
-from rdss_sandbox.shapes.messages import MessageDetail, MessageRow, NewMessage
+from rdss_sandbox.shapes.messages import MessageDetail, MessageRow, NewMessage, Original
 from rdss_sandbox.text.figures import count, counted
 from tui.dialogs.confirm import confirm
 from tui.dialogs.diff import Diff
@@ -37,29 +36,6 @@ class MessageActions(Vertical):
     """A message browser with the actions on its messages."""
 
     BINDINGS: ClassVar[list[Any]] = bindings(Group.MESSAGE)
-
-    @dataclass
-    class TextArrived(Message):
-        """The text of a message, for the clipboard."""
-
-        text: str
-
-    @dataclass
-    class PairArrived(Message):
-        """Both messages of a diff."""
-
-        first: MessageDetail
-        second: MessageDetail
-
-    @dataclass
-    class PayloadArrived(Message):
-        """A message to send again: its bytes, the stream it came from, and its number of redrives so far."""
-
-        row: MessageRow
-        data: bytes
-        target: str
-        times: int
-        edit: bool
 
     def __init__(self, browser: MessageBrowser) -> None:
         super().__init__()
@@ -88,12 +64,8 @@ class MessageActions(Vertical):
 
     async def _copy(self, row: MessageRow) -> str:
         data = transfer.as_bytes(await self.browser.message_log.message(row.id))
-        self.post_message(self.TextArrived(data.decode(errors="replace")))
+        self.call_later(self.app.copy_to_clipboard, data.decode(errors="replace"))
         return f"copied message #{row.id}, {count(len(data))} bytes"
-
-    def on_message_actions_text_arrived(self, message: TextArrived) -> None:
-        message.stop()
-        self.app.copy_to_clipboard(message.text)
 
     def action_export(self) -> None:
         matching = self.browser.matching
@@ -138,30 +110,25 @@ class MessageActions(Vertical):
     async def _prepare(self, row: MessageRow, *, edit: bool) -> str:
         found = await self.browser.message_log.original(row.id)
         target = await self._origin(row) or self._session.topology.first
-        self.post_message(self.PayloadArrived(row, found.data, target, found.redriven, edit=edit))
+        self.call_later(self._edit if edit else self._ask_target, row, found, target)
         return ""
 
-    def on_message_actions_payload_arrived(self, message: PayloadArrived) -> None:
-        message.stop()
-
+    def _edit(self, row: MessageRow, found: Original, target: str) -> None:
         def edited(data: bytes | None) -> None:
             if data is not None:
-                self._ask_target(message, data)
+                self._ask_target(row, replace(found, data=data), target)
 
-        if message.edit:
-            self.app.push_screen(Edit(message.data), edited)
-        else:
-            self._ask_target(message, message.data)
+        self.app.push_screen(Edit(found.data), edited)
 
-    def _ask_target(self, ready: PayloadArrived, data: bytes) -> None:
+    def _ask_target(self, row: MessageRow, found: Original, proposed: str) -> None:
         def send(target: str) -> None:
-            self._session.run_in_background(self._send(ready.row, data, target))
+            self._session.run_in_background(self._send(row, found.data, target))
 
-        loop = f"; it was redriven {ready.times} times before" if ready.times else ""
+        loop = f"; it was redriven {found.redriven} times before" if found.redriven else ""
         snapshot = self._session.snapshot
         streams = tuple(stream.name for stream in snapshot.status.streams) if snapshot else ()
-        question, hint = f"Send message #{ready.row.id} to the stream", f"with a note in its history{loop}"
-        ask(self, Prompt(question, hint=hint, value=ready.target, words=streams), send)
+        question, hint = f"Send message #{row.id} to the stream", f"with a note in its history{loop}"
+        ask(self, Prompt(question, hint=hint, value=proposed, words=streams), send)
 
     async def _send(self, row: MessageRow, data: bytes, target: str) -> str:
         sent = await self._client.redrive(NewMessage(target, data, row.partition_key))
@@ -220,18 +187,17 @@ class MessageActions(Vertical):
             first = await self._first_of_duplicates(second)
         early, late = sorted((first.id, second.id))
         log = self.browser.message_log
-        self.post_message(self.PairArrived(await log.message(early), await log.message(late)))
+        self.call_later(self._show_difference, await log.message(early), await log.message(late))
         return ""
+
+    def _show_difference(self, first: MessageDetail, second: MessageDetail) -> None:
+        self.app.push_screen(Diff(first, second))
 
     async def _first_of_duplicates(self, row: MessageRow) -> MessageRow:
         """The first message with the same id from the same stream."""
         stream = self.browser.origin(row)
         same = (await self.browser.message_log.messages(matching=f'id:"{row.message_id}"')).messages
         return next(each for each in same if self.browser.origin(each) == stream)
-
-    def on_message_actions_pair_arrived(self, message: PairArrived) -> None:
-        message.stop()
-        self.app.push_screen(Diff(message.first, message.second))
 
     def action_sequence(self) -> None:
         if (row := self._row) and row.sequence and row.total and row.total > 1:

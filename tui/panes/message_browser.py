@@ -17,7 +17,6 @@ from textual.widgets import Static, TabbedContent
 from rdss_sandbox.client import AsyncClient, RefusedError
 from rdss_sandbox.files.record_lines import RecordAddress
 from rdss_sandbox.shapes.audit import AuditPlace
-from rdss_sandbox.shapes.messages import MessageDetail as Detail
 from rdss_sandbox.shapes.messages import MessageRow
 from rdss_sandbox.text.figures import count, counted
 from tui.dialogs.prompt import Prompt, ask
@@ -29,8 +28,8 @@ from tui.state.life import follow_life
 from tui.state.query import Scope, both, everything_once
 from tui.state.seeking import MessageLog, find_index, message_source, next_match
 from tui.state.worker_messages import ActionFailed
-from tui.text.reasons import Reasons, find_reasons
-from tui.text.trace import Hop, trace_of
+from tui.text.reasons import find_reasons
+from tui.text.trace import trace_of
 from tui.widgets.message_detail import MessageDetail
 from tui.widgets.message_list import HERE, Columns, MessageList, copied_from
 from tui.widgets.row_list import RowList
@@ -54,20 +53,6 @@ class MessageBrowser(Vertical):
         """The detail of a message was opened or closed."""
 
         reading: bool
-
-    @dataclass
-    class DetailArrived(Message):
-        """A whole message, with its trace and the reasons for its state."""
-
-        detail: Detail
-        hops: list[Hop]
-        reasons: Reasons
-
-    @dataclass
-    class RowFound(Message):
-        """The index of the row to go to."""
-
-        index: int
 
     def __init__(
         self,
@@ -193,7 +178,7 @@ class MessageBrowser(Vertical):
     async def _find_match(self, here: int, *, forward: bool) -> None:
         with posting_failures(self):
             found = await next_match(self.message_log, self.scope, self._last_filter, here, forward=forward)
-            self.post_message(self.RowFound(found))
+            self.call_later(self._go_to, found)
 
     # Moving.
 
@@ -214,12 +199,11 @@ class MessageBrowser(Vertical):
     @work(group="seek", exclusive=True)
     async def _seek(self, goal: goto.Goal) -> None:
         with posting_failures(self):
-            self.post_message(self.RowFound(await find_index(self.message_log, self.matching, goal)))
+            self.call_later(self._go_to, await find_index(self.message_log, self.matching, goal))
 
-    def on_message_browser_row_found(self, message: RowFound) -> None:
-        message.stop()
+    def _go_to(self, index: int) -> None:
         self.list.following = False
-        self.list.go_to(message.index)
+        self.list.go_to(index)
 
     # Reading.
 
@@ -262,19 +246,15 @@ class MessageBrowser(Vertical):
     @work(group="read", exclusive=True)
     async def _read(self, row: MessageRow) -> None:
         with posting_failures(self):
-            log = self.message_log
+            log, shown = self.message_log, self.query_one(MessageDetail)
             detail, reasons = await asyncio.gather(
                 log.message(row.id), find_reasons(log, row, self.session.contract)
             )
-            self.post_message(self.DetailArrived(detail, trace_of(detail), reasons))
-            if self.query_one(MessageDetail).shows_history:
+            self.call_later(shown.show, detail, trace_of(detail), reasons)
+            if shown.shows_history:
                 address = copied_from(row) if self._place else _address(row)
                 async for life in follow_life(self.client, self.session.topology, row, address):
-                    self.post_message(self.DetailArrived(detail, trace_of(detail, life), reasons))
-
-    def on_message_browser_detail_arrived(self, message: DetailArrived) -> None:
-        message.stop()
-        self.query_one(MessageDetail).show(message.detail, message.hops, message.reasons)
+                    self.call_later(shown.show, detail, trace_of(detail, life), reasons)
 
     # The line above the list.
 

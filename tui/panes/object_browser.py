@@ -45,21 +45,6 @@ class ObjectBrowser(Vertical):
     """
 
     @dataclass
-    class BucketsListed(Message):
-        """All buckets."""
-
-        buckets: tuple[Bucket, ...]
-
-    @dataclass
-    class ObjectsListed(Message):
-        """A page of the objects below a prefix, or with ``whole`` all of them."""
-
-        bucket: str
-        prefix: str
-        found: dict[str, ObjectRow]
-        whole: bool
-
-    @dataclass
     class Opened(Message):
         """An object was opened."""
 
@@ -127,7 +112,7 @@ class ObjectBrowser(Vertical):
             if bucket:
                 await self._fetch_objects(bucket, prefix)
             else:
-                self.post_message(self.BucketsListed(await app.client.buckets()))
+                self.call_later(self._show_buckets, await app.client.buckets())
         except app.failures as error:
             failure = str(error)
             if failure != self._failure and not app.lost:
@@ -146,22 +131,21 @@ class ObjectBrowser(Vertical):
             after = page.next
             if not after:
                 break
-            self.post_message(self.ObjectsListed(bucket, prefix, rows, whole=False))
-        self.post_message(self.ObjectsListed(bucket, prefix, found, whole=True))
+            self.call_later(self._show_objects, bucket, rows)
+        self.call_later(self._show_objects, bucket, found, below=prefix)
 
-    def on_object_browser_buckets_listed(self, message: BucketsListed) -> None:
-        message.stop()
+    def _show_buckets(self, buckets: tuple[Bucket, ...]) -> None:
         if not self.bucket:
-            self.query_one(RowList).fill([Entry(b.name, "", 0, b.created) for b in message.buckets])
+            self.query_one(RowList).fill([Entry(b.name, "", 0, b.created) for b in buckets])
 
-    def on_object_browser_objects_listed(self, message: ObjectsListed) -> None:
-        message.stop()
-        if message.bucket != self.bucket:
+    def _show_objects(self, bucket: str, found: dict[str, ObjectRow], below: str | None = None) -> None:
+        """Show a page of a bucket's objects, or with ``below`` all those of this prefix."""
+        if bucket != self.bucket:
             return
         held = self._objects
-        if message.whole:
-            held = {key: each for key, each in held.items() if not key.startswith(message.prefix)}
-        self._objects = held | message.found
+        if below is not None:
+            held = {key: each for key, each in held.items() if not key.startswith(below)}
+        self._objects = held | found
         self._draw()
 
     def _draw(self) -> None:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar
 
 from textual.app import ComposeResult
 from textual.containers import Vertical
-from textual.message import Message
 from textual.widgets import Static
 
 from rdss_sandbox.client import RefusedError
@@ -31,12 +29,6 @@ class AuditScreen(FollowingScreen):
     RECORDS = True
     BINDINGS: ClassVar[list[Any]] = bindings(Group.AUDIT)
 
-    @dataclass
-    class StatusArrived(Message):
-        """The progress of the audit log."""
-
-        status: AuditStatus
-
     def __init__(self) -> None:
         super().__init__()
         self._place: AuditPlace = "stream"
@@ -53,12 +45,11 @@ class AuditScreen(FollowingScreen):
 
     async def fetch(self) -> None:
         try:
-            self.post_message(self.StatusArrived(await self.client.audit_status()))
+            self.call_later(self._show_status, await self.client.audit_status())
         except RefusedError as error:
             self.query_one("#how-far", Static).update(str(error))
 
-    def on_audit_screen_status_arrived(self, message: StatusArrived) -> None:
-        status = message.status
+    def _show_status(self, status: AuditStatus) -> None:
         waiting = f", {count(status.pending)} on the way" if status.pending else ""
         copied = f"copied to {status.stream}: {count(status.copied)}"
         loaded = (

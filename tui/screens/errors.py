@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from textual.app import ComposeResult
-from textual.message import Message
 
 from rdss_sandbox.shapes.messages import Count
 from rdss_sandbox.text import figures
@@ -27,12 +25,6 @@ class ErrorsScreen(FollowingScreen):
     AGAIN_SECONDS = None
     BINDINGS: ClassVar[list[Any]] = bindings(Group.ERRORS)
 
-    @dataclass
-    class Counted(Message):
-        """The number of messages by error code."""
-
-        counts: tuple[Count, ...]
-
     def __init__(self) -> None:
         super().__init__()
         self._chosen: Count | None = None
@@ -52,11 +44,8 @@ class ErrorsScreen(FollowingScreen):
         self.query_one(MessageBrowser).list.focus()
 
     async def fetch(self) -> None:
-        queues = refused(self.sandbox.topology)
-        self.post_message(self.Counted(await self.client.counts("code", matching=queues)))
-
-    def on_errors_screen_counted(self, message: Counted) -> None:
-        self.query_one("#codes", RowList).fill(message.counts)
+        counts = await self.client.counts("code", matching=refused(self.sandbox.topology))
+        self.call_later(self.query_one("#codes", RowList).fill, counts)
 
     def on_row_list_opened(self, message: RowList.Opened) -> None:
         if message.control.id == "codes":

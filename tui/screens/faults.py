@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from textual import work
 from textual.app import ComposeResult
 from textual.containers import Vertical
-from textual.message import Message
 from textual.widgets import Static
 
 from rdss_sandbox.shapes.clock import ClockChange
@@ -68,12 +66,6 @@ class FaultsScreen(MainScreen):
 
     BINDINGS: ClassVar[list[Any]] = bindings(Group.FAULTS)
 
-    @dataclass
-    class TypesArrived(Message):
-        """The fault types of the sandbox."""
-
-        types: tuple[FaultType, ...]
-
     def content(self) -> ComposeResult:
         with Vertical(id="faults"):
             yield Static(id="clock", markup=False)
@@ -94,10 +86,7 @@ class FaultsScreen(MainScreen):
     @work
     async def _fetch_types(self) -> None:
         with posting_failures(self):
-            self.post_message(self.TypesArrived(await self.client.fault_types()))
-
-    def on_faults_screen_types_arrived(self, message: TypesArrived) -> None:
-        self.query_one("#kinds", RowList).fill(message.types)
+            self.call_later(self.query_one("#kinds", RowList).fill, await self.client.fault_types())
 
     def _show(self) -> None:
         if snapshot := self.sandbox.snapshot:

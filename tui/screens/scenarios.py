@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from textual import work
 from textual.app import ComposeResult
 from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
-from textual.message import Message
 from textual.widgets import Static
 
 from rdss_sandbox.client import RefusedError
@@ -66,25 +64,6 @@ class ScenariosScreen(FollowingScreen):
     AGAIN_SECONDS = None
     BINDINGS: ClassVar[list[Any]] = bindings(Group.SCENARIOS)
 
-    @dataclass
-    class ScenariosArrived(Message):
-        """The scenarios of the library; ``why`` says why there are none."""
-
-        scenarios: tuple[Scenario, ...]
-        why: str = ""
-
-    @dataclass
-    class RunsArrived(Message):
-        """The runs of the sandbox."""
-
-        runs: tuple[ScenarioRun, ...]
-
-    @dataclass
-    class RecordingReady(Message):
-        """The recording of a finished run."""
-
-        recording: Recording
-
     def content(self) -> ComposeResult:
         with Vertical(id="scenarios"):
             yield RowList(SCENARIO_COLUMNS, empty="no scenarios known yet", id="library")
@@ -98,26 +77,19 @@ class ScenariosScreen(FollowingScreen):
 
     @work
     async def _fetch_library(self) -> None:
-        try:
-            self.post_message(self.ScenariosArrived(await self.client.scenarios.list()))
-        except RefusedError:
-            self.post_message(self.ScenariosArrived((), _NO_SCENARIOS))
-        except self.sandbox.failures as error:
-            self.post_message(self.ScenariosArrived((), str(error)))
-
-    def on_scenarios_screen_scenarios_arrived(self, message: ScenariosArrived) -> None:
         library = self.query_one("#library", RowList)
-        library.fill(message.scenarios)
-        if message.why:
-            library.show_empty(message.why)
+        try:
+            self.call_later(library.fill, await self.client.scenarios.list())
+        except RefusedError:
+            self.call_later(library.show_empty, _NO_SCENARIOS)
+        except self.sandbox.failures as error:
+            self.call_later(library.show_empty, str(error))
 
     async def fetch(self) -> None:
         # Without scenarios the library shows the reason.
         with suppress(RefusedError):
-            self.post_message(self.RunsArrived(await self.client.scenarios.runs()))
-
-    def on_scenarios_screen_runs_arrived(self, message: RunsArrived) -> None:
-        self.query_one("#runs", RowList).fill(message.runs)
+            runs = await self.client.scenarios.runs()
+            self.call_later(self.query_one("#runs", RowList).fill, runs)
 
     def on_row_list_highlighted(self, message: RowList.Highlighted) -> None:
         if message.control.id == "library" and message.row is not None:
@@ -169,16 +141,16 @@ class ScenariosScreen(FollowingScreen):
             await self._follow(run)
 
     async def _follow(self, run: ScenarioRun) -> None:
-        """Wait for the end of the run, then post its recording. Raises ValueError for an empty run."""
+        """Wait for the end of the run, then play its recording. Raises ValueError for an empty run."""
         while run.state == "running":
             await asyncio.sleep(_POLL_SECONDS)
             run = await self.client.scenarios.run(run.id)
         if not run.events:
             raise ValueError(run.problem or "nothing happened in that run")
-        self.post_message(self.RecordingReady(await fetch_recording(self.client, run.id)))
+        self.call_later(self._play, await fetch_recording(self.client, run.id))
 
-    def on_scenarios_screen_recording_ready(self, message: RecordingReady) -> None:
-        self.app.push_screen(RunScreen(message.recording))
+    def _play(self, recording: Recording) -> None:
+        self.app.push_screen(RunScreen(recording))
 
 
 def _lesson(scenario: Scenario) -> Content:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
+from collections.abc import Sequence
 from http import HTTPStatus
 from typing import Any, ClassVar, Literal
 
 from textual.app import ComposeResult
 from textual.containers import Vertical
-from textual.message import Message
 from textual.widget import Widget
 
 from rdss_sandbox.client import RefusedError
@@ -39,15 +38,6 @@ class StreamsScreen(FollowingScreen):
 
     AGAIN_SECONDS = None
     BINDINGS: ClassVar[list[Any]] = bindings(Group.STREAMS)
-
-    @dataclass
-    class StreamsArrived(Message):
-        """The streams with their shards, as of ``snapshot``, their readers, and what these do wrong."""
-
-        snapshot: Snapshot
-        streams: tuple[StreamDetail, ...]
-        readers: readers.ReaderList
-        findings: tuple[Finding, ...]
 
     def __init__(self) -> None:
         super().__init__()
@@ -85,23 +75,27 @@ class StreamsScreen(FollowingScreen):
                 return  # a stream was deleted meanwhile, and the next state is without it
             raise
         self._known = dict(zip(streams, found, strict=True))
-        self.post_message(self.StreamsArrived(snapshot, tuple(found), self._readers, self._findings))
+        self.call_later(self._draw, snapshot, found, self._readers, self._findings)
         # Afterwards: the streams are shown at once, and clients are judged meanwhile.
         findings = (await self.client.diagnosis()).findings if looking else self._findings
         if findings != self._findings:
             self._findings = findings
-            self.post_message(self.StreamsArrived(snapshot, tuple(found), self._readers, findings))
+            self.call_later(self._draw, snapshot, found, self._readers, findings)
 
     async def _detail(self, stream: Stream) -> StreamDetail:
         """The stream with its shards; one whose figures are those of before did not change."""
         return self._known.get(stream) or await self.client.stream(stream.name)
 
-    def on_streams_screen_streams_arrived(self, message: StreamsArrived) -> None:
-        tree = self.query_one(StreamTree)
-        tree.show(message.snapshot, message.streams, message.readers, message.findings)
-        self.query_one(ReaderList).show(message.snapshot, message.readers)
-
-        self._snapshot_at = message.snapshot.at
+    def _draw(
+        self,
+        snapshot: Snapshot,
+        streams: Sequence[StreamDetail],
+        readers: readers.ReaderList,
+        findings: tuple[Finding, ...],
+    ) -> None:
+        self.query_one(StreamTree).show(snapshot, streams, readers, findings)
+        self.query_one(ReaderList).show(snapshot, readers)
+        self._snapshot_at = snapshot.at
         self._plot()
 
     def on_row_list_highlighted(self, message: RowList.Highlighted) -> None:

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
 
 from textual import work
 from textual.app import ComposeResult
 from textual.containers import Vertical
-from textual.message import Message
 from textual.widgets import Static
 
 from rdss_sandbox.text import figures
@@ -19,15 +17,6 @@ from tui.widgets.text_lines import TextLines
 
 class ObjectView(Vertical):
     """Fetches an object and shows a preview of it."""
-
-    @dataclass
-    class ObjectArrived(Message):
-        """The fetched object with its preview."""
-
-        bucket: str
-        key: str
-        size: int
-        shown: Preview
 
     def compose(self) -> ComposeResult:
         yield Static("enter on an object shows what is in it", id="name", classes="line", markup=False)
@@ -40,17 +29,12 @@ class ObjectView(Vertical):
         with posting_failures(self):
             data = await app.client.object(bucket, key)
             shown = await asyncio.to_thread(preview, key, data)
-            self.post_message(self.ObjectArrived(bucket, key, len(data), shown))
+            self.call_later(self._draw, bucket, key, len(data), shown)
 
-    def on_object_view_object_arrived(self, message: ObjectArrived) -> None:
-        message.stop()
-        name = message.key.rpartition("/")[2]
-        self.query_one("#name", Static).update(
-            f"{message.shown.kind} · {figures.size(message.size)} · {name}"
-        )
-        self.query_one(TextLines).show(message.shown.lines, json=message.shown.json)
+    def _draw(self, bucket: str, key: str, size: int, shown: Preview) -> None:
+        name = key.rpartition("/")[2]
+        self.query_one("#name", Static).update(f"{shown.kind} · {figures.size(size)} · {name}")
+        self.query_one(TextLines).show(shown.lines, json=shown.json)
         app = session_of(self)
         if app.snapshot:
-            app.command = (
-                f"aws --endpoint-url {app.snapshot.status.aws} s3 cp s3://{message.bucket}/{message.key} -"
-            )
+            app.command = f"aws --endpoint-url {app.snapshot.status.aws} s3 cp s3://{bucket}/{key} -"

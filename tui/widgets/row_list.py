@@ -1,10 +1,10 @@
 """A list of any length that draws the lines in view, holds a few pages, and fetches more on scrolling.
 
-    source --page--> worker --PageArrived--> Pages --row--> render_line --Strip--> screen
-                       ^                        |
-                       +----- _due (event) -----+   rows in view that are missing
+    source --page--> worker --call_later--> Pages --row--> render_line --Strip--> screen
+                       ^                       |
+                       +---- _due (event) -----+   rows in view that are missing
 
-The worker only fetches and posts; the event loop alone changes the list.
+The worker only fetches; what comes is shown between messages.
 """
 
 from __future__ import annotations
@@ -78,13 +78,6 @@ class RowList(ScrollView, Generic[Row], can_focus=True, inherit_bindings=False):
     cursor: reactive[int] = reactive(0, repaint=False)
     following: reactive[bool] = reactive(False, repaint=False, init=False)
     paused: reactive[bool] = reactive(False, repaint=False, init=False)
-
-    @dataclass
-    class PageArrived(Message):
-        """A fetched page. It is dropped when the list has started over since: ``listing`` is then another."""
-
-        listing: int
-        page: Page[Any]
 
     @dataclass
     class Failed(Message):
@@ -240,7 +233,7 @@ class RowList(ScrollView, Generic[Row], can_focus=True, inherit_bindings=False):
             # A list that follows shows its end alone; rows before it are fetched when they come into view.
             asked = -max(1, self.size.height - 1) if self.following else total // size * size
             page = await source(asked, -asked if self.following else size)
-            self.post_message(self.PageArrived(listing, page))
+            self.call_later(self._take, page, listing)
             if page.complete:
                 self._incomplete_pause = _INCOMPLETE_SECONDS
             else:
@@ -248,29 +241,29 @@ class RowList(ScrollView, Generic[Row], can_focus=True, inherit_bindings=False):
                 self._incomplete_pause = min(2 * self._incomplete_pause, _LONGEST_INCOMPLETE_SECONDS)
                 self.look_again()
         for offset in self._pages.missing(*self._in_view(), self.total):
-            self.post_message(self.PageArrived(listing, await source(offset, size)))
+            self.call_later(self._take, await source(offset, size), listing)
 
-    def on_row_list_page_arrived(self, message: PageArrived) -> None:
-        message.stop()
-        if message.listing != self._listing:
+    def _take(self, page: Page[Row], listing: int) -> None:
+        """Take a fetched page, but not when the list has started over since: ``listing`` is then another."""
+        if listing != self._listing:
             return
-        if message.page.complete:
+        if page.complete:
             self._note_known()
         known = self.total + self.behind
-        if message.page.total < known and message.page.offset + len(message.page.rows) >= message.page.total:
+        if page.total < known and page.offset + len(page.rows) >= page.total:
             self._start_over()  # the sandbox was reset: the held rows are gone there
             self.look_again()
             return
-        if message.page.total == known and self._pages.holds(message.page):
+        if page.total == known and self._pages.holds(page):
             return
-        if not self._pages.extends(message.page):
+        if not self._pages.extends(page):
             self._strips.clear()  # rows drawn already may have changed
-        self._pages.put(message.page)
+        self._pages.put(page)
         if self.paused and self.total:
-            self.behind = max(self.behind, message.page.total - self.total)
+            self.behind = max(self.behind, page.total - self.total)
             self.post_message(self.Changed(self))
-        elif message.page.total != self.total:
-            self._set_total(message.page.total)
+        elif page.total != self.total:
+            self._set_total(page.total)
         self._reach_goal()
         self._ask_for_missing()
         self._post_highlighted()

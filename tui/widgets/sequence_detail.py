@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from textual import work
 from textual.app import ComposeResult
 from textual.containers import Vertical
-from textual.message import Message
 from textual.widgets import Label
 
 from rdss_sandbox.shapes.messages import MessageRow
@@ -45,14 +42,6 @@ class SequenceDetail(Vertical):
     }
     """
 
-    @dataclass
-    class PartsArrived(Message):
-        """The parts of the sequence and the lines of the joined body."""
-
-        sequence: SequenceRow | None
-        rows: tuple[MessageRow, ...]
-        lines: list[str]
-
     def compose(self) -> ComposeResult:
         yield Label(id="state", markup=False)
         yield RowList(PART_COLUMNS, whole=_tell, empty="no parts")
@@ -70,19 +59,17 @@ class SequenceDetail(Vertical):
             lines = ["the body can be joined when every part is there"]
             if found and found[0].complete and len(ordered) < _PARTS_READ:
                 lines = sequence_parts.list_body(await client.joined(sequence, stream=stream))
-            self.post_message(self.PartsArrived(found[0] if found else None, ordered, lines))
+            self.call_later(self._draw, found[0] if found else None, ordered, lines)
 
-    def on_sequence_detail_parts_arrived(self, message: PartsArrived) -> None:
-        message.stop()
-        row = message.sequence
+    def _draw(self, row: SequenceRow | None, parts: tuple[MessageRow, ...], lines: list[str]) -> None:
         label = (
             f"{sequence_parts.cells(row, 60)}  {sequence_parts.state(row)}"
             if row
             else "no such sequence any more"
         )
         self.query_one("#state", Label).update(label)
-        self.query_one(RowList).fill(message.rows)
-        self.query_one(TextLines).show(message.lines, json=True)
+        self.query_one(RowList).fill(parts)
+        self.query_one(TextLines).show(lines, json=True)
 
 
 def _tell(row: MessageRow) -> Whole:
