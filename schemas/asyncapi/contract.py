@@ -10,7 +10,7 @@ from typing import Final
 
 from schemas.asyncapi.declarations import Channel, Declared, Location
 from schemas.asyncapi.decoration import decorate, redrive, undecorate
-from schemas.asyncapi.fields import list_labels, make_fields
+from schemas.asyncapi.fields import list_labels, list_mixed, make_fields
 from schemas.asyncapi.payloads import Payload
 from schemas.asyncapi.peek import Looker
 from schemas.asyncapi.verdicts import DeclaredJudge
@@ -65,6 +65,7 @@ class AsyncApiContract:
             value for message in declared.messages for value in (message.values or (message.name,))
         )
         labels = list_labels(declared)
+        mixed = list_mixed(declared, labels)
         self.fields: Final = make_fields(declared, self.kinds, labels, tuple(self.codes))
         self._payloads: Final = {message.name: Payload(message) for message in declared.messages}
         self._looker: Final = Looker(
@@ -72,6 +73,7 @@ class AsyncApiContract:
             self._payloads,
             {name: location for name, (location, _) in labels.items()},
             {field.name for field in self.fields if field.label and field.kind == "number"},
+            {name for name, (_, schema) in labels.items() if schema["type"] == "string"} - mixed,
         )
         self._sources: Final = any(each.source for each in locations)
 

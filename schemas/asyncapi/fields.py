@@ -39,6 +39,15 @@ def list_labels(declared: Declared) -> dict[str, tuple[Location, Any]]:
     return found
 
 
+def list_mixed(declared: Declared, labels: Mapping[str, tuple[Location, Any]]) -> set[str]:
+    """The labels of which the messages say several types."""
+    kinds: dict[tuple[str, ...], set[Any]] = {}
+    for message in declared.messages:
+        for steps, schema in _list_plain(message).items():
+            kinds.setdefault(steps, set()).add(schema.get("type"))
+    return {column for column, (location, _) in labels.items() if len(kinds[location.steps]) > 1}
+
+
 def _list_plain(message: Message) -> dict[tuple[str, ...], dict[str, Any]]:
     """What the schemas say of the values at the top of a payload; for an event, those of its data first."""
     whole = message.payload

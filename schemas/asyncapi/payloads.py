@@ -12,7 +12,7 @@ import msgspec
 
 from schemas.asyncapi import avro
 from schemas.asyncapi.declarations import Message
-from schemas.asyncapi.json_schemas import MASK, compile_schema
+from schemas.asyncapi.json_schemas import MASK, compile_schema, list_required
 from schemas.asyncapi.problems import write_pointer
 from schemas.brief import show
 from schemas.contract import MOST_FOUND, Violation
@@ -61,9 +61,26 @@ class Payload:
         return compile_schema(schema) if schema not in (None, True) else None
 
     @cached_property
-    def accepts(self) -> Callable[[Any], bool]:
-        """Whether a value that was read meets the schema."""
+    def _is_valid(self) -> Callable[[Any], bool]:
         return self._validator.is_valid if self._validator else lambda _value: True
+
+    def accepts(self, value: Any) -> bool:
+        """Whether a value that was read meets the schema."""
+        try:
+            return self._is_valid(value)
+        except ValueError:  # half a surrogate pair, or nesting that no schema has
+            return False
+
+    @cached_property
+    def _required(self) -> frozenset[str]:
+        schema = self.message.payload
+        return frozenset(
+            list_required(schema, schema) if self._is_schema and isinstance(schema, dict) else ()
+        )
+
+    def has_required(self, value: Any) -> bool:
+        """Whether a value may meet the schema, by the names in it: much quicker than to find out."""
+        return not isinstance(value, dict) or self._required <= value.keys()
 
     def find_violations(self, value: Any) -> Iterator[Violation]:
         """What is wrong with a value that was read."""
@@ -72,6 +89,11 @@ class Payload:
     def find_header_violations(self, headers: Any) -> Iterator[Violation]:
         """What is wrong with the headers of a message."""
         return _list_violations(self._header_validator, dict(headers), "$message.header#")
+
+
+def find_fitting(found: Iterable[tuple[Payload, Any]]) -> tuple[Payload, Any] | None:
+    """The first message whose schema the value that was read meets."""
+    return next((each for each in found if each[0].has_required(each[1]) and each[0].accepts(each[1])), None)
 
 
 def read_each(payloads: Iterable[Payload], raw: bytes) -> Iterator[tuple[Payload, Any]]:

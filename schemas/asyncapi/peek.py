@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Collection, Mapping
 from operator import attrgetter
 from typing import Any, Final
 
@@ -13,7 +12,7 @@ import msgspec
 
 from schemas.asyncapi.declarations import Declared, Location, Locations
 from schemas.asyncapi.decoration import MARK, unwrap
-from schemas.asyncapi.payloads import UNREADABLE, Payload, read_each
+from schemas.asyncapi.payloads import UNREADABLE, Payload, find_fitting, read_each
 from schemas.contract import LOOKED_AT, Part
 
 _PLACES: Final = {
@@ -31,6 +30,8 @@ _PLACES: Final = {
 _NUMBERS: Final = ("position", "total")
 _NOTHING: Final = "nothing"
 _Leaf = str | int | float | bool | None
+_Number: Final = int | float | None
+_Text: Final = str | None
 _Headers = Mapping[str, Any] | None
 
 
@@ -56,7 +57,9 @@ class Looker:
         payloads: Mapping[str, Payload],
         labels: Mapping[str, Location],
         numbers: Collection[str],
+        plain: Collection[str],
     ) -> None:
+        """``numbers`` and ``plain`` texts are labels, of which all messages say that they are such."""
         self._type = declared.type
         self._payloads = payloads
         self._labels, self._numbers = labels, numbers
@@ -81,9 +84,13 @@ class Looker:
         }
         self._plans[None] = self._plans[next(iter(payloads))]
         places = {
-            place.steps for plan in self._plans.values() for place in plan.values() if place.part == "payload"
+            place.steps: _Leaf
+            for plan in self._plans.values()
+            for place in plan.values()
+            if place.part == "payload"
         }
-        tree, attributes = _make_struct(places)
+        known = dict.fromkeys(numbers, _Number) | dict.fromkeys(plain, _Text)
+        tree, attributes = _make_struct(places | {labels[name].steps: known[name] for name in known})
         only_json = all(each.is_json for each in payloads.values())
         self._decode: Callable[[bytes], Any] | None = msgspec.json.Decoder(tree).decode if only_json else None
         self._getters = {
@@ -91,6 +98,10 @@ class Looker:
             for name, plan in self._plans.items()
         }
         self._type_of = attrgetter(self._attribute(self._type, attributes))
+        self._unsure = {
+            name: [at for at, each in enumerate(self._names) if each in plan and each not in known]
+            for name, plan in self._plans.items()
+        }
         self._beside = {
             name: [
                 (at, place)
@@ -123,7 +134,12 @@ class Looker:
                 pass
             else:
                 name = self.identify(self._type_of(read), raw, headers)
-                return self._make(name, self._getters[name](read), raw, key, headers)
+                seen = list(self._getters[name](read))
+                for at in self._unsure[name]:
+                    value = seen[at]
+                    if value is not None and type(value) is not str:
+                        seen[at] = self._plain(self._names[at], value)
+                return self._make(name, seen, raw, key, headers)
         return self._look_slowly(raw, key, headers)
 
     def identify(self, kind: Any, raw: bytes, headers: _Headers) -> str | None:
@@ -135,29 +151,19 @@ class Looker:
             kind = headers.get(place.steps[-1])
         if kind is not None or (place is not None and (place.part == "payload" or headers is not None)):
             return self._kinds.get(kind) if isinstance(kind, str) else None
-        return self._find_fitting(raw)
-
-    def _find_fitting(self, raw: bytes) -> str | None:
-        for payload, value in read_each(self._payloads.values(), raw):
-            with suppress(ValueError):  # half a surrogate pair, or nesting that no schema has
-                if payload.accepts(value):
-                    return payload.message.name
-        return None
+        fitting = find_fitting(read_each(self._payloads.values(), raw))
+        return fitting[0].message.name if fitting else None
 
     def _make(
         self,
         name: str | None,
-        values: Iterable[Any],
+        seen: list[Any],
         raw: bytes,
         key: str,
         headers: _Headers,
         *,
         damaged: bool = False,
     ) -> Any:
-        seen = list(values)
-        for at, value in enumerate(seen):
-            if value is not None and type(value) is not str:
-                seen[at] = self._plain(self._names[at], value)
         for at, place in self._beside[name]:
             found = _read_beside(place, raw, key, headers)
             seen[at] = None if found in (None, "") else self._plain(self._names[at], found)
@@ -167,6 +173,8 @@ class Looker:
 
     def _plain(self, name: str, value: Any) -> _Leaf:
         """A value as the field has it; None for one that it cannot have."""
+        if value is None:
+            return None
         if name in _NUMBERS:
             return value if isinstance(value, int) and not isinstance(value, bool) else None
         if isinstance(value, bool):
@@ -183,8 +191,11 @@ class Looker:
             kind = walk(value, self._type.steps) if self._type else None
             name = self.identify(kind, raw, headers)
             plan = self._plans[name]
-            values = [walk(value, plan[each].steps) if each in plan else None for each in self._names]
-            return self._make(name, values, raw, key, headers)
+            seen = [
+                self._plain(each, walk(value, plan[each].steps)) if each in plan else None
+                for each in self._names
+            ]
+            return self._make(name, seen, raw, key, headers)
         plan = self._plans[None]
         texts = [_search(raw, plan[each].steps) if each in plan else None for each in self._names]
         return self._make(self._sole, texts, raw, key, headers, damaged=True)
@@ -205,8 +216,8 @@ def _search(raw: bytes, steps: tuple[str, ...]) -> str | None:
     return found[1].decode(errors="replace") if found else None
 
 
-def _make_struct(places: set[tuple[str, ...]]) -> tuple[Any, dict[tuple[str, ...], str]]:
-    """A type that reads the values under these names and skips all others; and each one's attribute in it."""
+def _make_struct(places: Mapping[tuple[str, ...], Any]) -> tuple[Any, dict[tuple[str, ...], str]]:
+    """A type that reads these values and skips all others; and each one's attribute in it."""
     heads = sorted({steps[0] for steps in places if steps})
     fields: list[tuple[str, Any, Any]] = [(_NOTHING, None, None)]
     renamed = {_NOTHING: "\N{REPLACEMENT CHARACTER}"}
@@ -214,12 +225,12 @@ def _make_struct(places: set[tuple[str, ...]]) -> tuple[Any, dict[tuple[str, ...
     for number, head in enumerate(heads):
         name = f"f{number}"
         renamed[name] = head
-        below = {steps[1:] for steps in places if len(steps) > 1 and steps[0] == head}
+        below = {steps[1:]: kind for steps, kind in places.items() if len(steps) > 1 and steps[0] == head}
         if below:
             inner, inside = _make_struct(below)
             fields.append((name, inner, inner()))
             attributes |= {(head, *steps): f"{name}.{attribute}" for steps, attribute in inside.items()}
         else:
-            fields.append((name, _Leaf, None))
+            fields.append((name, places[head,], None))
             attributes[(head,)] = name
     return msgspec.defstruct("Read", fields, rename=renamed, frozen=True, gc=False), attributes

@@ -7,7 +7,7 @@ from itertools import islice
 from typing import Any, Final
 
 from schemas.asyncapi.declarations import Declared, Location
-from schemas.asyncapi.payloads import UNREADABLE, Payload, decode_json, read_each
+from schemas.asyncapi.payloads import UNREADABLE, Payload, decode_json, find_fitting, read_each
 from schemas.asyncapi.peek import Looker, walk
 from schemas.asyncapi.problems import write_pointer
 from schemas.brief import show
@@ -45,13 +45,10 @@ class DeclaredJudge:
         if len(raw) > self._max_bytes:
             why = f"{len(raw):,} bytes, and a message may have {self._max_bytes:,}"
             return self._refuse("oversize", "size", why)
-        payload, value, refusal = self._read(raw, headers)
+        payload, value, settled = self._read(raw, headers)
         if payload is None:
-            return refusal or self._refuse("malformed", "form", "the bytes have the form of no message")
-        try:
-            accepted = payload.accepts(value)
-        except ValueError:  # half a surrogate pair, or nesting that no schema has
-            accepted = False
+            return settled or self._refuse("malformed", "form", "the bytes have the form of no message")
+        accepted = settled is _VALID or payload.accepts(value)
         if not accepted or (headers is not None and self._wrong_headers(payload, headers)):
             found = [*payload.find_violations(value), *self._wrong_headers(payload, headers)]
             nothing = [Violation("", "schema", "does not meet its schema")]
@@ -69,7 +66,7 @@ class DeclaredJudge:
         return Verdict(False, self._declared.codes[reason], (Violation(path, rule, why),))
 
     def _read(self, raw: bytes, headers: Mapping[str, Any] | None) -> _Read:
-        """The message that the bytes are and the value that they say; else the verdict on them."""
+        """The message that the bytes are and the value that they say; the verdict, where that settles it."""
         if self._sole is None and not self._by_kind:
             return self._read_any(raw, headers)
         try:
@@ -87,13 +84,15 @@ class DeclaredJudge:
         found = list(read_each(self._payloads.values(), raw))
         if not found:
             return None, None, None
+        if self._type is None:
+            fitting = find_fitting(found)
+            return (*fitting, _VALID) if fitting else (*_find_nearest(found), None)
         kind = walk(found[0][1], self._steps) if self._told else None
         name = self._looker.identify(kind, raw, headers)
-        if name is None and (self._told or (self._type is not None and headers is not None)):
+        if name is None and (self._told or headers is not None):
             return None, None, self._refuse_type(kind, headers)
         named = next((each for each in found if each[0].message.name == name), None)
-        best = named or min(found, key=lambda each: sum(1 for _ in each[0].find_violations(each[1])))
-        return (*best, None)
+        return (*(named or _find_nearest(found)), None)
 
     def _refuse_type(self, kind: Any, headers: Mapping[str, Any] | None) -> Verdict:
         assert self._type is not None
@@ -112,6 +111,11 @@ class DeclaredJudge:
             return _VALID
         path = write_pointer(place.steps) if place.part == "payload" else str(place)
         return self._refuse("expired", "expired", f"{show(text)} has passed", path)
+
+
+def _find_nearest(found: list[tuple[Payload, Any]]) -> tuple[Payload, Any]:
+    """The message whose schema the value breaks least."""
+    return min(found, key=lambda each: sum(1 for _ in each[0].find_violations(each[1])))
 
 
 def _first_line(error: BaseException) -> str:
