@@ -73,7 +73,7 @@ class AsyncApiContract:
             self._payloads,
             {name: location for name, (location, _) in labels.items()},
             {field.name for field in self.fields if field.label and field.kind == "number"},
-            {name for name, (_, schema) in labels.items() if schema["type"] == "string"} - mixed,
+            {name for name, (_, schema) in labels.items() if schema["type"] != "boolean"} - mixed,
         )
         self._sources: Final = any(each.source for each in locations)
 

@@ -21,6 +21,7 @@ MOST_VALUES: Final = 300_000
 DEEPEST: Final = 100
 """How deep values may be in each other."""
 _LONGEST_CHAIN: Final = 50
+_NAMED_TYPES: Final = ("record", "error", "enum", "fixed")
 _SUFFIXES: Final = (".yaml", ".yml", ".json", ".avsc")
 
 
@@ -110,9 +111,12 @@ class Documents:
             root, pointer = self._read(target, place), unquote(fragment)
         if root is None:
             return None
-        found = self._walk(root, pointer, _depth)
+        types = _name_types(root) if root.place.file.suffix == ".avsc" else {}
+        name = pointer.removeprefix("/").rpartition(".")[2]
+        found = types.get(name) or self._walk(root, pointer, _depth)
         if found is None:
-            self.problems.add(place, f"{reference} leads nowhere")
+            there = f": the types there are {', '.join(types)}"[:200] if types else ""
+            self.problems.add(place, f"{reference} leads nowhere{there}")
         return found
 
     def _walk(self, root: Node, pointer: str, depth: int) -> Node | None:
@@ -130,6 +134,21 @@ class Documents:
 def is_reference(value: Any) -> bool:
     """Whether a value is a Reference Object."""
     return isinstance(value, dict) and isinstance(value.get("$ref"), str)
+
+
+def _name_types(root: Node) -> dict[str, Node]:
+    """The types in a file of Avro by their names, the outer ones first: a reference may name one."""
+    types, waiting = {}, [root]
+    while waiting:
+        node = waiting.pop(0)
+        value, place = node
+        if isinstance(value, dict):
+            if isinstance(value.get("name"), str) and value.get("type") in _NAMED_TYPES:
+                types[value["name"]] = node
+            waiting += [Node(below, place.below(name)) for name, below in value.items()]
+        elif isinstance(value, list):
+            waiting += [Node(below, place.below(at)) for at, below in enumerate(value)]
+    return types
 
 
 def _child(node: Node, step: str) -> Node | None:

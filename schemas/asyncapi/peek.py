@@ -59,7 +59,7 @@ class Looker:
         numbers: Collection[str],
         plain: Collection[str],
     ) -> None:
-        """``numbers`` and ``plain`` texts are labels, of which all messages say that they are such."""
+        """``numbers`` are labels; so are the ``plain`` ones, whose type is the same in all messages."""
         self._type = declared.type
         self._payloads = payloads
         self._labels, self._numbers = labels, numbers
@@ -89,8 +89,8 @@ class Looker:
             for place in plan.values()
             if place.part == "payload"
         }
-        known = dict.fromkeys(numbers, _Number) | dict.fromkeys(plain, _Text)
-        tree, attributes = _make_struct(places | {labels[name].steps: known[name] for name in known})
+        known = {labels[name].steps: _Number if name in numbers else _Text for name in plain}
+        tree, attributes = _make_struct(places | known)
         only_json = all(each.is_json for each in payloads.values())
         self._decode: Callable[[bytes], Any] | None = msgspec.json.Decoder(tree).decode if only_json else None
         self._getters = {
@@ -99,7 +99,7 @@ class Looker:
         }
         self._type_of = attrgetter(self._attribute(self._type, attributes))
         self._unsure = {
-            name: [at for at, each in enumerate(self._names) if each in plan and each not in known]
+            name: [at for at, each in enumerate(self._names) if each in plan and each not in plain]
             for name, plan in self._plans.items()
         }
         self._beside = {
@@ -139,7 +139,9 @@ class Looker:
                     value = seen[at]
                     if value is not None and type(value) is not str:
                         seen[at] = self._plain(self._names[at], value)
-                return self._make(name, seen, raw, key, headers)
+                if self._beside[name] or seen[1] is None:
+                    return self._make(name, seen, raw, key, headers)
+                return self._seen(*seen)
         return self._look_slowly(raw, key, headers)
 
     def identify(self, kind: Any, raw: bytes, headers: _Headers) -> str | None:

@@ -139,6 +139,20 @@ def test_files_near_the_document_are_read(tmp_path: Path) -> None:
     assert not contract.judge(b"{}").valid
 
 
+def test_a_type_of_an_avro_file_is_referred_to_by_its_name(tmp_path: Path) -> None:
+    """As AsyncAPI's tools do, for Avro has no pointers; of one that is not there, it is said which are."""
+    shutil.copy(FOLDER / "parts" / "invoice.avsc", tmp_path)
+    text = (
+        "asyncapi: 3.0.0\ninfo: {title: a, version: '1'}\nchannels: {c: {messages: {m: {payload: "
+        "{schemaFormat: application/vnd.apache.avro;version=1.9.0, schema: {$ref: 'invoice.avsc#/%s'}}}}}}\n"
+    )
+    for name in ("Customer", "shop.Customer"):
+        assert load_text(tmp_path, text % name).declared.messages[0].payload["type"] == "record"
+    assert load_text(tmp_path, text % "Invoice").declared.messages[0].payload["name"] == "shop.Invoice"
+    (said,) = _problems(tmp_path, text % "Order").values()
+    assert said.endswith("leads nowhere: the types there are Invoice, State, Customer, Key")
+
+
 def test_a_message_has_what_its_traits_have(tmp_path: Path) -> None:
     """What it says itself counts before them, and the later trait before the earlier."""
     contract = load_text(
