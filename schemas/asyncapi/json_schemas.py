@@ -41,7 +41,9 @@ _LEFT_OUT: Final = frozenset({"definitions", "$defs", "$id", "id", "$schema", "$
 def name_draft(schema: Any, named: str | None) -> str | None:
     """The draft of a schema, by its ``$schema``, else as it is named; None for an unknown one."""
     said = schema.get("$schema") if isinstance(schema, dict) else None
-    text = said if isinstance(said, str) else named or USUAL_DRAFT
+    if not isinstance(said, str) and (named is None or "aai.asyncapi" in named or "version" not in named):
+        return USUAL_DRAFT
+    text = said if isinstance(said, str) else named or ""
     return next((draft for draft in _DRAFTS if draft in text), None)
 
 

@@ -99,8 +99,10 @@ def draw_text(
             if len(text) < least:
                 text += draw_words(draws, least - len(text), least - len(text))
         else:
-            text = draw_words(draws, least, most)
+            text = draw_words(draws, least if most == 0 else max(least, 1), most)
         fits = least <= len(text) and (most is None or len(text) <= most)
+        # An empty text says little: it is given where nothing else was found.
+        fits = fits and (text != "" or most == 0 or number > _TRIES // 2)
         if fits and all(_matches(each, text) for each in patterns) and not rejects(text):
             return text
     raise CannotDrawError(f"no text was found that matches {', '.join(patterns) or ', '.join(formats)}")
@@ -116,12 +118,41 @@ def _matches(pattern: str, text: str) -> bool:
 def draw_match(draws: Random, pattern: str, longer: int = 0) -> str:
     """A text in which a pattern matches, nearly always: looking around is left out.
 
-    ``longer`` is how often an open repetition is repeated beyond its least. Raises CannotDrawError.
+    ``longer`` is how often an open repetition is repeated beyond its least; if it is even, a word may follow
+    where the pattern leaves that open. Raises CannotDrawError.
     """
     try:
-        return _draw_nodes(draws, parser.parse(pattern), longer, {})
+        text = _draw_nodes(draws, parser.parse(_write_classes(pattern)), longer, {})
+        extended = text if longer % 2 else text + draws.choice(_WORDS)
+        return extended if re.search(_write_classes(pattern), extended) else text
     except (re.error, OverflowError, RecursionError) as error:
         raise CannotDrawError(f"the pattern {pattern[:80]} cannot be drawn: {error}") from None
+
+
+def _write_classes(pattern: str) -> str:
+    """A pattern with a few characters in place of each property of Unicode, which Python's patterns lack."""
+    inside = False
+
+    def write(found: re.Match[str]) -> str:
+        nonlocal inside
+        inside = {"[": True, "]": False}.get(found[0], inside)
+        if found[2] is None:
+            return found[0]
+        usual = _PROPERTIES.get(found[2], _PROPERTIES.get(found[2][0], "a-z"))
+        if found[1] == "P":
+            usual = "0-9" if usual[0] in "aA" else "a-z"
+        return usual if inside else f"[{usual}]"
+
+    return re.sub(r"\\([pP])\{(?:\w+=)?(\w+)\}|\\.|[\[\]]", write, pattern)
+
+
+_PROPERTIES: Final = {
+    "L": "a-zA-Z", "Lu": "A-Z", "Ll": "a-z", "N": "0-9", "P": ".,;", "Pd": r"\-", "Ps": "(",
+    "Pe": ")", "Pc": "_", "S": "$", "Sm": "+", "Z": " ", "Emoji": "\u2600",
+    "White_Space": " ", "Alphabetic": "a-zA-Z", "Uppercase": "A-Z", "ASCII": "a-zA-Z0-9",
+    "Greek": "\u03b1-\u03c9", "Cyrillic": "\u0430-\u044f", "Han": "\u4e00-\u4e8c",
+}  # fmt: skip
+"""Characters that have a property; without one here, that of its first letter."""
 
 
 def _draw_nodes(draws: Random, nodes: Any, longer: int, groups: dict[int, str]) -> str:

@@ -73,13 +73,11 @@ class _Drawing:
         return plain[kind] if kind in plain else self._draws.randint(0, _WIDE)
 
     def draw_string(self, view: views.StringView) -> str:
-        least, most = view.min_length or 0, view.max_length
         barred = set(view.excluded)
-        least = max(least, 1) if most != 0 else 0
         return draw_text(
             self._draws,
-            least,
-            most,
+            view.min_length or 0,
+            view.max_length,
             patterns=view.patterns,
             formats=view.formats,
             rejects=barred.__contains__,

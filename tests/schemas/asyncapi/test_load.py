@@ -153,6 +153,24 @@ def test_a_type_of_an_avro_file_is_referred_to_by_its_name(tmp_path: Path) -> No
     assert said.endswith("leads nowhere: the types there are Invoice, State, Customer, Key")
 
 
+@pytest.mark.parametrize(
+    "schema_format",
+    [
+        "application/vnd.aai.asyncapi+json;version=3.0.0",
+        "application/schema+json",
+        "application/schema+yaml;version=2020-12",
+    ],
+)
+def test_a_schema_says_which_schemas_it_is_of(tmp_path: Path, schema_format: str) -> None:
+    """AsyncAPI's own are JSON Schema's, and one without a version is of the usual draft."""
+    text = (
+        "asyncapi: 3.0.0\ninfo: {title: a, version: '1'}\nchannels: {c: {messages: {m: {payload: "
+        f"{{schemaFormat: {schema_format}, schema: {{type: array}}}}}}}}}}}}\n"
+    )
+    contract = load_text(tmp_path, text)
+    assert (contract.judge(b"[]").valid, contract.judge(b"{}").valid) == (True, False)
+
+
 def test_a_message_has_what_its_traits_have(tmp_path: Path) -> None:
     """What it says itself counts before them, and the later trait before the earlier."""
     contract = load_text(
