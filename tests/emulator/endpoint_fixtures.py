@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 import threading
 from collections.abc import Callable, Coroutine, Iterator
 from typing import TYPE_CHECKING, Any
@@ -83,6 +84,11 @@ class Endpoint:
             client.close()
         self._thread.run(self._server.close(0.2))
         self.engine.close()
+        if "moto.moto_api" in sys.modules:
+            # What a test leaves in moto is there for the next one, and its open files are found much later.
+            from moto.moto_api._internal.models import moto_api_backend
+
+            moto_api_backend.reset()
 
 
 @pytest.fixture(scope="session")
