@@ -5,12 +5,63 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
-from sandbox.demo.expectation import Expectation
-from sandbox.demo.observation import Observation
-from sandbox.demo.plan import Plan
+from sandbox.demo.archives import Archived
 from sandbox.judging.verdict import Verdict, VerdictLine, verdict_of
+from sandbox.scenarios.facts import Facts
+from sandbox.scenarios.scenario import UNREACHABLE, Scenario
+
+UNSENT: Final = "due.GENERR005"
+
+
+@dataclass(frozen=True, slots=True)
+class Leg:
+    """What came of the messages of one scenario. ``reshards`` are the changes of shards, by action."""
+
+    scenario: Scenario
+    facts: Facts
+    archived: Archived
+    reshards: Counter[str]
+
+    def __getitem__(self, fact: str) -> int:
+        return int(self.facts.get(fact, 0))
+
+    @property
+    def copies(self) -> int:
+        """The messages that were put again, copies by faults and repeats alike."""
+        return self.archived.stored - self["acknowledged"]
+
+    @property
+    def failed(self) -> int:
+        """The messages in the stream at which an application failed."""
+        return sum(name != UNREACHABLE for name in self.scenario.failures)
+
+    def codes(self, fact: str) -> dict[str, int]:
+        """The numbers of ``rejected`` or ``due`` by code."""
+        found = {
+            name.partition(".")[2]: int(n) for name, n in self.facts.items() if name.startswith(f"{fact}.")
+        }
+        return dict(sorted(found.items()))
+
+    def planned(self, fault_type: str) -> list[Mapping[str, Any]]:
+        return [each.attributes | each.when for each in self.scenario.faults if each.type == fault_type]
+
+    def summarise(self) -> dict[str, Any]:
+        return {
+            "sent": self["sent"] - self[UNSENT],
+            "acknowledged": self["acknowledged"],
+            "delivered": self["reached"],
+            "processed_once": self["processed"] - self["twice"],
+            "processed_twice": self["twice"],
+            "lost": self["lost"],
+            "duplicates_dropped": self["dropped"],
+            "sequences_joined": self["joined"],
+            "sequences_expected": self["sequences"],
+            "rejects": self.codes("rejected"),
+            "rejects_expected": self.codes("due"),
+            "audit_missing": self.archived.missing,
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,193 +78,110 @@ class Result:
 
 
 def judge(
-    plan: Plan,
-    seen: Observation,
-    wanted: Expectation,
-    tables: Mapping[str, int] | Exception | None,
-    amqp: tuple[Observation, Expectation] | None = None,
+    seed: int, stream: Leg, tables: Mapping[str, int] | Exception | None, queue: Leg | None = None
 ) -> Result:
-    """Compare observation and expectation; ``tables`` are the pipeline's, None when it did not run.
+    """Compare what was observed with what was expected.
 
-    ``amqp`` is what was observed and expected of the messages that went through AMQP, None when none did.
+    ``tables`` are the pipeline's, None when it did not run. ``queue`` has what went through AMQP, None when
+    nothing did.
     """
-    lines = [
-        *_delivery(seen, wanted),
-        *_outcomes(seen, wanted),
-        *_faults(plan, seen, wanted),
-        *_archives(seen),
-    ]
-    if amqp is not None:
-        lines += _amqp(*amqp)
+    lines = [*_stream_lines(stream), *(_queue_lines(queue) if queue else ())]
     if tables is not None:
-        lines += _pipeline(seen, wanted, tables)
+        lines += _pipeline_lines(stream, tables)
     summary = {
-        "seed": plan.seed,
-        **_summarise(seen, wanted),
-        "amqp": _summarise(*amqp) if amqp is not None else {},
+        "seed": seed,
+        **stream.summarise(),
+        "amqp": queue.summarise() if queue else {},
         "pipeline": dict(tables) if isinstance(tables, Mapping) else {},
     }
-    return Result(plan.seed, tuple(lines), summary)
-
-
-def _summarise(seen: Observation, wanted: Expectation) -> dict[str, Any]:
-    once = sum(arrival.times == 1 for arrival in seen.arrivals.values())
-    return {
-        "sent": seen.sent,
-        "acknowledged": seen.acknowledged,
-        "delivered": seen.delivered,
-        "processed_once": once,
-        "processed_twice": len(seen.arrivals) - once,
-        "lost": seen.lost,
-        "duplicates_dropped": seen.duplicates_dropped,
-        "sequences_joined": len(_joined(seen, wanted)),
-        "sequences_expected": len(wanted.joined),
-        "rejects": _by_code(seen.rejects),
-        "rejects_expected": _by_code(wanted.rejects),
-        "audit_missing": seen.audit_missing,
-    }
+    return Result(seed, tuple(lines), summary)
 
 
 def _equal(claim: str, observed: int, expected: int) -> VerdictLine:
     return VerdictLine(claim, f"{observed:,}", f"{expected:,}", observed == expected)
 
 
-def _delivery(seen: Observation, wanted: Expectation) -> list[VerdictLine]:
-    return [
-        _equal("sent", seen.sent, wanted.messages),
-        _equal("acknowledged", seen.acknowledged, seen.sent),
-        _equal("delivered", seen.delivered, seen.acknowledged),
-        _equal("lost", seen.lost, 0),
-    ]
+def _sent(leg: Leg, through: str = "", indent: str = "") -> Iterator[VerdictLine]:
+    yield _equal(f"{through}sent", leg["sent"] - leg[UNSENT], leg["parts"] - leg[UNSENT])
+    yield _equal(f"{indent}acknowledged", leg["acknowledged"], leg["sent"] - leg[UNSENT])
+    if not through:
+        yield _equal("delivered", leg["reached"], leg["acknowledged"])
+    yield _equal(f"{indent}lost", leg["lost"], 0)
 
 
-def _outcomes(seen: Observation, wanted: Expectation) -> list[VerdictLine]:
-    wanted_rejects = Counter({str(code): count for code, count in wanted.rejects.items()})
-    once = {message_id for message_id, arrival in seen.arrivals.items() if arrival.times == 1}
-    twice = len(seen.arrivals) - len(once)
-    same = sum(
-        seen.arrivals[message_id].body == body
-        for message_id, body in wanted.processed.items()
-        if message_id in once
+def _processed(leg: Leg, indent: str = "") -> Iterator[VerdictLine]:
+    once = leg["processed"] - leg["twice"]
+    exact = once == leg["valid"] and not leg["misjudged"]
+    yield VerdictLine(f"{indent}processed exactly once", f"{once:,}", f"{leg['valid']:,}", exact)
+    if not indent:
+        yield _equal("processed more than once", leg["twice"], 0)
+    same = leg["processed"] - leg["altered"]
+    yield _equal(f"{indent}bodies as sent, byte for byte", same, leg["valid"])
+    if not indent:
+        yield _equal("sequences joined byte for byte", leg["joined"], leg["sequences"])
+    yield _equal(f"{indent}parts waiting for others", leg["waiting"], leg["incomplete"])
+
+
+def _struck(leg: Leg, indent: str = "") -> Iterator[VerdictLine]:
+    again = leg.copies - leg["repeats"]
+    yield _equal(f"{indent}duplicates dropped", leg["dropped"], leg["copies"] + leg["repeats"])
+    yield _equal("  put again by their producer", again, leg["copies.retries"])
+    if not indent:
+        redelivered = leg["dropped"] - leg.copies
+        yield _equal("  delivered again by the broker", redelivered, leg["copies.redeliveries"])
+    late = leg["injected.latency"]
+    yield VerdictLine(f"{indent}answers delayed", f"{late:,}", "some", late > 0 or None)
+
+
+def _stream_lines(leg: Leg) -> Iterator[VerdictLine]:
+    yield from _sent(leg)
+    yield from _processed(leg)
+    yield _equal("own messages dropped by their sender", leg["echoes"], leg["own"])
+    rejected, due = leg.codes("rejected"), leg.codes("due")
+    for code in sorted(rejected.keys() | due.keys()):
+        yield _equal(f"rejected {code}", rejected.get(code, 0), due.get(code, 0))
+    yield from _struck(leg)
+    planned = Counter(str(each["action"]) for each in leg.planned("reshard"))
+    done = leg.reshards == planned or None
+    yield VerdictLine("reshards under load", _counted(leg.reshards), _counted(planned), done)
+    grown, wanted = leg["injected.grown"], sum(int(each["first"]) for each in leg.planned("oversize"))
+    yield VerdictLine("messages grown oversize", f"{grown:,}", f"{wanted:,}", grown == wanted or None)
+    kept = leg.archived.kept
+    yield VerdictLine(
+        "rejects in their buckets", f"{kept.total():,}", f"{leg['rejected']:,}", kept == Counter(rejected)
     )
-    return [
-        VerdictLine(
-            "processed exactly once",
-            f"{len(once):,}",
-            f"{len(wanted.processed):,}",
-            once == wanted.processed.keys(),
-        ),
-        _equal("processed more than once", twice, 0),
-        _equal("bodies as sent, byte for byte", same, len(wanted.processed)),
-        _equal("sequences joined byte for byte", len(_joined(seen, wanted)), len(wanted.joined)),
-        _equal("parts waiting for others", seen.waiting, wanted.waiting),
-        _equal("own messages dropped by their sender", seen.echoes, wanted.echoes),
-        *(
-            _equal(f"rejected {code}", seen.rejects[code], wanted_rejects[code])
-            for code in sorted(seen.rejects.keys() | wanted_rejects.keys())
-        ),
-    ]
+    yield _audited("audit log", leg)
 
 
-def _joined(seen: Observation, wanted: Expectation) -> set[str]:
-    """The messageIds of sequences that the application received joined, with the body that was sent."""
-    return {
-        message_id
-        for message_id in wanted.joined
-        if (arrival := seen.arrivals.get(message_id)) and arrival.parts > 1
-        if arrival.body == wanted.processed[message_id]
-    }
-
-
-def _faults(plan: Plan, seen: Observation, wanted: Expectation) -> list[VerdictLine]:
-    did = seen.injections
-    retries = seen.stored - seen.delivered
-    redeliveries = seen.duplicates_dropped - retries - wanted.repeats
-    total = did.retries + did.redeliveries + wanted.repeats
-    planned = Counter(plan.reshards)
-    return [
-        _equal("duplicates dropped", seen.duplicates_dropped, total),
-        _equal("  put again by their producer", retries, did.retries),
-        _equal("  delivered again by the broker", redeliveries, did.redeliveries),
-        VerdictLine("answers delayed", f"{did.delays:,}", "some", did.delays > 0 or None),
-        VerdictLine(
-            "reshards under load", _counted(did.reshards), _counted(planned), did.reshards == planned or None
-        ),
-        VerdictLine(
-            "messages grown oversize",
-            f"{len(did.grown):,}",
-            f"{plan.oversize:,}",
-            len(did.grown) == plan.oversize or None,
-        ),
-    ]
-
-
-def _archives(seen: Observation) -> list[VerdictLine]:
-    return [
-        VerdictLine(
-            "rejects in their buckets",
-            f"{seen.kept.total():,}",
-            f"{seen.rejects.total():,}",
-            seen.kept == seen.rejects,
-        ),
-        _audited("audit log", seen),
-    ]
-
-
-def _amqp(seen: Observation, wanted: Expectation) -> list[VerdictLine]:
+def _queue_lines(leg: Leg) -> Iterator[VerdictLine]:
     """The claims about the messages that went through AMQP, a line for each group of the stream's claims."""
-    once = {message_id for message_id, arrival in seen.arrivals.items() if arrival.times == 1}
-    same = sum(
-        message_id in once and seen.arrivals[message_id].body == body
-        for message_id, body in wanted.processed.items()
-    )
-    expected = {str(code): count for code, count in wanted.rejects.items()}
-    copies = seen.injections.retries + seen.injections.redeliveries + wanted.repeats
-    return [
-        _equal("through AMQP: sent", seen.sent, wanted.messages),
-        _equal("  acknowledged", seen.acknowledged, seen.sent),
-        _equal("  lost", seen.lost, 0),
-        VerdictLine(
-            "  processed exactly once",
-            f"{len(once):,}",
-            f"{len(wanted.processed):,}",
-            once == wanted.processed.keys() == seen.arrivals.keys(),
-        ),
-        _equal("  bodies as sent, byte for byte", same, len(wanted.processed)),
-        _equal("  parts waiting for others", seen.waiting, wanted.waiting),
-        VerdictLine(
-            "  rejected, and in their buckets",
-            f"{seen.rejects.total():,}",
-            f"{wanted.rejects.total():,}",
-            seen.rejects == seen.kept == expected,
-        ),
-        _equal("  duplicates dropped", seen.duplicates_dropped, copies),
-        _equal("  put again by their producer", seen.stored - seen.sent, seen.injections.retries),
-        VerdictLine(
-            "  answers delayed", f"{seen.injections.delays:,}", "some", seen.injections.delays > 0 or None
-        ),
-        _audited("  audit log", seen),
-    ]
+    yield from _sent(leg, "through AMQP: ", "  ")
+    yield from _processed(leg, "  ")
+    rejected, due = Counter(leg.codes("rejected")), Counter(leg.codes("due"))
+    kept = rejected == due == leg.archived.kept
+    yield VerdictLine("  rejected, and in their buckets", f"{rejected.total():,}", f"{due.total():,}", kept)
+    yield from _struck(leg, "  ")
+    yield _audited("  audit log", leg)
 
 
-def _audited(claim: str, seen: Observation) -> VerdictLine:
-    missing = seen.audit_missing
+def _audited(claim: str, leg: Leg) -> VerdictLine:
+    missing = leg.archived.missing
     return VerdictLine(claim, f"{missing:,} missing" if missing else "complete", "complete", not missing)
 
 
-def _pipeline(
-    seen: Observation, wanted: Expectation, tables: Mapping[str, int] | Exception
-) -> Iterator[VerdictLine]:
+def _pipeline_lines(leg: Leg, tables: Mapping[str, int] | Exception) -> Iterator[VerdictLine]:
     if isinstance(tables, Exception):
         why = f"{type(tables).__name__}: {tables}".splitlines()[0]
         yield VerdictLine("tables written by the pipeline", why[:200], "written", holds=False)
         return
+    provoked = len(leg.scenario.failures) - leg["own"]
     expected = {
-        "messages": len(wanted.processed) - len(wanted.joined),
-        "sequences": len(wanted.joined),
-        "duplicates": seen.stored - seen.delivered + wanted.repeats,
-        "rejects": seen.rejects.total() - wanted.arranged,
-        "queued": seen.rejects.total(),
+        # To the pipeline, which has no application that could fail, the messages of the failures are valid.
+        "messages": leg["valid"] - leg["sequences"] + leg.failed,
+        "sequences": leg["sequences"],
+        "duplicates": leg.copies,
+        "rejects": leg["rejected"] - provoked,
+        "queued": leg["rejected"],
     }
     for name, rows in expected.items():
         yield _equal(f"rows in the table {name}", tables.get(name, 0), rows)
@@ -221,7 +189,3 @@ def _pipeline(
 
 def _counted(counts: Mapping[str, int]) -> str:
     return ", ".join(f"{counts[name]:,} {name}" for name in sorted(counts)) or "none"
-
-
-def _by_code(counts: Counter[Any]) -> dict[str, int]:
-    return {str(code): counts[code] for code in sorted(counts)}

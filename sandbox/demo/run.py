@@ -1,37 +1,68 @@
-"""A demonstration from its first message to its verdict, against a running emulator."""
+"""A demonstration from its first message to its verdict: two scenarios in a running sandbox."""
 
 from __future__ import annotations
 
-import threading
 from collections import Counter
 from collections.abc import Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, closing
 from dataclasses import dataclass
+from importlib.resources import files
 from pathlib import Path
+from typing import Final
+
+import msgspec
 
 from emulator.clock import Clock
+from emulator.events import Events
 from rdss_sandbox.client import Client
-from sandbox.demo.demo_verdict import Result, judge
-from sandbox.demo.expectation import expect
-from sandbox.demo.failure_cases import FailuresSeen, run_failure_cases
-from sandbox.demo.leg import Leg
-from sandbox.demo.observation import observe_queue, observe_stream
-from sandbox.demo.plan import Plan
-from sandbox.demo.traffic import receiving, send
-from sandbox.demo.transports import Transport, over_kinesis
-from sandbox.demo.workload import workload
+from rdss_sandbox.shapes.events import Event
+from sandbox.demo.archives import read_archives
+from sandbox.demo.demo_verdict import Leg, Result, judge
+from sandbox.demo.messages_of_files import read_messages
 from sandbox.endpoint import Endpoint
-from sandbox.repository import ArrivalStatus, Repository, Status
+from sandbox.scenarios.expectation import split
+from sandbox.scenarios.facts import compute_facts
+from sandbox.scenarios.jumping_clock import JumpingClock
+from sandbox.scenarios.play import Played, offer
+from sandbox.scenarios.running_sandbox import RunningSandbox, play_in
+from sandbox.scenarios.scenario import Scenario, read_scenario
+from sandbox.scenarios.workload import Offered, due_in_batches
 
-PATIENCE_SECONDS = 20.0
-"""The time in seconds after the last send within which everything has to be received."""
-_POLL_SECONDS = 0.1
+PATIENCE_SECONDS: Final = 20.0
+"""The time in seconds within which the audit log has to be complete."""
+_POLL_SECONDS: Final = 0.1
+_MOST_EVENTS: Final = 1_000_000
 
 Progress = Callable[[str, float], None]
 """Called with the present activity and the finished share of it, 0 to 1."""
 Pipeline = Callable[[Endpoint, Path, Progress], Mapping[str, int]]
 """Writes tables from an AWS endpoint to a folder and returns the number of rows of each table."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The scenarios for a stream and for a queue; ``source`` has messages to send in place of theirs."""
+
+    seed: int
+    stream: Scenario
+    queue: Scenario
+    source: Path | None = None
+
+
+def make_plan(seed: int, source: Path | None = None) -> Plan:
+    """The plan of ``sandbox demo``; of the messages of files, none grows, and nothing fails on purpose."""
+    room = files("sandbox.demo")
+    stream, queue = (
+        read_scenario(name, (room / name).read_text(encoding="utf-8"))
+        for name in ("stream.yaml", "queue.yaml")
+    )
+    if source is not None:
+        stream, queue = (
+            msgspec.structs.replace(
+                each, failures=(), faults=tuple(fault for fault in each.faults if fault.type != "oversize")
+            )
+            for each in (stream, queue)
+        )
+    return Plan(seed, stream, queue, source)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,44 +81,83 @@ class DemoTarget:
 
 
 def demonstrate(
-    plan: Plan, place: DemoTarget, clock: Clock, progress: Progress, pipeline: Pipeline | None = None
+    plan: Plan, place: DemoTarget, progress: Progress, pipeline: Pipeline | None = None
 ) -> Result:
     """Send messages through faults, receive them, read back the outcome and judge it.
 
-    Raises ``UnusableFileError`` for the plan's source, and ``SendFailedError``, ``ChannelUnavailableError``,
-    ``OriginalNotKeptError`` or ``UnreachableError`` when the emulator is gone.
+    Raises ``UnusableFileError`` for the plan's source, and ``UnreachableError`` when the emulator is gone.
     """
-    now = clock.time()
-    with ExitStack() as stack:
-        control = stack.enter_context(Client(place.control, token=place.token))
-        stream = _plan_leg(plan, over_kinesis(place.aws, clock), place.folder, clock, stack)
-        queue = None
+    with Client(place.control, token=place.token) as control:
+        sandbox = RunningSandbox(place.aws, control, place.amqp or "")
+        runs = [("kinesis", _play(sandbox, plan, "kinesis", place.folder, progress))]
         if place.amqp is not None:
-            by_amqp = Transport("rabbitmq", place.amqp, place.aws, clock)
-            queue = _plan_leg(plan.through_amqp(), by_amqp, place.folder / "amqp", clock, stack)
-        since = control.last_event()
-        _send_and_receive([stream, queue] if queue else [stream], control, clock, progress)
-        provoked = FailuresSeen(Counter(), 0)
-        if plan.failure_cases:
-            progress("failing on purpose", 0.0)
-            provoked = run_failure_cases(place.aws, control, place.folder, clock, plan.seed)
-        _wait_for_audit(control, clock, progress)
+            runs.append(("rabbitmq", _play(sandbox, plan, "rabbitmq", place.folder / "amqp", progress)))
+        _wait_for_audit(control, progress)
         progress("reading everything back", 0.0)
-        seen = observe_stream(place.aws, stream, control=control, since=since, echoes=provoked.echoes)
-        amqp = None
-        if queue is not None:
-            came = observe_queue(place.aws, queue, control=control, since=since)
-            amqp = (came, expect(queue.items, came.injections.grown, now))
+        stream, *queue = (
+            Leg(scenario, compute_facts(played), read_archives(place.aws, kind, played), _reshards(played))
+            for kind, (scenario, played) in runs
+        )
         tables = _tables(pipeline, place, progress) if pipeline else None
-    wanted = expect(stream.items, seen.injections.grown, now)
-    wanted.rejects.update(provoked.rejects)
-    wanted.arranged = provoked.rejects.total()
-    wanted.echoes = int(plan.failure_cases)
-    return judge(plan, seen, wanted, tables, amqp)
+    return judge(plan.seed, stream, tables, queue[0] if queue else None)
 
 
-def _wait_for_audit(control: Client, clock: Clock, progress: Progress) -> None:
+def _play(
+    sandbox: RunningSandbox, plan: Plan, kind: str, folder: Path, progress: Progress
+) -> tuple[Scenario, Played]:
+    """Play the scenario for a kind of channel, with its own state in ``folder``."""
+    folder.mkdir(exist_ok=True)
+    clock, streams = JumpingClock(), kind == "kinesis"
+    scenario, seed = (plan.stream, plan.seed) if streams else (plan.queue, plan.seed + 1)
+    messages = _make_messages(plan, scenario, seed, clock)
+    scenario = spread_reshards(scenario, sum(len(split(each.data)) for each in messages))
+    events = Events(clock, keep=_MOST_EVENTS)
+    offered = 0
+
+    def tell(event: Event) -> None:
+        nonlocal offered
+        if event.kind == "message.offered":
+            offered += 1
+            progress("sending, receiving and breaking things", offered / len(messages))
+
+    with events.subscribed(tell):
+        return scenario, play_in(
+            sandbox, scenario, messages, folder, clock, seed=seed, kind=kind, events=events
+        )
+
+
+def _make_messages(plan: Plan, scenario: Scenario, seed: int, clock: Clock) -> tuple[Offered, ...]:
+    if plan.source is None:
+        return offer(scenario, seed, clock.time())
+    return tuple(due_in_batches(read_messages(plan.source, seed, clock.time()), scenario.workload))
+
+
+def spread_reshards(scenario: Scenario, total: int) -> Scenario:
+    """The scenario with its changes of shards spread evenly over so many messages."""
+    reshards = [fault for fault in scenario.faults if fault.type == "reshard"]
+    spread = {
+        fault.name: msgspec.structs.replace(
+            fault, when=fault.when | {"after": at * total // (len(reshards) + 1)}
+        )
+        for at, fault in enumerate(reshards, start=1)
+    }
+    return msgspec.structs.replace(
+        scenario, faults=tuple(spread.get(fault.name, fault) for fault in scenario.faults)
+    )
+
+
+def _reshards(played: Played) -> Counter[str]:
+    """The changes of shards that faults made, by action."""
+    return Counter(
+        str(event.fields["data"]["action"])
+        for event in played.events
+        if event.kind == "fault.injected" and event.fields["type"] == "reshard"
+    )
+
+
+def _wait_for_audit(control: Client, progress: Progress) -> None:
     progress("waiting for the audit log", 0.0)
+    clock = Clock()
     deadline = clock.elapsed() + PATIENCE_SECONDS
     while control.audit_status().pending and clock.elapsed() < deadline:
         clock.wait(_POLL_SECONDS)
@@ -99,63 +169,3 @@ def _tables(pipeline: Pipeline, place: DemoTarget, progress: Progress) -> Mappin
     except Exception as error:  # noqa: BLE001 -- a pipeline that fails is a line of the verdict
         (place.folder / "pipeline-failure.txt").write_text(str(error), encoding="utf-8")
         return error
-
-
-def _plan_leg(plan: Plan, transport: Transport, folder: Path, clock: Clock, stack: ExitStack) -> Leg:
-    """Make the messages of a leg, and open its repositories in ``folder``."""
-    folder.mkdir(exist_ok=True)
-    sender, receiver = (
-        stack.enter_context(closing(Repository(folder / f"{who}.sqlite3", clock)))
-        for who in ("sender", "receiver")
-    )
-    return Leg(plan, transport, workload(plan, clock.time()), sender, receiver)
-
-
-def _send_and_receive(legs: list[Leg], control: Client, clock: Clock, progress: Progress) -> None:
-    """Send the messages of all legs at the same time, through their faults; progress is that of the first."""
-    for leg in legs:
-        for fault in leg.plan.faults(sum(len(item.parts) for item in leg.items)):
-            control.add_fault(fault)
-    first, *others = (_Traffic(leg, clock, control) for leg in legs)
-    with ThreadPoolExecutor(thread_name_prefix="demo") as pool:
-        running = [pool.submit(other.run, lambda _what, _share: None) for other in others]
-        first.run(progress)
-        for each in running:
-            each.result()
-    for added in control.faults():
-        control.remove_fault(added.name)
-
-
-class _Traffic:
-    """A sender in this thread and a receiver in another, until everything is received or time is over."""
-
-    def __init__(self, leg: Leg, clock: Clock, control: Client) -> None:
-        self._leg = leg
-        self._clock = clock
-        self._control = control
-        self._sending_ended = threading.Event()
-        self._deadline = 0.0  # after a failed send, there is nothing to wait for
-
-    def run(self, progress: Progress) -> None:
-        leg = self._leg
-        with receiving(leg.transport, leg.channel, leg.receiver, self._clock, self._through):
-            try:
-                for gone in send(leg.transport, leg.channel, leg.sender, self._clock, leg.items):
-                    progress("sending, receiving and breaking things", gone / len(leg.items))
-                self._deadline = self._clock.elapsed() + PATIENCE_SECONDS
-            finally:
-                self._sending_ended.set()
-
-    def _through(self) -> bool:
-        """Whether the receiver has received every sent message and every copy made by faults."""
-        if not self._sending_ended.is_set():
-            return False
-        if self._clock.elapsed() >= self._deadline:
-            return True
-        leg = self._leg
-        sent = leg.sender.tally(leg.channel).get((Status.SENT, None, None), 0)
-        faults = (fault for fault in self._control.faults() if fault.channel == leg.channel)
-        copies = sum(fault.injected for fault in faults if fault.type == "duplicate")
-        received = leg.receiver.tally(leg.channel)
-        had = sum(count for (status, _, _), count in received.items() if status is Status.RECEIVED)
-        return had + leg.receiver.counted(ArrivalStatus.DUPLICATE) >= sent + copies

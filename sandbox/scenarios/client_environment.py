@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -14,6 +14,7 @@ from emulator.clock import Clock
 from emulator.events import Events
 from sandbox.judging.arrivals import ArrivalsReader, record_arrival
 from sandbox.receiver import Arrival, MemoryOriginals
+from sandbox.receiver.originals import Originals
 from sandbox.scenarios.scenario import Claims
 from sandbox.scenarios.watched_channel import WatchedChannel
 
@@ -60,7 +61,7 @@ class ClientEnvironment:
     application; it is called with a whole message and the connection for its writes. ``takes`` is its working
     time for a message in seconds. Where messages are claimed, ``claims`` has the rules, and ``workers`` are
     the claiming processes. ``components`` are those of the sandbox that is played in, where it
-    is in this process.
+    is in this process. ``failing`` has the failure of a message by its messageId.
     """
 
     folder: Path
@@ -72,7 +73,8 @@ class ClientEnvironment:
     components: Components | None = None
     claims: Claims | None = None
     workers: tuple[KillableProcess, ...] = ()
-    originals: MemoryOriginals = field(default_factory=MemoryOriginals)
+    originals: Originals = field(default_factory=MemoryOriginals)
+    failing: Mapping[str, str] = field(default_factory=dict)
     receiver: KillableProcess = field(default_factory=lambda: KillableProcess("receiver"))
     before_work: KillableProcess = field(default_factory=lambda: KillableProcess(BEFORE_WORK))
     after_work: KillableProcess = field(default_factory=lambda: KillableProcess(AFTER_WORK))
@@ -112,7 +114,8 @@ class ClientEnvironment:
 
     def emit_kept(self) -> None:
         """Emit ``original.kept`` for each stored original of a rejected message."""
-        for uri, data in self.originals.kept.items():
+        kept = self.originals.kept if isinstance(self.originals, MemoryOriginals) else {}
+        for uri, data in kept.items():
             self.events.emit("original.kept", uri=uri, size=len(data))
 
     def close(self) -> None:

@@ -17,9 +17,13 @@ from sandbox.scenarios.scenario import INPUT, Scenario
 
 ENDED: Final = "ended"
 """The fact that only a run against a command has: how often the command ended by itself."""
+_OWN_AFFAIR: Final = "what a command drops or keeps is its own affair"
 NOT_OBSERVABLE: Final = {
     "lag": "a command works in real time, while the clock of the scenario jumps",
     "kept": "where a command keeps what no queue can hold is its own affair",
+    "dropped": _OWN_AFFAIR,
+    "echoes": _OWN_AFFAIR,
+    "waiting": _OWN_AFFAIR,
     "claims": "a command reads the stream, and claims nothing",
     "expired": "a command reads the stream, and claims nothing",
 }
@@ -28,8 +32,9 @@ _NO_DIGEST: Final = "the command tells no sha256 of the bodies"
 _READS_AGAIN: Final = "a command may read a record again, as long as it processes it once"
 _STIMULI: Final = frozenset(
     {
-        "acknowledged", "backlog", "closed_shards", "crashes", "delivered", "injected", "offered",
-        "out_of_order", "redelivered", "refused", "repeated", "shards", "took",
+        "acknowledged", "backlog", "closed_shards", "copies", "crashes", "delivered", "due", "incomplete",
+        "injected", "offered", "out_of_order", "own", "parts", "reached", "redelivered", "refused",
+        "repeated", "repeats", "sent", "sequences", "shards", "took", "valid",
     }
 )  # fmt: skip
 """The facts that are ours to bring about: where one is missing, the command was not put to the test."""

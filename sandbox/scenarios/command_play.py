@@ -9,9 +9,7 @@ the command has done all that it was given, or is silent.
 
 from __future__ import annotations
 
-import math
-import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,7 +19,6 @@ import msgspec
 
 from emulator.channels.kinds import Broker
 from emulator.channels.registry import MemoryQueues
-from emulator.clock import Clock
 from emulator.faults.fault import FaultRefusedError
 from emulator.settings.settings import Settings
 from rdss_sandbox.shapes.events import Event
@@ -37,6 +34,7 @@ from sandbox.receiver.assembled_receiver import BUCKETS
 from sandbox.scenarios.backend import ScenarioBackend
 from sandbox.scenarios.command_lab import CommandLab
 from sandbox.scenarios.command_receiver import CommandProcess, CommandReceiver
+from sandbox.scenarios.jumping_clock import JumpingClock
 from sandbox.scenarios.play import START, Played, Turns, UnplayableError, input_shards, open_environment
 from sandbox.scenarios.scenario import INPUT, Scenario, Workload
 from sandbox.scenarios.scenario_client import Client, OurSender
@@ -44,34 +42,6 @@ from sandbox.scenarios.workload import Offered, make_messages
 
 _EXPIRES_SECONDS: Final = 5.0
 """How long a message that expires is valid for a command, in real seconds, whatever the scenario says."""
-
-
-class JumpingClock(Clock):
-    """A clock that jumps by the length of each wait of the thread that made it; other threads really wait.
-
-    ``on_move`` is called after each jump, so that everything due by then is done when the wait ends.
-    """
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._machine = Clock()
-        self._driver = threading.get_ident()
-        self._barrier, self._barrier_lifts = math.inf, 0.0
-        self.on_move: Callable[[], None] = lambda: None
-
-    def hold_before(self, barrier: float, lifts: float) -> None:
-        """Let no jump pass ``barrier`` on this clock before the machine's clock shows ``lifts``."""
-        self._barrier, self._barrier_lifts = barrier, lifts
-
-    def wait(self, seconds: float, cancelled: Callable[[], bool] = lambda: False) -> bool:
-        if threading.get_ident() != self._driver:
-            return super().wait(seconds, cancelled)
-        if self.time() + seconds >= self._barrier:
-            self._barrier = math.inf
-            self._machine.wait(self._barrier_lifts - self._machine.time())
-        self.advance(max(seconds, 0.0))
-        self.on_move()
-        return not cancelled()
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +59,8 @@ def refusal(scenario: Scenario) -> str:
             f"{scenario.name} cannot be played against a command: its messages are claimed by "
             f"{scenario.consumer.claims.workers} workers from a queue, and a command reads the stream"
         )
+    if scenario.failures:
+        return f"{scenario.name} cannot be played against a command: its failures are of our applications"
     unknown = sorted(
         target
         for fault in scenario.faults
@@ -138,7 +110,7 @@ def play_command(scenario: Scenario, command: Command, folder: Path, *, seed: in
                     clock.on_move = engine.run_due
                     engine.run_due()
                     client = Client(OurSender, lambda _environment: receiver)
-                    Turns(scenario, environment, backend, client, start).run(messages)
+                    Turns(scenario, environment, client, start=start).run(messages)
             finally:
                 receiver.close()
             lab.settle_history()

@@ -7,12 +7,11 @@ from collections.abc import Iterable
 from typing import Any, Final
 
 from rdss_sandbox.shapes.events import Event
-from sandbox.judging.arrivals import body_digest
-from sandbox.scenarios.play import START, Played
+from sandbox.scenarios.expectation import Expectation, expect
+from sandbox.scenarios.play import Played
 from sandbox.scenarios.scenario import INPUT
 from sandbox.scenarios.workload import identity
 from schemas import bound
-from schemas.contract import judge_sent
 
 Facts = dict[str, float]
 Culprits = dict[str, frozenset[str]]
@@ -20,9 +19,18 @@ Culprits = dict[str, frozenset[str]]
 
 MEANINGS: Final = {
     "offered": "messages that the application offered to be sent",
+    "parts": "the same, the parts of a sequence one by one",
+    "valid": "offered messages that must be processed",
+    "sequences": "those of them that go in parts",
+    "due": "offered messages that must be rejected; due.CODE with this code",
+    "own": "offered messages that the receiving application sends itself",
+    "repeats": "offered messages with the messageId or the bytes of an earlier one",
+    "incomplete": "offered parts of sequences that are not whole",
+    "sent": "different messages that were put, the parts of a sequence one by one",
     "acknowledged": "different messages that the broker took, the parts of a sequence one by one",
     "refused": "times that the broker did not take a message, or did not say so",
     "delivered": "times that the broker gave a message to the receiver",
+    "reached": "different messages that the broker gave to the receiver",
     "redelivered": "deliveries with a sequence number that was delivered before",
     "repeated": "deliveries with a messageId that was delivered before",
     "processed": "different messages that the application processed",
@@ -32,6 +40,9 @@ MEANINGS: Final = {
     "altered": "messages processed with a body that is not the one sent, byte for byte",
     "misjudged": "messages in a queue, or processed, that do not belong there",
     "rejected": "messages in the error and invalid queues; rejected.CODE those of one code",
+    "dropped": "deliveries that our receiver dropped, for it had the message",
+    "echoes": "own messages that came back to our receiver, and were dropped",
+    "waiting": "parts that our receiver keeps at the end, for others are missing",
     "kept": "rejected messages kept whole in a bucket, because the decorated one cannot hold them",
     "out_of_order": "sequences whose parts did not come in order",
     "claims": "times that a worker claimed messages",
@@ -43,8 +54,10 @@ MEANINGS: Final = {
     "took": "the time from the first message to the last thing that was done, in seconds",
     "shards": "open shards at the end",
     "closed_shards": "closed shards at the end",
+    "copies": "copies that faults made of messages; copies.NAME one of them",
     "injected": "times that a fault struck; injected.NAME one of them",
 }
+_CHANGES: Final = frozenset({"mutate", "oversize"})
 CONTRACT: Final = {"lost": 0, "twice": 0, "altered": 0, "misjudged": 0}
 """The facts that must hold in every scenario, without being in its file."""
 
@@ -56,11 +69,23 @@ def compute_facts(played: Played) -> Facts:
         by_kind[event.kind].append(event)
     delivered = [event for event in by_kind["message.delivered"] if event.fields["channel"] == INPUT]
     acknowledged = [event for event in by_kind["message.acknowledged"] if event.fields["channel"] == INPUT]
+    refused = [event for event in by_kind["message.refused"] if event.fields["channel"] == INPUT]
+    changed = changed_messages(by_kind["fault.injected"])
+
+    def different(events: Iterable[Event]) -> set[tuple[str, int | None]]:
+        # People's files may give one messageId to two messages.
+        return {
+            (name := each.fields["message_id"], 0 if name in changed else each.fields.get("size"))
+            for each in events
+        }
+
     counts = {
         "offered": len(played.offered),
-        "acknowledged": len(_ids(acknowledged)),
-        "refused": sum(event.fields["channel"] == INPUT for event in by_kind["message.refused"]),
+        "sent": len(different(acknowledged + refused)),
+        "acknowledged": len(different(acknowledged)),
+        "refused": len(refused),
         "delivered": len(delivered),
+        "reached": len(different(delivered)),
         "redelivered": len(delivered) - len({_place(event) for event in delivered}),
         "repeated": len(delivered) - len(_ids(delivered)),
         "out_of_order": _out_of_order(delivered),
@@ -70,10 +95,17 @@ def compute_facts(played: Played) -> Facts:
         "kept": len(by_kind["original.kept"]),
         "backlog": _backlog(played.events),
         "lag": _lag(acknowledged, by_kind["message.processed"]),
-        "took": _took(played.events),
+        "took": _took(played),
         "shards": sum(shard.open for shard in played.shards),
         "closed_shards": sum(not shard.open for shard in played.shards),
     }
+    for ended in by_kind["receiver.ended"][-1:]:
+        counts |= ended.fields
+    copies: Counter[str] = Counter()
+    for event in by_kind["fault.injected"]:
+        if event.fields["type"] == "duplicate":
+            copies[event.fields["fault"]] += event.fields["data"]["copies"]
+    counts |= {"copies": copies.total()} | {f"copies.{name}": n for name, n in sorted(copies.items())}
     injected = Counter(event.fields["fault"] for event in by_kind["fault.injected"])
     counts |= {"injected": injected.total()} | {f"injected.{name}": n for name, n in sorted(injected.items())}
     return counts | _outcomes(played, by_kind, delivered)
@@ -81,14 +113,20 @@ def compute_facts(played: Played) -> Facts:
 
 def _outcomes(played: Played, by_kind: dict[str, list[Event]], delivered: list[Event]) -> Facts:
     """Compare the outcome of each message with the one that it had to have."""
-    codes = _expected_codes(played, by_kind["fault.injected"], delivered)
-    valid = [each.data for each in played.offered if codes[id(each)] is None]
-    wanted = {identity(data): body_digest(data) for data in valid}
-    expected = Counter(code for code in codes.values() if code is not None)
+    asked = _expect(played, by_kind["fault.injected"], delivered)
+    wanted, expected = asked.processed, asked.codes
     processed = by_kind["message.processed"]
     times = Counter(event.fields["message_id"] for event in processed)
     rejected = Counter(str(event.fields["code"]) for event in by_kind["message.rejected"])
     return {
+        "parts": asked.parts,
+        "valid": len(wanted),
+        "sequences": len(asked.joined),
+        "due": expected.total(),
+        **{f"due.{code}": count for code, count in sorted(expected.items())},
+        "own": asked.echoes,
+        "repeats": asked.repeats,
+        "incomplete": asked.waiting,
         "processed": len(times),
         "joined": len({event.fields["message_id"] for event in processed if event.fields["parts"] > 1}),
         "twice": sum(count > 1 for count in times.values()),
@@ -109,11 +147,8 @@ def find_culprits(played: Played) -> Culprits:
     for event in played.events:
         by_kind[event.kind].append(event)
     delivered = [event for event in by_kind["message.delivered"] if event.fields["channel"] == INPUT]
-    codes = _expected_codes(played, by_kind["fault.injected"], delivered)
-    wanted = {
-        identity(each.data): body_digest(each.data) for each in played.offered if codes[id(each)] is None
-    }
-    bad = {identity(each.data): code for each in played.offered if (code := codes[id(each)]) is not None}
+    asked = _expect(played, by_kind["fault.injected"], delivered)
+    wanted, bad = asked.processed, dict(asked.rejected)
     bodies = {event.fields["message_id"]: event.fields["body"] for event in by_kind["message.processed"]}
     rejected = {
         event.fields["message_id"]: str(event.fields["code"]) for event in by_kind["message.rejected"]
@@ -133,22 +168,16 @@ def find_culprits(played: Played) -> Culprits:
     }
 
 
-def _expected_codes(
-    played: Played, injections: Iterable[Event], delivered: list[Event]
-) -> dict[int, str | None]:
-    """The error code that each offered message must get, by the faults' changes and its arrival time."""
+def _expect(played: Played, injections: Iterable[Event], delivered: list[Event]) -> Expectation:
+    """What must become of the offered messages, by the faults' changes and by their arrival times."""
     spoiled = {event.fields["message_id"]: code for event in injections if (code := _spoils(event.fields))}
     came: dict[str, float] = {}
     for event in delivered:
         came.setdefault(event.fields["message_id"], event.time)
     came |= played.judged_at
-    judge = judge_sent(bound.CONTRACT)
-    found: dict[int, str | None] = {}
-    for each in played.offered:
-        name = identity(each.data)
-        now = came.get(name, START + each.due)
-        found[id(each)] = spoiled.get(name) or judge(each.data, now=now).code
-    return found
+    return expect(
+        played.offered, spoiled, lambda each: came.get(identity(each.data), played.began + each.due)
+    )
 
 
 def _spoils(injection: dict[str, Any]) -> str | None:
@@ -157,6 +186,11 @@ def _spoils(injection: dict[str, Any]) -> str | None:
         return str(injection["data"]["code"])
     grown = injection["type"] == "oversize" and injection["data"]["size"] > bound.CONTRACT.max_bytes
     return bound.CONTRACT.oversize if grown else None
+
+
+def changed_messages(events: Iterable[Event]) -> set[str]:
+    """The messages of which a fault changed the bytes on their way."""
+    return _ids(e for e in events if e.kind == "fault.injected" and e.fields["type"] in _CHANGES)
 
 
 def _ids(events: Iterable[Event]) -> set[str]:
@@ -202,5 +236,6 @@ def _lag(acknowledged: list[Event], processed: list[Event]) -> float:
 _WORK: Final = ("message.acknowledged", "message.delivered", "message.processed", "message.rejected")
 
 
-def _took(events: Iterable[Event]) -> float:
-    return round(max((event.time for event in events if event.kind in _WORK), default=START) - START, 3)
+def _took(played: Played) -> float:
+    last = max((event.time for event in played.events if event.kind in _WORK), default=played.began)
+    return round(last - played.began, 3)

@@ -65,6 +65,7 @@ class UnplayableError(RuntimeError):
 class Played:
     """The raw result of a run: the offered messages, the events, and the shards at the end.
 
+    ``began`` is the time of the first message, in seconds since the epoch.
     ``judged_at`` has the time by a message's id at which a client with a clock of its own had to judge it, in
     seconds since the epoch; the time of an event is that of the delivery elsewhere.
     """
@@ -73,6 +74,7 @@ class Played:
     events: tuple[Event, ...]
     shards: tuple[ShardView, ...]
     judged_at: Mapping[str, float] = field(default_factory=dict)
+    began: float = START
 
 
 def play(
@@ -87,18 +89,19 @@ def play(
 ) -> Played:
     """Play a scenario from its first message until nothing happens any more. Raises ``UnplayableError``."""
     clock = DrivenClock(START, show.pace)
-    messages = tuple(make_messages(scenario.workload, seed, START))
+    messages = offer(scenario, seed, START)
     try:
         watched = show.pace is not None
         with open_backend(scenario, seed, kind, clock, watched=watched, amqp=amqp) as backend:
             if show.pace is not None and backend.control:
                 show.watch(backend.control)
             with open_environment(scenario, folder, seed, backend, clock) as environment:
-                for fault in _place_faults(scenario.faults, kind):
+                environment.failing = failing(messages)
+                for fault in place_faults(scenario, messages, kind):
                     backend.components.fault_engine.add(fault)
                 clock.on_move = backend.components.fault_engine.run_due
                 backend.components.fault_engine.run_due()
-                Turns(scenario, environment, backend, client or _ours(scenario)).run(messages)
+                Turns(scenario, environment, client or _ours(scenario), backend.wait).run(messages)
                 environment.emit_kept()
             events = backend.components.events
             return Played(messages, tuple(events.since(0, events.last)), tuple(input_shards(backend)))
@@ -106,8 +109,34 @@ def play(
         raise UnplayableError(str(error)) from error
 
 
-def _place_faults(faults: Iterable[NewFault], kind: str) -> Iterator[NewFault]:
-    """Place faults on channels of this kind: streams of the sandbox have the same names as its queues."""
+def offer(scenario: Scenario, seed: int, start: float) -> tuple[Offered, ...]:
+    """The messages of a scenario and then those of its failures; ``start`` is in seconds since the epoch."""
+    messages = make_messages(scenario.workload, seed, start)
+    if scenario.failures:
+        # Their applications are of one contract, which others do not have to import.
+        from sandbox.scenarios.failures import make_failing
+
+        last = messages[-1].due if messages else 0.0
+        due = last + seconds(scenario.workload.every)
+        messages += make_failing(scenario.failures, seed, start, due)
+    return tuple(messages)
+
+
+def failing(messages: Iterable[Offered]) -> dict[str, str]:
+    """The failure of each message at which something fails, by its messageId."""
+    return {identity(each.data): each.failure for each in messages if each.failure}
+
+
+def place_faults(scenario: Scenario, messages: Iterable[Offered], kind: str) -> Iterator[NewFault]:
+    """The faults of a scenario and of its failures, placed on channels of this kind.
+
+    Streams of the sandbox have the same names as its queues.
+    """
+    faults = [*scenario.faults]
+    if scenario.failures:
+        from sandbox.scenarios.failures import failure_faults
+
+        faults += failure_faults(failing(messages))
     for fault in faults:
         elsewhere = KINDS[kind].streams or ":" in (fault.channel or "")
         yield fault if elsewhere else msgspec.structs.replace(fault, channel=f"{kind}:{fault.channel or '*'}")
@@ -163,25 +192,26 @@ class Turns:
     """Runs the sending and the receiving process in turns.
 
     Every round sends what is due, receives once, and reads the error and invalid queues. The clock is moved
-    only after a round without work. ``start`` is the time of the first message, in seconds since the epoch.
+    only after a round without work. ``wait`` is the real time in seconds that a read waits for messages, and
+    ``start`` the time of the first message, in seconds since the epoch.
     """
 
     def __init__(
         self,
         scenario: Scenario,
         environment: ClientEnvironment,
-        backend: ScenarioBackend,
         client: Client,
+        wait: float = 0.0,
         start: float = START,
     ) -> None:
         self._start = start
         self._consumer = scenario.consumer
         self._environment = environment
         self._client = client
-        self._wait = backend.wait
+        self._wait = wait
         self._emit = environment.events.emit
         self._queues: dict[str, Channel] = {
-            queue: backend.channels(queue, None) for queue in list_queues(CONTRACT)
+            queue: environment.channels(queue, None) for queue in list_queues(CONTRACT)
         }
         self._receiver: Receiver | None = None
         self._starts = 0

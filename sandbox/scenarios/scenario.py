@@ -23,6 +23,8 @@ from schemas.bound import CONTRACT
 
 INPUT: Final = "input"
 """The channel of a scenario's messages."""
+OWN_MESSAGE: Final = "own-message"
+UNREACHABLE: Final = "broker-unreachable"
 _LIBRARY: Final = files("sandbox.scenarios") / "library"
 _SCHEMA: Final = files("sandbox.scenarios") / "schema.json"
 _Count = Annotated[int, msgspec.Meta(ge=0)]
@@ -55,14 +57,14 @@ class Streams(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class Workload(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The messages to send: ``batch`` of them at intervals of ``every``, in an order drawn from the seed.
 
-    ``sequences`` counts oversize messages of ``parts`` parts; a contract without sequences has as many usual
-    messages in their place. ``bad`` counts invalid messages by their error
-    code. ``expiring`` counts messages with an expirationTimestamp ``expires`` after the start.
+    ``sequences`` counts oversize messages of ``parts`` parts, or of each of these numbers in turn; a
+    contract without sequences has as many usual messages in their place. ``bad`` counts invalid messages by
+    their error code. ``expiring`` counts messages with an expirationTimestamp ``expires`` after the start.
     """
 
     messages: _Count = 40
     sequences: _Count = 0
-    parts: Annotated[int, msgspec.Meta(ge=2)] = 3
+    parts: int | tuple[int, ...] = 3
     bad: dict[str, _Count] = {}
     expiring: _Count = 0
     expires: str | float = "30s"
@@ -101,6 +103,7 @@ class Scenario(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename={
     workload: Workload = Workload()
     consumer: Consumer = Consumer()
     faults: tuple[NewFault, ...] = ()
+    failures: tuple[str, ...] = ()
     schema: str = ""
 
     def conditions(self) -> dict[str, Condition]:
@@ -184,6 +187,8 @@ def _check(source: str, scenario: Scenario) -> None:
     }
     if (claims := scenario.consumer.claims) is not None:
         places |= {"consumer/claims/ttl": claims.ttl, "consumer/claims/grace": claims.grace}
+        if scenario.failures:
+            raise ScenarioError(f"{source}: failures: their applications claim nothing")
     for place, written in places.items():
         try:
             seconds(written)
@@ -208,6 +213,9 @@ def _check_contract(source: str, scenario: Scenario) -> None:
     if unknown := [code for code in scenario.workload.bad if code not in known]:
         there = ", ".join(known) or "none"
         why = f"workload/bad: no message can be made for {unknown[0]}; there are {there}"
+        raise OtherContractError(f"{source}: {why}")
+    if scenario.failures and CONTRACT.name != "rdss":
+        why = f"failures: their applications are of the RDSS Message API, not of {CONTRACT.name}"
         raise OtherContractError(f"{source}: {why}")
     if scenario.workload.expiring and CONTRACT.expired is None:
         raise OtherContractError(f"{source}: workload/expiring: messages of {CONTRACT.name} do not expire")

@@ -9,9 +9,11 @@ from typing import Protocol
 
 from sandbox.gateway import Gateway
 from sandbox.receiver.assembled_receiver import assembled_receiver
-from sandbox.repository import Repository
+from sandbox.receiver.receiving_application import Application
+from sandbox.repository import ArrivalStatus, Outcome, Repository
 from sandbox.scenarios.client_environment import ClientEnvironment
-from sandbox.scenarios.scenario import INPUT
+from sandbox.scenarios.scenario import INPUT, OWN_MESSAGE, UNREACHABLE
+from sandbox.scenarios.workload import identity
 from schemas.bound import CONTRACT
 
 
@@ -50,12 +52,16 @@ class OurSender:
         self._gateway = Gateway(environment.open(INPUT), self._repository, environment.clock)
 
     def send(self, messages: Sequence[bytes]) -> None:
-        sequences, new_id = CONTRACT.sequences, self._environment.new_id
-        parts = [
-            part
-            for data in messages
-            for part in (sequences.split(data, new_id=new_id) if sequences else [data])
-        ]
+        sequences, environment = CONTRACT.sequences, self._environment
+        parts: list[bytes] = []
+        for data in messages:
+            failure = environment.failing.get(identity(data), "")
+            if failure in {OWN_MESSAGE, UNREACHABLE}:
+                from sandbox.scenarios.failures import send_failing
+
+                send_failing(environment, data, failure)
+            else:
+                parts += sequences.split(data, new_id=environment.new_id) if sequences else [data]
         self._gateway.send_serialised(*parts)
 
     def close(self) -> None:
@@ -67,16 +73,24 @@ class OurReceiver:
     """The receiver over the environment's channels, with its repository or a given one on the same file."""
 
     def __init__(self, environment: ClientEnvironment, repository: Repository | None = None) -> None:
+        self._emit = environment.events.emit
         with ExitStack() as stack:
-            repository = repository or Repository(environment.receiver_store, environment.clock)
+            self._repository = repository = repository or Repository(
+                environment.receiver_store, environment.clock
+            )
             stack.callback(repository.close)
+            process: Application = environment.process
+            if environment.failing:
+                from sandbox.scenarios.failures import failing_applications
+
+                process = stack.enter_context(failing_applications(environment, repository))
             self._receiver = stack.enter_context(
                 assembled_receiver(
                     environment.open,
                     environment.originals,
                     stream=INPUT,
                     repository=repository,
-                    application=environment.process,
+                    application=process,
                     clock=environment.clock,
                 )
             )
@@ -86,6 +100,13 @@ class OurReceiver:
         return self._receiver.step(limit=limit, wait=wait)
 
     def close(self) -> None:
+        tally = self._repository.tally(INPUT).items()
+        self._emit(
+            "receiver.ended",
+            dropped=self._repository.counted(ArrivalStatus.DUPLICATE),
+            echoes=self._repository.counted(ArrivalStatus.ECHO),
+            waiting=sum(count for (_, outcome, _), count in tally if outcome is Outcome.WAITING),
+        )
         self._stack.close()
 
 

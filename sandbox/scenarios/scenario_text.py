@@ -24,6 +24,8 @@ def describe_scenario(scenario: Scenario) -> str:
     ]
     if scenario.faults:
         lines += [*(_fault(msgspec.to_builtins(fault)) for fault in scenario.faults), ""]
+    if scenario.failures:
+        lines += [f"- failures: {', '.join(f'`{each}`' for each in scenario.failures)}", ""]
     expected = ", ".join(f"`{fact}` {_condition(written)}" for fact, written in scenario.expect.items())
     return "\n".join([*lines, f"Expected besides the contract: {expected}.", ""])
 

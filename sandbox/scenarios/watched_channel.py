@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
+from hashlib import sha256
 from typing import Any
 
 from emulator.channels import Channel, Delivery, Outcome, Receipt
@@ -14,8 +15,8 @@ from schemas.bound import CONTRACT
 class WatchedChannel:
     """Emits ``message.acknowledged``, ``.refused`` and ``.delivered``; calls ``committed`` after each commit.
 
-    The events show what the broker answered and delivered, whatever the client does with it. A read that
-    finds nothing is the event ``receiver.read_empty``.
+    The events show what the broker answered and delivered, whatever the client does with it. A message that
+    was taken has its SHA-256. A read that finds nothing is the event ``receiver.read_empty``.
     """
 
     def __init__(self, channel: Channel, events: Events, committed: Callable[[], None]) -> None:
@@ -38,6 +39,7 @@ class WatchedChannel:
         for (data, _), outcome in zip(entries, outcomes, strict=True):
             if isinstance(outcome, Receipt):
                 answer = {"shard": outcome.shard, "sequence_number": outcome.sequence_number}
+                answer["digest"] = sha256(data).hexdigest()
                 self._events.emit("message.acknowledged", **self._event_fields(data), **answer)
             else:
                 self._events.emit("message.refused", **self._event_fields(data), code=outcome.code)

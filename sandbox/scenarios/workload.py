@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from emulator.rng import Chance
@@ -12,10 +13,15 @@ from schemas.bound import CONTRACT
 
 @dataclass(frozen=True, slots=True)
 class Offered:
-    """A message that the application sends ``due`` seconds after the start."""
+    """A message that the application sends ``due`` seconds after the start.
+
+    ``failure`` is the name of the one that happens to it, and ``code`` what it gets for that.
+    """
 
     due: float
     data: bytes
+    failure: str = ""
+    code: str | None = None
 
 
 def identity(data: bytes) -> str:
@@ -33,12 +39,18 @@ def make_messages(workload: Workload, seed: int, start: float) -> list[Offered]:
     samples = CONTRACT.samples.from_seed(seed, now=start)
     made = list(samples.stream(workload.messages))
     if CONTRACT.sequences:
-        made += [samples.big_message(workload.parts) for _ in range(workload.sequences)]
+        sizes = (workload.parts,) if isinstance(workload.parts, int) else workload.parts
+        made += [samples.big_message(sizes[at % len(sizes)]) for at in range(workload.sequences)]
     else:
         made += samples.stream(workload.sequences)
     made += [samples.bad(CONTRACT.codes[code]) for code, n in workload.bad.items() for _ in range(n)]
     expires = start + seconds(workload.expires)
     made += [samples.message(expires=expires) for _ in range(workload.expiring)]
     Chance(seed).draws("scenario", "order").shuffle(made)
+    return due_in_batches([each.data for each in made], workload)
+
+
+def due_in_batches(messages: Iterable[bytes], workload: Workload) -> list[Offered]:
+    """Offer the messages in the batches of a workload."""
     every = seconds(workload.every)
-    return [Offered(at // workload.batch * every, each.data) for at, each in enumerate(made)]
+    return [Offered(at // workload.batch * every, data) for at, data in enumerate(messages)]

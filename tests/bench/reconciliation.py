@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sqlite3
 import subprocess
 import sys
 from collections import Counter
@@ -20,19 +21,25 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
+from emulator.channels.kinesis import KinesisChannel
 from emulator.clock import Clock, stopwatch
 from rdss_sandbox.client import Client, UnreachableError
 from rdss_sandbox.installed_extensions import list_ports
-from sandbox.demo.plan import CHANNEL, Plan
-from sandbox.demo.traffic import receive, send
-from sandbox.demo.transports import over_kinesis
-from sandbox.demo.workload import workload
+from sandbox.demo.run import spread_reshards
 from sandbox.endpoint import Endpoint
+from sandbox.gateway import Gateway
+from sandbox.judging.arrivals import ARRIVALS, record_arrival
 from sandbox.pipeline.reports.impact import Injected, fetch_injections
 from sandbox.pipeline.stages.reconciliation import Reconciliation
+from sandbox.receiver import Arrival
+from sandbox.receiver.over_kinesis import receiver_over_kinesis
 from sandbox.repository import Repository
+from sandbox.scenarios.expectation import split
+from sandbox.scenarios.scenario import INPUT
+from sandbox.scenarios.workload import make_messages
 from tests.bench.rows import US, Row
 from tests.bench.subjects import free_port
+from tests.sandbox.demo.small_plan import shrink_plan
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -40,6 +47,7 @@ if TYPE_CHECKING:
 MESSAGES, ROUND, BATCH = 100_000, 20_000, 20_000
 _DRIVER_DIES_AT = ("batch 1", "batch 3: ")
 _READY_SECONDS = 120.0
+_AT_ONCE = 20
 _IDLE_SECONDS = 2.0
 
 
@@ -119,26 +127,21 @@ def sent_in_rounds(
     clock, sent, injected = Clock(), 0, list[Injected]()
     with closing(Repository(folder / "sender.sqlite3", clock)) as sender:
         for seed in range(1, messages // per_round + 1):
-            plan = Plan(
-                seed,
-                messages=per_round,
-                sequences=4,
-                bad=2,
-                oversize=2,
-                latency=1,
-                jitter=2,
-                failure_cases=False,
+            plan = shrink_plan(
+                seed, messages=per_round, sequences=4, bad=2, oversize=2, duplicates=0.05, delay=1
             )
-            items = workload(plan, clock.time())
-            total = sum(len(item.parts) for item in items)
+            offered = make_messages(plan.stream.workload, seed, clock.time())
+            parts = [part for each in offered for part in split(each.data)]
             with sandbox.client() as client:
                 since = client.last_event()
-                for fault in plan.faults(total):
+                for fault in spread_reshards(plan.stream, len(parts)).faults:
                     client.add_fault(fault)
-                for _ in send(over_kinesis(sandbox.endpoint, clock), CHANNEL, sender, clock, items):
-                    pass
+                with closing(KinesisChannel(sandbox.endpoint.kinesis(), INPUT, clock=clock)) as channel:
+                    gateway = Gateway(channel, sender, clock)
+                    for start in range(0, len(parts), _AT_ONCE):
+                        gateway.send_serialised(*parts[start : start + _AT_ONCE])
                 injected += fetch_injections(client, since)
-            sent += total
+            sent += len(parts)
             sandbox.die()
     return sent, injected
 
@@ -146,8 +149,15 @@ def sent_in_rounds(
 def _received(folder: Path, sandbox: Sandbox, sent: int) -> None:
     """A receiver takes everything there is."""
     clock = Clock()
-    with closing(Repository(folder / "receiver.sqlite3", clock)) as receiver:
-        receive(over_kinesis(sandbox.endpoint, clock), CHANNEL, receiver, clock, _Idle(receiver, clock, sent))
+
+    def process(arrival: Arrival, store: sqlite3.Connection) -> None:
+        record_arrival(arrival, store, clock.time())
+
+    with closing(Repository(folder / "receiver.sqlite3", clock)) as repository:
+        with repository.transaction() as store:
+            store.execute(ARRIVALS)
+        with receiver_over_kinesis(sandbox.endpoint, INPUT, repository, process, clock) as receiver:
+            receiver.run(_Idle(repository, clock, sent))
 
 
 @dataclass
@@ -161,7 +171,7 @@ class _Idle:
     _since: float = 0.0
 
     def __call__(self) -> bool:
-        seen = sum(self.receiver.tally(CHANNEL).values())
+        seen = sum(self.receiver.tally(INPUT).values())
         if seen != self._seen:
             self._seen, self._since = seen, self.clock.elapsed()
         return seen >= self.sent and self.clock.elapsed() - self._since > _IDLE_SECONDS

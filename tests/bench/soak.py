@@ -20,17 +20,19 @@ from emulator.faults.engine import FaultEngine
 from emulator.kinesis import Engine
 from emulator.rng import Chance, Draws
 from rdss_sandbox.shapes.events import Event
-from sandbox.demo.expectation import expect
-from sandbox.demo.plan import CHANNEL, Plan
-from sandbox.demo.workload import Item, workload
+from sandbox.demo.run import spread_reshards
 from sandbox.gateway import Gateway
 from sandbox.judging.arrivals import ARRIVALS, ArrivalsReader, record_arrival
 from sandbox.receiver import Arrival, MemoryOriginals
 from sandbox.receiver.assembled_receiver import assembled_receiver
 from sandbox.repository import Repository
+from sandbox.scenarios.expectation import expect, split
+from sandbox.scenarios.scenario import INPUT
+from sandbox.scenarios.workload import Offered, make_messages
 from schemas.rdss.error_codes import Queue
 from schemas.rdss.peek import peek
 from tests.bench.rows import US, Row
+from tests.sandbox.demo.small_plan import shrink_plan
 from tests.sandbox.receiver.mortal import Life, MortalStore
 
 MESSAGES, KILLS, ROUND = 100_000, 50, 2_000
@@ -83,7 +85,7 @@ class Soak:
         self.deaths: Draws = Chance(1).draws("soak", "deaths")
         for part in (self.engine, self.fault_engine, self.arrivals):
             self.ended.callback(part.close)
-        for name, shards in ((CHANNEL, 2), ("error", 1), ("invalid", 1)):
+        for name, shards in ((INPUT, 2), ("error", 1), ("invalid", 1)):
             self.engine.call("CreateStream", {"StreamName": name, "ShardCount": shards}, DEFAULT_SCOPE)
 
     def _note(self, event: Event) -> None:
@@ -94,21 +96,22 @@ class Soak:
 
     def round(self, seed: int, messages: int) -> None:
         """Send and receive so many messages, and count what is off."""
-        plan = Plan(seed, messages=messages, sequences=1, bad=2, oversize=1, failure_cases=False)
-        items = workload(plan, self.clock.time())
-        for fault in plan.faults(sum(len(item.parts) for item in items)):
+        plan = shrink_plan(seed, messages=messages, sequences=1, bad=2, oversize=1, duplicates=0.05)
+        offered = make_messages(plan.stream.workload, seed, self.clock.time())
+        for fault in spread_reshards(plan.stream, sum(len(split(each.data)) for each in offered)).faults:
             self.fault_engine.add(fault)
-        self._send(items)
+        self._send(offered)
         while not self._receive(self.folder / "receiver.sqlite3"):
             self.verdict.kills += 1
         self.fault_engine.clear()
-        self._judge(items)
+        self._judge(offered)
 
-    def _send(self, items: list[Item]) -> None:
+    def _send(self, offered: list[Offered]) -> None:
         with closing(Repository(self.folder / "sender.sqlite3", self.clock)) as repository:
-            gateway = Gateway(self._channel(CHANNEL, None), repository, self.clock)
-            for start in range(0, len(items), 100):
-                gateway.send_serialised(*(part for item in items[start : start + 100] for part in item.parts))
+            gateway = Gateway(self._channel(INPUT, None), repository, self.clock)
+            for start in range(0, len(offered), 100):
+                batch = offered[start : start + 100]
+                gateway.send_serialised(*(part for each in batch for part in split(each.data)))
 
     def _receive(self, path: Path) -> bool:
         """One life of the receiver; whether it took everything there was."""
@@ -123,7 +126,7 @@ class Soak:
             record_arrival(arrival, store, self.clock.time())
 
         try:
-            whole = {"stream": CHANNEL, "repository": repository, "application": process}
+            whole = {"stream": INPUT, "repository": repository, "application": process}
             with assembled_receiver(self._channel, self.originals, clock=self.clock, **whole) as receiver:
                 receiver.run(lambda: True, wait=5.0)
         except Killed:
@@ -133,21 +136,22 @@ class Soak:
         return True
 
     def _channel(self, name: str, checkpoints: Any) -> MemoryChannel:
-        fault_engine = self.fault_engine if name == CHANNEL else None
+        fault_engine = self.fault_engine if name == INPUT else None
         return MemoryChannel(
             self.engine, name, clock=self.clock, checkpoints=checkpoints, fault_engine=fault_engine
         )
 
-    def _judge(self, items: list[Item]) -> None:
-        wanted = expect(items, self.grown, self.clock.time())
+    def _judge(self, offered: list[Offered]) -> None:
+        now = self.clock.time()
+        wanted = expect(offered, dict.fromkeys(self.grown, "GENERR006"), lambda _: now)
         arrived = self.arrivals.more()
         bodies = {each.message_id: each.body for each in arrived}
         self.arrived.update(each.message_id for each in arrived)
-        self.verdict.messages += wanted.messages
+        self.verdict.messages += wanted.parts
         self.verdict.lost += len(wanted.processed.keys() - bodies.keys())
         self.verdict.twice = sum(count - 1 for count in self.arrived.values())
         self.verdict.changed += sum(wanted.processed.get(name) != body for name, body in bodies.items())
-        self.verdict.rejects_off += self._rejects() != wanted.rejects
+        self.verdict.rejects_off += self._rejects() != wanted.codes
 
     def _rejects(self) -> Counter[str]:
         """The codes in the queues, then emptied; a reject that a death sent again counts once."""

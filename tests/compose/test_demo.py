@@ -6,18 +6,17 @@ from pathlib import Path
 
 import pytest
 
-from emulator.clock import Clock
 from rdss_sandbox.client import Client
-from sandbox.demo.plan import Plan
 from sandbox.demo.run import DemoTarget, demonstrate
 from sandbox.endpoint import Endpoint
 from sandbox.judging.verdict import Verdict
 from tests.compose.stack import Stack
+from tests.sandbox.demo.small_plan import shrink_plan
 
 pytestmark = [pytest.mark.xdist_group("compose"), pytest.mark.compose, pytest.mark.timeout(600)]
 
 # Megabytes take LocalStack's Kinesis seconds each: oversize messages have tests over our own engine.
-PLAN = Plan(seed=1, messages=60, sequences=0, bad=1, oversize=0, duplicates=0.1, failure_cases=False)
+PLAN = shrink_plan(1, messages=60, sequences=0, bad=1, oversize=0, duplicates=0.1, failures=())
 
 
 def test_the_demonstration_holds(stack: Stack, control: Client, tmp_path: Path) -> None:
@@ -29,5 +28,5 @@ def test_the_demonstration_holds(stack: Stack, control: Client, tmp_path: Path) 
         tmp_path,
         stack.said["token"],
     )
-    result = demonstrate(PLAN, place, Clock(), lambda _what, _share: None)
+    result = demonstrate(PLAN, place, lambda _what, _share: None)
     assert result.verdict is Verdict.PASS, [line for line in result.lines if not line.holds]

@@ -2,31 +2,20 @@
 
 from __future__ import annotations
 
-from functools import partial
 from pathlib import Path
-from types import SimpleNamespace
-from typing import cast
 
 import pytest
 
-from emulator.channels import Channel, Checkpoints
-from emulator.channels.kinesis import KinesisChannel
-from emulator.channels.rabbitmq import RabbitMQChannel
 from emulator.clock import Clock
-from emulator.events import Events
-from emulator.rng import Chance
 from rdss_sandbox.client import Client
 from rdss_sandbox.shapes.clock import ClockChange
-from rdss_sandbox.shapes.events import Event
 from sandbox.endpoint import Endpoint
 from sandbox.judging.verdict import Verdict
-from sandbox.scenarios.backend import BROKER_SECONDS, ScenarioBackend
-from sandbox.scenarios.client_environment import ClientEnvironment
 from sandbox.scenarios.facts import Facts, compute_facts
 from sandbox.scenarios.judgement import judge_facts
-from sandbox.scenarios.play import QUIET_SECONDS, START, Played, Turns
-from sandbox.scenarios.scenario import INPUT, Scenario, library
-from sandbox.scenarios.scenario_client import OURS
+from sandbox.scenarios.play import QUIET_SECONDS, START
+from sandbox.scenarios.running_sandbox import RunningSandbox, play_in
+from sandbox.scenarios.scenario import Scenario, library
 from sandbox.scenarios.workload import make_messages
 from tests.compose.stack import Stack
 
@@ -49,42 +38,14 @@ def played(scenario: Scenario, stack: Stack, control: Client, folder: Path, kind
     control.reset()
     control.change_clock(ClockChange("speed", speed=SPEED))
     clock = Clock(frozen_at=START)
-    events = Events(clock, keep=100_000)
-    channels = {"kinesis": over_kinesis, "rabbitmq": over_rabbitmq}[kind]
-    site = ClientEnvironment(
-        folder,
-        clock,
-        events,
-        new_id=Chance(7).draws("scenario", "parts").uuid4,
-        takes=0.0,
-        channels=partial(channels, stack, clock),
-    )
-    scene = cast("ScenarioBackend", SimpleNamespace(channels=site.channels, wait=BROKER_SECONDS))
-    messages = tuple(make_messages(scenario.workload, 7, START))
-    since = control.last_event()
     clock.run_at(SPEED)
-    for fault in scenario.faults:
-        control.add_fault(fault)
+    said = stack.said
+    sandbox = RunningSandbox(Endpoint(said["aws"], said["region"], said["token"]), control, said["amqp"])
+    messages = tuple(make_messages(scenario.workload, 7, START))
     try:
-        Turns(scenario, site, scene, OURS).run(messages)
+        return compute_facts(play_in(sandbox, scenario, messages, folder, clock, seed=7, kind=kind))
     finally:
-        site.close()
         control.change_clock(ClockChange("real"))
-    found = [*events.since(0, events.last), *injected(control, since)]
-    return compute_facts(Played(messages, tuple(found), control.stream(INPUT).shards))
-
-
-def over_kinesis(stack: Stack, clock: Clock, name: str, checkpoints: Checkpoints | None) -> Channel:
-    endpoint = Endpoint(stack.said["aws"], stack.said["region"], stack.said["token"])
-    return KinesisChannel(endpoint.kinesis(), name, clock=clock, checkpoints=checkpoints)
-
-
-def over_rabbitmq(stack: Stack, clock: Clock, name: str, _checkpoints: Checkpoints | None) -> Channel:
-    return RabbitMQChannel(stack.said["amqp"], name, clock=clock)
-
-
-def injected(control: Client, since: int) -> list[Event]:
-    return [event for event in control.events(after=since, limit=1000) if event.kind == "fault.injected"]
 
 
 @pytest.mark.parametrize("name", ["split-under-load", "producer-retry"])

@@ -45,7 +45,7 @@ CODES: Final = {
     "sandbox.adaptor.mapping.MappingError": Exit.USAGE,
     "sandbox.certify.client_process.ClientNotStartedError": Exit.ENVIRONMENT,
     "sandbox.certify.comparison.NoCertificateError": Exit.USAGE,
-    "sandbox.demo.workload.UnusableFileError": Exit.USAGE,
+    "sandbox.demo.messages_of_files.UnusableFileError": Exit.USAGE,
     "sandbox.gateway.gateway.SendFailedError": Exit.ENVIRONMENT,
     "sandbox.gateway.gateway.SendRefusedError": Exit.ENVIRONMENT,
     "sandbox.judging.runs.NoFolderError": Exit.ENVIRONMENT,

@@ -14,8 +14,7 @@ from sandbox.cli.output.printing import json_option, print_json
 
 if TYPE_CHECKING:
     from sandbox.demo.demo_verdict import Result
-    from sandbox.demo.plan import Plan
-    from sandbox.demo.run import DemoTarget, Pipeline, Progress
+    from sandbox.demo.run import DemoTarget, Pipeline, Plan, Progress
     from sandbox.endpoint import Endpoint
 
 _WITHOUT_SPARK: Final = "sandbox demo --no-pipeline leaves Spark out"
@@ -77,30 +76,19 @@ def _require_extras(*, pipeline: bool) -> None:
 
 
 def _plan(seed: int, source: Path | None) -> Plan:
-    from sandbox.demo.plan import Plan
+    from sandbox.demo.run import make_plan
 
-    plan = Plan(seed)
-    return plan.of_files(source.resolve()) if source else plan
+    return make_plan(seed, source.resolve() if source else None)
 
 
 def _run(plan: Plan, folder: Path, progress: Progress, pipeline: Pipeline | None) -> Result:
-    from emulator.channels import ChannelUnavailableError
-    from emulator.clock import Clock
     from rdss_sandbox.client import UnreachableError
     from sandbox.demo.run import demonstrate
-    from sandbox.gateway import SendFailedError, SendRefusedError
-    from sandbox.receiver import OriginalNotKeptError
 
     try:
         with _sandbox(folder, plan.seed) as place:
-            return demonstrate(plan, place, Clock(), progress, pipeline)
-    except (
-        ChannelUnavailableError,
-        OriginalNotKeptError,
-        SendFailedError,
-        SendRefusedError,
-        UnreachableError,
-    ) as error:
+            return demonstrate(plan, place, progress, pipeline)
+    except UnreachableError as error:
         message = f"no verdict, for the sandbox stopped answering: {error}; what it left is in {folder}"
         raise CommandFailedError(message, Exit.INCONCLUSIVE) from error
 

@@ -18,10 +18,10 @@ from emulator.clock import Clock
 from emulator.diagnosis.contents import describe_refusal
 from emulator.listeners.control.contract import ContractResources
 from rdss_sandbox.shapes.contract import Judged
-from sandbox.demo.expectation import expect
-from sandbox.demo.workload import Item
 from sandbox.pipeline.stages.parsing import judge_record
 from sandbox.pipeline.stages.sequences import decide_outcome
+from sandbox.scenarios.expectation import expect
+from sandbox.scenarios.workload import Offered
 from schemas.rdss.catalogue import terms
 from schemas.rdss.contract import RDSS
 from schemas.rdss.envelope import serialise
@@ -198,7 +198,7 @@ def _unlike(part: bytes, **changed: Any) -> bytes:
 
 @pytest.mark.parametrize("asked", _sequences(), ids=lambda asked: asked.name)
 def test_a_sequence_has_one_verdict(asked: Sequence, site: Site) -> None:
-    """Receiver, pipeline and demo, on parts that make a message, do not, or do not come."""
+    """Receiver, pipeline and scenarios, on parts that make a message, do not, or do not come."""
     site.patience = RDSS.sequences.patience
     codes = _received(site, *asked.parts)
     if asked.late:
@@ -207,8 +207,8 @@ def test_a_sequence_has_one_verdict(asked: Sequence, site: Site) -> None:
     assert Counter(codes) == Counter(asked.codes)
     assert Counter(_piped(asked)) == Counter(asked.codes)
     if not asked.late and not asked.name.startswith("unlike"):
-        items = [Item(part, (part,), None) for part in asked.parts]
-        assert list(expect(items, (), NOW).rejects.elements()) == asked.codes
+        offered = [Offered(0.0, part) for part in asked.parts]
+        assert list(expect(offered, {}, lambda _: NOW).codes.elements()) == asked.codes
 
 
 def _piped(asked: Sequence) -> list[str]:

@@ -44,6 +44,7 @@ MISTAKES = {
     "does not look at the time": ("expired-message", wrong.JUDGES_NOTHING, "misjudged"),
     "jumps to the newest": ("slow-consumer", wrong.SKIPS_THE_OLD, "lost"),
     "tries three times": ("broker-gone-for-a-minute", wrong.THREE_TRIES, "lost"),
+    "has no code for what fails": ("failing-applications", wrong.JUDGES_NOTHING, "misjudged"),
     "keeps no messageIds, answers lost": ("answer-lost", wrong.FORGETS, "twice"),
 } | {name: mistake for part in PARTS for name, mistake in part.mistakes.items()}
 """What a client does wrong: the scenario that finds it, the client, and the fact that tells."""

@@ -33,6 +33,7 @@ FIRST = {
     "dies of a bad message": ("message.offered", "message.processed"),
     "skips a bad message in silence": ("message.offered", "message.delivered"),
     "does not look at the time": ("message.offered", "message.processed"),
+    "has no code for what fails": ("message.offered", "message.processed"),
     "jumps to the newest": ("message.offered", "message.delivered"),
     "tries three times": ("disconnect", "message.refused"),
     "works on what it no longer holds": ("queue.claim_expired", "message.processed"),
