@@ -3,7 +3,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -135,12 +134,14 @@ def run(
             run_application(receiver, opened.outbox, opened.repository, show, lambda: once)
             return
         later.reject = receiver.reject
-        done = partial(_nothing_left, later, once=once)
-        run_application(receiver, opened.outbox, opened.repository, show, done, work=later.work)
-
-
-def _nothing_left(later: LaterApplication, *, once: bool) -> bool:
-    return once and not later.unfinished
+        run_application(
+            receiver,
+            opened.outbox,
+            opened.repository,
+            show,
+            lambda: once and not later.unfinished,
+            work=later.work,
+        )
 
 
 @contextmanager
@@ -162,10 +163,6 @@ def _later(
     store = found.repository(f"{kind}-processing")
     with closing(open_later(store, opened.repository, opened.application, clock, Events(clock))) as later:
         yield later
-
-
-def _warn(line: str) -> None:
-    click.echo(f"sandbox: {line}", err=True)
 
 
 @contextmanager
@@ -209,7 +206,9 @@ def _open(
             return
         https = stack.enter_context(closing(HttpsSource(trust)))
         s3 = stack.enter_context(closing(found.endpoint.s3()))
-        http = stack.enter_context(closing(HttpSource(_warn, trust)))
+        http = stack.enter_context(
+            closing(HttpSource(lambda line: click.echo(f"sandbox: {line}", err=True), trust))
+        )
         sources: dict[str, Source] = {"https": https, "s3": S3Source(s3), "http": http}
         downloads = Downloads(folder / "staging", sources, clock)
         packages = folder / "packages"

@@ -37,7 +37,22 @@ class Service:
 
     def __call__(self) -> tuple[str | None, str]:
         """The AWS endpoint's URL (None for AWS's own) and the region."""
-        return _service(self.endpoint, self.control)
+        endpoint, region = self.endpoint, choose_region(None)
+        if endpoint == "aws":
+            # Every library that speaks to AWS looks there by itself.
+            for name in ("AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL_KINESIS"):
+                os.environ.pop(name, None)
+            return None, region
+        if endpoint is None:
+            with self.client() as client:
+                endpoint = client.status().aws
+        if token := _token_of(endpoint):
+            os.environ["AWS_SESSION_TOKEN"] = token
+        if token or not os.environ.get("AWS_PROFILE"):
+            # Spark's own processes sign requests too; a sandbox takes any pair.
+            os.environ.setdefault("AWS_ACCESS_KEY_ID", "sandbox")
+            os.environ.setdefault("AWS_SECRET_ACCESS_KEY", "sandbox")
+        return endpoint, region
 
     def client(self) -> Client:
         """Make a client of the sandbox. Raises CommandFailedError when nothing was started here."""
@@ -127,25 +142,6 @@ def _session(master: str, memory: str, conf: tuple[str, ...]) -> SparkSession:
         raise CommandFailedError(f"--conf takes KEY=VALUE, not {bad!r}", Exit.USAGE)
     settings = dict(pair.split("=", 1) for pair in conf)
     return open_session(master, memory=memory, settings=settings)
-
-
-def _service(endpoint: str | None, control: str | None) -> tuple[str | None, str]:
-    region = choose_region(None)
-    if endpoint == "aws":
-        # Every library that speaks to AWS looks there by itself.
-        for name in ("AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL_KINESIS"):
-            os.environ.pop(name, None)
-        return None, region
-    if endpoint is None:
-        with connect(control) as client:
-            endpoint = client.status().aws
-    if token := _token_of(endpoint):
-        os.environ["AWS_SESSION_TOKEN"] = token
-    if token or not os.environ.get("AWS_PROFILE"):
-        # Spark's own processes sign requests too; a sandbox takes any pair.
-        os.environ.setdefault("AWS_ACCESS_KEY_ID", "sandbox")
-        os.environ.setdefault("AWS_SECRET_ACCESS_KEY", "sandbox")
-    return endpoint, region
 
 
 def _token_of(endpoint: str) -> str | None:
