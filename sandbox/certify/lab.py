@@ -274,14 +274,16 @@ class Lab:
 
     def collect(self) -> None:
         """Add what came to the input since the last call to what the history knows to be stored."""
+        for _, each in self.records_after(self._collected):
+            found = self.identify(each.data, each.partition_key or "")
+            self.history.stored.append(Stored(found, each.data, self.life))
+
+    def records_after(self, last: dict[str, str]) -> Iterator[tuple[str, StoredRecord]]:
+        """Yield the records of the input behind the ``last`` ones, with their shards; move these on."""
         for shard in self._shards():
-            records = self._emulator.components.streams.read(
-                INPUT, shard.id, self._collected.get(shard.id), _MOST_RECORDS
-            )
-            for each in records:
-                self._collected[shard.id] = each.sequence_number
-                found = self.identify(each.data, each.partition_key or "")
-                self.history.stored.append(Stored(found, each.data, self.life))
+            for each in self._read(INPUT, shard.id, last.get(shard.id)):
+                last[shard.id] = each.sequence_number
+                yield shard.id, each
 
     def settle_history(self) -> None:
         """Add the shards and records that there are at the end to the history."""
@@ -325,8 +327,8 @@ class Lab:
             view.shards for view in components.streams.streams(components.home) if view.name == stream
         )
 
-    def _read(self, stream: str, shard_id: str) -> list[StoredRecord]:
-        return self._emulator.components.streams.read(stream, shard_id, None, _MOST_RECORDS)
+    def _read(self, stream: str, shard_id: str, after: str | None = None) -> list[StoredRecord]:
+        return self._emulator.components.streams.read(stream, shard_id, after, _MOST_RECORDS)
 
     # What the recorders see
 

@@ -28,11 +28,11 @@ from sandbox.certify.attempt import Attempt
 from sandbox.certify.attempt import Client as Command
 from sandbox.certify.clause import Group
 from sandbox.certify.history import History, Level
-from sandbox.certify.lab import ERROR, INVALID, OUTPUT
+from sandbox.certify.lab import ERROR, INVALID, OUTPUT, Lab
 from sandbox.certify.stages import Stage
 from sandbox.receiver.assembled_receiver import BUCKETS
 from sandbox.scenarios.backend import ScenarioBackend
-from sandbox.scenarios.command_lab import CommandLab
+from sandbox.scenarios.command_messages import CommandMessages
 from sandbox.scenarios.command_receiver import CommandProcess, CommandReceiver
 from sandbox.scenarios.jumping_clock import JumpingClock
 from sandbox.scenarios.play import START, Played, Turns, UnplayableError, input_shards, open_environment
@@ -82,7 +82,8 @@ def play_command(scenario: Scenario, command: Command, folder: Path, *, seed: in
     """
     if why := refusal(scenario):
         raise UnplayableError(why)
-    clock, lab = JumpingClock(), CommandLab(seed)
+    clock, lab = JumpingClock(), Lab(seed)
+    came = CommandMessages(lab)
     state = folder / "state"
     state.mkdir()
     try:
@@ -90,12 +91,13 @@ def play_command(scenario: Scenario, command: Command, folder: Path, *, seed: in
             _open_backend(scenario, lab, clock) as backend,
             open_environment(scenario, folder, seed, backend, clock) as environment,
             Attempt(command, lab, state) as attempt,
+            lab.watching(came.note_item),
         ):
             engine = backend.components.fault_engine
             environment.receiver = CommandProcess(attempt=attempt)
             engine.add_target(environment.receiver.name, environment.receiver)
             receiver = CommandReceiver(
-                lab, attempt, environment, command.patience, slow=seconds(scenario.consumer.takes) > 0
+                came, attempt, environment, command.patience, slow=seconds(scenario.consumer.takes) > 0
             )
             attempt.enter(Stage(scenario.name, Level.BRONZE, Group.DELIVERY, "", 0))
             attempt.start()
@@ -116,14 +118,14 @@ def play_command(scenario: Scenario, command: Command, folder: Path, *, seed: in
             lab.settle_history()
             events = backend.components.events
             told = tuple(_on_the_scenarios_clock(each, start) for each in events.since(0, events.last))
-            played = Played(messages, told, tuple(input_shards(backend)), lab.judged_at)
+            played = Played(messages, told, tuple(input_shards(backend)), came.judged_at)
             return CommandRun(played, lab.history)
     except FaultRefusedError as error:
         raise UnplayableError(str(error)) from error
 
 
 @contextmanager
-def _open_backend(scenario: Scenario, lab: CommandLab, clock: JumpingClock) -> Iterator[ScenarioBackend]:
+def _open_backend(scenario: Scenario, lab: Lab, clock: JumpingClock) -> Iterator[ScenarioBackend]:
     """Start an emulator for the command on free ports; our own side has the streams in this process."""
     streams = scenario.streams
     topology = Topology(

@@ -12,7 +12,7 @@ from sandbox.certify.attempt import Attempt, ClientGivesUpError
 from sandbox.certify.consumer_clauses.repeats import definite_repeats
 from sandbox.certify.history import Life, Told
 from sandbox.scenarios.client_environment import ClientEnvironment, KillableProcess
-from sandbox.scenarios.command_lab import CommandLab
+from sandbox.scenarios.command_messages import CommandMessages
 from sandbox.scenarios.scenario import INPUT
 from sandbox.scenarios.workload import identity
 from schemas.bound import CONTRACT
@@ -50,14 +50,15 @@ class CommandReceiver:
 
     def __init__(
         self,
-        lab: CommandLab,
+        messages: CommandMessages,
         attempt: Attempt,
         environment: ClientEnvironment,
         patience: float,
         *,
         slow: bool,
     ) -> None:
-        self._lab = lab
+        self._lab = attempt.lab
+        self._messages = messages
         self._attempt = attempt
         self._environment = environment
         self._emit = environment.events.emit
@@ -91,8 +92,8 @@ class CommandReceiver:
 
     def receive(self, _limit: int, _wait: float) -> int:
         """Wait for the command; return how much is new of what it was given, and of what it told."""
-        self._lab.scan()
-        if not self._all_sent and len(self._lab.wholes()) >= self._offered:
+        self._messages.scan()
+        if not self._all_sent and len(self._messages.wholes()) >= self._offered:
             self._all_sent, self._behind = True, False
             if self._slow:
                 self._attempt.resume()
@@ -134,11 +135,11 @@ class CommandReceiver:
 
     def _is_done(self) -> bool:
         """Whether the command was given every record, and has told of each message or rejected it."""
-        lab = self._lab
+        lab, messages = self._lab, self._messages
         if lab.undelivered():
             return False
-        told = {lab.whole_of(each.message_id) for each in lab.history.told}
-        return len(lab.wholes() - told) <= lab.rejected()
+        told = {messages.whole_of(each.message_id) for each in lab.history.told}
+        return len(messages.wholes() - told) <= messages.rejected()
 
     def _victim(self) -> KillableProcess | None:
         """The process that is to be killed, if its moment has come since the last turn."""
@@ -159,7 +160,7 @@ class CommandReceiver:
         exchanges, told = history.exchanges[self._exchanges :], history.told[self._told :]
         self._exchanges += len(exchanges)
         self._told += len(told)
-        self._lab.scan()
+        self._messages.scan()
         self._reads += sum(isinstance(each, Read) and each.stream == INPUT for each in exchanges)
         rows: list[Read | Told] = [*told, *(each for each in exchanges if isinstance(each, Read))]
         new = sum(self._tell(each) for each in sorted(rows, key=lambda row: row.at))
@@ -175,7 +176,7 @@ class CommandReceiver:
         return sum(self._tell_delivered(row.shard, each.sequence_number) for each in row.records)
 
     def _tell_delivered(self, shard: str, number: str) -> int:
-        data = self._lab.data[shard, number]
+        data = self._messages.data[shard, number]
         self._delivered[shard, number] += 1
         # A command that reads the same again without end must not fill this process.
         if self._delivered[shard, number] <= _MOST_TIMES:
@@ -186,12 +187,12 @@ class CommandReceiver:
         return self._delivered[shard, number] == 1
 
     def _tell_processed(self, told: Told) -> int:
-        lab, name = self._lab, self._lab.whole_of(told.message_id)
+        messages, name = self._messages, self._messages.whole_of(told.message_id)
         again = name in self._processed
         self._processed.add(name)
         if again and self._is_excused(told):
             return 0
-        fields: dict[str, Any] = {"parts": lab.parts_of(told.message_id), "body": told.digest}
+        fields: dict[str, Any] = {"parts": messages.parts_of(told.message_id), "body": told.digest}
         self._emit("message.processed", message_id=name, at=self._environment.clock.time(), **fields)
         return not again
 

@@ -1,4 +1,4 @@
-"""The lab of a command that a scenario is played against: what its stream holds, and what the command did."""
+"""The messages of a command that a scenario is played against: what is in its stream, and what it got."""
 
 from __future__ import annotations
 
@@ -12,19 +12,15 @@ from sandbox.scenarios.workload import identity
 from schemas.bound import CONTRACT
 from schemas.contract import Peek
 
-_AT_ONCE = 10_000
 
+class CommandMessages:
+    """What our gateway has put on the input of a lab, and what the command got of it; it watches the lab.
 
-class CommandLab(Lab):
-    """A lab whose messages are sent by our gateway.
-
-    ``data`` has the records of the input by (shard, sequence number). ``judged_at`` has the time at which the
-    command got each message first, or else rejected it, by the name of the message in events, in seconds
-    since the epoch on the machine's clock.
+    ``data`` has the records of the input by (shard, sequence number).
     """
 
-    def __init__(self, seed: int) -> None:
-        super().__init__(seed)
+    def __init__(self, lab: Lab) -> None:
+        self._lab = lab
         self._real_start = Clock().time()
         self._last: dict[str, str] = {}
         self.data: dict[tuple[str, str], bytes] = {}
@@ -37,17 +33,11 @@ class CommandLab(Lab):
 
     def scan(self) -> None:
         """Take note of the records that came to the input since the last call."""
-        for shard in self._shards():
-            for record in self._emulator.components.streams.read(
-                INPUT, shard.id, self._last.get(shard.id), _AT_ONCE
-            ):
-                self._last[shard.id] = record.sequence_number
-                self.data[shard.id, record.sequence_number] = record.data
-                self._learn(record.data, CONTRACT.peek(record.data))
-
-    def undelivered(self) -> set[tuple[str, str]]:
-        """The (shard, sequence number) of each record that the command was not given, as of the last scan."""
-        return self.data.keys() - self._given
+        for shard, record in self._lab.records_after(self._last):
+            place = shard, record.sequence_number
+            self.data[place] = record.data
+            self._lab.history.put_at[place] = self._lab.now
+            self._learn(record.data, CONTRACT.peek(record.data))
 
     def wholes(self) -> set[str]:
         """The names of the messages of which every part was in the input at the last scan."""
@@ -69,10 +59,14 @@ class CommandLab(Lab):
 
     def rejected(self) -> int:
         """Count the messages in the error and invalid queues."""
-        return sum(len(self.written(stream)) for stream in (ERROR, INVALID))
+        return sum(len(self._lab.written(stream)) for stream in (ERROR, INVALID))
 
     @property
     def judged_at(self) -> dict[str, float]:
+        """When the command got each message first, or else rejected it, by its name in events.
+
+        It is in seconds since the epoch on the machine's clock.
+        """
         named = {self._names.get(each, each): at for each, at in (self._came | self._rejected).items()}
         return {name: self._real_start + at for name, at in named.items()}
 
@@ -85,16 +79,17 @@ class CommandLab(Lab):
             self._sequences[part.sequence][part.position] = message_id
             self._totals[part.sequence] = part.total
 
-    def note_item(self, item: TraceItem, data: bytes = b"") -> None:
+    def note_item(self, item: TraceItem) -> None:
+        """Take note of what the command got and rejected, before the answer goes out."""
+        lab = self._lab
         if isinstance(item, Read) and item.stream == INPUT:
             for each in item.records:
-                if each.message_id is not None and each.message_id not in self.known:
+                if each.message_id is not None and each.message_id not in lab.known:
                     # A command tells of what it was given. The clauses on repeats ask for what was sent.
-                    self.known.add(each.message_id)
-                    self.history.sent.append(Sent(each.message_id, "", Level.BRONZE, item.at))
+                    lab.known.add(each.message_id)
+                    lab.history.sent.append(Sent(each.message_id, "", Level.BRONZE, item.at))
                     self._came[each.message_id] = item.at
         elif isinstance(item, Put) and item.stream in {ERROR, INVALID}:
             for entry in item.entries:
                 if entry.message_id is not None:
                     self._rejected.setdefault(entry.message_id, item.at)
-        super().note_item(item, data)
