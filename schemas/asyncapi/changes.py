@@ -74,7 +74,7 @@ class DeclaredChanges:
         except UNREADABLE:
             value = raw.decode(errors="replace")
         declared = self._contract.declared
-        name = self._contract.peek.identify(
+        name = self._contract.looker.identify(
             walk(value, declared.type.steps) if declared.type else None, raw, None
         )
         message = next((each for each in declared.messages if each.name == name), None)

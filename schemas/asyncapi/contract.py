@@ -68,7 +68,7 @@ class AsyncApiContract:
         mixed = list_mixed(declared, labels)
         self.fields: Final = make_fields(declared, self.kinds, labels, tuple(self.codes))
         self._payloads: Final = {message.name: Payload(message) for message in declared.messages}
-        self._looker: Final = Looker(
+        self.looker: Final = Looker(
             declared,
             self._payloads,
             {name: location for name, (location, _) in labels.items()},
@@ -83,7 +83,7 @@ class AsyncApiContract:
 
     @property
     def peek(self) -> Looker:
-        return self._looker
+        return self.looker
 
     def identity(self, seen: Peek) -> str | None:
         part = seen.part
@@ -108,7 +108,7 @@ class AsyncApiContract:
 
     @cached_property
     def judge(self) -> Judge:
-        return DeclaredJudge(self.declared, self._payloads, self._looker)
+        return DeclaredJudge(self.declared, self._payloads, self.looker)
 
     @cached_property
     def samples(self) -> Samples | None:

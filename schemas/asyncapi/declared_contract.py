@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Protocol
 
 from schemas.asyncapi.declarations import Declared
 from schemas.asyncapi.peek import Looker
-from schemas.contract import Code, Judge, Peek
+from schemas.contract import Contract
 
 
-class DeclaredContract(Protocol):
+class DeclaredContract(Contract, Protocol):
     """See ``schemas.asyncapi.contract.AsyncApiContract``."""
 
     @property
@@ -20,18 +19,4 @@ class DeclaredContract(Protocol):
     def identified(self) -> bool: ...
 
     @property
-    def codes(self) -> Mapping[str, Code]: ...
-
-    @property
-    def expired(self) -> Code | None: ...
-
-    @property
-    def max_bytes(self) -> int: ...
-
-    @property
-    def peek(self) -> Looker: ...
-
-    @property
-    def judge(self) -> Judge: ...
-
-    def identity(self, seen: Peek) -> str | None: ...
+    def looker(self) -> Looker: ...

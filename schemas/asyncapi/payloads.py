@@ -99,12 +99,13 @@ def find_fitting(found: Iterable[tuple[Payload, Any]]) -> tuple[Payload, Any] | 
 def read_each(payloads: Iterable[Payload], raw: bytes) -> Iterator[tuple[Payload, Any]]:
     """The messages whose form the bytes have, each with the value that they say; JSON is read once."""
     try:
-        as_json = [decode_json(raw)]
+        as_json, is_json = decode_json(raw), True
     except UNREADABLE:
-        as_json = []
+        as_json, is_json = None, False
     for payload in payloads:
         if payload.is_json:
-            yield from ((payload, value) for value in as_json)
+            if is_json:
+                yield payload, as_json
         else:
             try:
                 value = payload.decode(raw)

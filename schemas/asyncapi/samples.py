@@ -123,10 +123,10 @@ class DeclaredSampleMaker:
         self._made += 1
         for _ in range(_TRIES):
             data = self._try(message, kind, expires)
-            seen = self._contract.peek(data)
+            seen = self._contract.looker(data)
             known = self._contract.identity(seen) if self._contract.identified else None
             if known in self._taken and self._is_known_by_bytes(message):
-                seen = self._contract.peek(data := data + _write_unseen(self._made))
+                seen = self._contract.looker(data := data + _write_unseen(self._made))
                 known = self._contract.identity(seen)
             wanted = expires is None or expires < self._now or self._contract.judge(data, now=expires).valid
             if wanted and known not in self._taken and self._contract.judge(data).valid:

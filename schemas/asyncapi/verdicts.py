@@ -81,12 +81,13 @@ class DeclaredJudge:
 
     def _read_any(self, raw: bytes, headers: Mapping[str, Any] | None) -> _Read:
         """Try the forms of all messages; where none fits, the one that the bytes break least."""
+        if self._type is None and (fitting := find_fitting(read_each(self._payloads.values(), raw))):
+            return (*fitting, _VALID)
         found = list(read_each(self._payloads.values(), raw))
         if not found:
             return None, None, None
         if self._type is None:
-            fitting = find_fitting(found)
-            return (*fitting, _VALID) if fitting else (*_find_nearest(found), None)
+            return (*_find_nearest(found), None)
         kind = walk(found[0][1], self._steps) if self._told else None
         name = self._looker.identify(kind, raw, headers)
         if name is None and (self._told or headers is not None):

@@ -1,4 +1,7 @@
-"""What a document's contract costs: judging, the index, and PutRecords, beside RDSS and a bare validator."""
+"""What a document's contract costs: judging, the index, and PutRecords, beside RDSS and a bare validator.
+
+Judging and the index are measured in processor time, which others on the machine disturb least.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,7 @@ from functools import partial
 from itertools import cycle, islice
 from pathlib import Path
 from statistics import median
+from time import process_time
 from timeit import repeat
 from typing import Any, Final
 
@@ -34,6 +38,7 @@ ROUNDS: Final = 60
 _BATCH: Final = 500
 _NOW: Final = 1_800_000_000.0
 _JUDGED: Final = 20_000
+_PARTS: Final = 10
 _STREAM: Final = "input"
 _AS_LARGE: Final = "PreservationEvent"
 """The kind of RDSS's messages that are as large as those of the document."""
@@ -103,7 +108,12 @@ def _measure_judging(contract: AsyncApiContract, how: str, judged: int) -> Itera
 
 
 def _time(function: Callable[[], object], times: int) -> float:
-    return min(repeat(function, number=times, repeat=7)) / times * 1e6
+    return (
+        min(repeat(function, timer=process_time, number=times // _PARTS, repeat=7 * _PARTS))
+        / times
+        * _PARTS
+        * 1e6
+    )
 
 
 def _measure_index(contract: Contract, rounds: int) -> Iterator[Row]:
@@ -115,9 +125,9 @@ def _measure_index(contract: Contract, rounds: int) -> Iterator[Row]:
             streams = FakeStreams()
             streams.send(*messages[each.name], shards=4)
             index = MessageIndex(streams, contract=each)
-            began = stopwatch()
+            began = process_time()
             index.catch_up(seconds=60)
-            took[each.name].append(stopwatch() - began)
+            took[each.name].append(process_time() - began)
             index.close()
     yield _compare("index", took, contract)
 
