@@ -72,6 +72,8 @@ class SandboxApp(ThemedApp):
         self.run_worker(follow_sandbox(self.client, self.post_message), group="feed")
 
     async def on_unmount(self) -> None:
+        # A worker that still asks would fail with a closed client.
+        self.workers.cancel_all()
         await self.client.close()
 
     # Messages of workers.

@@ -131,17 +131,11 @@ def test_a_damaged_certificate_is_named(tmp_path: Path, file: str) -> None:
 
 
 def test_a_sentence_says_why(tmp_path: Path) -> None:
-    """What the broker refused is told with its code; claims and empty reads are told in words."""
+    """What the broker refused is told with its code; empty reads are told in words."""
     throttled = run_scenario(find_scenario("throttled-producer"), "x", seed=7, runs=tmp_path).events
     refused = [sentence(event, {}) for event in throttled if event.kind == "message.refused"]
     assert all(said.endswith("ProvisionedThroughputExceededException") for said in refused)
     assert "the receiver reads and finds nothing" in [sentence(event, {}) for event in throttled]
-    claimed = [
-        sentence(event, {})
-        for event in run_scenario(find_scenario("claim-expires"), "x", seed=7, runs=tmp_path).events
-    ]
-    assert "worker-2 claims 5 messages of input" in claimed
-    assert "a claim of worker-2 on 3 messages of input expired" in claimed
 
 
 def test_a_refusal_is_told_with_what_its_code_means(tmp_path: Path) -> None:

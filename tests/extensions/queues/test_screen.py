@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,10 +14,13 @@ from emulator.settings.settings import Settings
 from extensions.queues.columns import remaining
 from rdss_sandbox.client import AsyncClient
 from rdss_sandbox.shapes.queues import Claim
+from sandbox.scenarios.scenario import find_scenario
+from sandbox.scenarios.scenario_run import run_scenario
 from tests.extensions.queues.canned_queues import CannedWithQueues, message
 from tests.tui.conftest import NARROW, WIDE, notices, opened, see, show_screens, text_of, until
 from tui.app import SandboxApp
 from tui.keys.preferences import Preferences
+from tui.text.narration import sentence
 from tui.widgets.row_list import RowList
 
 KEY = "8"
@@ -121,3 +125,13 @@ def test_the_screen_looks_as_it_did(
         await pilot.pause(0.1)
 
     assert snap_compare(app, terminal_size=size, run_before=run)
+
+
+def test_claims_of_a_recorded_run_are_told_in_words(tmp_path: Path) -> None:
+    """Who claims how many, and whose claim ended."""
+    run = run_scenario(find_scenario("claim-expires"), "x", seed=7, runs=tmp_path)
+    said = {sentence(event, {}) for event in run.events}
+    assert said >= {
+        "worker-2 claims 5 messages of input",
+        "a claim of worker-2 on 3 messages of input expired",
+    }

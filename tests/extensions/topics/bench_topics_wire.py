@@ -19,6 +19,7 @@ from statistics import median
 from typing import Self
 
 from emulator.clock import stopwatch
+from rdss_sandbox.installed_extensions import list_ports
 from tests.bench.load import BadAnswerError
 from tests.bench.rows import US, Row
 
@@ -42,7 +43,7 @@ def over_the_wire(messages: int = MESSAGES, requests: int = REQUESTS) -> list[Ro
 @contextmanager
 def sandbox() -> Iterator[int]:
     """A sandbox in a process and folder of its own; its topics port."""
-    ports = [option for name in ("aws", "control", "topics", "queues") for option in (f"--{name}-port", "0")]
+    ports = [option for name in ("aws", "control", *dict(list_ports())) for option in (f"--{name}-port", "0")]
     command = [
         sys.executable,
         "-m",

@@ -132,19 +132,6 @@ def test_what_is_of_rdss_alone_is_refused(command: tuple[str, ...], tmp_path: Pa
     assert ran.stderr == f"sandbox: {said}\n"
 
 
-def test_a_client_of_messages_without_ids_cannot_be_certified(tmp_path: Path) -> None:
-    """What is not offered is said before anything starts."""
-    nameless = tmp_path / "nameless.yaml"
-    nameless.write_text(
-        "asyncapi: 3.0.0\ninfo: {title: nameless, version: '1'}\n"
-        "channels: {c: {messages: {m: {payload: {type: object}}}}}\n",
-        encoding="utf-8",
-    )
-    ran = _run(tmp_path, "certify", "consumer", "--", "true", SANDBOX_CONTRACT=str(nameless))
-    assert (ran.returncode, ran.stdout) == (2, "")
-    assert ran.stderr.startswith("sandbox: nameless 1 does not say where the id of a message is")
-
-
 def test_a_command_names_the_document_that_it_cannot_read(tmp_path: Path) -> None:
     """A command without settings of its own says the same, without a traceback."""
     bad = tmp_path / "bad.yaml"
