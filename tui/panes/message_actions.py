@@ -12,7 +12,6 @@ from msgspec.structs import replace
 from textual.app import ComposeResult
 from textual.containers import Vertical
 
-from rdss_sandbox.client import AsyncClient
 from rdss_sandbox.files.ndjson import from_lines
 from rdss_sandbox.shapes.messages import MessageDetail, MessageRow, NewMessage, Original
 from rdss_sandbox.text.figures import count, counted
@@ -23,7 +22,6 @@ from tui.dialogs.pane_dialog import PaneDialog
 from tui.dialogs.prompt import Prompt, ask
 from tui.keys.actions import Group, bindings
 from tui.panes.message_browser import MessageBrowser
-from tui.session import Session, session_of
 from tui.state import redrive, transfer
 from tui.state.worker_messages import ActionDone
 from tui.widgets.sequence_detail import SequenceDetail
@@ -45,14 +43,6 @@ class MessageActions(Vertical):
         yield self.browser
 
     @property
-    def _session(self) -> Session:
-        return session_of(self)
-
-    @property
-    def _client(self) -> AsyncClient:
-        return self._session.client
-
-    @property
     def _row(self) -> MessageRow | None:
         return self.browser.list.current
 
@@ -60,7 +50,7 @@ class MessageActions(Vertical):
 
     def action_copy(self) -> None:
         if row := self._row:
-            self._session.run_in_background(self._copy(row), f"curl -s {self.browser.address(row)}")
+            self.browser.session.run_in_background(self._copy(row), f"curl -s {self.browser.address(row)}")
 
     async def _copy(self, row: MessageRow) -> str:
         data = transfer.as_bytes(await self.browser.message_log.message(row.id))
@@ -74,18 +64,18 @@ class MessageActions(Vertical):
             path = Path(name).expanduser()
             command = f"{self.browser.command('--raw')} > {shlex.quote(str(path))}"
             work = transfer.export(self.browser.message_log, matching, path)
-            self._session.run_in_background(work, command)
+            self.browser.session.run_in_background(work, command)
 
         hint = f"{counted(self.browser.list.total, 'message')}, one a line"
         ask(self, Prompt("Export to the file", hint=hint, value=_FILE), export)
 
     def action_import(self) -> None:
-        target = self.browser.origin(row) if (row := self._row) else self._session.topology.first
+        target = self.browser.origin(row) if (row := self._row) else self.browser.session.topology.first
 
         def read(name: str) -> None:
             path = Path(name).expanduser()
             command = f"sandbox send {shlex.quote(str(path))} --channel {target}"
-            self._session.run_in_background(self._import(path, target), command)
+            self.browser.session.run_in_background(self._import(path, target), command)
 
         hint = f"every line becomes a message in {target}"
         ask(self, Prompt("Import from the file", hint=hint, value=_FILE), read)
@@ -94,22 +84,22 @@ class MessageActions(Vertical):
         text = await asyncio.to_thread(path.read_text, encoding="utf-8")
         messages = list(from_lines(text))
         for data in messages:
-            await self._client.send(NewMessage(target, data))
+            await self.browser.client.send(NewMessage(target, data))
         return f"sent {counted(len(messages), 'message')} to {target}"
 
     # Sending again.
 
     def action_redrive(self) -> None:
         if row := self._row:
-            self._session.run_in_background(self._prepare(row, edit=False))
+            self.browser.session.run_in_background(self._prepare(row, edit=False))
 
     def action_edit(self) -> None:
         if row := self._row:
-            self._session.run_in_background(self._prepare(row, edit=True))
+            self.browser.session.run_in_background(self._prepare(row, edit=True))
 
     async def _prepare(self, row: MessageRow, *, edit: bool) -> str:
         found = await self.browser.message_log.original(row.id)
-        target = await self._origin(row) or self._session.topology.first
+        target = await self._origin(row) or self.browser.session.topology.first
         self.call_later(self._edit if edit else self._ask_target, row, found, target)
         return ""
 
@@ -122,16 +112,16 @@ class MessageActions(Vertical):
 
     def _ask_target(self, row: MessageRow, found: Original, proposed: str) -> None:
         def send(target: str) -> None:
-            self._session.run_in_background(self._send(row, found.data, target))
+            self.browser.session.run_in_background(self._send(row, found.data, target))
 
         loop = f"; it was redriven {found.redriven} times before" if found.redriven else ""
-        snapshot = self._session.snapshot
+        snapshot = self.browser.session.snapshot
         streams = tuple(stream.name for stream in snapshot.status.streams) if snapshot else ()
         question, hint = f"Send message #{row.id} to the stream", f"with a note in its history{loop}"
         ask(self, Prompt(question, hint=hint, value=proposed, words=streams), send)
 
     async def _send(self, row: MessageRow, data: bytes, target: str) -> str:
-        sent = await self._client.redrive(NewMessage(target, data, row.partition_key))
+        sent = await self.browser.client.redrive(NewMessage(target, data, row.partition_key))
         return f"sent #{row.id} to {target}, {sent.shard}"
 
     def redrive_all(self) -> None:
@@ -139,7 +129,7 @@ class MessageActions(Vertical):
         matching, total = self.browser.matching, self.browser.list.total
 
         def send() -> None:
-            self._session.run_in_background(self._redrive_all(matching))
+            self.browser.session.run_in_background(self._redrive_all(matching))
 
         if total:
             which = "this message" if total == 1 else f"these {count(total)} messages"
@@ -147,7 +137,7 @@ class MessageActions(Vertical):
             confirm(self, question, "Send again", send)
 
     async def _redrive_all(self, matching: str) -> str:
-        sent, stray, last = 0, 0, (await self._client.messages(limit=1)).last
+        sent, stray, last = 0, 0, (await self.browser.client.messages(limit=1)).last
         after = 0
         # A redriven message can come back into the queue; ids above ``last`` are left for another round.
         while rows := [r for r in await self._page(matching, after) if r.id <= last]:
@@ -156,17 +146,17 @@ class MessageActions(Vertical):
                 if target is None:
                     stray += 1
                 else:
-                    await redrive.resend(self._client, row, target)
+                    await redrive.resend(self.browser.client, row, target)
                     sent += 1
             after = rows[-1].id
         left = f"; {count(stray)} had no stream to go back to" if stray else ""
         return f"sent {counted(sent, 'message')} again{left}"
 
     async def _origin(self, row: MessageRow) -> str | None:
-        return await redrive.find_origin(self._client, row, self._session.topology.apart)
+        return await redrive.find_origin(self.browser.client, row, self.browser.session.topology.apart)
 
     async def _page(self, matching: str, after: int) -> tuple[MessageRow, ...]:
-        return (await self._client.messages(after=after, limit=_PAGE, matching=matching)).messages
+        return (await self.browser.client.messages(after=after, limit=_PAGE, matching=matching)).messages
 
     # Comparing with other messages.
 
@@ -180,7 +170,7 @@ class MessageActions(Vertical):
             return
         self.browser.mark(None)
         if marked is None or marked.id != row.id:
-            self._session.run_in_background(self._compare(marked, row))
+            self.browser.session.run_in_background(self._compare(marked, row))
 
     async def _compare(self, first: MessageRow | None, second: MessageRow) -> str:
         if first is None:  # a duplicate is compared with the message that it repeats

@@ -252,7 +252,8 @@ class MessageBrowser(Vertical):
             )
             self.call_later(shown.show, detail, trace_of(detail), reasons)
             if shown.shows_history:
-                address = copied_from(row) if self._place else _address(row)
+                here = RecordAddress(row.stream, row.shard, row.sequence_number)
+                address = copied_from(row) if self._place else here
                 async for life in follow_life(self.client, self.session.topology, row, address):
                     self.call_later(shown.show, detail, trace_of(detail, life), reasons)
 
@@ -289,7 +290,3 @@ class MessageBrowser(Vertical):
             held = audit and (audit.stream if self._place == "stream" else audit.bucket)
             return f"from the {self._place} {held}" if held else "this sandbox keeps no audit log"
         return f"every stream but {scope.removeprefix('-stream:')}" if scope.startswith("-stream:") else scope
-
-
-def _address(row: MessageRow) -> RecordAddress:
-    return RecordAddress(row.stream, row.shard, row.sequence_number)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from rdss_sandbox.shapes.contract import Contract
-from rdss_sandbox.shapes.events import Event, News
+from rdss_sandbox.shapes.events import Event
 from rdss_sandbox.text import figures
 from tui.session import session_of
 from tui.state.paging import Page
@@ -21,10 +21,6 @@ def tell_event(event: Event, meanings: Mapping[str, str]) -> Whole:
     """The event's sentence, and its kind, time and fields; ``meanings`` are those of error codes."""
     at = f"{figures.date_time(event.time)} UTC"
     return sentence(event, meanings), pretty({"kind": event.kind, "time": at} | event.fields)
-
-
-def _happened(news: News) -> bool:
-    return news.first or bool(news.kinds)
 
 
 class EventList(RowList[Event]):
@@ -45,7 +41,11 @@ class EventList(RowList[Event]):
         )
         self._meanings: dict[str, str] = {}
         super().__init__(
-            columns, live=_happened, whole=self._tell, empty="nothing happened yet", id="happened"
+            columns,
+            live=lambda news: news.first or bool(news.kinds),
+            whole=lambda event: tell_event(event, self._meanings),
+            empty="nothing happened yet",
+            id="happened",
         )
 
     def on_mount(self) -> None:
@@ -56,9 +56,6 @@ class EventList(RowList[Event]):
     def _learn(self, contract: Contract) -> None:
         self._meanings = {each.code: each.description for each in contract.codes}
         self.redraw()
-
-    def _tell(self, event: Event) -> Whole:
-        return tell_event(event, self._meanings)
 
     async def _read(self, offset: int, limit: int) -> Page[Event]:
         client = session_of(self).client
