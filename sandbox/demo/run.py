@@ -85,7 +85,8 @@ def demonstrate(
 ) -> Result:
     """Send messages through faults, receive them, read back the outcome and judge it.
 
-    Raises ``UnusableFileError`` for the plan's source, and ``UnreachableError`` when the emulator is gone.
+    Raises ``UnusableFileError`` for the plan's source, and ``UnreachableError`` or
+    ``ChannelUnavailableError`` when the emulator is gone.
     """
     with Client(place.control, token=place.token) as control:
         sandbox = RunningSandbox(place.aws, control, place.amqp or "")

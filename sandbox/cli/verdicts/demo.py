@@ -82,13 +82,14 @@ def _plan(seed: int, source: Path | None) -> Plan:
 
 
 def _run(plan: Plan, folder: Path, progress: Progress, pipeline: Pipeline | None) -> Result:
+    from emulator.channels import ChannelUnavailableError
     from rdss_sandbox.client import UnreachableError
     from sandbox.demo.run import demonstrate
 
     try:
         with _sandbox(folder, plan.seed) as place:
             return demonstrate(plan, place, progress, pipeline)
-    except UnreachableError as error:
+    except (ChannelUnavailableError, UnreachableError) as error:
         message = f"no verdict, for the sandbox stopped answering: {error}; what it left is in {folder}"
         raise CommandFailedError(message, Exit.INCONCLUSIVE) from error
 
