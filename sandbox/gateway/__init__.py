@@ -1,5 +1,7 @@
 """The Message Gateway: how an application sends messages to any type of queue."""
 
+import logging
+
 from sandbox.gateway.answers import NoAnswerError
 from sandbox.gateway.gateway import Gateway, Machine, SendFailedError, SendRefusedError, SendStoppedError
 from sandbox.gateway.metadata import (
@@ -26,3 +28,6 @@ __all__ = [
     "open_gateway",
     "read_gateway_settings",
 ]
+
+# Errors are logged with their codes (specification, Error Codes). An application adds a handler to see them.
+logging.getLogger(__name__).addHandler(logging.NullHandler())

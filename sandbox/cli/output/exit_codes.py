@@ -9,18 +9,16 @@ from __future__ import annotations
 
 import re
 import signal
-import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import IntEnum
-from pathlib import Path
 from typing import Final
 
 import click
 
 from rdss_sandbox.text.timestamps import timestamp
 
-LOG = Path(".sandbox", "failures.log")
+LOG: Final = ".sandbox/failures.log"
 
 
 class Exit(IntEnum):
@@ -136,9 +134,12 @@ def _code_of_status(status: int) -> Exit:
 
 
 def _unexpected(error: BaseException) -> tuple[str, int]:
+    import traceback
+    from pathlib import Path
+
     from emulator.clock import Clock
 
-    log = LOG
+    log = Path(LOG)
     try:
         log.parent.mkdir(mode=0o700, exist_ok=True)
         with log.open("a", encoding="utf-8") as file:
