@@ -90,7 +90,7 @@ class Unsent:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class WaitingPart:
     """A part of a sequence that waits for the other parts."""
 
     row: int
@@ -271,16 +271,16 @@ class Repository:
         count, total, finished, same, sharing = found
         return SequenceProgress(count, total, bool(finished), same, sharing)
 
-    def parts(self, sequence: str) -> list[Part]:
+    def parts(self, sequence: str) -> list[WaitingPart]:
         """The waiting parts of a sequence, by position."""
         query = (
             "SELECT row, position, total, payload FROM messages "
             "WHERE sequence = ? AND outcome = 'waiting' ORDER BY position"
         )
         with self._lock:
-            return [Part(*found) for found in self._store.execute(query, (sequence,))]
+            return [WaitingPart(*found) for found in self._store.execute(query, (sequence,))]
 
-    def finish_parts(self, parts: Iterable[Part], outcome: Outcome, code: str | None = None) -> None:
+    def finish_parts(self, parts: Iterable[WaitingPart], outcome: Outcome, code: str | None = None) -> None:
         """Set the outcome of waiting parts and drop their payloads."""
         update = "UPDATE messages SET outcome = ?, errorCode = ?, payload = NULL WHERE row = ?"
         with self.transaction() as store:

@@ -14,7 +14,7 @@ from emulator.amqp.transaction import Transaction
 from emulator.amqp.turn import Steps
 from emulator.amqp.virtual_host import VirtualHost
 from emulator.amqp.wire import frames, methods
-from emulator.amqp.wire.frames import Frame
+from emulator.amqp.wire.frames import AmqpFrame
 from emulator.amqp.wire.methods import IDS, Method
 
 _CLOSE_OK: Final = b"\x00\x14\x00\x29"
@@ -116,7 +116,7 @@ class Channel:
             raise RefusedError(503, "unimplemented method")
         return operation(self, method)
 
-    def take_content(self, frame: Frame) -> Steps | None:
+    def take_content(self, frame: AmqpFrame) -> Steps | None:
         """Take the header or a piece of the body of a publish; return what is to do. Raises RefusedError."""
         content = self._content
         if content is None:
@@ -143,7 +143,7 @@ class Channel:
             return self._handlers.publish(self, content.method, content.properties, body)
         return None
 
-    def drop_until_close_ok(self, frame: Frame) -> None:
+    def drop_until_close_ok(self, frame: AmqpFrame) -> None:
         """Drop what a client sends that does not know yet that the channel is closed."""
         if frame.type != frames.METHOD:
             return

@@ -18,7 +18,7 @@ from emulator.amqp.turn import Steps, Turn
 from emulator.amqp.virtual_host import NAME, VirtualHost
 from emulator.amqp.wire import frames, methods
 from emulator.amqp.wire.field_tables import BadTableError, Table
-from emulator.amqp.wire.frames import Frame, FrameReader
+from emulator.amqp.wire.frames import AmqpFrame, FrameReader
 from emulator.amqp.wire.method_codec import (
     TruncatedMethodError,
     UnknownMethodError,
@@ -101,7 +101,7 @@ class Connection:
         self._silent_beats = 0
         self._sent_since_beat = False
         self._unroutable: set[str] = set()
-        self._begun: tuple[Frame, Steps] | None = None
+        self._begun: tuple[AmqpFrame, Steps] | None = None
         self._has_unread = False
 
     # Bytes
@@ -303,7 +303,7 @@ class Connection:
             self._has_unread = is_left
             (self.wire.pause_input if is_left else self.wire.resume_input)()
 
-    def _take_frame(self, frame: Frame, begun: Steps | None = None) -> None:
+    def _take_frame(self, frame: AmqpFrame, begun: Steps | None = None) -> None:
         """Handle a frame, or go on with one that was ``begun`` in an earlier turn."""
         channel = self.channels.get(frame.channel)
         try:
@@ -325,7 +325,7 @@ class Connection:
         except (BadTableError, struct.error, IndexError):
             self._refuse(RefusedError(541, method=0), 0)
 
-    def _answer(self, frame: Frame, channel: Channel | None) -> Steps | None:
+    def _answer(self, frame: AmqpFrame, channel: Channel | None) -> Steps | None:
         """Handle a frame, and return what is left to do of it."""
         if channel is None:
             self._take_connection_frame(frame)
@@ -337,7 +337,7 @@ class Connection:
             return channel.take_method(decode_method(frame.payload), frame.content)
         return None
 
-    def _refuse_truncated(self, frame: Frame) -> None:
+    def _refuse_truncated(self, frame: AmqpFrame) -> None:
         if len(frame.payload) < 4:
             text = f"type 1, all octets = {describe_bytes(frame.payload)}: unknown_frame"
             self._refuse(RefusedError(501, text, method=0), 0)
@@ -345,7 +345,7 @@ class Connection:
             text = f"cannot decode {describe_bytes(frame.payload[4:])}"
             self._refuse(RefusedError(501, text, method=_method_id(frame)), 0)
 
-    def _take_connection_frame(self, frame: Frame) -> None:
+    def _take_connection_frame(self, frame: AmqpFrame) -> None:
         if frame.type == frames.HEARTBEAT:
             return
         if self.state == "closing":
@@ -364,7 +364,7 @@ class Connection:
         else:
             raise RefusedError(504, "expected 'channel.open'")
 
-    def _take_handshake(self, frame: Frame, method: Method) -> None:
+    def _take_handshake(self, frame: AmqpFrame, method: Method) -> None:
         if frame.channel:
             payload = describe_bytes(frame.payload)
             self._refuse(RefusedError(505, f"type 1, all octets = {payload}", method=0), 0)
@@ -495,5 +495,5 @@ def _finish(steps: Steps) -> Steps:
         yield from steps
 
 
-def _method_id(frame: Frame) -> int:
+def _method_id(frame: AmqpFrame) -> int:
     return int.from_bytes(frame.payload[:4], "big") if frame.type == frames.METHOD else 0

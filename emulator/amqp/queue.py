@@ -12,7 +12,7 @@ from emulator.amqp.turn import ITEMS_OF_A_STEP, Steps
 from emulator.amqp.wire.field_tables import Table
 
 
-class Receiver(Protocol):
+class ConsumerChannel(Protocol):
     """The channel of a consumer."""
 
     @property
@@ -32,7 +32,7 @@ class Consumer:
     """A consumer. ``prefetch`` 0 means no limit; ``unacked`` deliveries wait for their acknowledgement."""
 
     tag: str
-    channel: Receiver
+    channel: ConsumerChannel
     queue: Queue
     no_ack: bool = False
     exclusive: bool = False

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
 
 
-class AuditLog:
+class AuditIndexes:
     """The two indexes. Thread-safe. Their files lie beside the file ``beside``; None makes them temporary."""
 
     def __init__(

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from emulator.clock import Clock
 from emulator.events import Events
 from emulator.faults.engine import FaultEngine
-from emulator.faults.targets import Process
+from emulator.faults.targets import TargetProcess
 from emulator.rabbitmq.broker_process import (
     HOW_TO_GET_ONE,
     BrokerFailedError,
@@ -164,7 +164,7 @@ class SidecarBroker(Broker):
         await self._relay.listen()
         process_ids = f"{broker.pid} {broker.mapper.pid}"
         (directory / _PIDS).write_text(process_ids, encoding="ascii")
-        self._fault_engine.add_target(TARGET, Process.of(broker.pid))
+        self._fault_engine.add_target(TARGET, TargetProcess.of(broker.pid))
         self.notes = (f"RabbitMQ is the real server, process {broker.pid}",)
         self._events.emit("broker.started", url=self.url, pid=broker.pid)
 

@@ -12,7 +12,7 @@ from functools import partial
 from typing import Final
 
 from emulator.archive.archives import Archives
-from emulator.archive.audit_log import AuditLog
+from emulator.archive.audit_log import AuditIndexes
 from emulator.archive.pruning import Pruning
 from emulator.assembly.component import Component
 from emulator.assembly.damage import keep_damage, report_losses
@@ -66,7 +66,7 @@ class Components:
     access: StreamAccess
     index: MessageIndex
     archives: Archives
-    audit_log: AuditLog | None
+    audit_log: AuditIndexes | None
     amqp: AmqpLog
     pruning: Pruning
     diagnosis: DiagnosisService
@@ -266,7 +266,7 @@ def _build_parts(
     audit_log = None
     if audit:
         client = infrastructure.buckets.client
-        audit_log = AuditLog(audit, catalogue, client, infrastructure.index, contract=contract)
+        audit_log = AuditIndexes(audit, catalogue, client, infrastructure.index, contract=contract)
         stack.callback(audit_log.close)
     fault_engine = stack.enter_context(closing(_build_fault_engine(foundation, streams, served=served)))
     archives = Archives(

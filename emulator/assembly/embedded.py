@@ -17,7 +17,7 @@ from emulator.assembly.damage import describe_put_aside, describe_takeover, keep
 from emulator.assembly.declared_queues import QueuesNotDeclaredError, declare_queues
 from emulator.assembly.embedded_broker import EmbeddedBroker
 from emulator.assembly.missing_extras import note_missing
-from emulator.assembly.snapshots import Snapshots
+from emulator.assembly.snapshots import KeptSnapshots
 from emulator.clock import Clock, stopwatch
 from emulator.diagnosis.trace import Trace
 from emulator.http.admission import access_policies
@@ -52,7 +52,7 @@ from emulator.listeners.control.sequences import SequenceResources
 from emulator.listeners.control.snapshots import SnapshotResources
 from emulator.listeners.control.streams import StreamResources, summarise_streams
 from emulator.listeners.control.watch.page_access import admit_pages
-from emulator.listeners.control.watch.picture_maker import PictureMaker, Sources
+from emulator.listeners.control.watch.picture_maker import PictureMaker, PictureSources
 from emulator.listeners.control.watch.resources import PictureResources
 from emulator.settings.settings import MANAGEMENT_PORT, Settings
 from rdss_sandbox.admission import Admission
@@ -113,7 +113,7 @@ class Embedded:
             if self._trace is not None:
                 self.components.diagnosis.trace_into(self._trace)
             data_dir = self.settings.data_dir
-            self._snapshots = Snapshots(
+            self._snapshots = KeptSnapshots(
                 self.components, data_dir / "snapshots" if data_dir else None, self.settings.snapshots_from
             )
             self._more_resources = [make(self.components) for make in self._more]
@@ -343,7 +343,7 @@ class Embedded:
         counts = EventCounts()
         self._stack.enter_context(components.events.subscribed(counts))
         readers = ReaderResources(components.streams, components.catalogue, components.diagnosis)
-        pictured = Sources(
+        pictured = PictureSources(
             clock=components.clock,
             events=components.events,
             catalogue=components.catalogue,

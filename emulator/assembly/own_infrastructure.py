@@ -10,7 +10,7 @@ from pathlib import Path
 
 from emulator.assembly.foundation import Foundation
 from emulator.assembly.own_services import OwnServices
-from emulator.buckets.moto_buckets import Buckets
+from emulator.buckets.moto_buckets import MotoBuckets
 from emulator.buckets.service import BucketService
 from emulator.diagnosis.recorder import Recorder
 from emulator.http.asgi import App
@@ -61,7 +61,7 @@ class Infrastructure:
 class OwnState:
     """What the engine and moto hold in this process, as snapshots have it."""
 
-    def __init__(self, engine: Engine, store: ServiceStore, buckets: Buckets) -> None:
+    def __init__(self, engine: Engine, store: ServiceStore, buckets: MotoBuckets) -> None:
         self._engine = engine
         self._store = store
         self._buckets = buckets

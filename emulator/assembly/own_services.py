@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager
 from typing import Any
 
 from emulator.assembly.foundation import Foundation
-from emulator.buckets.moto_buckets import OWN_AGENT, Buckets
+from emulator.buckets.moto_buckets import OWN_AGENT, MotoBuckets
 from emulator.listeners.aws.moto_calls import MotoCalls
 from emulator.services.service_store import ServiceStore
 
@@ -20,7 +20,9 @@ class OwnServices:
 
     def __init__(self, foundation: Foundation) -> None:
         directory, events = foundation.directory, foundation.events
-        self.buckets = Buckets(foundation.home, foundation.clock, directory.objects if directory else None)
+        self.buckets = MotoBuckets(
+            foundation.home, foundation.clock, directory.objects if directory else None
+        )
         self.store = ServiceStore(
             directory.services if directory else None, events, fsync=foundation.settings.fsync
         )

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from emulator.assembly.own_infrastructure import OwnState
 
 
-class Snapshots:
+class KeptSnapshots:
     """The snapshots in ``folder``; with None they are in memory, and end with the sandbox.
 
     Those in ``more`` can be loaded too, unless one here has their name.

@@ -11,7 +11,7 @@ from emulator.assembly.foundation import Foundation
 from emulator.assembly.own_infrastructure import Infrastructure, UpstreamFailedError
 from emulator.assembly.own_s3 import OwnS3
 from emulator.assembly.own_services import OwnServices
-from emulator.buckets.moto_buckets import Buckets
+from emulator.buckets.moto_buckets import MotoBuckets
 from emulator.diagnosis.recorder import Recorder
 from emulator.diagnosis.upstream_places import UpstreamPlaces
 from emulator.kinesis import Scope
@@ -59,7 +59,7 @@ def upstream_infrastructure(foundation: Foundation) -> Iterator[Infrastructure]:
     own = None
     if settings.upstream_owned and settings.upstream_aws is not None:
         own = OwnS3(OwnServices(foundation), settings.upstream_aws, foundation.events)
-    buckets: Buckets | UpstreamBuckets = (
+    buckets: MotoBuckets | UpstreamBuckets = (
         own.services.buckets if own else UpstreamBuckets(connect("s3"), home.region)
     )
     recorder = Recorder(clock, UpstreamPlaces(clock))

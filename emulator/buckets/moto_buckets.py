@@ -24,7 +24,7 @@ OWN_AGENT: Final = "rdss-sandbox-archives"
 """What the archives' requests have in their ``User-Agent``: what they put is made again from the streams."""
 
 
-class Buckets:
+class MotoBuckets:
     """The wanted buckets. They are made at S3's first request, for which moto is imported.
 
     ``bodies`` has the bodies of the archives' objects, on disk in ``directory``, by default where temporary

@@ -22,7 +22,7 @@ from emulator.clock import Clock, stopwatch
 from emulator.diagnosis.clients import CONTROL_API, Identity, identify
 from emulator.diagnosis.kinesis_trace import KinesisTrace, Shape, find_code
 from emulator.diagnosis.refused_records import RefusedRecords
-from emulator.diagnosis.shard_record import Delivery, Run, ShardRecord
+from emulator.diagnosis.shard_record import Delivery, ReadingRun, ShardRecord
 from emulator.diagnosis.strikes import Strikes
 from emulator.diagnosis.upstream_places import UpstreamPlaces
 from emulator.http.asgi import ClientGoneError
@@ -200,7 +200,7 @@ class ClientRecord:
     ) -> AsyncGenerator[tuple[str, Shape], None]:
         """Note the events of SubscribeToShard as they pass. An upstream's are not noted."""
         fan = self._recorder.find_consumer(self.identity.access_key, request["ConsumerARN"])
-        run: Run | None = None
+        run: ReadingRun | None = None
         trace = self._recorder.trace
         async with aclosing(events):
             try:
@@ -215,7 +215,7 @@ class ClientRecord:
                     trace.note_call("SubscribeToShard", request, {}, asked, find_code(error))
                 raise
 
-    def note_event(self, request: Shape, event: Shape, run: Run | None) -> Run | None:
+    def note_event(self, request: Shape, event: Shape, run: ReadingRun | None) -> ReadingRun | None:
         """Note an event of a subscription, whose run is ``run`` after the first event."""
         at = self._clock.time()
         numbers = [position(each["SequenceNumber"]) for each in event.get("Records", ())]
@@ -227,7 +227,7 @@ class ClientRecord:
             return run
         if run is None:
             first = numbers[0].ordinal if numbers and numbers[0] else places[-1].ordinal + 1
-            run = Run(request["StartingPosition"]["Type"], first, None, at, stopwatch())
+            run = ReadingRun(request["StartingPosition"]["Type"], first, None, at, stopwatch())
             self._record_of(places[0].stream, places[0].shard, stream_named(request) or "").begin(run, at)
         run.note_read(max(each.ordinal for each in places) + 1, at, stopwatch(), bool(numbers))
         run.recent.clear()  # events are pushed: they are no reads of the client's
@@ -249,14 +249,14 @@ class ClientRecord:
 
     # -- inside
 
-    def _find_run(self, used: ShardIterator, stream: str, at: float) -> Run:
+    def _find_run(self, used: ShardIterator, stream: str, at: float) -> ReadingRun:
         """The run that an iterator belongs to, or a new one."""
         record = self._record_of(used.stream, used.shard, stream)
         return record.find(used) or self._begin_unknown(record, used, at)
 
-    def _begin_unknown(self, record: ShardRecord, used: ShardIterator, at: float) -> Run:
+    def _begin_unknown(self, record: ShardRecord, used: ShardIterator, at: float) -> ReadingRun:
         """Begin a run of which the first iterator was not seen, or was forgotten."""
-        run = Run("", used.ordinal, used, at, stopwatch())
+        run = ReadingRun("", used.ordinal, used, at, stopwatch())
         record.begin(run, at)
         return run
 
@@ -278,7 +278,7 @@ class ClientRecord:
         given = _read_token(response["ShardIterator"])
         if given is not None:
             record = self._record_of(given.stream, given.shard, stream_named(request) or "")
-            run = Run(request["ShardIteratorType"], given.ordinal, given, at, stopwatch())
+            run = ReadingRun(request["ShardIteratorType"], given.ordinal, given, at, stopwatch())
             record.begin(run, at)
 
     def _note_records(self, request: Shape, response: Shape, at: float, asked: float) -> None:

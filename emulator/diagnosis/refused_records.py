@@ -19,7 +19,7 @@ _FORGOTTEN_SECONDS: Final = 300.0
 _MOST_PAUSES: Final = 20
 
 
-class _Refused:
+class _RefusedRecord:
     __slots__ = ("first", "last", "pauses", "settled")
 
     def __init__(self, first: RefusedAttempt, last: float) -> None:
@@ -33,15 +33,15 @@ class RefusedRecords:
     """The refusals of one client. ``open`` are those that did not come again; moments are real seconds."""
 
     def __init__(self) -> None:
-        self.open: OrderedDict[Hashable, _Refused] = OrderedDict()
-        self._closed: OrderedDict[int, _Refused] = OrderedDict()
+        self.open: OrderedDict[Hashable, _RefusedRecord] = OrderedDict()
+        self._closed: OrderedDict[int, _RefusedRecord] = OrderedDict()
         self._count = 0
 
     def refuse(self, key: Hashable, refusal: RefusedAttempt, asked: float, answered: float) -> None:
         """Note a refusal of what ``key`` identifies, in a call from ``asked`` to ``answered``."""
         known = self.open.get(key)
         if known is None:
-            self.open[key] = _Refused(refusal, answered)
+            self.open[key] = _RefusedRecord(refusal, answered)
             if len(self.open) > MOST:
                 self._close(self.open.popitem(last=False)[1])
             return
@@ -69,7 +69,7 @@ class RefusedRecords:
         refused = [*tuple(self._closed.values()), *tuple(self.open.values())]
         return [replace(each.first, pauses=tuple(each.pauses), settled=each.settled) for each in refused]
 
-    def _close(self, refused: _Refused) -> None:
+    def _close(self, refused: _RefusedRecord) -> None:
         self._count += 1
         self._closed[self._count] = refused
         if len(self._closed) > MOST:

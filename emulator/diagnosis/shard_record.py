@@ -36,7 +36,7 @@ class Delivery(NamedTuple):
     at: float
 
 
-class Run:
+class ReadingRun:
     """A run of reads from one starting position on. ``held`` is the iterator that the client uses next.
 
     Where a fault gives out iterators of its own, ``token`` is the one that the client has. ``apart`` are the
@@ -151,7 +151,7 @@ class ShardRecord:
         self.number = number
         self.index = index
         self.stream = stream
-        self.runs: list[Run] = []
+        self.runs: list[ReadingRun] = []
         self._earlier: tuple[tuple[int, int], ...] = ()
         self._expiries: deque[Expiry] = deque(maxlen=MOST_EXPIRIES)
         self._expired: dict[ShardIterator, int] = {}
@@ -160,7 +160,7 @@ class ShardRecord:
     def last(self) -> float:
         return self.runs[-1].made if self.runs else 0.0
 
-    def begin(self, run: Run, at: float) -> None:
+    def begin(self, run: ReadingRun, at: float) -> None:
         """Add a run. The oldest one is forgotten but for the records that it delivered.
 
         The pace is one for all runs: a shard's limit counts each read, from whichever iterator it is made.
@@ -175,7 +175,7 @@ class ShardRecord:
         if self._expiries and self._expiries[-1].renewed is None:
             self._expiries.append(replace(self._expiries.pop(), renewed=at, start=run.start))
 
-    def find(self, used: ShardIterator) -> Run | None:
+    def find(self, used: ShardIterator) -> ReadingRun | None:
         """The run that an iterator belongs to, also when it is used once more."""
         for run in reversed(self.runs):
             if used in (run.held, run.used):

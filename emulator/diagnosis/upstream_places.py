@@ -36,14 +36,14 @@ _UNKNOWN: Final = "unknown"
 Shape: TypeAlias = dict[str, Any]
 
 
-class _Shard(NamedTuple):
+class _UpstreamShard(NamedTuple):
     """The number of a stream, and the index of a shard."""
 
     stream: int
     shard: int
 
 
-class _Known:
+class _KnownPlaces:
     """The records of a shard that are known: their sequence numbers, ascending, with their labels."""
 
     def __init__(self) -> None:
@@ -86,8 +86,8 @@ class UpstreamPlaces:
         self._lock = threading.Lock()
         self._streams: dict[str, tuple[int, str]] = {}
         self._given = 0
-        self._known: dict[_Shard, _Known] = {}
-        self._iterators: OrderedDict[str, tuple[_Shard, int | None]] = OrderedDict()
+        self._known: dict[_UpstreamShard, _KnownPlaces] = {}
+        self._iterators: OrderedDict[str, tuple[_UpstreamShard, int | None]] = OrderedDict()
 
     def clear(self) -> None:
         """Forget what is known of records; streams keep their numbers."""
@@ -142,14 +142,16 @@ class UpstreamPlaces:
         """The shards of a stream, with the records that are known."""
         with self._lock:
             return tuple(
-                self._describe(each, self._known.get(_Shard(stream, _index_of(each.id)), _Known()))
+                self._describe(
+                    each, self._known.get(_UpstreamShard(stream, _index_of(each.id)), _KnownPlaces())
+                )
                 for each in shards
             )
 
     def renumber(self, stream: int, index: int, reads: ShardReads) -> ShardReads:
         """What was read of a shard, with records counted from 1."""
         with self._lock:
-            known = self._known.get(_Shard(stream, index), _Known())
+            known = self._known.get(_UpstreamShard(stream, index), _KnownPlaces())
 
             def count(label: int) -> int:
                 return known.count_before(label) + 1
@@ -166,14 +168,14 @@ class UpstreamPlaces:
                 ),
             )
 
-    def _describe(self, shard: ShardView, known: _Known) -> ShardState:
+    def _describe(self, shard: ShardView, known: _KnownPlaces) -> ShardState:
         first, end = known.dropped + 1, known.count_before(known.end) + 1
         return ShardState(shard.id, shard.parents, shard.children, shard.open, first, end, shard.created)
 
     def _note_iterator(self, request: Shape, response: Shape) -> Shape:
         shard = self._find_shard(stream_named(request) or "", request["ShardId"])
         with self._lock:
-            known = self._known.setdefault(shard, _Known())
+            known = self._known.setdefault(shard, _KnownPlaces())
             start, after = request["ShardIteratorType"], request.get("StartingSequenceNumber")
             label: int | None = None  # what AT_TIMESTAMP is, the first record that comes tells
             if start == "TRIM_HORIZON":
@@ -192,7 +194,7 @@ class UpstreamPlaces:
             return {**request, "ShardIterator": _UNKNOWN}, {"Records": []}
         shard, label = place
         with self._lock:
-            known = self._known.setdefault(shard, _Known())
+            known = self._known.setdefault(shard, _KnownPlaces())
             records = response.get("Records", ())
             labels = [known.find_label(int(each["SequenceNumber"])) for each in records]
             start = labels[0] if label is None and labels else label
@@ -209,22 +211,22 @@ class UpstreamPlaces:
             return answer
         shard = self._find_shard(stream, shard_id)
         with self._lock:
-            label = self._known.setdefault(shard, _Known()).find_label(int(number))
+            label = self._known.setdefault(shard, _KnownPlaces()).find_label(int(number))
         return {**answer, "SequenceNumber": self._write(shard, label)}
 
-    def _find_shard(self, stream: str, shard_id: str) -> _Shard:
-        return _Shard(self.number_of(stream), _index_of(shard_id))
+    def _find_shard(self, stream: str, shard_id: str) -> _UpstreamShard:
+        return _UpstreamShard(self.number_of(stream), _index_of(shard_id))
 
-    def _keep(self, token: str, shard: _Shard, label: int | None) -> None:
+    def _keep(self, token: str, shard: _UpstreamShard, label: int | None) -> None:
         self._iterators[token] = shard, label
         if len(self._iterators) > _MOST_ITERATORS:
             self._iterators.popitem(last=False)
 
-    def _write(self, shard: _Shard, label: int) -> str:
+    def _write(self, shard: _UpstreamShard, label: int) -> str:
         return write_number(prefix(0, shard.shard, shard.stream), label, round(self._clock.time() * 1000))
 
 
-def _write_token(shard: _Shard, label: int | None) -> str:
+def _write_token(shard: _UpstreamShard, label: int | None) -> str:
     return _UNKNOWN if label is None else ShardIterator(*shard, label, 0).token()
 
 

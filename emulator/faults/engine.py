@@ -39,7 +39,7 @@ from emulator.faults.fault import (
 )
 from emulator.faults.fault_index import FaultIndex
 from emulator.faults.faulted_message import Message
-from emulator.faults.injection import Handlers, Injection, build_injection, strike
+from emulator.faults.injection import ControlHandlers, Injection, build_injection, strike
 from emulator.faults.rules import check_record, matches_channel
 from emulator.faults.targets import find_target
 from emulator.faults.timers import Timers
@@ -104,7 +104,7 @@ class FaultEngine:
         self._timers = Timers(clock, events)
         self._environment = Environment(control, self._targets, self._timers.call_at_latest, clock)
         self._removals = 0
-        self._handlers = Handlers(self._perform, self._emit_failure)
+        self._handlers = ControlHandlers(self._perform, self._emit_failure)
 
     def add(self, wanted: NewFault) -> Fault:
         """Put a fault in force and return it.

@@ -19,7 +19,7 @@ _COPY_PATIENCE: Final = 1.0
 """Seconds. Where messages come one by one, a copy waits so long for those that may come between."""
 
 
-class Scheduler(Protocol):
+class LaterCalls(Protocol):
     """Does things later, beside its caller. What it returns cancels them."""
 
     def later(
@@ -122,7 +122,7 @@ class PushedDeliveries(Generic[_Record]):
         self,
         point: FaultPoint,
         form: Form[_Record],
-        scheduler: Scheduler,
+        scheduler: LaterCalls,
         *,
         hand_over: Callable[[Due[_Record]], object],
         fail: Callable[[Failure], object],

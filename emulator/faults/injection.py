@@ -11,7 +11,7 @@ from emulator.faults.fault import Call, Done, Environment, Hit, Phase
 Failed: TypeAlias = Callable[[ActiveFault, Hit, Exception], None]
 
 
-class Handlers(NamedTuple):
+class ControlHandlers(NamedTuple):
     """``perform`` runs a control fault on its channel; ``failed`` reports a fault that raised."""
 
     perform: Callable[[ActiveFault, Hit], None]
@@ -42,7 +42,7 @@ def strike(
     call: Call,
     now: float,
     environment: Environment,
-    handlers: Handlers,
+    handlers: ControlHandlers,
 ) -> list[Injection]:
     """Let ``faults``, sorted by phase, strike ``call``, and return what they did.
 

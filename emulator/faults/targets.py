@@ -15,7 +15,7 @@ from emulator.machine import process_ids
 
 
 @dataclass(frozen=True, slots=True)
-class Process:
+class TargetProcess:
     """A process of this machine. ``born`` tells it from a later process with the same ``pid``."""
 
     pid: int
@@ -66,7 +66,7 @@ class PidFile:
     def kill(self) -> None:
         self._process().kill()
 
-    def _process(self) -> Process:
+    def _process(self) -> TargetProcess:
         try:
             return _process(self.path.read_text(encoding="ascii").strip())
         except (OSError, ValueError) as error:
@@ -95,7 +95,7 @@ def find_target(written: str, known: Mapping[str, Target]) -> Target:
     if written in known:
         return known[written]
     for target in known.values():
-        if isinstance(target, Process) and written == str(target.pid):
+        if isinstance(target, TargetProcess) and written == str(target.pid):
             return target
     names = ", ".join(known) or "none"
     raise FaultRefusedError(
@@ -104,7 +104,7 @@ def find_target(written: str, known: Mapping[str, Target]) -> Target:
     )
 
 
-def _process(pid: str) -> Process:
+def _process(pid: str) -> TargetProcess:
     """The running process of this id. Raises ValueError when there is none, or it must not be struck."""
     number = int(pid)
     if number in {0, 1, os.getpid()}:
@@ -113,7 +113,7 @@ def _process(pid: str) -> Process:
         os.kill(number, 0)
     except (OSError, OverflowError) as error:
         raise ValueError(f"process {pid} cannot be reached: {error}") from error
-    return Process.of(number)
+    return TargetProcess.of(number)
 
 
 def act_for_a_while(

@@ -8,7 +8,7 @@ types. A compiled filter never raises, for any record.
 
 from emulator.filters.compiling import Filter, compile_filter
 from emulator.filters.indexing import Equality
-from emulator.filters.parsing import FilterError
+from emulator.filters.parsing import FilterSyntaxError
 from emulator.filters.paths import Path, read_path, reader
 
-__all__ = ["Equality", "Filter", "FilterError", "Path", "compile_filter", "read_path", "reader"]
+__all__ = ["Equality", "Filter", "FilterSyntaxError", "Path", "compile_filter", "read_path", "reader"]

@@ -38,7 +38,7 @@ _NAMES = {
 }
 
 
-class FilterError(ValueError):
+class FilterSyntaxError(ValueError):
     """A filter is not valid; ``position`` is that of the error, in characters from 0."""
 
     def __init__(self, why: str, text: str, position: int) -> None:
@@ -57,16 +57,18 @@ def parse(text: str) -> s.Condition:
     from lark import UnexpectedInput
 
     if len(text) > LONGEST:
-        raise FilterError(f"a filter of {len(text)} characters, and {LONGEST} are the most,", text, LONGEST)
+        raise FilterSyntaxError(
+            f"a filter of {len(text)} characters, and {LONGEST} are the most,", text, LONGEST
+        )
     try:
         tree = _parser().parse(text)
     except UnexpectedInput as error:
-        raise FilterError(_why(error), text, _place(error, text)) from None
+        raise FilterSyntaxError(_why(error), text, _place(error, text)) from None
     builder = _Builder(text)
     try:
         condition: s.Condition = builder.built(tree.children[0], 0)
     except _TooMuchError as error:
-        raise FilterError(str(error), text, 0) from None
+        raise FilterSyntaxError(str(error), text, 0) from None
     return condition
 
 
@@ -196,4 +198,4 @@ class _Builder:
             return Pattern(_unquote(token))
         except BadPatternError as error:
             place = (token.start_pos or 0) + 1
-            raise FilterError(f"no regular expression ({error})", self._text, place) from None
+            raise FilterSyntaxError(f"no regular expression ({error})", self._text, place) from None

@@ -40,14 +40,14 @@ _FILES_KNOWN: Final = 64
 _ANY_TIME: Final = 1
 
 
-class Found(NamedTuple):
+class FoundPayloads(NamedTuple):
     """Payloads by their keys, and the files that they are in. The caller must ``release`` the files."""
 
     pieces: dict[int, Piece]
     files: set[int]
 
 
-class Missing(NamedTuple):
+class MissingPayload(NamedTuple):
     """A payload file that is referred to and lost; ``how`` says what was found in its place."""
 
     path: Path
@@ -65,7 +65,7 @@ class Payloads:
     def __init__(self, root: Path) -> None:
         self.root = root.absolute()
         self.folder = self.root / FOLDER
-        self.missing: tuple[Missing, ...] = ()
+        self.missing: tuple[MissingPayload, ...] = ()
         self.working = threading.Lock()
         self._lock = threading.Lock()
         self._holds = Counter[int]()
@@ -99,7 +99,7 @@ class Payloads:
                 living.update(files)
         self._last = max([*there, *self._holds, 0])
         found = ((self.path_of(number), trouble(self.path_of(number))) for number in sorted(living))
-        self.missing = tuple(Missing(path, how) for path, how in found if how)
+        self.missing = tuple(MissingPayload(path, how) for path, how in found if how)
         for number in there:
             if number not in self._holds and not unread:
                 if careful or self.missing:
@@ -122,12 +122,12 @@ class Payloads:
             raise DamagedLogError(self.path_of(file), start, "it is too short")
         return found
 
-    def find(self, keys: set[int]) -> Found:
+    def find(self, keys: set[int]) -> FoundPayloads:
         """Find where payloads with these keys may be, and hold their files.
 
         Two payloads can have one key: ``verify`` must compare them before they are referred to.
         """
-        found = Found({}, set())
+        found = FoundPayloads({}, set())
         with self._lock:
             recent = [*reversed(self._recent.items())]
         for number, known in recent:

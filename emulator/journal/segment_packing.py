@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 from isal.isal_zlib import crc32
 
 from emulator.journal.packed import STRETCH_BYTES, SUFFIX, Index, PackedFile, PackedStorage
-from emulator.journal.payloads import Found, PayloadFile, Payloads, payloads_of
+from emulator.journal.payloads import FoundPayloads, PayloadFile, Payloads, payloads_of
 from emulator.journal.spliced import (
     PART_BYTES,
     Cut,
@@ -37,7 +37,7 @@ def pack(path: Path, index: Index, find: Find, cut: Cut = end_of_lines) -> Packe
     with path.open("rb") as source:
         text, payloads = _Text(source.fileno(), cut), payloads_of(path)
         if payloads is None:
-            return _Packing(path, index, Found({}, set()), None).run(text, no_payloads)
+            return _Packing(path, index, FoundPayloads({}, set()), None).run(text, no_payloads)
         with payloads.working:
             storage = _share(path, index, text, find, payloads)
     payloads.notify()
@@ -59,7 +59,7 @@ def _share(path: Path, index: Index, text: _Text, find: Find, payloads: Payloads
 class _Packing:
     """One file while it is packed. Payloads that no payload file has go into a new one."""
 
-    def __init__(self, path: Path, index: Index, found: Found, payloads: Payloads | None) -> None:
+    def __init__(self, path: Path, index: Index, found: FoundPayloads, payloads: Payloads | None) -> None:
         self._index = index
         self._found = found.pieces
         self._payloads = payloads

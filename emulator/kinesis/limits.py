@@ -77,7 +77,7 @@ def shard_quota(scope: Scope) -> int:
     return 20_000 if scope.region in _BIG_REGIONS else 1000
 
 
-class Limits(Protocol):
+class EngineLimits(Protocol):
     """The checks that the engine makes before it acts. Each raises AWS's exception beyond its limit."""
 
     def operation(self, name: str, scope: Scope, /) -> None: ...

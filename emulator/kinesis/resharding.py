@@ -12,7 +12,7 @@ from emulator.kinesis.stream import Stream
 from emulator.kinesis.stream_state import Merge, Reshard, Scale, ShardState, Split, StreamState
 
 
-class Resharding:
+class ShardsDraft:
     """A draft of a stream's future shards. All changes take effect at ``now`` (ms)."""
 
     def __init__(self, stream: Stream, now: int) -> None:

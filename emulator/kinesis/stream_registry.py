@@ -15,9 +15,9 @@ from emulator.clock import Clock
 from emulator.events import Events
 from emulator.journal import Block, KeyedLog, Segments, put_aside, unlist_below
 from emulator.kinesis.errors import in_use, internal_failure, invalid_argument, not_found, stream_not_found
-from emulator.kinesis.limits import Limits
+from emulator.kinesis.limits import EngineLimits
 from emulator.kinesis.reader_tracking import Readers
-from emulator.kinesis.resharding import Resharding
+from emulator.kinesis.resharding import ShardsDraft
 from emulator.kinesis.scope import Scope, consumer_of, stream_of
 from emulator.kinesis.shard_subscriptions import Subscriptions
 from emulator.kinesis.stream import Shard, Stream
@@ -46,7 +46,7 @@ class Registry:
         directory: Path | None,
         clock: Clock,
         events: Events,
-        limits: Limits,
+        limits: EngineLimits,
         *,
         fsync: bool,
         transition: float,
@@ -189,7 +189,7 @@ class Registry:
         """Give the stream its new shards at ``now`` (seconds), and replace ``fields`` of its state."""
         # Synced before the new shards are saved: a power cut must not leave children whose parents have
         # lost records that were to be read before theirs.
-        draft = Resharding(stream, int(now * 1000))
+        draft = ShardsDraft(stream, int(now * 1000))
         draft.apply(reshard)
         shards = list(stream.open_shards)
         self.sync(shards)

@@ -48,7 +48,7 @@ _ACK_MODES: Final = {
 _BOOLEANS: Final[dict[Any, bool]] = {True: True, False: False, "true": True, "false": False}
 
 
-class NotThereError(LookupError):
+class NoSuchNameError(LookupError):
     """There is no such vhost, queue, exchange, connection, page or listener."""
 
 
@@ -91,7 +91,7 @@ def build_changes(note_publish: NotePublish) -> dict[tuple[str, str], Change]:
 def _close_connection(broker: Broker, asked: Request, _given: Document) -> StepsTo[Response]:
     why = asked.headers.get("x-reason", "Closed via management plugin")
     if not close_connection(broker, path_name(asked, "connection"), why):
-        raise NotThereError
+        raise NoSuchNameError
     yield
     return Response(status_code=204)
 
@@ -200,7 +200,7 @@ def _unbind(broker: Broker, asked: Request, _given: Document) -> StepsTo[Respons
     source, kind, end = binding_ends(asked)
     binding = find_binding(broker, source, kind, end, path_name(asked, "key"))
     if binding is None:
-        raise NotThereError
+        raise NoSuchNameError
     key, table = binding.routing_key, binding.arguments
     if kind == QUEUE:
         yield from perform(broker, methods.QueueUnbind(0, end, source, key, table))
@@ -217,7 +217,7 @@ def binding_ends(asked: Request) -> tuple[str, str, str]:
 
 def _existing(named: dict[str, Any], name: str) -> str:
     if name not in named:
-        raise NotThereError
+        raise NoSuchNameError
     return name
 
 

@@ -24,9 +24,9 @@ from emulator.amqp.virtual_host import NAME
 from emulator.http.asgi import App, HttpScope, Receive, Send
 from emulator.listeners.amqp_changes import (
     Change,
+    NoSuchNameError,
     NotAllowedError,
     NotePublish,
-    NotThereError,
     build_changes,
     path_name,
 )
@@ -42,7 +42,7 @@ _HEALTHY: Final[Document] = {"status": "ok"}
 _PAGES: Final = (b"", b"/api")
 """Where the page is that says what there is; it needs no login."""
 _NOT_FOUND: Final = 404
-_REFUSALS: Final = (NotThereError, NotAllowedError, RefusedError, BadRequestError, BadQueryError, OSError)
+_REFUSALS: Final = (NoSuchNameError, NotAllowedError, RefusedError, BadRequestError, BadQueryError, OSError)
 
 
 def _note_nothing(_channel: str, _routing_key: str, _body: bytes) -> None:
@@ -153,7 +153,7 @@ def _check_path(asked: Request) -> None:
     """Raise NotThereError for a vhost, node or user that is not the one there is."""
     for what, name in (("vhost", NAME), ("node", NODE), ("user", USER)):
         if path_name(asked, what, name) != name:
-            raise NotThereError
+            raise NoSuchNameError
 
 
 def _read_body(body: bytes) -> Document:
@@ -191,13 +191,13 @@ def _answer_always(answer: Any) -> Read:
 
 
 def _find_nothing(_broker: Broker, _asked: Request) -> None:
-    raise NotThereError
+    raise NoSuchNameError
 
 
 def _refuse(error: Exception) -> Response:
     """The answer to what cannot be done, in RabbitMQ's words."""
     match error:
-        case NotThereError():
+        case NoSuchNameError():
             status, what, why = HTTPStatus.NOT_FOUND, "Object Not Found", "Not Found"
         case NotAllowedError():
             status, what, why = HTTPStatus.UNAUTHORIZED, "not_authorised", "Access refused."

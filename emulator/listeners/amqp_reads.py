@@ -27,7 +27,7 @@ from emulator.amqp.open_connections import (
     list_connections,
     list_consumers,
 )
-from emulator.listeners.amqp_changes import NotThereError, binding_ends, exchange_name, path_name
+from emulator.listeners.amqp_changes import NoSuchNameError, binding_ends, exchange_name, path_name
 from emulator.listeners.amqp_lists import Listing
 
 Read: TypeAlias = Callable[[Broker, Request], Any]
@@ -37,7 +37,7 @@ _Each = TypeVar("_Each")
 def _find(named: dict[str, Any], asked: Request, what: str) -> Any:
     found = named.get(exchange_name(asked) if what == "exchange" else path_name(asked, what))
     if found is None:
-        raise NotThereError
+        raise NoSuchNameError
     return found
 
 
@@ -113,7 +113,7 @@ def _find_named_binding(broker: Broker, asked: Request) -> Document:
     source, kind, end = binding_ends(asked)
     binding = find_binding(broker, source, kind, end, path_name(asked, "key"))
     if binding is None:
-        raise NotThereError
+        raise NoSuchNameError
     return describe_binding(source, binding)
 
 
@@ -127,7 +127,7 @@ def _choose_bindings(broker: Broker, asked: Request, **wanted: str) -> Listing:
 def _first(found: Iterable[_Each]) -> _Each:
     for each in found:
         return each
-    raise NotThereError
+    raise NoSuchNameError
 
 
 READS: Final[dict[str, Read]] = {

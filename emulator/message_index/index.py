@@ -22,7 +22,7 @@ from typing import Any, TypeAlias
 from emulator.clock import stopwatch
 from emulator.journal import no_space
 from emulator.machine.private_files import touch
-from emulator.message_index.sql_filter import Condition, compile_filter, list_columns
+from emulator.message_index.sql_filter import SqlCondition, compile_filter, list_columns
 from emulator.message_index.tables import FORMAT, FROM, MessageTables
 from emulator.streams.merged_reading import Record, ShardCursor, ShardKey, Streams, merge_by_arrival
 from rdss_sandbox.questions.message_filter import FilterError
@@ -81,7 +81,7 @@ class MessageIndex:
         self._found = found
         self._lock = threading.RLock()
         self._parts: OrderedDict[tuple[str, str | None], tuple[str, int | None] | None] = OrderedDict()
-        self._matches: OrderedDict[Condition, _Matches] = OrderedDict()
+        self._matches: OrderedDict[SqlCondition, _Matches] = OrderedDict()
         self._db = _open(path, self._tables)
         self._load()
 
@@ -351,7 +351,7 @@ class MessageIndex:
 
     # -- answering
 
-    def _find_matches(self, condition: Condition) -> array[int]:
+    def _find_matches(self, condition: SqlCondition) -> array[int]:
         """The ids that match. Only rows that are new since the last call are compared."""
         found = self._matches.pop(condition, None) or _Matches(array("q"))
         self._matches[condition] = found

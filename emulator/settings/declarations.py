@@ -43,7 +43,7 @@ class Setting:
 
 
 @dataclass(frozen=True, slots=True)
-class Declared:
+class DeclaredSetting:
     """A setting with the name, the type (without None) and the default of its field."""
 
     name: str
@@ -95,11 +95,11 @@ def setting(default: T, help_: str, **said: Any) -> T:
     return declaration
 
 
-def declared(shape: type) -> dict[str, Declared]:
+def declared(shape: type) -> dict[str, DeclaredSetting]:
     """The settings of a dataclass by name, in its order."""
     hints = get_type_hints(shape)
     return {
-        each.name: Declared(each.name, _bare(hints[each.name]), each.default, each.metadata[_KEY])
+        each.name: DeclaredSetting(each.name, _bare(hints[each.name]), each.default, each.metadata[_KEY])
         for each in fields(shape)
         if _KEY in each.metadata
     }

@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from emulator.settings.declarations import Declared, declared
+from emulator.settings.declarations import DeclaredSetting, declared
 from emulator.settings.setting_errors import (
     Origins,
     SettingsError,
@@ -100,7 +100,7 @@ def _read_file(path: Path, table: str, names: tuple[str, ...]) -> tuple[str, dic
     return text, found
 
 
-def _parse_variable(setting: Declared, variable: str, text: str) -> Any:
+def _parse_variable(setting: DeclaredSetting, variable: str, text: str) -> Any:
     """Parse an environment variable: names are separated by commas, and several objects are JSON."""
     if setting.item is None:
         return text

@@ -24,7 +24,7 @@ AT_TIMESTAMP = "AT_TIMESTAMP "
 _RETRIES_OF_THE_UNKNOWN = 5
 
 
-class Mark(msgspec.Struct, rename="pascal"):
+class RecordMark(msgspec.Struct, rename="pascal"):
     """A record without its data: sequence number, and arrival in seconds since the epoch."""
 
     sequence_number: str
@@ -50,7 +50,7 @@ class Page(msgspec.Struct, rename="pascal", kw_only=True):
 class MarkPage(Page):
     """A page of which the data is not decoded."""
 
-    records: list[Mark] = []
+    records: list[RecordMark] = []
 
 
 class RecordPage(Page):
@@ -59,7 +59,7 @@ class RecordPage(Page):
     records: list[Record] = []
 
 
-class Shard(NamedTuple):
+class ListedShard(NamedTuple):
     """A shard of ListShards. ``parents`` are those still listed; ``open`` is True while it takes records.
 
     ``id`` is its key in an offset: the shard id, with the prefix ``<stream>/`` if there are several streams.
@@ -84,11 +84,11 @@ class Client:
         self.server_time = 0.0
         """The service's clock in seconds since the epoch, from the Date header of its last answer."""
 
-    def list_shards(self) -> list[Shard]:
+    def list_shards(self) -> list[ListedShard]:
         """List all shards, stream by stream, in the order of the service."""
         return [shard for stream in self._settings.streams for shard in self._shards_of(stream)]
 
-    def _shards_of(self, stream: str) -> list[Shard]:
+    def _shards_of(self, stream: str) -> list[ListedShard]:
         request: dict[str, Any] = {"StreamName": stream}
         raw: list[dict[str, Any]] = []
         while True:
@@ -191,7 +191,7 @@ def get_client(settings: Settings) -> Client:
 
 
 _P = TypeVar("_P", bound=Page)
-_R = TypeVar("_R", Mark, Record)
+_R = TypeVar("_R", RecordMark, Record)
 
 
 class Once:
@@ -212,10 +212,10 @@ class Once:
         return fresh
 
 
-def _shard(raw: dict[str, Any], listed: set[str], before: str) -> Shard:
+def _shard(raw: dict[str, Any], listed: set[str], before: str) -> ListedShard:
     parents = (raw.get("ParentShardId"), raw.get("AdjacentParentShardId"))
     still_open = "EndingSequenceNumber" not in raw["SequenceNumberRange"]
-    return Shard(before + raw["ShardId"], tuple(before + p for p in parents if p in listed), still_open)
+    return ListedShard(before + raw["ShardId"], tuple(before + p for p in parents if p in listed), still_open)
 
 
 def _refusal(status: int, body: bytes) -> ServiceError:

@@ -12,7 +12,7 @@ from threading import Event, Thread
 
 from pyspark.sql.datasource import InputPartition
 
-from .client import AT_TIMESTAMP, TRIM_HORIZON, Client, MarkPage, Once, Shard
+from .client import AT_TIMESTAMP, TRIM_HORIZON, Client, ListedShard, MarkPage, Once
 from .errors import DataLossError, KinesisSourceError, ServiceError
 from .options import LATEST, Settings
 from .tail import GLANCE, find_time_before_end, read_first_since
@@ -212,7 +212,7 @@ class Planner:
                 del offset[parent]
         return offset
 
-    def _check_listed(self, start: Offset, shards: Sequence[Shard]) -> None:
+    def _check_listed(self, start: Offset, shards: Sequence[ListedShard]) -> None:
         listed = {shard.id for shard in shards}
         for shard, position in start.items():
             if shard not in listed and position != SHARD_END:

@@ -90,7 +90,7 @@ def _arrow(stream: str, shard: str, records: Sequence[Record]) -> pa.RecordBatch
     )
 
 
-class _Reading:
+class _StreamReading:
     """The common part of both readers. Settings are pickled; each process creates its own client."""
 
     def __init__(self, settings: Settings) -> None:
@@ -114,7 +114,7 @@ class _Reading:
                 yield from read_range(self._settings, get_client(self._settings), part)
 
 
-class KinesisBatchReader(_Reading, DataSourceReader):
+class KinesisBatchReader(_StreamReading, DataSourceReader):
     """Reads all records between two positions, once."""
 
     def partitions(self) -> Sequence[InputPartition]:
@@ -132,7 +132,7 @@ class KinesisBatchReader(_Reading, DataSourceReader):
             start = end
 
 
-class KinesisStreamReader(_Reading, DataSourceStreamReader, SupportsTriggerAvailableNow):
+class KinesisStreamReader(_StreamReading, DataSourceStreamReader, SupportsTriggerAvailableNow):
     """Reads micro-batches with admission control; ``availableNow`` ends when all shards have caught up."""
 
     def initialOffset(self) -> Offset:  # noqa: N802 - Spark's name

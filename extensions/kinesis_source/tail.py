@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from .client import AT_TIMESTAMP, Client, Mark, MarkPage
+from .client import AT_TIMESTAMP, Client, MarkPage, RecordMark
 from .errors import ServiceError
 
 GLANCE: Final = 1000
@@ -32,7 +32,7 @@ def find_time_before_end(client: Client, shard: str, low: float, high: float) ->
     return low
 
 
-def read_first_since(client: Client, shard: str, at: float) -> Mark | None:
+def read_first_since(client: Client, shard: str, at: float) -> RecordMark | None:
     """The first record that arrived at or after a time; None when there is none."""
     return next(iter(read_since(client, shard, at).records), None)
 

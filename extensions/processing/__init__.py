@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from extensions.processing.parameters import AS_CODED, AS_WRITTEN, Limit, Parameters
     from extensions.processing.processing import Processing
     from extensions.processing.python_routes import Routes
-    from extensions.processing.simulated_systems import OutsideSystem, SimulatedSystems
+    from extensions.processing.simulated_systems import SimulatedSystem, SimulatedSystems
     from extensions.processing.states import State
     from extensions.processing.stored_messages import Binding, Message, NewMessage
 
@@ -31,7 +31,7 @@ _HOMES: Final = {
     "parameters": ("AS_CODED", "AS_WRITTEN", "Limit", "Parameters"),
     "processing": ("Processing",),
     "python_routes": ("Routes",),
-    "simulated_systems": ("OutsideSystem", "SimulatedSystems"),
+    "simulated_systems": ("SimulatedSystem", "SimulatedSystems"),
     "states": ("State",),
     "stored_messages": ("Binding", "Message", "NewMessage"),
 }
@@ -49,11 +49,11 @@ __all__ = [
     "Limit",
     "Message",
     "NewMessage",
-    "OutsideSystem",
     "Parameters",
     "Processing",
     "Receipt",
     "Routes",
+    "SimulatedSystem",
     "SimulatedSystems",
     "State",
     "TechnicalError",

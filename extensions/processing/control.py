@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 _BODY_SHOWN = 10_000
 
 
-class _Running(Protocol):
+class _BegunProcessing(Protocol):
     """Processing that has begun."""
 
     @property
@@ -50,7 +50,7 @@ class _Running(Protocol):
 
 
 class _Begins(Protocol):
-    def ensure_running(self) -> _Running:
+    def ensure_running(self) -> _BegunProcessing:
         """Begin, if that has not been done, and return what there is then."""
 
 

@@ -13,7 +13,7 @@ from extensions.processing.confirmation_policies import ANY_SOURCE, ByLog, Confi
 from extensions.processing.declared_routes import build_route
 from extensions.processing.parameters import Parameters
 from extensions.processing.python_routes import Routes
-from extensions.processing.simulated_systems import OutsideSystem, SimulatedSystems
+from extensions.processing.simulated_systems import SimulatedSystem, SimulatedSystems
 from extensions.processing.steps import Call, Step
 
 
@@ -70,7 +70,7 @@ DEFAULT: Final = Integration(
 def build_systems(integration: Integration, clock: Clock, fault_engine: FaultEngine) -> SimulatedSystems:
     """Build the simulated systems; faults reach them as the channels ``outside/NAME``."""
     return SimulatedSystems(
-        OutsideSystem(name, clock, fault_engine, system.script)
+        SimulatedSystem(name, clock, fault_engine, system.script)
         for name, system in integration.systems.items()
     )
 

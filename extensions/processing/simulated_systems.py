@@ -21,7 +21,7 @@ CHANNEL: Final = "outside/{}"
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class ScriptedAnswer:
     """One answer. ``seconds`` is its delay, or how long the system is down from this call on."""
 
     kind: Literal["ok", "business", "validation", "error", "timeout", "slow", "down"]
@@ -35,7 +35,7 @@ class Answer:
         return f"{self.kind}{length}" + (f": {self.text}" if self.text else "")
 
 
-def read_answer(written: str) -> Answer:
+def read_answer(written: str) -> ScriptedAnswer:
     """Parse an answer of a script. Raises ValueError, which lists the valid forms.
 
     The forms are ``ok``, ``ok: text``, ``business: why``, ``validation: why``, ``500``, ``timeout 5s``,
@@ -44,11 +44,11 @@ def read_answer(written: str) -> Answer:
     head, _, text = (part.strip() for part in written.partition(":"))
     word, _, length = head.partition(" ")
     if word in _ANSWERS_WITH_TEXT:
-        return Answer(_ANSWERS_WITH_TEXT[word], text)
+        return ScriptedAnswer(_ANSWERS_WITH_TEXT[word], text)
     if word.isdecimal() and 500 <= int(word) <= 599:
-        return Answer("error", word)
+        return ScriptedAnswer("error", word)
     if word in _ANSWERS_WITH_DURATION and (length or word == "timeout"):
-        return Answer(_ANSWERS_WITH_DURATION[word], seconds=seconds(length or "30s"))
+        return ScriptedAnswer(_ANSWERS_WITH_DURATION[word], seconds=seconds(length or "30s"))
     raise ValueError(
         f"{written!r} is no answer of an outside system; "
         "write ok, ok: TEXT, business: WHY, validation: WHY, 500, timeout 30s, slow 2s or down 1m"
@@ -67,7 +67,7 @@ _ANSWERS_WITH_DURATION: Final[dict[str, Literal["timeout", "slow", "down"]]] = {
 }
 
 
-class OutsideSystem:
+class SimulatedSystem:
     """One simulated system. Each call takes the next answer of the script; an empty script answers ok."""
 
     def __init__(
@@ -125,12 +125,12 @@ class OutsideSystem:
             raise ValidationError(answer.text or f"{self.name} says that it is not valid")
         return answer.text.encode()
 
-    def _take_answer(self) -> Answer:
+    def _take_answer(self) -> ScriptedAnswer:
         now = self._clock.time()
         with self._lock:
             if now < self._down_until:
-                return Answer("down")
-            answer = self._script.popleft() if self._script else Answer("ok")
+                return ScriptedAnswer("down")
+            answer = self._script.popleft() if self._script else ScriptedAnswer("ok")
             if answer.kind == "down":
                 self._down_until = now + answer.seconds
             return answer
@@ -139,7 +139,7 @@ class OutsideSystem:
 class SimulatedSystems:
     """The outside systems by name; the ``Caller`` of a sandbox's processing."""
 
-    def __init__(self, systems: Iterable[OutsideSystem]) -> None:
+    def __init__(self, systems: Iterable[SimulatedSystem]) -> None:
         self.systems = {system.name: system for system in systems}
 
     def __call__(self, target: str, request: bytes) -> bytes:

@@ -15,7 +15,7 @@ from extensions.queues.arrivals import Arrivals
 from extensions.queues.control import QueueResources
 from extensions.queues.engine import QueueEngine
 from extensions.queues.settings import USUAL_PORT, QueueSettings
-from extensions.queues.stream_views import StreamSource, attach_views
+from extensions.queues.stream_views import StreamViewSource, attach_views
 from extensions.queues.webhooks import Notifier
 
 if TYPE_CHECKING:
@@ -50,9 +50,9 @@ class QueueComponent(Component):
         attach_views(self.engine, {*topology.archives, *topology.claimable}, self._open_source)
         self._working = ExitStack()
 
-    def _open_source(self, stream: str) -> StreamSource:
+    def _open_source(self, stream: str) -> StreamViewSource:
         components = self._components
-        return StreamSource(
+        return StreamViewSource(
             components.streams,
             stream,
             clock=components.clock,

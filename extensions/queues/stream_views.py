@@ -17,14 +17,14 @@ from emulator.faults.engine import FaultEngine
 from emulator.kinesis import KinesisError, Scope
 from emulator.rng import new_uuid
 from emulator.streams.service import StreamService
-from extensions.queues.engine import Address, Arrival, QueueEngine, SourceUnavailableError
+from extensions.queues.engine import Address, QueueEngine, SourceUnavailableError, ViewedMessage
 from rdss_sandbox.shapes.queues import PROJECT
 from schemas.bound import CONTRACT
 
 _LONGEST_TTL: Final = 1_209_600
 
 
-class StreamSource:
+class StreamViewSource:
     """One stream as a view's source. The checkpoint moves past the records that the queue has taken.
 
     The faults of ``fault_engine`` apply to the view as to any reader and producer of the stream.
@@ -53,12 +53,12 @@ class StreamSource:
             scope=scope,
         )
         self._fetched: list[Delivery] = []
-        self._arrivals: list[Arrival] = []
+        self._arrivals: list[ViewedMessage] = []
         self._uncommitted: dict[str, Delivery] = {}
         self._again: Counter[str] = Counter()
         self._ttl = 0
 
-    def fetch_arrivals(self, limit: int) -> Sequence[Arrival]:
+    def fetch_arrivals(self, limit: int) -> Sequence[ViewedMessage]:
         try:
             self._notice_new_stream()
             if not self._fetched:
@@ -68,7 +68,7 @@ class StreamSource:
             raise SourceUnavailableError(f"the stream {self._name} cannot be read now: {error}") from error
         return self._arrivals
 
-    def mark_taken(self, arrivals: Sequence[Arrival]) -> None:
+    def mark_taken(self, arrivals: Sequence[ViewedMessage]) -> None:
         for each in self._fetched[: len(arrivals)]:
             known = self._uncommitted.get(each.shard)
             if known is None or int(each.sequence_number) > int(known.sequence_number):
@@ -99,12 +99,12 @@ class StreamSource:
         self._uncommitted.clear()
         self._again.clear()
 
-    def _build_arrival(self, delivery: Delivery) -> Arrival:
+    def _build_arrival(self, delivery: Delivery) -> ViewedMessage:
         ref = _build_ref(delivery.shard, delivery.sequence_number)
         if delivery.redelivered:
             self._again[ref] += 1
             ref = f"{ref}/{self._again[ref]}"
-        return Arrival(ref, _to_json(delivery.data), self._ttl, delivery.arrived)
+        return ViewedMessage(ref, _to_json(delivery.data), self._ttl, delivery.arrived)
 
     def _notice_new_stream(self) -> None:
         """Start over when the stream was deleted and created again under its name."""
@@ -126,7 +126,9 @@ class StreamSource:
         return min(hours * 3600, _LONGEST_TTL)
 
 
-def attach_views(queues: QueueEngine, names: Iterable[str], source: Callable[[str], StreamSource]) -> None:
+def attach_views(
+    queues: QueueEngine, names: Iterable[str], source: Callable[[str], StreamViewSource]
+) -> None:
     """Attach a queue to each of these streams, with the stream's name, as a view."""
     for name in names:
         queues.attach(Address(PROJECT, name), source(name))

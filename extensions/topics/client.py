@@ -17,7 +17,7 @@ from rdss_sandbox.shapes.refusals import Refusal
 _PATIENCE = httpx.Timeout(60.0, connect=3.0)
 
 
-class _Answer(msgspec.Struct):
+class _PortAnswer(msgspec.Struct):
     messages: list[Message]
 
 
@@ -51,7 +51,7 @@ class TopicPort:
         except httpx.TransportError as error:
             raise UnreachableError(self.url, repr(error)) from error
         try:
-            messages = msgspec.json.decode(answer.content, type=_Answer).messages
+            messages = msgspec.json.decode(answer.content, type=_PortAnswer).messages
         except msgspec.DecodeError:
             raise _refused(answer) from None
         for message in messages:

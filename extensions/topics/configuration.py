@@ -11,7 +11,7 @@ from emulator.clock import Clock
 from emulator.events import Events
 from emulator.settings.documents import read_document
 from emulator.settings.setting_errors import SettingsError
-from extensions.topics.engine import Definition, Topic, Topics
+from extensions.topics.engine import Definition, Topic, TopicsEngine
 from rdss_sandbox.shapes.topics import OBJECTS, OURS, Access, Downstream, Entitlement
 
 _OBJECTS_TOPIC: Final = Topic(name=OBJECTS, keys=("/objectUUID",), logged=True, expiration=0)
@@ -67,7 +67,7 @@ def read_configuration(path: Path) -> TopicConfiguration:
         found = msgspec.convert(read_document(path), TopicConfiguration)
         # Topics, downstreams and entitlements that cannot be are refused when they are put together.
         clock = Clock()
-        Topics(
+        TopicsEngine(
             None,
             clock,
             Events(clock),

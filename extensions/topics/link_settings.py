@@ -12,7 +12,7 @@ import msgspec
 from emulator.destinations import Destinations, ForbiddenError
 from emulator.http.outgoing import checked_client
 from extensions.topics.engine.definitions import BadDefinitionError
-from extensions.topics.engine.replication import Position, Replication, Shipment
+from extensions.topics.engine.replication import DownstreamPosition, Replication, Shipment
 from rdss_sandbox.shapes.refusals import Refusal
 from rdss_sandbox.shapes.topics import Downstream
 
@@ -23,7 +23,7 @@ _PROBE_SECONDS: Final = 2.0
 _PATIENCE: Final = httpx.Timeout(10.0, connect=3.0)
 _STOPPING_SECONDS: Final = 15.0
 _encode: Final = msgspec.json.Encoder().encode
-_decode: Final = msgspec.json.Decoder(Position).decode
+_decode: Final = msgspec.json.Decoder(DownstreamPosition).decode
 
 
 class _UnusableError(Exception):
@@ -142,7 +142,7 @@ class _Link:
                 replication.refuse(name, position.refused)
                 self._stopped.wait(_RETRY_SECONDS)
 
-    def _post(self, http: httpx.Client, shipment: Shipment) -> Position:
+    def _post(self, http: httpx.Client, shipment: Shipment) -> DownstreamPosition:
         body = _encode(shipment)
 
         def sent() -> Iterator[bytes]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from extensions.topics.engine import Topics
+from extensions.topics.engine import TopicsEngine
 from extensions.topics.engine.commands import Sow
 from extensions.topics.engine.outgoing_messages import Ack, Message, SowMessage
 from rdss_sandbox.shapes.topics import OURS, TopicRecord, TopicRecordPage
@@ -13,7 +13,7 @@ _BATCH: Final = 100
 
 
 def find_page(
-    topics: Topics, topic: str, filter_: str, *, orderby: str, offset: int, limit: int
+    topics: TopicsEngine, topic: str, filter_: str, *, orderby: str, offset: int, limit: int
 ) -> TopicRecordPage:
     """Read up to ``limit`` matching records behind ``offset`` others. Raises ValueError for a bad query."""
     messages: list[Message] = []

@@ -8,7 +8,7 @@ from typing import Final
 import msgspec
 
 from emulator.channels.checkpoints.checkpoint_file import CheckpointFile
-from extensions.topics.engine import Topics, TopicsCopy
+from extensions.topics.engine import TopicsCopy, TopicsEngine
 from extensions.topics.object_versions import ObjectVersions
 from rdss_sandbox.shapes.topics import Access, Downstream
 
@@ -27,7 +27,7 @@ encode: Final = msgspec.msgpack.Encoder().encode
 decode: Final = msgspec.msgpack.Decoder(SavedTopics).decode
 
 
-def save(topics: Topics, positions: CheckpointFile, versions: ObjectVersions) -> SavedTopics:
+def save(topics: TopicsEngine, positions: CheckpointFile, versions: ObjectVersions) -> SavedTopics:
     """Copy running topics. Raises DamagedLogError and OSError."""
     # In the order in which they are written: a position without its message would lose that message.
     reached = positions.save()

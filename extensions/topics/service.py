@@ -25,7 +25,7 @@ from rdss_sandbox.shapes.topics import OURS, Access, Downstream
 if TYPE_CHECKING:
     from emulator.channels.checkpoints.checkpoint_file import CheckpointFile
     from extensions.topics.configuration import TopicConfiguration
-    from extensions.topics.engine import Session, Topics
+    from extensions.topics.engine import Session, TopicsEngine
     from extensions.topics.engine.outgoing_messages import Message
     from extensions.topics.link_settings import TopicLinks
     from extensions.topics.object_projection import ObjectProjection
@@ -95,7 +95,7 @@ class TopicService:
         """Whether topics are started, so that ``open`` returns at once."""
         return self._running is not None
 
-    def open(self) -> Topics:
+    def open(self) -> TopicsEngine:
         """Start the topics if needed, which reads their log, and return them.
 
         Raises DamagedLogError and BadDefinitionError.
@@ -267,14 +267,14 @@ class TopicService:
         from emulator.channels.checkpoints.checkpoint_file import CheckpointFile
         from emulator.scheduler import Scheduler
         from extensions.topics.configuration import add_own_access
-        from extensions.topics.engine import Topics
+        from extensions.topics.engine import TopicsEngine
         from extensions.topics.link_settings import TopicLinks
         from extensions.topics.object_projection import ObjectProjection
         from extensions.topics.object_versions import ObjectVersions
 
         directory = self._directory
         with ExitStack() as stack:
-            topics = Topics(
+            topics = TopicsEngine(
                 directory / "messages" if directory else None,
                 self.clock,
                 self._events,
@@ -324,7 +324,7 @@ class TopicService:
 
 @dataclass(frozen=True, slots=True)
 class _Running:
-    topics: Topics
+    topics: TopicsEngine
     session: Session
     feed: ObjectProjection
     links: TopicLinks

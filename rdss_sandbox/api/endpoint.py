@@ -246,7 +246,7 @@ class Options(TypedDict, total=False):
     live: bool
 
 
-class Method:
+class HttpMethod:
     """A decorator that declares an endpoint with this method of HTTP."""
 
     def __init__(self, name: str) -> None:
@@ -268,7 +268,7 @@ class Method:
         return lambda declared: Endpoint(declared, self._name, below, answer, take, **options)
 
 
-GET, POST, PUT, PATCH, DELETE = map(Method, ("GET", "POST", "PUT", "PATCH", "DELETE"))
+GET, POST, PUT, PATCH, DELETE = map(HttpMethod, ("GET", "POST", "PUT", "PATCH", "DELETE"))
 
 
 def download(

@@ -82,7 +82,7 @@ def read_condition(sentence: str) -> Condition:
 
 
 @dataclass(frozen=True, slots=True)
-class Form:
+class ConditionForm:
     """A form of sentence: an example for people, its pattern, and the condition of a match."""
 
     example: str
@@ -93,8 +93,8 @@ class Form:
 _COUNT = r"(?P<how>exactly |at least |at most )?(?P<count>\d+|no)"
 
 
-def _form(example: str, pattern: str, build: Callable[[re.Match[str]], Condition]) -> Form:
-    return Form(example, re.compile(pattern, re.IGNORECASE), build)
+def _form(example: str, pattern: str, build: Callable[[re.Match[str]], Condition]) -> ConditionForm:
+    return ConditionForm(example, re.compile(pattern, re.IGNORECASE), build)
 
 
 def _compare(found: re.Match[str], count: int) -> bool:

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from emulator.rng import new_uuid
-from sandbox.adaptor.adaptor_state import State, Unmapped
+from sandbox.adaptor.adaptor_state import AdaptorState, Unmapped
 from sandbox.adaptor.application_api import Source
 from sandbox.adaptor.known import Known
 from sandbox.adaptor.mapping import Mapping, Watermark
@@ -36,7 +36,7 @@ class _InvalidMessageError(TemplateError):
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class SentItem:
     """A message that was sent for a changed item."""
 
     id: str
@@ -48,7 +48,7 @@ class Told:
 class Polled:
     """The result of one poll: the messages sent, and the items that are newly unmapped."""
 
-    told: list[Told] = field(default_factory=list)
+    told: list[SentItem] = field(default_factory=list)
     unmapped: list[Unmapped] = field(default_factory=list)
 
 
@@ -63,7 +63,7 @@ class Adaptor:
         self,
         mapping: Mapping,
         source: Source,
-        state: State,
+        state: AdaptorState,
         outbox: Outbox,
         *,
         new_id: Callable[[], str] = new_uuid,
@@ -110,7 +110,7 @@ class Adaptor:
         if told is not None:
             polled.told.append(told)
 
-    def _record_change(self, store: sqlite3.Connection, item_id: str, item: JSON) -> Told | None:
+    def _record_change(self, store: sqlite3.Connection, item_id: str, item: JSON) -> SentItem | None:
         """Record the message for the item's change, if it needs one. Raises ``TemplateError``."""
         if resolve(self._mapping.place.id, item) is NOTHING:
             raise TemplateError(f"the item has no {self._mapping.place.id}")
@@ -134,7 +134,7 @@ class Adaptor:
         self._outbox.keep_message(message)
         known = Known(body["objectUUID"], digest or "", published=wanted is not Trigger.DELETE)
         self._state.save_known(store, item_id, known)
-        return Told(item_id, wanted, known.object_uuid)
+        return SentItem(item_id, wanted, known.object_uuid)
 
     def _body(self, wanted: Trigger, before: Known | None, work: JSON) -> JSON:
         if wanted is Trigger.DELETE and before is not None:

@@ -35,7 +35,7 @@ class Unmapped:
     why: str
 
 
-class State:
+class AdaptorState:
     """The adaptor's tables in its repository; methods with ``store`` work in the caller's transaction."""
 
     def __init__(self, repository: Repository) -> None:

@@ -17,7 +17,7 @@ _MOST_PAGES: Final = 100_000
 _NAMED: Final = re.compile(r"\$\{(\w+)\}")
 
 
-class SourceUnavailableError(Exception):
+class ApplicationUnavailableError(Exception):
     """The application does not answer, or not as expected; the message has the address and the answer."""
 
 
@@ -65,19 +65,21 @@ class Source:
             response = self._client.get(url).raise_for_status()
             return response.json()
         except httpx.HTTPStatusError as error:
-            raise SourceUnavailableError(f"{url} answered {error.response.status_code}") from error
+            raise ApplicationUnavailableError(f"{url} answered {error.response.status_code}") from error
         except httpx.HTTPError as error:
-            raise SourceUnavailableError(f"{url} does not answer: {error or type(error).__name__}") from error
+            raise ApplicationUnavailableError(
+                f"{url} does not answer: {error or type(error).__name__}"
+            ) from error
         except ValueError as error:
-            raise SourceUnavailableError(f"{url} gave an answer that is not JSON: {error}") from error
+            raise ApplicationUnavailableError(f"{url} gave an answer that is not JSON: {error}") from error
 
     def _items(self, url: httpx.URL, found: Any) -> list[JSON]:
         if not isinstance(found, list) or not all(isinstance(each, dict) for each in found):
-            raise SourceUnavailableError(f"{url}: {self.place.items} is not a list of objects")
+            raise ApplicationUnavailableError(f"{url}: {self.place.items} is not a list of objects")
         return found
 
     def _same_origin(self, here: httpx.URL, there: httpx.URL) -> httpx.URL:
         """Refuse a next page on another host: the request would send our headers there."""
         if (here.scheme, here.host, here.port) != (there.scheme, there.host, there.port):
-            raise SourceUnavailableError(f"{here}: the next page is said to be elsewhere, at {there}")
+            raise ApplicationUnavailableError(f"{here}: the next page is said to be elsewhere, at {there}")
         return there

@@ -2,7 +2,7 @@
 
 from sandbox.download.download import Downloads
 from sandbox.download.failures import DownloadError, DownloadInterruptedError, WrongChecksumError
-from sandbox.download.file_source import Fetch, Source
+from sandbox.download.file_source import Fetch, FileSource
 from sandbox.download.remote_file import Checksum, RemoteFile, files_of
 
 __all__ = [
@@ -11,8 +11,8 @@ __all__ = [
     "DownloadInterruptedError",
     "Downloads",
     "Fetch",
+    "FileSource",
     "RemoteFile",
-    "Source",
     "WrongChecksumError",
     "files_of",
 ]

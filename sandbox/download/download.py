@@ -22,7 +22,7 @@ from sandbox.download.failures import (
     FileChangedError,
     WrongChecksumError,
 )
-from sandbox.download.file_source import Source
+from sandbox.download.file_source import FileSource
 from sandbox.download.partial import Partial, digests
 from sandbox.download.remote_file import Checksum, RemoteFile
 from sandbox.gateway.gateway import RETRY_SECONDS
@@ -41,7 +41,7 @@ class Downloads:
     def __init__(
         self,
         staging: Path,
-        sources: Mapping[str, Source],
+        sources: Mapping[str, FileSource],
         clock: Clock,
         *,
         free: Callable[[Path], int] = free_bytes,
@@ -102,7 +102,7 @@ class Downloads:
             if fetch.total is not None and partial.size != fetch.total:
                 raise DownloadInterruptedError(f"{file.location}: {partial.size} of {fetch.total} bytes came")
 
-    def _source(self, file: RemoteFile) -> Source:
+    def _source(self, file: RemoteFile) -> FileSource:
         """The source of a file. Plain HTTP is one where the metadata names it as the platform."""
         scheme = urlsplit(file.location).scheme.lower()
         if scheme in self._sources and (scheme != "http" or file.platform == "HTTP"):

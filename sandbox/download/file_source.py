@@ -22,7 +22,7 @@ class Fetch:
     chunks: Iterator[bytes]
 
 
-class Source(Protocol):
+class FileSource(Protocol):
     """Serves the files of one URI scheme."""
 
     def fetch(self, location: str, start: int, tag: str | None) -> AbstractContextManager[Fetch]:

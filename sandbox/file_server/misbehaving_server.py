@@ -102,13 +102,13 @@ class FileServer:
 
 
 def _make_handler(server: FileServer) -> type[BaseHTTPRequestHandler]:
-    class Handler(_Handler):
+    class Handler(_MisbehavingHandler):
         files = server
 
     return Handler
 
 
-class _Handler(BaseHTTPRequestHandler):
+class _MisbehavingHandler(BaseHTTPRequestHandler):
     """Handles one connection."""
 
     protocol_version = "HTTP/1.1"

@@ -37,7 +37,7 @@ from sandbox.receiver.receiving_application import (
 )
 from sandbox.receiver.rejects import Rejects
 from sandbox.receiver.shard_threads import ShardThreads
-from sandbox.repository import ArrivalStatus, Outcome, Part, Repository, RollbackFailedError
+from sandbox.repository import ArrivalStatus, Outcome, Repository, RollbackFailedError, WaitingPart
 from schemas import contract
 from schemas.bound import CONTRACT
 from schemas.contract import Code, Contract, Peek, Sequences, Verdict, judge_received
@@ -287,7 +287,7 @@ class Receiver:
         if so_far.count + 1 == part.total:
             self._join(self._repository.parts(part.sequence), sequences)
 
-    def _join(self, parts: list[Part], sequences: Sequences) -> None:
+    def _join(self, parts: list[WaitingPart], sequences: Sequences) -> None:
         whole, verdict = sequences.judge_parts((part.data for part in parts), now=self._clock.time())
         if whole is None:
             self._reject_parts(parts, *self._refusal(verdict))
@@ -303,7 +303,7 @@ class Receiver:
             if verdict.valid:
                 self._refused(arrival, code, why)
 
-    def _reject_parts(self, parts: list[Part], code: Code, why: str) -> None:
+    def _reject_parts(self, parts: list[WaitingPart], code: Code, why: str) -> None:
         self._repository.finish_parts(parts, Outcome.REJECTED, code)
         for part in parts:
             self._rejects.keep(part.data, code, why)

@@ -11,7 +11,7 @@ from emulator.clock import Clock
 from sandbox.gateway import Gateway, Machine
 from sandbox.receiver import Rejects
 from sandbox.repository import Repository
-from sandbox.router.routes import Routes
+from sandbox.router.routes import RoutingTable
 from schemas.bound import CONTRACT
 from schemas.contract import Contract
 
@@ -30,7 +30,7 @@ class Router:
 
     def __init__(
         self,
-        routes: Routes,
+        routes: RoutingTable,
         sources: Mapping[str, Channel],
         gateways: Mapping[str, Gateway],
         rejects: Rejects,

@@ -21,7 +21,7 @@ from schemas.contract import list_queues
 
 
 @dataclass(frozen=True, slots=True)
-class Routes:
+class RoutingTable:
     """A routing table.
 
     ``services`` has the targets of each source for every tenant. ``tenants`` has the stream of each
@@ -44,7 +44,7 @@ class Routes:
         return (*self.services[source], own) if source in self.to_tenant else self.services[source]
 
 
-def rdss_routes(environment: str = ENVIRONMENT) -> Routes:
+def rdss_routes(environment: str = ENVIRONMENT) -> RoutingTable:
     """The routes of the deployed topology in ``emulator.settings.topologies``.
 
     A message of an institution goes to all groups of services. A message of a group goes to the other groups
@@ -56,7 +56,7 @@ def rdss_routes(environment: str = ENVIRONMENT) -> Routes:
         service_input(group, environment): tuple(outputs[other] for other in SERVICES if other != group)
         for group in SERVICES
     }
-    return Routes(
+    return RoutingTable(
         services={**services, **groups},
         tenants={each: institution_output(each, environment) for each in INSTITUTIONS},
         to_tenant=frozenset(groups),

@@ -22,14 +22,14 @@ from sandbox.receiver import Originals, Rejects, S3Originals
 from sandbox.receiver.assembled_receiver import BUCKETS, OpenChannel
 from sandbox.repository import Repository
 from sandbox.router.router import Router
-from sandbox.router.routes import Routes
+from sandbox.router.routes import RoutingTable
 
 if TYPE_CHECKING:
     from emulator.assembly.embedded import Embedded
 
 
 @contextmanager
-def routing(emulator: Embedded, routes: Routes) -> Iterator[None]:
+def routing(emulator: Embedded, routes: RoutingTable) -> Iterator[None]:
     """Route while the context lasts.
 
     Sources are read in this process, without cost while they are empty. Targets are published to over the AWS
@@ -54,7 +54,7 @@ def routing(emulator: Embedded, routes: Routes) -> Iterator[None]:
 class _Work:
     """Runs a router; builds a new one after a source stream was deleted and created again."""
 
-    def __init__(self, emulator: Embedded, routes: Routes, repository: Repository) -> None:
+    def __init__(self, emulator: Embedded, routes: RoutingTable, repository: Repository) -> None:
         self._parts = emulator.components
         self._endpoint = Endpoint(emulator.aws, emulator.settings.region, emulator.settings.token)
         self._routes = routes
@@ -107,7 +107,7 @@ MACHINE: Final = Machine("rdss-institutional-content-based-router", "localhost")
 
 @contextmanager
 def assembled_router(
-    routes: Routes,
+    routes: RoutingTable,
     open_source: OpenChannel,
     open_target: Callable[[str], Channel],
     originals: Originals,

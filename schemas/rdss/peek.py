@@ -50,7 +50,7 @@ class _Timings(msgspec.Struct, rename="camel", frozen=True, gc=False):
     expiration_timestamp: str | None = None
 
 
-class _Sequence(msgspec.Struct, frozen=True, gc=False):
+class _PeekedSequence(msgspec.Struct, frozen=True, gc=False):
     sequence: str | None = None
     position: int | None = None
     total: int | None = None
@@ -62,13 +62,13 @@ class _Header(msgspec.Struct, rename="camel"):
     message_class: str | None = None
     message_type: str | None = None
     message_timings: _Timings = _Timings()
-    message_sequence: _Sequence = _Sequence()
+    message_sequence: _PeekedSequence = _PeekedSequence()
     version: str | None = None
     error_code: str | None = None
     tenant: int | None = msgspec.field(default=None, name="tenantJiscID")
 
 
-class _Message(msgspec.Struct):
+class _PeekedMessage(msgspec.Struct):
     header: _Header = msgspec.field(name="messageHeader")
 
 
@@ -76,13 +76,13 @@ class _Addressed(msgspec.Struct):
     return_address: str | None = msgspec.field(default=None, name="returnAddress")
 
 
-class _Request(msgspec.Struct):
+class _PeekedRequest(msgspec.Struct):
     header: _Addressed = msgspec.field(name="messageHeader")
 
 
-_decode_request: Final = msgspec.json.Decoder(_Request).decode
+_decode_request: Final = msgspec.json.Decoder(_PeekedRequest).decode
 _decode_header: Final = msgspec.json.Decoder(_Header).decode
-_decode: Final = msgspec.json.Decoder(_Message).decode
+_decode: Final = msgspec.json.Decoder(_PeekedMessage).decode
 _decode_anything: Final = msgspec.json.Decoder().decode
 _HEADER_FIRST: Final = b'{"messageHeader":'
 _HEADER_FIRST_LENGTH: Final = len(_HEADER_FIRST)

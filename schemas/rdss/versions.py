@@ -88,14 +88,14 @@ def places(told: Iterable[Told]) -> dict[str, VersionState]:
     newer = _newer(known.values())
     groups = _circles(newer)
     lines = _lines(groups, newer, known)
-    works: dict[str, list[_Line]] = defaultdict(list)
+    works: dict[str, list[_VersionLine]] = defaultdict(list)
     roots = _works(newer)
     for line in lines:
         works[roots[line.members[0]]].append(line)
     return {place.uuid: place for lines in works.values() for place in _states_of_work(lines, known)}
 
 
-class _Line:
+class _VersionLine:
     """A group of versions that follow one another in a circle, usually a single one, and its depth.
 
     ``latest`` is the member published last; ``ahead`` the last published version that follows the group.
@@ -167,14 +167,14 @@ def _pop_until(open_: dict[str, None], until: str) -> list[str]:
             return sorted(members)
 
 
-def _lines(groups: list[list[str]], newer: dict[str, set[str]], known: dict[str, Told]) -> list[_Line]:
+def _lines(groups: list[list[str]], newer: dict[str, set[str]], known: dict[str, Told]) -> list[_VersionLine]:
     """The groups, newest first, each with what follows it and its depth."""
-    lines: list[_Line] = []
+    lines: list[_VersionLine] = []
     following: list[set[int]] = []
     at: dict[str, int] = {}
     for members in groups:
         published = [known[uuid] for uuid in members if uuid in known and known[uuid].published is not None]
-        line = _Line(members, max(published, key=_order, default=None))
+        line = _VersionLine(members, max(published, key=_order, default=None))
         ahead = {at[later] for uuid in members for later in newer[uuid] if later in at}
         seen = [lines[each].latest or lines[each].ahead for each in ahead]
         line.ahead = max((each for each in seen if each is not None), key=_order, default=None)
@@ -207,7 +207,7 @@ def _works(newer: dict[str, set[str]]) -> dict[str, str]:
     return {uuid: root(uuid) for uuid in newer}
 
 
-def _states_of_work(lines: list[_Line], known: dict[str, Told]) -> list[VersionState]:
+def _states_of_work(lines: list[_VersionLine], known: dict[str, Told]) -> list[VersionState]:
     tips = [line for line in lines if line.latest is not None and line.ahead is None]
     tip = max(tips, key=lambda line: _order(line.latest) if line.latest else (0.0, ""), default=None)
     current = tip.latest if tip else None
@@ -237,7 +237,7 @@ def _is_deleted(told: Told | None, deleted: float | None) -> bool:
     return deleted is not None and (published is None or published <= deleted)
 
 
-def _replacement(uuid: str, line: _Line, current: Told) -> str:
+def _replacement(uuid: str, line: _VersionLine, current: Told) -> str:
     latest = line.latest
     if latest is not None and latest.uuid != uuid:
         return latest.uuid

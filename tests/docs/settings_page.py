@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from emulator.settings.declarations import Declared, declared
+from emulator.settings.declarations import DeclaredSetting, declared
 from emulator.settings.settings import shapes
 from sandbox.gateway import GatewaySettings
 
@@ -47,7 +47,7 @@ def page() -> str:
     return _TEXT.format(sandbox="\n".join(_sandbox()), gateway="\n".join(_gateway()))
 
 
-def of_sandbox() -> dict[str, Declared]:
+def of_sandbox() -> dict[str, DeclaredSetting]:
     """Every setting of the table ``[sandbox]`` by its name, those of extensions last."""
     return {name: each for shape in shapes() for name, each in declared(shape).items()}
 
@@ -73,7 +73,7 @@ def _gateway() -> Iterator[str]:
         yield _row(_code(name), values, _code(each.told), each.setting.help)
 
 
-def _choices(each: Declared) -> str:
+def _choices(each: DeclaredSetting) -> str:
     return f" {'|'.join(each.choices)}" if each.choices else ""
 
 

@@ -44,7 +44,7 @@ Places: TypeAlias = list[tuple[int, int, float | None]]
 """The queues of a message: the queue's id, the number there, and when it expires by ``Clock.time``."""
 
 
-class Stored(msgspec.Struct, array_like=True, frozen=True):
+class MessageOnDisk(msgspec.Struct, array_like=True, frozen=True):
     """A message on disk. Without ``places`` it is there only because memory has no room."""
 
     places: Places
@@ -65,7 +65,7 @@ class Marks(msgspec.Struct, array_like=True):
 
 
 _ENCODER: Final = msgspec.msgpack.Encoder()
-_STORED: Final = msgspec.msgpack.Decoder(Stored)
+_STORED: Final = msgspec.msgpack.Decoder(MessageOnDisk)
 _PLACES: Final = msgspec.msgpack.Decoder(_OnlyPlaces)
 _MARKS: Final = msgspec.msgpack.Decoder(Marks)
 
@@ -126,7 +126,7 @@ class MessageFile:
 
     # Messages
 
-    def append(self, stored: Stored, holders: int) -> int:
+    def append(self, stored: MessageOnDisk, holders: int) -> int:
         """Write a message that ``holders`` places refer to, and return its index."""
         assert isinstance(self.messages, Log)
         begin = self.messages.append(_ENCODER.encode(stored))
@@ -150,7 +150,7 @@ class MessageFile:
         if not self._holders[index]:
             self.live_bytes -= self._size(index)
 
-    def recover(self) -> Iterator[tuple[int, Stored]]:
+    def recover(self) -> Iterator[tuple[int, MessageOnDisk]]:
         """Yield every message with its index, once after opening. ``hold`` counts what refers to it."""
         for position, payload in self.messages.entries():
             self._positions.append(position + HEADER_BYTES + len(payload))

@@ -23,8 +23,8 @@ from emulator.amqp.store.message_file import (
     SETTLED,
     Marks,
     MessageFile,
+    MessageOnDisk,
     Places,
-    Stored,
 )
 from emulator.amqp.store.packed_messages import PackedMessages
 from emulator.amqp.turn import StepsTo, Turn
@@ -60,7 +60,7 @@ class Rests(NamedTuple):
 DEFAULT_RESTS: Final = Rests()
 
 
-class _Packing(NamedTuple):
+class _MessagePacking(NamedTuple):
     """A file that another thread packs, from its log, until it is ``given_up``."""
 
     file: MessageFile
@@ -95,7 +95,7 @@ class MessageStore:
         self._sparse: dict[int, float] = {}
         self._unpacked: dict[int, tuple[float, int]] = {}
         self._shrinking: tuple[MessageFile, StepsTo[None]] | None = None
-        self._packing: _Packing | None = None
+        self._packing: _MessagePacking | None = None
         self._removing: Future[None] | None = None
         if directory is not None and directory.is_dir():
             remove_drafts(directory)
@@ -131,7 +131,7 @@ class MessageStore:
             file = self._roll()
         if file.number not in self._unpacked:
             self._await_rest(file)
-        return file.number << _INDEX_BITS | file.append(Stored(places, message), holders)
+        return file.number << _INDEX_BITS | file.append(MessageOnDisk(places, message), holders)
 
     def keep(self, entry: Entry, message: Message) -> None:
         """Keep a message in memory if there is room, or if it is nowhere else."""
@@ -346,9 +346,9 @@ class MessageStore:
             if number == self._last:
                 self._roll()
             given_up = threading.Event()
-            self._packing = _Packing(file, given_up, _PACKING.submit(file.pack, given_up))
+            self._packing = _MessagePacking(file, given_up, _PACKING.submit(file.pack, given_up))
 
-    def _take_packed(self, packing: _Packing) -> None:
+    def _take_packed(self, packing: _MessagePacking) -> None:
         """Read from the packed copy. Raises what kept the file from being packed: it stays as it was."""
         self._packing = None
         packing.file.replace_by(packing.packed.result())

@@ -28,7 +28,7 @@ _PUBLISH: Final = b"\x00\x3c\x00\x28"
 _MARGIN: Final = " " * 57
 
 
-class Frame(NamedTuple):
+class AmqpFrame(NamedTuple):
     """A frame as it came, without its end mark.
 
     A publish may have its ``content`` with it, the payloads of the header and of the body, when it came in
@@ -56,7 +56,7 @@ class FrameReader:
         """Forget what was not taken."""
         self._unread.clear()
 
-    def feed(self, data: bytes) -> Generator[Frame, None, None]:
+    def feed(self, data: bytes) -> Generator[AmqpFrame, None, None]:
         """Yield the frames that are complete with ``data``. Raises RefusedError for bytes that are none.
 
         What is not taken until it is closed is kept.
@@ -85,7 +85,7 @@ class FrameReader:
                     content = self._find_content(channel, source, at)
                     if content is not None:
                         at += len(content[0]) + len(content[1]) + 2 * OVERHEAD
-                yield Frame(kind, channel, payload, content)
+                yield AmqpFrame(kind, channel, payload, content)
         finally:
             if source is unread:
                 del unread[:at]

@@ -58,7 +58,7 @@ class KeptPiece:
         self._bodies.release(self._number)
 
 
-class _File:
+class _BodyFile:
     """One file, and how many bytes of the pieces in it are needed."""
 
     def __init__(self, path: Path, end: int = 0) -> None:
@@ -80,10 +80,10 @@ class KeptBodies:
         self._directory = directory
         self._file_bytes = file_bytes
         self._lock = threading.Lock()
-        self._files: dict[int, _File] = {}
+        self._files: dict[int, _BodyFile] = {}
         self._places = PieceTable()
         self._released: deque[int] = deque()
-        self._unsynced: set[_File] = set()
+        self._unsynced: set[_BodyFile] = set()
         self._last = 0
         self._closed = False
         self.damage: list[DamagedLogError] = []
@@ -201,7 +201,7 @@ class KeptBodies:
 
     def _add_file(self) -> int:
         following = max(self._files, default=0) + 1
-        self._files[following] = _File(self._directory / f"{_PREFIX}{following}.log")
+        self._files[following] = _BodyFile(self._directory / f"{_PREFIX}{following}.log")
         return following
 
     def _put(self, number: int, place: PiecePlace) -> None:
@@ -255,12 +255,12 @@ class KeptBodies:
     def _open(self) -> None:
         found = ((_number(path), path) for path in self._directory.glob(f"{_PREFIX}*.log"))
         for number, path in sorted(found):
-            file = self._files[number] = _File(path, path.stat().st_size)
+            file = self._files[number] = _BodyFile(path, path.stat().st_size)
             for frame in self._frames(file):
                 self._put(frame.ordinal, PiecePlace(number, frame.start, frame.length))
                 self._last = max(self._last, frame.ordinal)
 
-    def _frames(self, file: _File) -> Iterator[frames.Frame]:
+    def _frames(self, file: _BodyFile) -> Iterator[frames.Frame]:
         """The frames of a file, from their headers alone; after damage, whatever can be read."""
         position, end = 0, file.storage.end
         while position < end:

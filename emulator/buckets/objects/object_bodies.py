@@ -10,7 +10,7 @@ from typing import Final, Protocol, TypeAlias
 from isal.isal_zlib import compress, decompress
 
 from emulator.buckets.objects.sharing import Sharing
-from emulator.buckets.objects.volumes import Place, Stored, Volumes
+from emulator.buckets.objects.volumes import StoredPiece, StoredPlace, Volumes
 from emulator.journal import DamagedLogError
 from emulator.journal.payloads import Payloads
 from emulator.journal.spliced import Find, no_payloads, render
@@ -27,7 +27,7 @@ class Chunk:
 
     __slots__ = ("_bodies", "_place")
 
-    def __init__(self, bodies: Bodies, place: Place) -> None:
+    def __init__(self, bodies: Bodies, place: StoredPlace) -> None:
         self._bodies = bodies
         self._place = place
 
@@ -77,7 +77,7 @@ class Bodies:
             self._sharing.look_at(place)
         return Chunk(self, place)
 
-    def read(self, place: Place) -> bytes:
+    def read(self, place: StoredPlace) -> bytes:
         """Read the bytes at a place. Raises OSError when they are not those that were kept."""
         while True:
             stored = self._volumes.read(place)
@@ -92,14 +92,14 @@ class Bodies:
                 if place.files == stored.files:
                     raise OSError(str(error)) from error
 
-    def splice(self, place: Place, encoded: bytes, files: tuple[int, ...]) -> bool:
+    def splice(self, place: StoredPlace, encoded: bytes, files: tuple[int, ...]) -> bool:
         """Store a place with references to payload files if that is shorter; return whether it is.
 
         Raises OSError.
         """
-        return self._volumes.replace(place, Stored(compress(encoded, _LEVEL), files))
+        return self._volumes.replace(place, StoredPiece(compress(encoded, _LEVEL), files))
 
-    def release(self, place: Place) -> None:
+    def release(self, place: StoredPlace) -> None:
         """Release a place that is no longer needed."""
         self._volumes.release(place)
 
@@ -127,7 +127,7 @@ class Store(Protocol):
 Pieces: TypeAlias = tuple[Piece, ...]
 
 
-class Contents:
+class BodyContents:
     """The bytes of a body from ``start`` to before ``end``, read a piece at a time.
 
     They stay readable when the object is changed or deleted meanwhile.
@@ -141,9 +141,9 @@ class Contents:
     def __len__(self) -> int:
         return self._end - self._start
 
-    def __getitem__(self, part: slice) -> Contents:
+    def __getitem__(self, part: slice) -> BodyContents:
         start, stop, _ = part.indices(len(self))
-        return Contents(self._chunks, self._start + start, self._start + stop)
+        return BodyContents(self._chunks, self._start + start, self._start + stop)
 
     def __iter__(self) -> Iterator[bytes]:
         at = 0
@@ -176,9 +176,9 @@ class Body:
         # Of most bodies there is one piece. A sum would be another number in memory, equal to the piece's.
         return self._chunks[0].size if len(self._chunks) == 1 else sum(piece.size for piece in self._chunks)
 
-    def contents(self) -> Contents:
+    def contents(self) -> BodyContents:
         """All of it, to be read later."""
-        return Contents(self._chunks, 0, self.size)
+        return BodyContents(self._chunks, 0, self.size)
 
     def whole(self) -> bytes:
         """All of it. Raises OSError when it is damaged, ValueError when the object was deleted."""

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 from isal.isal_zlib import crc32
 
-from emulator.journal.payloads import Found, Payloads
+from emulator.journal.payloads import FoundPayloads, Payloads
 from emulator.journal.spliced import Find, Splice, payloads_in
 from emulator.machine.resident_memory import give_back_now
 
 if TYPE_CHECKING:
-    from emulator.buckets.objects.volumes import Place
+    from emulator.buckets.objects.volumes import StoredPlace
 
 _LOOK_SECONDS: Final = 1.0
 _CALM_SECONDS: Final = 2.0
@@ -34,15 +34,15 @@ _LOOKS: Final = 2
 class _Look(NamedTuple):
     """A place to look at, and how many times it was looked at before."""
 
-    place: Place
+    place: StoredPlace
     before: int
 
 
 class ReadableBodies(Protocol):
     """The bodies as they are shared: each is read whole, and rewritten with references in place of data."""
 
-    def read(self, place: Place) -> bytes: ...
-    def splice(self, place: Place, encoded: bytes, files: tuple[int, ...]) -> bool: ...
+    def read(self, place: StoredPlace) -> bytes: ...
+    def splice(self, place: StoredPlace, encoded: bytes, files: tuple[int, ...]) -> bool: ...
 
 
 class Sharing:
@@ -54,7 +54,7 @@ class Sharing:
         self._find = find
         # A SimpleQueue, because the garbage collector may call ``let_go`` in the middle of a ``put`` on the
         # same thread. Other queues would deadlock on their lock.
-        self._news: SimpleQueue[Place | tuple[int, ...] | None] = SimpleQueue()
+        self._news: SimpleQueue[StoredPlace | tuple[int, ...] | None] = SimpleQueue()
         self._fresh: list[_Look] = []
         self._waiting: OrderedDict[int, list[_Look]] = OrderedDict()
         self._closed = threading.Event()
@@ -62,7 +62,7 @@ class Sharing:
         self._thread: threading.Thread | None = None
         payloads.on_new_file(lambda: self._news.put(None))
 
-    def look_at(self, place: Place) -> None:
+    def look_at(self, place: StoredPlace) -> None:
         """Queue a new place, to be looked at."""
         if place.size < _LEAST_BYTES:
             return
@@ -103,7 +103,7 @@ class Sharing:
                 more = self._take(self._news.get_nowait()) or more
         return more
 
-    def _take(self, news: Place | tuple[int, ...] | None) -> bool:
+    def _take(self, news: StoredPlace | tuple[int, ...] | None) -> bool:
         """Handle one item of the queue. Returns whether it says that there is a new payload file."""
         if isinstance(news, tuple):
             self._payloads.release(news)
@@ -146,7 +146,7 @@ class Sharing:
         while len(self._waiting) > _MOST_WAITING:
             self._waiting.popitem(last=False)
 
-    def _keys(self, place: Place) -> array[int]:
+    def _keys(self, place: StoredPlace) -> array[int]:
         """The keys of the payloads at a place; none when it is gone or unreadable.
 
         A reader of the object gets the error.
@@ -156,7 +156,7 @@ class Sharing:
             return array("I", [crc32(data) for _, _, data, _ in payloads_in(text, self._find)])
         return array("I")
 
-    def _splice(self, place: Place, found: Found) -> None:
+    def _splice(self, place: StoredPlace, found: FoundPayloads) -> None:
         """Replace the found payloads of a place by references. On an error the place stays as it is."""
         with suppress(OSError, ValueError):
             text = self._bodies.read(place)

@@ -28,14 +28,14 @@ _WORTH: Final = 0.9
 """A shorter form replaces a stored one only below this part of its length."""
 
 
-class Stored(NamedTuple):
+class StoredPiece(NamedTuple):
     """The stored form of a piece: bytes, and the payload files that they refer to."""
 
     raw: bytes
     files: tuple[int, ...] = ()
 
 
-class Place:
+class StoredPlace:
     """Where ``size`` bytes of a body are stored. It changes when its volume is emptied."""
 
     __slots__ = ("check", "files", "length", "offset", "size", "volume")
@@ -60,14 +60,14 @@ class _Volume:
         self.room = room
         self.end = 0
         self.needed = 0
-        self.places: set[Place] = set()
+        self.places: set[StoredPlace] = set()
         self._files: dict[tuple[int, ...], tuple[int, ...]] = {}
 
     def __del__(self) -> None:
         # A place that was released while the lock was held, and no call came after it, leaves the file open.
         self.file.close()
 
-    def put(self, place: Place, stored: Stored) -> None:
+    def put(self, place: StoredPlace, stored: StoredPiece) -> None:
         """Append ``stored`` and point ``place`` at it. OSError leaves the volume as it was."""
         offset = self.end
         self.end = frames.write_all(self.file.fileno(), [stored.raw], offset)
@@ -77,10 +77,10 @@ class _Volume:
         self.places.add(place)
         self.needed += place.length
 
-    def read(self, place: Place) -> bytes:
+    def read(self, place: StoredPlace) -> bytes:
         return os.pread(self.file.fileno(), place.length, place.offset)
 
-    def forget(self, place: Place) -> None:
+    def forget(self, place: StoredPlace) -> None:
         """Note that a place is no longer needed."""
         self.places.discard(place)
         self.needed -= place.length
@@ -105,7 +105,7 @@ class Volumes:
         self._let_go = let_go
         self._volumes: list[_Volume] = []
         self._filling: dict[bool, _Volume] = {}
-        self._released: deque[Place] = deque()
+        self._released: deque[StoredPlace] = deque()
         self._lock = threading.Lock()
 
     @property
@@ -114,24 +114,24 @@ class Volumes:
         with self._lock:
             return sum(volume.end for volume in self._volumes)
 
-    def add(self, raw: bytes, size: int) -> Place:
+    def add(self, raw: bytes, size: int) -> StoredPlace:
         """Store ``raw``, the stored form of ``size`` bytes of a body. Raises OSError."""
-        place = Place(size)
+        place = StoredPlace(size)
         with self._lock:
             self._settle()
-            self._put(place, Stored(raw))
+            self._put(place, StoredPiece(raw))
         return place
 
-    def read(self, place: Place) -> Stored:
+    def read(self, place: StoredPlace) -> StoredPiece:
         """Read a place. Raises OSError when its bytes are not those that were stored."""
         with self._lock:
-            stored, check = Stored(place.volume.read(place), place.files), place.check
+            stored, check = StoredPiece(place.volume.read(place), place.files), place.check
             offset = place.offset
         if crc32(stored.raw) != check:
             raise OSError(f"the stored bytes of an object are damaged at byte {offset} of their file")
         return stored
 
-    def replace(self, place: Place, stored: Stored) -> bool:
+    def replace(self, place: StoredPlace, stored: StoredPiece) -> bool:
         """Replace the stored form of a place by a shorter one. Raises OSError.
 
         Returns False, and changes nothing, when it is hardly shorter or the place is no longer needed.
@@ -150,7 +150,7 @@ class Volumes:
             self._let_go(files)
         return True
 
-    def release(self, place: Place) -> None:
+    def release(self, place: StoredPlace) -> None:
         """Release a place. Its room is freed now, or by the next call if the lock is held.
 
         The garbage collector may call this on a thread that holds the lock, so it must not wait for it.
@@ -170,7 +170,7 @@ class Volumes:
             self._volumes.clear()
             self._filling.clear()
 
-    def _put(self, place: Place, stored: Stored) -> None:
+    def _put(self, place: StoredPlace, stored: StoredPiece) -> None:
         kind = bool(stored.files)
         volume = self._filling.get(kind)
         if volume is None or volume.end >= volume.room:
@@ -198,5 +198,5 @@ class Volumes:
         for kind in [kind for kind, filling in self._filling.items() if filling is volume]:
             del self._filling[kind]
         for place in volume.places:
-            self._put(place, Stored(volume.read(place), place.files))
+            self._put(place, StoredPiece(volume.read(place), place.files))
         volume.file.close()

@@ -20,7 +20,7 @@ from emulator.http.http1.closing_answer import close_with_answer, refusal
 FailureHandler: TypeAlias = Callable[[Exception], None]
 
 
-class Connection(Client, Protocol):
+class HttpConnection(Client, Protocol):
     """One client's connection."""
 
     def drain(self) -> None:
@@ -80,7 +80,7 @@ class Connections:
         # pages to the system, and each next body page-faults all of them in again.
         self.last_body: bytes | bytearray = b""
         self.streams: set[Client] = set()
-        self._open: set[Connection] = set()
+        self._open: set[HttpConnection] = set()
         self._timeouts = ClientTimeouts(
             limits, self._clients, lambda: len(self._open) > limits.connections // 2
         )
@@ -96,16 +96,16 @@ class Connections:
         close_with_answer(transport, refusal(HTTPStatus.SERVICE_UNAVAILABLE, why, self.date), lambda: None)
         return False
 
-    def opened(self, connection: Connection) -> None:
+    def opened(self, connection: HttpConnection) -> None:
         self._open.add(connection)
         self._timeouts.start()
 
-    def closed(self, connection: Connection) -> None:
+    def closed(self, connection: HttpConnection) -> None:
         self._open.discard(connection)
 
     def start(
         self,
-        connection: Connection,
+        connection: HttpConnection,
         exchange: Exchange,
         app: App | None = None,
         done: Callable[[], None] | None = None,

@@ -20,7 +20,7 @@ STATUS_LINES = {
 _BODILESS = (HTTPStatus.NO_CONTENT, HTTPStatus.NOT_MODIFIED)
 
 
-class Owner(Protocol):
+class ExchangeOwner(Protocol):
     """The connection that an exchange belongs to."""
 
     transport: asyncio.Transport
@@ -32,14 +32,14 @@ class Owner(Protocol):
     def ended(self, *, keep_alive: bool) -> None: ...
 
 
-class Exchange:
+class Http1Exchange:
     """One request and its response.
 
     ``queued``: it runs, or waits for those before it. ``continue_expected``: the client waits for
     100 Continue before it sends the body.
     """
 
-    def __init__(self, protocol: Owner, scope: HttpScope, *, keep_alive: bool) -> None:
+    def __init__(self, protocol: ExchangeOwner, scope: HttpScope, *, keep_alive: bool) -> None:
         self._protocol = protocol
         self.scope = scope
         self._keep_alive = keep_alive

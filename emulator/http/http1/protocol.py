@@ -21,8 +21,8 @@ from emulator.http.bounds.timeouts import Awaited, Waiting
 from emulator.http.bounds.turns import Inflow, Piece
 from emulator.http.http1.body_reader import BodyReader
 from emulator.http.http1.closing_answer import close_with_answer, refusal
-from emulator.http.http1.exchange import BODY_HELD, Exchange
-from emulator.http.http1.head_limits import RequestRefusedError, check_head
+from emulator.http.http1.exchange import BODY_HELD, Http1Exchange
+from emulator.http.http1.head_limits import HeadRefusedError, check_head
 from rdss_sandbox.machine.installation import explain_missing
 
 _HELD_BODY_BYTES = 1 << 20
@@ -41,9 +41,9 @@ class Http1Protocol(asyncio.Protocol):
         self._limits = connections.limits
         self.date = connections.date.header
         self._parser = httptools.HttpRequestParser(self)
-        self._waiting: deque[Exchange] = deque()
-        self._running: Exchange | None = None
-        self._arriving: Exchange | None = None
+        self._waiting: deque[Http1Exchange] = deque()
+        self._running: Http1Exchange | None = None
+        self._arriving: Http1Exchange | None = None
         self._reader: BodyReader | None = None
         self._draining = False
         self._closing_answer: bytes | None = None
@@ -56,7 +56,7 @@ class Http1Protocol(asyncio.Protocol):
         self._body_come = 0
         # Bytes since the last piece of a body: head, chunk extensions, trailers. Bounded by ``check_head``.
         self._unproductive = 0
-        self._refused: RequestRefusedError | None = None
+        self._refused: HeadRefusedError | None = None
 
     # -- the transport's side
 
@@ -148,7 +148,7 @@ class Http1Protocol(asyncio.Protocol):
         self._unproductive = 0
         if self._parser.should_upgrade():
             return
-        exchange = Exchange(self, self._scope(), keep_alive=self._parser.should_keep_alive())
+        exchange = Http1Exchange(self, self._scope(), keep_alive=self._parser.should_keep_alive())
         # Trailers, which come after the body, must not be added to the head's headers.
         self._headers = []
         exchange.continue_expected = self._continue_expected
@@ -164,7 +164,7 @@ class Http1Protocol(asyncio.Protocol):
         try:
             exchange.arrived(body)
         except NoRoomError as error:
-            self._refused = RequestRefusedError(HTTPStatus.SERVICE_UNAVAILABLE, str(error))
+            self._refused = HeadRefusedError(HTTPStatus.SERVICE_UNAVAILABLE, str(error))
             raise
         if exchange.held > _HELD_BODY_BYTES:
             self._enqueue(exchange)
@@ -200,9 +200,9 @@ class Http1Protocol(asyncio.Protocol):
                 self._check_sizes()
         except httptools.HttpParserUpgrade as upgrade:
             return self._answer_offer(data, upgrade.args[0])
-        except (httptools.HttpParserError, RequestRefusedError) as error:
+        except (httptools.HttpParserError, HeadRefusedError) as error:
             why = f"This is not HTTP/1.1: {error}"
-            refused = self._refused or RequestRefusedError(HTTPStatus.BAD_REQUEST, why)
+            refused = self._refused or HeadRefusedError(HTTPStatus.BAD_REQUEST, why)
             self._refuse(refused.status, str(refused))
             return len(data)
         return len(piece)
@@ -210,12 +210,12 @@ class Http1Protocol(asyncio.Protocol):
     def _check_sizes(self) -> None:
         try:
             check_head(self._limits, self._url, self._headers, self._unproductive)
-        except RequestRefusedError as refused:
+        except HeadRefusedError as refused:
             # The parser replaces an exception of its callbacks.
             self._refused = refused
             raise
 
-    def _read_past_parser(self, exchange: Exchange, rest: memoryview) -> int:
+    def _read_past_parser(self, exchange: Http1Exchange, rest: memoryview) -> int:
         """Read a body that is handed over whole without the parser, and return its bytes in ``rest``.
 
         The parser expects the body still, so the next request gets a new one.
@@ -265,7 +265,7 @@ class Http1Protocol(asyncio.Protocol):
             self.inflow.release(BODY_HELD)
             self._run_next()
 
-    def _enqueue(self, exchange: Exchange) -> None:
+    def _enqueue(self, exchange: Http1Exchange) -> None:
         if exchange.queued or self.transport.is_closing():
             return
         exchange.queued = True
@@ -286,7 +286,7 @@ class Http1Protocol(asyncio.Protocol):
         if not self._waiting:
             self.inflow.release(_REQUESTS_WAIT)
 
-    def _run(self, exchange: Exchange) -> None:
+    def _run(self, exchange: Http1Exchange) -> None:
         self._running = exchange
         self._connections.start(self, exchange)
 

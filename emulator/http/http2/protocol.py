@@ -26,7 +26,7 @@ from emulator.http.bounds.timeouts import Awaited, Waiting
 from emulator.http.bounds.turns import Inflow, Piece
 from emulator.http.http1.closing_answer import close_with_answer
 from emulator.http.http2.conduct import Conduct, Kind
-from emulator.http.http2.stream import Stream
+from emulator.http.http2.stream import Http2Stream
 
 PREFACE: Final = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 _FRAME_HEAD: Final = 9
@@ -53,7 +53,7 @@ class Http2Protocol(asyncio.Protocol):
         self.frames = h2.connection.H2Connection(config)
         self.unsent = 0
         self._conduct = Conduct(self._limits)
-        self._streams: dict[int, Stream] = {}
+        self._streams: dict[int, Http2Stream] = {}
         self._answering = 0
         self._requests = 0
         self._received = 0
@@ -200,7 +200,7 @@ class Http2Protocol(asyncio.Protocol):
             self.reset(event.stream_id, ErrorCodes.REFUSED_STREAM)
             return
         received = event.headers or []
-        stream = Stream(self, event.stream_id, self._scope(received))
+        stream = Http2Stream(self, event.stream_id, self._scope(received))
         self._streams[event.stream_id] = stream
         self._connections.streams.add(stream)
         self._answering += 1

@@ -20,7 +20,7 @@ _HOP_BY_HOP: Final = frozenset(
 )
 
 
-class Owner(Protocol):
+class StreamOwner(Protocol):
     """The connection that a stream belongs to."""
 
     frames: h2.connection.H2Connection
@@ -35,10 +35,10 @@ class Owner(Protocol):
     def consumed(self, stream_id: int, length: int) -> None: ...
 
 
-class Stream:
+class Http2Stream:
     """One request and its response."""
 
-    def __init__(self, protocol: Owner, stream_id: int, scope: HttpScope) -> None:
+    def __init__(self, protocol: StreamOwner, stream_id: int, scope: HttpScope) -> None:
         self._protocol = protocol
         self._id = stream_id
         self.scope = scope

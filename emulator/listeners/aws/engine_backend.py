@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from emulator.clock import Clock
 from emulator.kinesis import Engine, Scope
 from emulator.listeners.aws.interception import FastPath, Request, Response
-from emulator.listeners.aws.subscribe_to_shard import Subscriptions
+from emulator.listeners.aws.subscribe_to_shard import OpenSubscriptions
 
 
 class EngineBackend:
@@ -15,7 +15,7 @@ class EngineBackend:
 
     def __init__(self, engine: Engine, clock: Clock) -> None:
         self._engine = engine
-        self._subscriptions = Subscriptions(engine, clock)
+        self._subscriptions = OpenSubscriptions(engine, clock)
         self.fast_paths: Mapping[str, FastPath] = {
             "PutRecord": engine.put_record_json,
             "PutRecords": engine.put_records_json,

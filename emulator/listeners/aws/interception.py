@@ -115,13 +115,13 @@ def peek_stream(body: bytes) -> str | None:
     return _peek(body)[0]
 
 
-class _Named(msgspec.Struct):
+class _NamedStream(msgspec.Struct):
     StreamName: str | None = None
     StreamARN: str | None = None
     ShardIterator: str | None = None
 
 
-_read_named = msgspec.json.Decoder(_Named).decode
+_read_named = msgspec.json.Decoder(_NamedStream).decode
 # Clients write the name first or last, so megabytes of records need not be searched for it. At either end it
 # is a member of the outermost object, and cannot be text inside of a record.
 _NAMED_FIRST: Final = re.compile(rb'\s*\{\s*"StreamName"\s*:\s*"([\w.-]+)"')

@@ -52,7 +52,7 @@ class ServiceApplication:
         )
 
     def __call__(self, environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
-        request = _Request(environ)
+        request = _MotoRequest(environ)
         try:
             handler, _ = self._map.bind_to_environ(environ).match()
             answer = _call(handler, request)
@@ -62,7 +62,7 @@ class ServiceApplication:
         return body
 
 
-class _Request(Request):
+class _MotoRequest(Request):
     from_wsgi_server = True
 
 

@@ -307,7 +307,7 @@ def _environ(
         "REMOTE_ADDR": "127.0.0.1",
         "wsgi.version": (1, 0),
         "wsgi.url_scheme": "http",
-        "wsgi.input": _Body(body),
+        "wsgi.input": _SpooledBody(body),
         "wsgi.input_terminated": True,
         "wsgi.errors": sys.stderr,
         "wsgi.multithread": True,
@@ -340,7 +340,7 @@ def _add_headers(environ: _Environ, headers: Headers) -> None:
     environ["moto.preserved_header_names"] = spelled
 
 
-class _Body(io.RawIOBase):
+class _SpooledBody(io.RawIOBase):
     """The spooled body as a file that werkzeug may close without closing the spool."""
 
     def __init__(self, spool: Any) -> None:

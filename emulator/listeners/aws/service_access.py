@@ -46,7 +46,7 @@ _OF_BUCKETS: Final = {"HEAD": "ListBucket", "POST": "DeleteObject"}
 """The actions of requests to a bucket that moto's table has otherwise, or not at all."""
 
 
-class Action(NamedTuple):
+class PolicyAction(NamedTuple):
     """An action as a policy names it, without its service, and the ARN of its resource; ``*`` if none."""
 
     name: str
@@ -63,7 +63,7 @@ class Asked(NamedTuple):
     body: bytes
 
 
-class _Named(msgspec.Struct, frozen=True):
+class _NamedResource(msgspec.Struct, frozen=True):
     """The fields of a JSON request that name its resource."""
 
     table: str = msgspec.field(default="", name="TableName")
@@ -106,7 +106,7 @@ def _reply(service: str, asked: Asked, status: int, code: str, said: str) -> Rep
     return reply._replace(headers=[*reply.headers, (b"x-amzn-query-error", f"{code};Sender".encode())])
 
 
-def find_action(service: str, asked: Asked, caller: Caller) -> Action:
+def find_action(service: str, asked: Asked, caller: Caller) -> PolicyAction:
     """The action of a request, by its target, its form, or its method and path."""
     if service == "s3":
         return _find_s3_action(asked)
@@ -118,13 +118,13 @@ def find_action(service: str, asked: Asked, caller: Caller) -> Action:
         name = given.get("Action", [""])[-1]
     resource = _find_resource(service, asked, caller)
     # As in AWS, whose policies and errors know no batches of SQS, and write its actions in lower case.
-    return Action(name.removesuffix("Batch").lower() if service == "sqs" else name, resource)
+    return PolicyAction(name.removesuffix("Batch").lower() if service == "sqs" else name, resource)
 
 
 def _find_resource(service: str, asked: Asked, caller: Caller) -> str:
     """The ARN of the table or queue that a request names."""
     try:
-        given = msgspec.json.decode(asked.body, type=_Named)
+        given = msgspec.json.decode(asked.body, type=_NamedResource)
     except (msgspec.DecodeError, UnicodeDecodeError):
         return "*"
     arn = f"arn:aws:{service}:{caller.region}:{caller.account}:"
@@ -134,17 +134,17 @@ def _find_resource(service: str, asked: Asked, caller: Caller) -> str:
     return f"{arn}{queue}" if service == "sqs" and queue else "*"
 
 
-def _find_s3_action(asked: Asked) -> Action:
+def _find_s3_action(asked: Asked) -> PolicyAction:
     """As AWS maps requests to the actions of its policies, by moto's own table."""
     from moto.s3.responses import ACTION_MAP
 
     bucket, _, key = asked.path.lstrip("/").partition("/")
     if not bucket:
-        return Action("ListAllMyBuckets", "*")
+        return PolicyAction("ListAllMyBuckets", "*")
     resource = f'"arn:aws:s3:::{bucket}/{key}"' if key else f'"arn:aws:s3:::{bucket}"'
     if not key and asked.method in _OF_BUCKETS:
-        return Action(_OF_BUCKETS[asked.method], resource)
+        return PolicyAction(_OF_BUCKETS[asked.method], resource)
     names: dict[str, str] = ACTION_MAP["KEY" if key else "BUCKET"].get(asked.method, {})
     given = parse_qs(asked.query, keep_blank_values=True)
     found = next((names[each] for each in given if each in names), names.get("DEFAULT", ""))
-    return Action(found, resource)
+    return PolicyAction(found, resource)

@@ -16,7 +16,7 @@ EVENT = "SubscribeToShardEvent"
 _HEARTBEAT_SECONDS = 5.0
 
 
-class Subscriptions:
+class OpenSubscriptions:
     """Wakes the open subscriptions of an engine."""
 
     def __init__(self, engine: Engine, clock: Clock) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 from starlette.responses import Response
 
 from emulator.archive.archives import Archives
-from emulator.archive.audit_log import AuditLog
+from emulator.archive.audit_log import AuditIndexes
 from emulator.listeners.control.messages import MessageResources
 from emulator.listeners.control.routing import ApiError, handles
 from emulator.message_index.index import MessageIndex
@@ -26,7 +26,7 @@ class AuditResources:
     def __init__(
         self,
         archives: Archives,
-        log: AuditLog | None,
+        log: AuditIndexes | None,
         resources_of: Callable[[Callable[[], MessageIndex]], MessageResources],
     ) -> None:
         self._archives = archives

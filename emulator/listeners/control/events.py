@@ -23,7 +23,7 @@ NEWS_SECONDS: Final = 0.05
 _encode = msgspec.json.Encoder().encode
 
 
-class Arrivals(Protocol):
+class ArrivalSource(Protocol):
     """Where records arrive."""
 
     def on_records(self, callback: Callable[[str, str], None], /) -> Callable[[], None]: ...
@@ -32,7 +32,7 @@ class Arrivals(Protocol):
 class EventResources:
     """``/events``. With ``Accept: text/event-stream`` the answer goes on until the reader leaves."""
 
-    def __init__(self, events: Events, live: LiveAnswers, arrivals: Sequence[Arrivals] = ()) -> None:
+    def __init__(self, events: Events, live: LiveAnswers, arrivals: Sequence[ArrivalSource] = ()) -> None:
         self._events = events
         self._live = live
         self._arrivals = arrivals

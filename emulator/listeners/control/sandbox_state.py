@@ -25,7 +25,7 @@ _READ_AGAIN_SECONDS = 10.0
 _encode = msgspec.json.Encoder().encode
 
 
-class Sandbox(Protocol):
+class RunningEmulator(Protocol):
     """The running emulator, as these routes need it."""
 
     def status(self) -> Status: ...
@@ -37,7 +37,7 @@ class StateResources:
     """``/status``, ``/version``, ``/health``, ``/clock``, ``/reset`` and ``/populate``."""
 
     def __init__(
-        self, sandbox: Sandbox, version: Version, clock: Clock, events: Events, live: LiveAnswers
+        self, sandbox: RunningEmulator, version: Version, clock: Clock, events: Events, live: LiveAnswers
     ) -> None:
         self._sandbox = sandbox
         self._version = version

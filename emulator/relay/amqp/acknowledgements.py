@@ -26,7 +26,7 @@ class Verdict(IntEnum):
     REQUEUE = 2
 
 
-class Settlement(NamedTuple):
+class BrokerSettlement(NamedTuple):
     """A settlement for the broker, with the broker's tag."""
 
     tag: int
@@ -98,7 +98,7 @@ class Acknowledgements:
             self._by_client_tag[self._last] = delivery
         return self._last
 
-    def settle(self, tag: int, *, multiple: bool, verdict: Verdict) -> list[Settlement]:
+    def settle(self, tag: int, *, multiple: bool, verdict: Verdict) -> list[BrokerSettlement]:
         """Settle a delivery, or all up to it (all for 0); return the settlements for the broker.
 
         Raises UnknownTagError.
@@ -116,7 +116,7 @@ class Acknowledgements:
             window.add(-number)
         return self._settlements(deliveries)
 
-    def withdraw(self, delivery: BrokerDelivery) -> list[Settlement]:
+    def withdraw(self, delivery: BrokerDelivery) -> list[BrokerSettlement]:
         """Give up a delivery that was not sent yet; a message that was never sent is requeued."""
         if not delivery.made:
             delivery.verdict = Verdict.REQUEUE
@@ -155,7 +155,7 @@ class Acknowledgements:
         self._by_client_tag = OrderedDict()
         return list(taken), list(taken.values())
 
-    def _settlements(self, changed: Iterable[BrokerDelivery]) -> list[Settlement]:
+    def _settlements(self, changed: Iterable[BrokerDelivery]) -> list[BrokerSettlement]:
         done = {delivery.tag: delivery for delivery in changed if not delivery.left}
         if len(done) == len(self._by_broker_tag):
             self._by_broker_tag.clear()
@@ -166,5 +166,5 @@ class Acknowledgements:
         if len(done) > 1 and len(verdicts) == 1:
             last = max(done)
             if next(iter(self._by_broker_tag), last + 1) > last:
-                return [Settlement(last, True, verdicts.pop())]
-        return [Settlement(tag, False, done[tag].verdict) for tag in sorted(done)]
+                return [BrokerSettlement(last, True, verdicts.pop())]
+        return [BrokerSettlement(tag, False, done[tag].verdict) for tag in sorted(done)]

@@ -26,7 +26,7 @@ _DELIVERY_MODE: Final = 0x10
 
 
 @dataclass(slots=True)
-class _Summary:
+class _TappedSummary:
     messages: int = 0
     size: int = 0
     message_ids: list[str] = field(default_factory=list)
@@ -43,7 +43,7 @@ class Tap:
     def __init__(self, events: Events, log: AmqpLog) -> None:
         self._events = events
         self._log = log
-        self._since: dict[str, _Summary] = {}
+        self._since: dict[str, _TappedSummary] = {}
         self._unrecorded: defaultdict[str, list[Entry]] = defaultdict(list)
         self._some_persistent = False
 
@@ -106,7 +106,7 @@ class Tap:
             asyncio.get_running_loop().call_later(_EVERY_SECONDS, self.flush)
         found = self._since.get(channel)
         if found is None:
-            found = self._since[channel] = _Summary()
+            found = self._since[channel] = _TappedSummary()
         found.messages += 1
         found.size += len(body)
         if (

@@ -14,7 +14,7 @@ from emulator.faults.engine import FaultEngine
 from emulator.faults.fault_point import FaultPoint
 from emulator.faults.waits import OnLoop
 from emulator.relay.amqp.frames import Command, Method, encode_method
-from emulator.relay.amqp.refusals import Answer, Refusal
+from emulator.relay.amqp.refusals import AmqpRefusal, Answer
 
 _RETRY_SECONDS: Final = 0.1
 
@@ -100,7 +100,7 @@ class ChannelLink:
         on_close()
         self.count_held(-self._held)
 
-    def refuse(self, refused: Refusal, method: int | None) -> None:
+    def refuse(self, refused: AmqpRefusal, method: int | None) -> None:
         """Cut or close the connection, or close the channel, as the refusal says."""
         if refused.answer is Answer.CUT:
             self.context.peers.cut()

@@ -7,7 +7,7 @@ from itertools import takewhile
 from typing import NamedTuple
 
 
-class Confirm(NamedTuple):
+class PublishConfirm(NamedTuple):
     """A confirm for the publisher; it is a nack unless ``acked``."""
 
     tag: int
@@ -23,7 +23,7 @@ class _Publish:
     acked: bool = False
 
 
-class Confirms:
+class RelayedConfirms:
     """The confirms of one channel in confirm mode.
 
     The client and the broker count publishes separately. A refused publish has only a tag of the client, a
@@ -70,22 +70,22 @@ class Confirms:
         del self._waiting[tag]
         return True
 
-    def translate_answer(self, tag: int, *, multiple: bool, acked: bool) -> list[Confirm]:
+    def translate_answer(self, tag: int, *, multiple: bool, acked: bool) -> list[PublishConfirm]:
         """Translate an answer of the broker to confirms for the client; ``multiple`` with tag 0 means all."""
         if multiple:
             tags = list(takewhile(lambda each: not tag or each <= tag, self._waiting))
         else:
             tags = [tag] if tag in self._waiting else []
-        done: list[Confirm] = []
+        done: list[PublishConfirm] = []
         for each in tags:
             publish = self._waiting.pop(each)
             if not isinstance(publish, _Publish):
-                done.append(Confirm(publish, False, acked))
+                done.append(PublishConfirm(publish, False, acked))
                 continue
             publish.left -= 1
             publish.acked |= acked
             if not publish.left and publish.heard:
-                done.append(Confirm(publish.tag, False, publish.acked))
+                done.append(PublishConfirm(publish.tag, False, publish.acked))
         if len(done) > 1 and len({confirm.acked for confirm in done}) == 1:
             # Publishes that still wait came later, and have greater tags at both peers.
             return [done[-1]._replace(multiple=True)]

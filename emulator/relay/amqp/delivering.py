@@ -28,8 +28,8 @@ from emulator.faults.fault import THROTTLED
 from emulator.faults.fault_point import CallFailedError
 from emulator.relay.amqp.acknowledgements import (
     Acknowledgements,
+    BrokerSettlement,
     PrefetchWindow,
-    Settlement,
     UnknownTagError,
     Verdict,
 )
@@ -159,7 +159,7 @@ class Deliveries:
             text = f"PRECONDITION_FAILED - unknown delivery tag {tag}"
             self._link.close_channel(406, text, command.method)
             return
-        if settlements == [Settlement(tag, multiple, verdict)]:
+        if settlements == [BrokerSettlement(tag, multiple, verdict)]:
             self._link.to_broker(command)
         else:
             self._send_settlements(settlements)
@@ -167,7 +167,7 @@ class Deliveries:
             if len(consumer.waiting):
                 consumer.waiting.release()
 
-    def _send_settlements(self, settlements: list[Settlement]) -> None:
+    def _send_settlements(self, settlements: list[BrokerSettlement]) -> None:
         for tag, multiple, verdict in settlements:
             if verdict is Verdict.ACK:
                 self._link.send_method_to_broker(BasicAck(tag, multiple))

@@ -39,7 +39,7 @@ class Arrived:
 
 
 @dataclass(slots=True, eq=False)
-class Reader(Generic[_Waiting]):
+class WaitingReader(Generic[_Waiting]):
     """A consumer, or the gets of a queue, and the messages that wait for it."""
 
     queue: str
@@ -48,8 +48,8 @@ class Reader(Generic[_Waiting]):
     window: PrefetchWindow = field(default_factory=PrefetchWindow)
 
 
-Consumer: TypeAlias = Reader[PushedDeliveries[Arrived]]
-Gets: TypeAlias = Reader[HeldDeliveries[Arrived]]
+Consumer: TypeAlias = WaitingReader[PushedDeliveries[Arrived]]
+Gets: TypeAlias = WaitingReader[HeldDeliveries[Arrived]]
 
 
 class FaultedDeliveries:
@@ -76,10 +76,10 @@ class FaultedDeliveries:
             fail=self.fail,
             room=lambda: window.room and not self._link.closed,
         )
-        return Reader(queue, waiting, no_ack, window)
+        return WaitingReader(queue, waiting, no_ack, window)
 
     def new_gets(self, queue: str) -> Gets:
-        return Reader(queue, HeldDeliveries(self._faults, self._form))
+        return WaitingReader(queue, HeldDeliveries(self._faults, self._form))
 
     def arrive(self, command: Command, reader: Consumer | Gets, tag_at: int) -> Arrived | None:
         """Deliver a message at once, and return None, if no fault may strike it and none waits before it."""

@@ -10,7 +10,7 @@ from emulator.faults.fault import Call, Item
 from emulator.faults.faulted_message import Message
 from emulator.relay.amqp.amqp_tap import Tap
 from emulator.relay.amqp.channel_link import ChannelLink
-from emulator.relay.amqp.confirms import Confirms
+from emulator.relay.amqp.confirms import RelayedConfirms
 from emulator.relay.amqp.frames import (
     Command,
     Method,
@@ -19,7 +19,7 @@ from emulator.relay.amqp.frames import (
     read_partition_key,
     replace_body,
 )
-from emulator.relay.amqp.refusals import Answer, Refusal, refusal
+from emulator.relay.amqp.refusals import AmqpRefusal, Answer, refusal
 
 _MANDATORY: Final = 1
 
@@ -31,7 +31,7 @@ class FaultedPublishes:
         self._link = link
         self._tap = tap
         self._faults = link.context.faults
-        self.confirms: Confirms | None = None
+        self.confirms: RelayedConfirms | None = None
 
     def concern(self, target: PublishTarget) -> bool:
         """Report the channel to the fault engine, and return True if a fault may strike the publish."""
@@ -90,7 +90,7 @@ class FaultedPublishes:
             self.confirms.note_passed()
         self._pass(command, target or PublishTarget(command.frames[0]))
 
-    def _return(self, command: Command, refused: Refusal) -> None:
+    def _return(self, command: Command, refused: AmqpRefusal) -> None:
         """Return an unroutable message if it is mandatory, and ack it, as a broker does."""
         target = PublishTarget(command.frames[0])
         if command.frames[0][target.bits_at] & _MANDATORY:

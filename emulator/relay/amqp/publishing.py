@@ -11,7 +11,7 @@ from emulator.amqp.wire.methods import BasicAck, BasicNack
 from emulator.faults.fault import Call
 from emulator.relay.amqp.amqp_tap import Tap
 from emulator.relay.amqp.channel_link import ChannelLink
-from emulator.relay.amqp.confirms import Confirms
+from emulator.relay.amqp.confirms import RelayedConfirms
 from emulator.relay.amqp.faulted_publishes import FaultedPublishes
 from emulator.relay.amqp.frames import ARGUMENTS, Command, Method, read_delivery_tag, read_target
 
@@ -90,7 +90,7 @@ class Publishes:
         self._publishes.forward(command)
 
     def _confirm_select(self, command: Command) -> None:
-        self._publishes.confirms = self._publishes.confirms or Confirms()
+        self._publishes.confirms = self._publishes.confirms or RelayedConfirms()
         self._link.to_broker(command)
 
     def _answered(self, command: Command) -> None:

@@ -19,7 +19,7 @@ class Answer(Enum):
     CONNECTION = auto()
 
 
-class Refusal(NamedTuple):
+class AmqpRefusal(NamedTuple):
     """An answer with its AMQP reply code (0 without one) and text."""
 
     answer: Answer
@@ -52,7 +52,7 @@ _NO_ROUTE: Final = 312
 _UNKNOWN_OUTCOME: Final = 500
 
 
-def refusal(failure: Failure, *, confirming: bool) -> Refusal:
+def refusal(failure: Failure, *, confirming: bool) -> AmqpRefusal:
     """Choose the answer to a failed call; ``confirming`` says whether the channel is in confirm mode.
 
     AMQP's own codes get AMQP's answer: NO_ROUTE returns the message, the others close the channel or the
@@ -60,28 +60,28 @@ def refusal(failure: Failure, *, confirming: bool) -> Refusal:
     From 500 on it always closes the channel, since the outcome is then unknown to the publisher.
     """
     if failure.kind == "cut":
-        return Refusal(Answer.CUT, 0, failure.message)
+        return AmqpRefusal(Answer.CUT, 0, failure.message)
     if failure.code == THROTTLED:
-        return Refusal(Answer.WAIT, 0, failure.message)
+        return AmqpRefusal(Answer.WAIT, 0, failure.message)
     return _refusal_by_code(failure.code, failure.message) or _refusal_by_status(
         failure, confirming=confirming
     )
 
 
-def _refusal_by_code(code: str, text: str) -> Refusal | None:
+def _refusal_by_code(code: str, text: str) -> AmqpRefusal | None:
     if code == "NO_ROUTE":
-        return Refusal(Answer.RETURN, _NO_ROUTE, code)
+        return AmqpRefusal(Answer.RETURN, _NO_ROUTE, code)
     if code in _CHANNEL_CODES:
-        return Refusal(Answer.CHANNEL, _CHANNEL_CODES[code], f"{code} - {text}")
+        return AmqpRefusal(Answer.CHANNEL, _CHANNEL_CODES[code], f"{code} - {text}")
     if code in _CONNECTION_CODES:
-        return Refusal(Answer.CONNECTION, _CONNECTION_CODES[code], f"{code} - {text}")
+        return AmqpRefusal(Answer.CONNECTION, _CONNECTION_CODES[code], f"{code} - {text}")
     return None
 
 
-def _refusal_by_status(failure: Failure, *, confirming: bool) -> Refusal:
+def _refusal_by_status(failure: Failure, *, confirming: bool) -> AmqpRefusal:
     told = f"{failure.code}: {failure.message}"
     if failure.status >= _UNKNOWN_OUTCOME:
-        return Refusal(Answer.CHANNEL, _CONNECTION_CODES["INTERNAL_ERROR"], f"INTERNAL_ERROR - {told}")
+        return AmqpRefusal(Answer.CHANNEL, _CONNECTION_CODES["INTERNAL_ERROR"], f"INTERNAL_ERROR - {told}")
     if confirming:
-        return Refusal(Answer.NACK, 0, told)
-    return Refusal(Answer.CHANNEL, _CHANNEL_CODES["PRECONDITION_FAILED"], f"PRECONDITION_FAILED - {told}")
+        return AmqpRefusal(Answer.NACK, 0, told)
+    return AmqpRefusal(Answer.CHANNEL, _CHANNEL_CODES["PRECONDITION_FAILED"], f"PRECONDITION_FAILED - {told}")

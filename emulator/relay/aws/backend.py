@@ -16,7 +16,7 @@ from emulator.listeners.aws.interception import EventStream, FastPath, Request, 
 from emulator.listeners.aws.kinesis_handler import TARGET_PREFIX
 from emulator.listeners.aws.protocols import Json11
 from emulator.listeners.aws.service_model import kinesis_model
-from emulator.relay.aws.connections import Reply, UpstreamLostError, UpstreamUnreachableError
+from emulator.relay.aws.connections import UpstreamLostError, UpstreamReply, UpstreamUnreachableError
 from emulator.relay.aws.endpoints import Endpoint
 from emulator.relay.aws.traffic_watch import Traffic
 
@@ -53,7 +53,7 @@ class RelayBackend:
         self._traffic.learn_from_call(operation, request, response)
         return response
 
-    async def _ask(self, operation: str, request: Request, scope: Scope) -> Reply:
+    async def _ask(self, operation: str, request: Request, scope: Scope) -> UpstreamReply:
         endpoint = self._endpoint(scope)
         body = _PROTOCOL.write(request, "")
         headers = [
@@ -75,7 +75,7 @@ def _parse_error(status: int, body: bytes) -> KinesisError:
     return KinesisError(code, str(fields.get("message") or fields.get("Message") or ""), status)
 
 
-async def _read_events(reply: Reply) -> EventStream:
+async def _read_events(reply: UpstreamReply) -> EventStream:
     """Yield the events of a subscription as they come."""
     from botocore.eventstream import EventStreamBuffer
 

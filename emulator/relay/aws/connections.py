@@ -31,7 +31,7 @@ class UpstreamLostError(Exception):
     """The connection ended before the answer, so the outcome of the request is unknown."""
 
 
-class Connections:
+class UpstreamConnections:
     """Connections to the host of one URL (``http`` or ``https``), opened when they are needed."""
 
     def __init__(self, url: str) -> None:
@@ -54,7 +54,7 @@ class Connections:
         headers: Headers,
         body: bytes = b"",
         rest: AsyncIterator[bytes] | None = None,
-    ) -> Reply:
+    ) -> UpstreamReply:
         """Send a request with ``body`` and then ``rest``, and return when the answer's head has come.
 
         ``headers`` must frame the body, with a content-length or ``transfer-encoding: chunked``.
@@ -101,7 +101,7 @@ class Connections:
             connection.abandon()
 
 
-class Reply:
+class UpstreamReply:
     """An answer whose head has come. Its body can be read once, whole or in pieces."""
 
     def __init__(self, connection: _Connection, status: int, headers: Headers) -> None:
@@ -212,7 +212,7 @@ class _Connection(asyncio.Protocol):
 
     async def exchange(
         self, head: bytes, body: bytes, rest: AsyncIterator[bytes] | None, *, chunked: bool, bodiless: bool
-    ) -> Reply:
+    ) -> UpstreamReply:
         self._begin(bodiless=bodiless)
         self._write(head, _chunk(body) if chunked and body else body)
         if rest is not None:
@@ -228,7 +228,7 @@ class _Connection(asyncio.Protocol):
                 self._transport.write(b"0\r\n\r\n")
         while not self._headers_complete:
             await self._wait_for_more()
-        return Reply(self, self._status, self._headers)
+        return UpstreamReply(self, self._status, self._headers)
 
     async def piece(self) -> bytes:
         while not self._pieces:

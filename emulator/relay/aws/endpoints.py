@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from emulator.http.asgi import Headers
 from emulator.kinesis import Scope
-from emulator.relay.aws.connections import Connections
+from emulator.relay.aws.connections import UpstreamConnections
 from emulator.relay.aws.signing import Signer, fixed_credentials
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ class Endpoint:
     """One host. With ``credentials`` requests are signed for it; without, they are relayed as they came."""
 
     def __init__(self, url: str, credentials: Credentials | None = None) -> None:
-        self.connections = Connections(url)
+        self.connections = UpstreamConnections(url)
         secure, authority = self.connections.secure, self.connections.authority
         self._signer = Signer(credentials, authority, secure=secure) if credentials else None
 

@@ -33,7 +33,7 @@ from emulator.listeners.aws.kinesis_handler import TARGET_PREFIX, KinesisHandler
 from emulator.listeners.aws.moto_api import answer_moto_api, is_moto_api
 from emulator.listeners.aws.service_access import Asked, ServiceAccess
 from emulator.listeners.aws.stream_access import StreamAccess
-from emulator.relay.aws.connections import Reply, UpstreamLostError, UpstreamUnreachableError
+from emulator.relay.aws.connections import UpstreamLostError, UpstreamReply, UpstreamUnreachableError
 from emulator.relay.aws.endpoints import Endpoint, Endpoints
 from emulator.relay.aws.relayed_calls import RECORDED, RelayedCall, note_call
 from emulator.relay.aws.traffic_watch import Traffic
@@ -173,7 +173,7 @@ class RelayApp:
             await self._answer(request, body, asked, receive, send)
 
     async def _answer(
-        self, request: _Request, body: bytes, reply: Reply, receive: Receive, send: Send
+        self, request: _Request, body: bytes, reply: UpstreamReply, receive: Receive, send: Send
     ) -> None:
         headers = [header for header in reply.headers if header[0] not in _DROPPED_FROM_ANSWERS]
         if request.operation in self._traffic.operations or reply.complete:
@@ -216,7 +216,7 @@ def _find_signing_objection(request: _Request) -> str | None:
     return _MISSING_TOKEN
 
 
-async def _send_on(endpoint: Endpoint, request: _Request, receive: Receive) -> tuple[Reply, bytes]:
+async def _send_on(endpoint: Endpoint, request: _Request, receive: Receive) -> tuple[UpstreamReply, bytes]:
     """Send the request to the upstream. Returns the reply, and the body when it came in one piece."""
     first = await receive()
     if first["type"] == "http.disconnect":
@@ -267,7 +267,7 @@ async def _remaining_body(receive: Receive) -> AsyncIterator[bytes]:
         yield message["body"]
 
 
-async def _stream(reply: Reply, receive: Receive, send: Send) -> None:
+async def _stream(reply: UpstreamReply, receive: Receive, send: Send) -> None:
     """Relay the body as it comes, until it ends or the client leaves."""
     outcome, _ = await run_until_first(_send_pieces(reply, send), wait_for_disconnect(receive))
     if isinstance(outcome, asyncio.CancelledError):
@@ -276,7 +276,7 @@ async def _stream(reply: Reply, receive: Receive, send: Send) -> None:
         raise ClientGoneError from outcome
 
 
-async def _send_pieces(reply: Reply, send: Send) -> None:
+async def _send_pieces(reply: UpstreamReply, send: Send) -> None:
     async for piece in reply.pieces():
         await send({"type": "http.response.body", "body": piece, "more_body": True})
     await send({"type": "http.response.body", "body": b"", "more_body": False})

@@ -31,7 +31,7 @@ class RelayedCall(NamedTuple):
     came: float
 
 
-class _Request(msgspec.Struct, omit_defaults=True):
+class _RelayedRequest(msgspec.Struct, omit_defaults=True):
     StreamName: str | None = None
     StreamARN: str | None = None
     ShardId: str | None = None
@@ -46,14 +46,14 @@ class _Record(msgspec.Struct, omit_defaults=True):
     ErrorCode: str | None = None
 
 
-class _Answer(_Record, omit_defaults=True):
+class _RelayedAnswer(_Record, omit_defaults=True):
     Records: list[_Record] = []
     ShardIterator: str | None = None
     NextShardIterator: str | None = None
 
 
-_read_request: Final = msgspec.json.Decoder(_Request).decode
-_read_answer: Final = msgspec.json.Decoder(_Answer).decode
+_read_request: Final = msgspec.json.Decoder(_RelayedRequest).decode
+_read_answer: Final = msgspec.json.Decoder(_RelayedAnswer).decode
 
 
 def note_call(record: ClientRecord, call: RelayedCall) -> None:

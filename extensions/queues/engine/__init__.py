@@ -11,7 +11,7 @@ a ``QueuesError``. Every change emits an event: ``queue.created``, ``.deleted``,
 ``queue``, and ``messages`` lists ids.
 
 A queue can be a **view on a channel**: ``engine.attach(address, source)`` with
-a ``Source`` (see ``source.py``). Before every operation on the queue the engine
+a ``ViewSource`` (see ``source.py``). Before every operation on the queue the engine
 calls ``fetch_arrivals`` without its lock, writes the arrivals to its journal, and
 calls ``mark_taken``. From then on they are messages like any others, and claims
 on them survive a restart. When a message leaves the queue, the engine calls
@@ -24,11 +24,10 @@ from extensions.queues.engine.errors import QueuesError, SourceUnavailableError
 from extensions.queues.engine.operations.messages import NewMessage
 from extensions.queues.engine.queue_engine import QueueEngine
 from extensions.queues.engine.queued_message import Claim, Found, Held, Message
-from extensions.queues.engine.view_source import Arrival, Source
+from extensions.queues.engine.view_source import ViewedMessage, ViewSource
 
 __all__ = [
     "Address",
-    "Arrival",
     "Claim",
     "Found",
     "Held",
@@ -36,6 +35,7 @@ __all__ = [
     "NewMessage",
     "QueueEngine",
     "QueuesError",
-    "Source",
     "SourceUnavailableError",
+    "ViewSource",
+    "ViewedMessage",
 ]

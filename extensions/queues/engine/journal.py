@@ -14,7 +14,7 @@ from typing import Final
 from emulator.journal import Log
 from emulator.journal.reserve import spending_reserve
 from extensions.queues.engine.changes import Entry, QueueGone, Released, Removed, Unsubscribed, decode, encode
-from extensions.queues.engine.queue_state import State
+from extensions.queues.engine.queue_state import QueueState
 
 _DELETIONS: Final = (QueueGone, Released, Removed, Unsubscribed)
 """What makes room, sooner or later."""
@@ -28,14 +28,14 @@ def store(log: Log, entry: Entry) -> None:
     spending_reserve(log.path, write) if freeing else write()
 
 
-def list_entries(state: State, now: float) -> Iterator[bytes]:
+def list_entries(state: QueueState, now: float) -> Iterator[bytes]:
     """Yield encoded entries that produce ``state`` from an empty one."""
     changes = state.list_changes()
     while batch := list(islice(changes, _CHANGES_IN_AN_ENTRY)):
         yield encode(Entry(now, batch))
 
 
-def replay(payload: bytes | memoryview, state: State) -> float:
+def replay(payload: bytes | memoryview, state: QueueState) -> float:
     """Apply an encoded entry to ``state``, and return the entry's time."""
     entry = decode(payload)
     for change in entry.changes:

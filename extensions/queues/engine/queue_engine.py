@@ -11,10 +11,10 @@ from emulator.events import Events
 from emulator.scheduler import Scheduler
 from extensions.queues.engine import signatures
 from extensions.queues.engine.address import Address
-from extensions.queues.engine.operations.claims import Claims
-from extensions.queues.engine.operations.messages import Messages
-from extensions.queues.engine.operations.queues import Queues
-from extensions.queues.engine.operations.subscriptions import Subscriptions
+from extensions.queues.engine.operations.claims import ClaimOperations
+from extensions.queues.engine.operations.messages import MessageOperations
+from extensions.queues.engine.operations.queues import QueueOperations
+from extensions.queues.engine.operations.subscriptions import SubscriptionOperations
 from extensions.queues.engine.signatures import Signed
 from extensions.queues.engine.store import Store
 
@@ -42,11 +42,11 @@ class QueueEngine(Store):
     ) -> None:
         super().__init__(path, clock, events, fsync=fsync)
         self._scheduler = Scheduler(clock, "ends of claims", self._emit_failure)
-        self.queues = Queues(self)
-        self.messages = Messages(self)
-        self.claims = Claims(self)
+        self.queues = QueueOperations(self)
+        self.messages = MessageOperations(self)
+        self.claims = ClaimOperations(self)
         self.destinations = destinations or Destinations()
-        self.subscriptions = Subscriptions(self, self.destinations)
+        self.subscriptions = SubscriptionOperations(self, self.destinations)
 
     def sign(self, at: Address, paths: list[str], methods: Any, expires: Any) -> Signed:
         """Sign paths with this sandbox's key. Raises as ``signatures.sign``."""

@@ -25,7 +25,7 @@ from extensions.queues.engine.queued_message import Claim, Message
 _MESSAGES_IN_A_CHANGE: Final = 100
 
 
-class State:
+class QueueState:
     """All queues, and the signing key. Only ``apply`` and the clock change them."""
 
     def __init__(self) -> None:

@@ -18,9 +18,9 @@ from extensions.queues.engine.changes import Change, Entry, Posted, QueueGone, Q
 from extensions.queues.engine.errors import QueueNotThereError, SourceUnavailableError
 from extensions.queues.engine.journal import list_entries, replay, store
 from extensions.queues.engine.queue import Queue
-from extensions.queues.engine.queue_state import State
+from extensions.queues.engine.queue_state import QueueState
 from extensions.queues.engine.queued_message import AT_ONCE, Message
-from extensions.queues.engine.view_source import Arrival, Source, message_id
+from extensions.queues.engine.view_source import ViewedMessage, ViewSource, message_id
 
 _ARRIVALS_AT_ONCE: Final = 500
 
@@ -34,8 +34,8 @@ class Store:
 
     def __init__(self, path: Path | None, clock: Clock, events: Events, *, fsync: bool) -> None:
         self.lock = threading.RLock()
-        self.state = State()
-        self.sources: dict[Address, Source] = {}
+        self.state = QueueState()
+        self.sources: dict[Address, ViewSource] = {}
         self._refreshing: dict[Address, threading.Lock] = {}
         self._clock = clock
         self._events = events
@@ -105,7 +105,7 @@ class Store:
             if refs:
                 source.mark_gone(refs)
 
-    def attach(self, at: Address, source: Source) -> None:
+    def attach(self, at: Address, source: ViewSource) -> None:
         """Make the queue a view on a channel. A missing queue is created."""
         with self.lock:
             self._refreshing[at] = threading.Lock()
@@ -145,13 +145,13 @@ class Store:
                 self._refreshing[at].release()
         return trouble
 
-    def _take_arrivals(self, at: Address, source: Source) -> None:
+    def _take_arrivals(self, at: Address, source: ViewSource) -> None:
         while arrivals := source.fetch_arrivals(_ARRIVALS_AT_ONCE):
             with self.lock:
                 self._post_arrivals(at, arrivals)
                 source.mark_taken(arrivals)
 
-    def _post_arrivals(self, at: Address, arrivals: Sequence[Arrival]) -> None:
+    def _post_arrivals(self, at: Address, arrivals: Sequence[ViewedMessage]) -> None:
         queue = self.state.queues.get(at)
         number = queue.number if queue else 1
         messages: dict[str, Message] = {}
@@ -222,7 +222,7 @@ class Store:
 
         Views stay, and read their channels from their checkpoints. Raises OSError.
         """
-        state = State()
+        state = QueueState()
         for payload in saved:
             replay(payload, state)
         if self._log is not None:

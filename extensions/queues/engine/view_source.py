@@ -10,7 +10,7 @@ from uuid import UUID
 from extensions.queues.engine.address import Address
 
 
-class Arrival(NamedTuple):
+class ViewedMessage(NamedTuple):
     """A message of the channel, for the queue.
 
     ``ref`` identifies this delivery by its position in the channel. The queue takes each ``ref`` once, and a
@@ -24,7 +24,7 @@ class Arrival(NamedTuple):
     arrived: float
 
 
-class Source(Protocol):
+class ViewSource(Protocol):
     """The channel of a view.
 
     ``fetch_arrivals`` and ``publish`` may wait for the channel. They raise ``SourceUnavailableError`` when it
@@ -32,10 +32,10 @@ class Source(Protocol):
     ``mark_gone`` are called with the queues locked, so they return at once.
     """
 
-    def fetch_arrivals(self, limit: int) -> Sequence[Arrival]:
+    def fetch_arrivals(self, limit: int) -> Sequence[ViewedMessage]:
         """Up to ``limit`` messages, oldest first. The same ones are returned again until they are taken."""
 
-    def mark_taken(self, arrivals: Sequence[Arrival]) -> None:
+    def mark_taken(self, arrivals: Sequence[ViewedMessage]) -> None:
         """Note that these are in the queue's journal now and need not come again."""
 
     def publish(self, bodies: Sequence[bytes]) -> Sequence[str]:

@@ -13,7 +13,7 @@ Handler: TypeAlias = Callable[[Call], Answer]
 
 
 @dataclass(frozen=True, slots=True)
-class Route:
+class QueueRoute:
     """A path below the version, its handlers by method, and its query parameters.
 
     ``rel`` is its name in the home document, and ``limit`` the name of its parameter ``limit`` there.
@@ -26,12 +26,12 @@ class Route:
     limit: str = ""
 
 
-def build_home(version: str, routes: Iterable[Route]) -> dict[str, Any]:
+def build_home(version: str, routes: Iterable[QueueRoute]) -> dict[str, Any]:
     """Build the home document (draft-nottingham-json-home-03) of a version."""
     return {"resources": {f"rel/{route.rel}": _build_resource(version, route) for route in routes}}
 
 
-def _build_resource(version: str, route: Route) -> dict[str, Any]:
+def _build_resource(version: str, route: QueueRoute) -> dict[str, Any]:
     query = "{?" + ",".join(route.parameters) + "}" if route.parameters else ""
     variables = [part[1:-1] for part in route.path.split("/") if part.startswith("{")]
     return {

@@ -20,7 +20,7 @@ from extensions.queues.http.answers import (
 )
 from extensions.queues.http.call import Call, field, missing_header
 from extensions.queues.http.posted import read_array
-from extensions.queues.http.routes import Route
+from extensions.queues.http.routes import QueueRoute
 from rdss_sandbox.shapes.queue_limits import METADATA_BYTES
 
 
@@ -130,33 +130,33 @@ def health(_call: Call) -> Answer:
 
 
 ROUTES = (
-    Route("queues", "queues", {"GET": list_queues}, ("marker", "limit", "detailed"), "queue_limit"),
-    Route(
+    QueueRoute("queues", "queues", {"GET": list_queues}, ("marker", "limit", "detailed"), "queue_limit"),
+    QueueRoute(
         "queue",
         "queues/{queue_name}",
         {"GET": get_queue, "HEAD": get_queue, "PUT": put_queue, "DELETE": queues.delete_queue},
     ),
-    Route("queue-metadata", "queues/{queue_name}/metadata", {"GET": get_metadata, "PUT": put_metadata}),
-    Route("queue-stats", "queues/{queue_name}/stats", {"GET": get_stats}),
-    Route(
+    QueueRoute("queue-metadata", "queues/{queue_name}/metadata", {"GET": get_metadata, "PUT": put_metadata}),
+    QueueRoute("queue-stats", "queues/{queue_name}/stats", {"GET": get_stats}),
+    QueueRoute(
         "messages",
         "queues/{queue_name}/messages",
         {"GET": get_messages, "POST": post_messages, "DELETE": delete_messages},
         ("marker", "limit", "echo", "include_claimed"),
         "messages_limit",
     ),
-    Route(
+    QueueRoute(
         "message",
         "queues/{queue_name}/messages/{message_id}",
         {"GET": get_message, "DELETE": messages.delete_message},
     ),
-    Route("claim", "queues/{queue_name}/claims", {"POST": post_claim}, ("limit",), "claim_limit"),
-    Route(
+    QueueRoute("claim", "queues/{queue_name}/claims", {"POST": post_claim}, ("limit",), "claim_limit"),
+    QueueRoute(
         "claim-item",
         "queues/{queue_name}/claims/{claim_id}",
         {"GET": get_claim, "PATCH": patch_claim, "DELETE": claims.delete_claim},
     ),
-    Route("health", "health", {"GET": health, "HEAD": health}),
+    QueueRoute("health", "health", {"GET": health, "HEAD": health}),
 )
 
 

@@ -7,7 +7,7 @@ from extensions.queues.http import message_requests as messages
 from extensions.queues.http import queue_requests as queues
 from extensions.queues.http.answers import NO_CONTENT, Answer
 from extensions.queues.http.call import Call
-from extensions.queues.http.routes import Route
+from extensions.queues.http.routes import QueueRoute
 
 
 def ping(_call: Call) -> Answer:
@@ -16,8 +16,8 @@ def ping(_call: Call) -> Answer:
 
 
 MESSAGES_AND_CLAIMS = (
-    Route("queue_stats", "queues/{queue_name}/stats", {"GET": queues.get_stats}),
-    Route(
+    QueueRoute("queue_stats", "queues/{queue_name}/stats", {"GET": queues.get_stats}),
+    QueueRoute(
         "messages",
         "queues/{queue_name}/messages",
         {
@@ -28,24 +28,26 @@ MESSAGES_AND_CLAIMS = (
         ("marker", *messages.LIST_PARAMETERS, "ids", "pop"),
         "messages_limit",
     ),
-    Route(
+    QueueRoute(
         "message",
         "queues/{queue_name}/messages/{message_id}",
         {"GET": messages.get_message, "DELETE": messages.delete_message},
         ("claim_id",),
     ),
-    Route("claim", "queues/{queue_name}/claims", {"POST": claims.post_claim}, ("limit",), "claim_limit"),
-    Route(
+    QueueRoute("claim", "queues/{queue_name}/claims", {"POST": claims.post_claim}, ("limit",), "claim_limit"),
+    QueueRoute(
         "claim-item",
         "queues/{queue_name}/claims/{claim_id}",
         {"GET": claims.get_claim, "PATCH": claims.patch_claim, "DELETE": claims.delete_claim},
     ),
-    Route("ping", "ping", {"GET": ping, "HEAD": ping}),
+    QueueRoute("ping", "ping", {"GET": ping, "HEAD": ping}),
 )
 
 ROUTES = (
-    Route("queues", "queues", {"GET": queues.list_queues}, ("marker", "limit", "detailed"), "queue_limit"),
-    Route(
+    QueueRoute(
+        "queues", "queues", {"GET": queues.list_queues}, ("marker", "limit", "detailed"), "queue_limit"
+    ),
+    QueueRoute(
         "queue",
         "queues/{queue_name}",
         {"GET": queues.get_queue, "PUT": queues.put_queue, "DELETE": queues.delete_queue},

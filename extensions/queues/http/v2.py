@@ -20,7 +20,7 @@ from extensions.queues.http.answers import (
     bad_request,
 )
 from extensions.queues.http.call import Call
-from extensions.queues.http.routes import Route
+from extensions.queues.http.routes import QueueRoute
 from rdss_sandbox.shapes.queue_limits import METADATA_BYTES
 
 _JSON_PATCH: Final = "application/openstack-messaging-v2.0-json-patch"
@@ -99,8 +99,8 @@ def share_queue(call: Call) -> Answer:
 
 
 ROUTES = (
-    Route("queues", "queues", {"GET": list_queues}, tuple(sorted(_LIST_PARAMETERS)), "queue_limit"),
-    Route(
+    QueueRoute("queues", "queues", {"GET": list_queues}, tuple(sorted(_LIST_PARAMETERS)), "queue_limit"),
+    QueueRoute(
         "queue",
         "queues/{queue_name}",
         {
@@ -110,17 +110,17 @@ ROUTES = (
             "DELETE": queues.delete_queue,
         },
     ),
-    Route("queue_share", "queues/{queue_name}/share", {"POST": share_queue}),
-    Route("queue_purge", "queues/{queue_name}/purge", {"POST": purge_queue}),
+    QueueRoute("queue_share", "queues/{queue_name}/share", {"POST": share_queue}),
+    QueueRoute("queue_purge", "queues/{queue_name}/purge", {"POST": purge_queue}),
     *v1_1.MESSAGES_AND_CLAIMS,
-    Route(
+    QueueRoute(
         "subscriptions",
         "queues/{queue_name}/subscriptions",
         {"GET": subscriptions.list_subscriptions, "POST": subscriptions.post_subscription},
         ("marker", "limit"),
         "subscription_limit",
     ),
-    Route(
+    QueueRoute(
         "subscription",
         "queues/{queue_name}/subscriptions/{subscription_id}",
         {
@@ -129,7 +129,7 @@ ROUTES = (
             "DELETE": subscriptions.delete_subscription,
         },
     ),
-    Route(
+    QueueRoute(
         "subscription_confirm",
         "queues/{queue_name}/subscriptions/{subscription_id}/confirm",
         {"PUT": subscriptions.confirm_subscription},

@@ -13,7 +13,7 @@ _PAGE: Final = ("marker", "limit")
 
 
 @dataclass(frozen=True, slots=True)
-class Action:
+class SocketAction:
     """A method on a path, and the fields of the action that go into the request.
 
     ``query`` and ``body`` name the fields of those parts. ``whole`` names a field that is the whole body.
@@ -28,34 +28,36 @@ class Action:
 
 
 _QUEUE: Final = "queues/{queue_name}"
-ACTIONS: Final[Mapping[str, Action]] = {
-    "queue_create": Action("PUT", _QUEUE, whole="metadata"),
-    "queue_list": Action("GET", "queues", (*_PAGE, "detailed", "name", "with_count")),
-    "queue_get": Action("GET", _QUEUE),
-    "queue_delete": Action("DELETE", _QUEUE),
-    "queue_get_stats": Action("GET", f"{_QUEUE}/stats"),
-    "queue_purge": Action("POST", f"{_QUEUE}/purge", body=("resource_types",)),
-    "message_post": Action("POST", f"{_QUEUE}/messages", body=("messages",)),
-    "message_list": Action(
+ACTIONS: Final[Mapping[str, SocketAction]] = {
+    "queue_create": SocketAction("PUT", _QUEUE, whole="metadata"),
+    "queue_list": SocketAction("GET", "queues", (*_PAGE, "detailed", "name", "with_count")),
+    "queue_get": SocketAction("GET", _QUEUE),
+    "queue_delete": SocketAction("DELETE", _QUEUE),
+    "queue_get_stats": SocketAction("GET", f"{_QUEUE}/stats"),
+    "queue_purge": SocketAction("POST", f"{_QUEUE}/purge", body=("resource_types",)),
+    "message_post": SocketAction("POST", f"{_QUEUE}/messages", body=("messages",)),
+    "message_list": SocketAction(
         "GET", f"{_QUEUE}/messages", (*_PAGE, "echo", "include_claimed", "include_delayed")
     ),
-    "message_get": Action("GET", f"{_QUEUE}/messages/{{message_id}}"),
-    "message_get_many": Action("GET", f"{_QUEUE}/messages", ("message_ids",)),
-    "message_delete": Action("DELETE", f"{_QUEUE}/messages/{{message_id}}", ("claim_id",)),
-    "message_delete_many": Action("DELETE", f"{_QUEUE}/messages", ("message_ids", "pop")),
-    "claim_create": Action("POST", f"{_QUEUE}/claims", ("limit",), ("ttl", "grace")),
-    "claim_get": Action("GET", f"{_QUEUE}/claims/{{claim_id}}"),
-    "claim_update": Action("PATCH", f"{_QUEUE}/claims/{{claim_id}}", body=("ttl", "grace")),
-    "claim_delete": Action("DELETE", f"{_QUEUE}/claims/{{claim_id}}"),
-    "subscription_create": Action("POST", f"{_QUEUE}/subscriptions", body=("subscriber", "ttl", "options")),
-    "subscription_list": Action("GET", f"{_QUEUE}/subscriptions", _PAGE),
-    "subscription_get": Action("GET", f"{_QUEUE}/subscriptions/{{subscription_id}}"),
-    "subscription_delete": Action("DELETE", f"{_QUEUE}/subscriptions/{{subscription_id}}"),
+    "message_get": SocketAction("GET", f"{_QUEUE}/messages/{{message_id}}"),
+    "message_get_many": SocketAction("GET", f"{_QUEUE}/messages", ("message_ids",)),
+    "message_delete": SocketAction("DELETE", f"{_QUEUE}/messages/{{message_id}}", ("claim_id",)),
+    "message_delete_many": SocketAction("DELETE", f"{_QUEUE}/messages", ("message_ids", "pop")),
+    "claim_create": SocketAction("POST", f"{_QUEUE}/claims", ("limit",), ("ttl", "grace")),
+    "claim_get": SocketAction("GET", f"{_QUEUE}/claims/{{claim_id}}"),
+    "claim_update": SocketAction("PATCH", f"{_QUEUE}/claims/{{claim_id}}", body=("ttl", "grace")),
+    "claim_delete": SocketAction("DELETE", f"{_QUEUE}/claims/{{claim_id}}"),
+    "subscription_create": SocketAction(
+        "POST", f"{_QUEUE}/subscriptions", body=("subscriber", "ttl", "options")
+    ),
+    "subscription_list": SocketAction("GET", f"{_QUEUE}/subscriptions", _PAGE),
+    "subscription_get": SocketAction("GET", f"{_QUEUE}/subscriptions/{{subscription_id}}"),
+    "subscription_delete": SocketAction("DELETE", f"{_QUEUE}/subscriptions/{{subscription_id}}"),
 }
 _IN_THE_QUERY: Final = {"message_ids": "ids"}
 
 
-def find_names(action: Action, fields: Mapping[str, Any]) -> dict[str, str]:
+def find_names(action: SocketAction, fields: Mapping[str, Any]) -> dict[str, str]:
     """Find the variable parts of the path. Raises ``RequestRefusedError`` when one is missing."""
     names = {part[1:-1]: fields.get(part[1:-1]) for part in action.path.split("/") if part.startswith("{")}
     found = {name: value for name, value in names.items() if isinstance(value, str) and value}
@@ -64,12 +66,12 @@ def find_names(action: Action, fields: Mapping[str, Any]) -> dict[str, str]:
     return found
 
 
-def build_query(action: Action, fields: Mapping[str, Any]) -> str:
+def build_query(action: SocketAction, fields: Mapping[str, Any]) -> str:
     given = {_IN_THE_QUERY.get(name, name): _text(fields[name]) for name in action.query if name in fields}
     return urlencode(given)
 
 
-def build_document(action: Action, fields: Mapping[str, Any]) -> Any:
+def build_document(action: SocketAction, fields: Mapping[str, Any]) -> Any:
     """Build the request's body; None when it has none."""
     if action.whole is not None:
         return fields.get(action.whole)

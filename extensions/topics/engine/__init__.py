@@ -3,22 +3,21 @@
 from extensions.topics.engine.client_session import Session
 from extensions.topics.engine.definitions import (
     BadDefinitionError,
-    Column,
     ConflatedTopic,
     Definition,
     Queue,
     Topic,
     View,
+    ViewColumn,
 )
 from extensions.topics.engine.refusals import CommandRefusedError
 from extensions.topics.engine.topics_copy import TopicsCopy
-from extensions.topics.engine.topics_engine import LogEntry, NameInUseError, Topics
+from extensions.topics.engine.topics_engine import LogEntry, NameInUseError, TopicsEngine
 from rdss_sandbox.shapes.topics import Access, Downstream, Entitlement
 
 __all__ = [
     "Access",
     "BadDefinitionError",
-    "Column",
     "CommandRefusedError",
     "ConflatedTopic",
     "Definition",
@@ -29,7 +28,8 @@ __all__ = [
     "Queue",
     "Session",
     "Topic",
-    "Topics",
     "TopicsCopy",
+    "TopicsEngine",
     "View",
+    "ViewColumn",
 ]

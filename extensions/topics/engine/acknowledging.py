@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from extensions.topics.engine.commands import Command, Undecoded
-from extensions.topics.engine.downstream_links import NOWHERE, Place
+from extensions.topics.engine.downstream_links import NOWHERE, AwaitedPlace
 from extensions.topics.engine.outgoing_messages import Ack, Status
 from extensions.topics.engine.refusals import CommandRefusedError
 from extensions.topics.engine.subscription import Subscriber
@@ -27,7 +27,7 @@ class _Settled(msgspec.Struct):
     seq: int | None
     status: Status
     reason: str
-    place: Place = NOWHERE
+    place: AwaitedPlace = NOWHERE
     due: bool = False
 
     def covers(self, other: _Settled) -> bool:
@@ -139,7 +139,7 @@ class Receipt:
         if counts:
             self.acknowledge("stats", reason=reason, **counts)
 
-    def acknowledge_persisted(self, place: Place) -> None:
+    def acknowledge_persisted(self, place: AwaitedPlace) -> None:
         """Acknowledge persistence as soon as ``place`` is durable here and in its downstream sandboxes."""
         self._settle("success", "", place)
 
@@ -150,7 +150,7 @@ class Receipt:
         if persists:
             self._settle("failure", refused.reason, NOWHERE)
 
-    def _settle(self, status: Status, reason: str, place: Place) -> None:
+    def _settle(self, status: Status, reason: str, place: AwaitedPlace) -> None:
         if "persisted" in self.asked:
             command = self._command
             seq = getattr(command, "seq", None)

@@ -21,7 +21,7 @@ from rdss_sandbox.files.rewriting import rewriting
 ENTRIES_BETWEEN: Final = 100_000
 
 
-class Waiting(msgspec.Struct, array_like=True, gc=False):
+class WaitingMessage(msgspec.Struct, array_like=True, gc=False):
     """A message that waits in the queue ``queue``; ``number`` is its entry in the log."""
 
     queue: str
@@ -36,7 +36,7 @@ class Checkpoint(msgspec.Struct, gc=False):
     definitions: tuple[Definition, ...]
     sequences: dict[str, int]
     records: list[Entry]
-    waiting: list[Waiting]
+    waiting: list[WaitingMessage]
     arrivals: dict[str, int] = {}
 
 
@@ -44,7 +44,7 @@ encode = msgspec.json.Encoder().encode
 decode = msgspec.json.Decoder(Checkpoint).decode
 
 
-class Checkpoints:
+class TopicCheckpoints:
     """Writes checkpoints to ``path``, if it is not None, and trims the log.
 
     ``retention`` is the minimum age in seconds of entries that are trimmed; None trims nothing. In memory the
@@ -122,7 +122,7 @@ class Checkpoints:
             self._registry.sequences,
             [entry for topic in topics for entry in _records(topic)],
             [
-                Waiting(topic.name, update.number, build_entry(update))
+                WaitingMessage(topic.name, update.number, build_entry(update))
                 for topic in topics
                 if isinstance(topic.queue, MessageQueue)
                 for update in topic.queue.outstanding()

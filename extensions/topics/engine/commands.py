@@ -1,8 +1,8 @@
 """The commands of topics: one struct for each, with the public header names.
 
 ``data`` is unparsed JSON in ``msgspec.Raw``; it is parsed only when needed. Every command can ask for
-acknowledgements by ``ack_type``, a comma-separated list of ``ACK_TYPES``; they carry its ``cmd_id``. ``opts``
-is a comma-separated list of the options in ``headers.Options``; ``sow_keys`` and ``bookmark`` are lists too.
+acknowledgements by ``ack_type``, a comma-separated list of ``ACK_TYPES``; they carry its ``cmd_id``.
+``opts``, ``sow_keys`` and ``bookmark`` are such lists too; ``headers.CommandOptions`` has the options.
 An empty header is the same as a missing one.
 """
 

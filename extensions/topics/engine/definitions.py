@@ -69,7 +69,7 @@ class Queue(_Definition, frozen=True, tag="queue"):
     separator: str = ""
 
 
-class Column(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+class ViewColumn(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
     """A field of a view: the ``aggregate`` of ``path`` in the records of ``topic``, or of all its topics."""
 
     name: str
@@ -83,7 +83,7 @@ class View(_Definition, frozen=True, tag="view"):
 
     of: tuple[str, ...]
     keys: tuple[str, ...]
-    columns: tuple[Column, ...] = ()
+    columns: tuple[ViewColumn, ...] = ()
 
 
 class ConflatedTopic(_Definition, frozen=True, tag="conflated"):

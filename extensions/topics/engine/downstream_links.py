@@ -143,15 +143,15 @@ class Link:
         self._events.emit(kind, downstream=self.name, url=self.downstream.url, behind=self.behind, **said)
 
 
-class Place(NamedTuple):
+class AwaitedPlace(NamedTuple):
     """A number in the log, and the links that must reach it before the entry is ``persisted``."""
 
     number: int
     links: tuple[Link, ...]
 
-    def merge(self, later: Place) -> Place:
+    def merge(self, later: AwaitedPlace) -> AwaitedPlace:
         """Combine two places: the higher number and all links."""
-        return Place(max(self.number, later.number), tuple(dict.fromkeys(self.links + later.links)))
+        return AwaitedPlace(max(self.number, later.number), tuple(dict.fromkeys(self.links + later.links)))
 
 
-NOWHERE = Place(0, ())
+NOWHERE = AwaitedPlace(0, ())

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from emulator.filters import FilterError, compile_filter
+from emulator.filters import FilterSyntaxError, compile_filter
 from extensions.topics.engine.definitions import BadDefinitionError
 from extensions.topics.engine.subscription import Test
 from rdss_sandbox.shapes.topics import Access, Entitlement
@@ -59,7 +59,7 @@ class AccessRules:
 def _rule(entitlement: Entitlement) -> tuple[Entitlement, Rights]:
     try:
         holds = compile_filter(entitlement.filter).holds if entitlement.filter else None
-    except FilterError as error:
+    except FilterSyntaxError as error:
         raise BadDefinitionError(
             f"the entitlement of {entitlement.user!r} to {entitlement.topic!r}: {error}"
         ) from None

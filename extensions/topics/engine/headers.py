@@ -15,7 +15,7 @@ _BARE = frozenset({"oof", "timestamp", "replace", "no_empties", "cancel", "expir
 _COUNTED = frozenset({"max_backlog", "skip_n"})
 
 
-class Options(msgspec.Struct, frozen=True):
+class CommandOptions(msgspec.Struct, frozen=True):
     """The options in ``opts``.
 
     ``oof``: send a message when a record leaves the subscription. ``timestamp``: add the processing time to
@@ -36,7 +36,7 @@ class Options(msgspec.Struct, frozen=True):
 
 
 @lru_cache(maxsize=1024)
-def read_options(opts: str, allowed: frozenset[str]) -> Options:
+def read_options(opts: str, allowed: frozenset[str]) -> CommandOptions:
     """Read ``opts``. Raises CommandRefusedError for an option that is not valid or not in ``allowed``."""
     said: dict[str, bool | int] = {}
     for option in split_list(opts):
@@ -52,7 +52,7 @@ def read_options(opts: str, allowed: frozenset[str]) -> Options:
         else:
             wanted = f"{name}=NUMBER" if name in _COUNTED else name
             raise CommandRefusedError("bad options", f"{option!r} is not written as {wanted}")
-    return Options(**said)  # type: ignore[arg-type] # each value has been read as its option's
+    return CommandOptions(**said)  # type: ignore[arg-type] # each value has been read as its option's
 
 
 @lru_cache(maxsize=256)

@@ -16,7 +16,7 @@ from typing import Literal, TypeAlias
 import msgspec
 
 from extensions.topics.engine.definitions import Queue
-from extensions.topics.engine.headers import Options
+from extensions.topics.engine.headers import CommandOptions
 from extensions.topics.engine.live_topic import LiveTopic, Withdrawal
 from extensions.topics.engine.outgoing_messages import PublishMessage
 from extensions.topics.engine.refusals import CommandRefusedError
@@ -95,7 +95,7 @@ class MessageQueue:
         held = [number for number, lease in self._leased.items() if lease.holder is subscription]
         self._give_back(held)
 
-    def settle(self, session: Subscriber, bookmarks: list[str], options: Options) -> int:
+    def settle(self, session: Subscriber, bookmarks: list[str], options: CommandOptions) -> int:
         """Acknowledge, cancel or expire leased messages of ``session``; return their number.
 
         Raises CommandRefusedError if one of them is not on lease; then none is settled.

@@ -8,8 +8,8 @@ from extensions.topics.engine.commands import NO_DATA
 from extensions.topics.engine.definitions import Definition, Queue, Topic
 from extensions.topics.engine.downstream_links import Link
 from extensions.topics.engine.entitlements import AccessRules
-from extensions.topics.engine.headers import Options
-from extensions.topics.engine.matching import Subscriptions
+from extensions.topics.engine.headers import CommandOptions
+from extensions.topics.engine.matching import TopicSubscriptions
 from extensions.topics.engine.message_types import JSON, MessageType
 from extensions.topics.engine.outgoing_messages import OofMessage, Reason
 from extensions.topics.engine.refusals import CommandRefusedError
@@ -44,7 +44,7 @@ class WaitingMessages(Protocol):
     def __len__(self) -> int: ...
     def join(self, subscription: Subscription, test: Test | None) -> None: ...
     def leave(self, subscription: Subscription) -> None: ...
-    def settle(self, session: Subscriber, bookmarks: list[str], options: Options) -> int: ...
+    def settle(self, session: Subscriber, bookmarks: list[str], options: CommandOptions) -> int: ...
 
 
 class LiveTopic:
@@ -70,7 +70,7 @@ class LiveTopic:
         own_queue = isinstance(definition, Queue) and not definition.of
         self.takes_publishes = definition is None or isinstance(definition, Topic) or own_queue
         self.expiration = definition.expiration if isinstance(definition, Topic) else None
-        self.subscriptions = Subscriptions()
+        self.subscriptions = TopicSubscriptions()
         self.followers: list[Follower] = []
         self.queue: WaitingMessages | None = None
         self.links: list[Link] = []
@@ -139,7 +139,7 @@ class LiveTopic:
         Subscriptions must be attached again afterwards.
         """
         self._door = door
-        self.subscriptions = Subscriptions()
+        self.subscriptions = TopicSubscriptions()
         for taker in tuple(self.queue.takers if self.queue is not None else ()):
             if not door.rights(taker.session.user, self.name).read:
                 self.detach(taker)

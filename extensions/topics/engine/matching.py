@@ -14,7 +14,7 @@ from extensions.topics.engine.subscription import Subscription, Test
 from extensions.topics.engine.value_index import Bucket, ValueIndex
 
 
-class Subscriptions:
+class TopicSubscriptions:
     """The subscriptions of one topic, each with the test that a message must pass; None matches all."""
 
     def __init__(self) -> None:

@@ -16,7 +16,7 @@ from extensions.topics.engine.refusals import CommandRefusedError
 from extensions.topics.engine.state_of_world import Record
 
 
-class Term(NamedTuple):
+class SortTerm(NamedTuple):
     """One sort field."""
 
     read: Callable[[Any], Any]
@@ -24,18 +24,18 @@ class Term(NamedTuple):
     text: bool
 
 
-def read_order(orderby: str) -> list[Term]:
+def read_order(orderby: str) -> list[SortTerm]:
     """Read the terms of ``orderby``, the most important first. Raises CommandRefusedError."""
     return [_parse_term(one) for one in split_list(orderby)]
 
 
-def sort_records(records: list[Record], terms: list[Term]) -> list[Record]:
+def sort_records(records: list[Record], terms: list[SortTerm]) -> list[Record]:
     for term in reversed(terms):
         records = sorted(records, key=lambda record: _rank(term, record.data), reverse=term.descending)
     return records
 
 
-def _parse_term(text: str) -> Term:
+def _parse_term(text: str) -> SortTerm:
     field, *words = text.split()
     words = [word.upper() for word in words]
     if words not in ([], ["ASC"], ["DESC"], ["TEXT"], ["ASC", "TEXT"], ["DESC", "TEXT"]):
@@ -44,10 +44,10 @@ def _parse_term(text: str) -> Term:
         path = read_path(field)
     except ValueError as error:
         raise CommandRefusedError("bad order", str(error)) from None
-    return Term(reader(path), "DESC" in words, "TEXT" in words)
+    return SortTerm(reader(path), "DESC" in words, "TEXT" in words)
 
 
-def _rank(term: Term, record: Any) -> tuple[int, Any]:
+def _rank(term: SortTerm, record: Any) -> tuple[int, Any]:
     value = next(elements(term.read(record)), None)
     if is_null(value) or isinstance(value, dict):
         return 0, 0

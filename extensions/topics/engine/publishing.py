@@ -16,17 +16,17 @@ from extensions.topics.engine.live_topic import LiveTopic
 from extensions.topics.engine.refusals import CommandRefusedError
 from extensions.topics.engine.state_of_world import Record, Store
 from extensions.topics.engine.topic_registry import TopicRegistry
-from extensions.topics.engine.transaction_log import Arrival, Entry, bookmark_of, build_entry
+from extensions.topics.engine.transaction_log import Entry, EntryOrigin, bookmark_of, build_entry
 from extensions.topics.engine.update import Update
 
 
-class Author(NamedTuple):
+class MessageAuthor(NamedTuple):
     """The user and publisher of a message, its sequence number, and the log that it was replicated from."""
 
     user_id: str
     publisher: str = ""
     seq: int | None = None
-    arrived: Arrival | None = None
+    arrived: EntryOrigin | None = None
 
 
 def publish(registry: TopicRegistry, session: Session, command: Publish, receipt: Receipt) -> None:
@@ -76,7 +76,7 @@ def build_update(
 
 
 def commit(
-    registry: TopicRegistry, topic: LiveTopic, update: Update, record: Record | None, author: Author
+    registry: TopicRegistry, topic: LiveTopic, update: Update, record: Record | None, author: MessageAuthor
 ) -> int:
     """Log an update, store it and send it to subscribers; return its number in the log, or 0.
 
@@ -95,7 +95,7 @@ def commit(
     return number
 
 
-def _build_authored_entry(update: Update, author: Author) -> Entry:
+def _build_authored_entry(update: Update, author: MessageAuthor) -> Entry:
     body = bytes(update.body)
     if b"\n" in body:
         update.body = msgspec.Raw(msgspec.json.format(body, indent=-1))
@@ -110,7 +110,7 @@ def _take(registry: TopicRegistry, session: Session, command: Publish) -> int:
     update, record = build_update(registry, topic, command, session.user)
     update.expires = _expiry(topic, command, update.time)
     publisher = session.publisher if command.seq is not None else ""
-    return commit(registry, topic, update, record, Author(session.user, publisher, command.seq))
+    return commit(registry, topic, update, record, MessageAuthor(session.user, publisher, command.seq))
 
 
 def _check(topic: LiveTopic, command: Publish, rights: Rights, user: str) -> None:

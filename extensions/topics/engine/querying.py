@@ -6,7 +6,7 @@ from itertools import islice
 from typing import Final, TypeAlias
 
 from emulator.filters import Filter as CompiledFilter
-from emulator.filters import FilterError, compile_filter
+from emulator.filters import FilterSyntaxError, compile_filter
 from extensions.topics.engine.acknowledging import Receipt
 from extensions.topics.engine.client_session import Session
 from extensions.topics.engine.commands import Sow, SowAndSubscribe
@@ -33,7 +33,7 @@ def sow(registry: TopicRegistry, session: Session, command: Sow, receipt: Receip
     asking.pattern = pattern_of(command.topic)
     filtered = read_filter(command.filter)
     asking.by_content = filtered is not None and filtered.by_content
-    result = Result(registry, asking, command, filtered, skip=options.skip_n)
+    result = QueryResult(registry, asking, command, filtered, skip=options.skip_n)
     receipt.acknowledge("processed", query_id=result.query_id)
     result.send(session)
     receipt.acknowledge("completed", query_id=result.query_id)
@@ -46,11 +46,11 @@ def read_filter(text: str) -> CompiledFilter | None:
         return None
     try:
         return compile_filter(text)
-    except FilterError as error:
+    except FilterSyntaxError as error:
         raise CommandRefusedError("bad filter", str(error)) from None
 
 
-class Result:
+class QueryResult:
     """The records that a query of ``asking`` finds now. Raises CommandRefusedError.
 
     They are grouped by topic, in the requested order or else in the order in which they came.

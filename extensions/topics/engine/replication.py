@@ -23,10 +23,10 @@ from extensions.topics.engine.commands import Publish
 from extensions.topics.engine.definitions import BadDefinitionError, Definition, Topic
 from extensions.topics.engine.downstream_links import Link
 from extensions.topics.engine.live_topic import LiveTopic
-from extensions.topics.engine.publishing import Author, build_update, commit
+from extensions.topics.engine.publishing import MessageAuthor, build_update, commit
 from extensions.topics.engine.refusals import CommandRefusedError
 from extensions.topics.engine.topic_registry import TopicRegistry
-from extensions.topics.engine.transaction_log import Arrival, Entry
+from extensions.topics.engine.transaction_log import Entry, EntryOrigin
 from rdss_sandbox.shapes.topics import Downstream, TopicLink
 
 MOST_ENTRIES: Final = 1000
@@ -48,7 +48,7 @@ class Shipment(msgspec.Struct):
     entries: Annotated[list[tuple[int, Entry]], msgspec.Meta(max_length=MOST_ENTRIES)] = []
 
 
-class Position(msgspec.Struct, omit_defaults=True):
+class DownstreamPosition(msgspec.Struct, omit_defaults=True):
     """The position of the downstream log ``log`` in the upstream log; ``refused`` is why it cannot go on."""
 
     log: str
@@ -144,7 +144,7 @@ class Replication:
         with self._registry.lock:
             self._links[name].stirred = more
 
-    def begin(self, name: str, position: Position) -> None:
+    def begin(self, name: str, position: DownstreamPosition) -> None:
         """Note that the downstream ``name`` answers and has that position."""
         with self._registry.lock:
             self._peers[name] = position.log
@@ -190,24 +190,24 @@ class Replication:
                     break
             return shipment
 
-    def receive(self, user: str, shipment: Shipment) -> Position:
+    def receive(self, user: str, shipment: Shipment) -> DownstreamPosition:
         """Store the new entries of ``shipment`` as ``user``; return the new, durable position."""
         registry = self._registry
         with registry.lock:
             registry.catch_up()
             at = registry.arrivals.get(shipment.source, 0)
             if shipment.source == self.identity:
-                return Position(self.identity, at, "a sandbox cannot be downstream of itself")
+                return DownstreamPosition(self.identity, at, "a sandbox cannot be downstream of itself")
             if shipment.after != at:
-                return Position(self.identity, at)
+                return DownstreamPosition(self.identity, at)
             if shipment.source not in registry.arrivals and len(registry.arrivals) >= MOST_SOURCES:
                 why = f"it is downstream of {MOST_SOURCES} logs already, which is the most"
-                return Position(self.identity, at, why)
+                return DownstreamPosition(self.identity, at, why)
             refused = ""
             try:
                 for number, entry in shipment.entries:
                     origin = shipment.source if entry.arrived is None else entry.arrived.origin
-                    self._take_over(user, Arrival(shipment.source, number, origin), entry)
+                    self._take_over(user, EntryOrigin(shipment.source, number, origin), entry)
                     registry.arrivals[shipment.source] = number
                 registry.arrivals[shipment.source] = shipment.upto
                 registry.log.sync()
@@ -215,21 +215,21 @@ class Replication:
                 refused = error.reason
             except OSError as error:
                 refused = f"not stored: the log could not be made durable ({error})"
-            return Position(self.identity, registry.arrivals.get(shipment.source, 0), refused)
+            return DownstreamPosition(self.identity, registry.arrivals.get(shipment.source, 0), refused)
 
     def _concerns(self, name: str, entry: Entry) -> bool:
         if entry.kind == "taken" or entry.topic not in self._topics.get(name, ()):
             return False
         return entry.arrived is None or entry.arrived.source != self._peers.get(name)
 
-    def _take_over(self, user: str, arrived: Arrival, entry: Entry) -> None:
+    def _take_over(self, user: str, arrived: EntryOrigin, entry: Entry) -> None:
         registry = self._registry
         known = registry.sequences.get(entry.publisher) if entry.publisher else None
         repeated = known is not None and entry.seq is not None and entry.seq <= known
         if repeated or arrived.origin == self.identity:
             return
         topic = registry.find_published(entry.topic)
-        author = Author(entry.user_id, entry.publisher, entry.seq, arrived)
+        author = MessageAuthor(entry.user_id, entry.publisher, entry.seq, arrived)
         if entry.kind == "published":
             given = topic.store is not None and topic.store.key_fields is None
             command = Publish(entry.topic, entry.data, correlation_id=entry.correlation_id)
@@ -242,7 +242,7 @@ class Replication:
         if entry.publisher and entry.seq is not None:
             registry.sequences[entry.publisher] = entry.seq
 
-    def _withdraw(self, user: str, topic: LiveTopic, entry: Entry, author: Author) -> None:
+    def _withdraw(self, user: str, topic: LiveTopic, entry: Entry, author: MessageAuthor) -> None:
         registry = self._registry
         rights = registry.door.rights(user, topic.name)
         record = topic.store.get(entry.key) if topic.store is not None else None

@@ -13,8 +13,8 @@ from extensions.topics.engine.commands import (
     Subscribe,
     Unsubscribe,
 )
-from extensions.topics.engine.headers import Options, read_options, split_list
-from extensions.topics.engine.querying import Result, read_filter
+from extensions.topics.engine.headers import CommandOptions, read_options, split_list
+from extensions.topics.engine.querying import QueryResult, read_filter
 from extensions.topics.engine.refusals import CommandRefusedError
 from extensions.topics.engine.replaying import Replay
 from extensions.topics.engine.subscription import Subscription
@@ -56,7 +56,7 @@ def sow_and_subscribe(
     subscription.oof = options.oof
     keys = split_list(command.sow_keys)
     subscription.keys = frozenset(keys) if keys else None
-    result = Result(registry, subscription, command, read_filter(command.filter), skip=options.skip_n)
+    result = QueryResult(registry, subscription, command, read_filter(command.filter), skip=options.skip_n)
     _enter(session, subscription, options)
     receipt.acknowledge("processed", sub_id=subscription.sub_id, query_id=result.query_id)
     result.send(session, subscription)
@@ -80,7 +80,9 @@ def unsubscribe(_registry: TopicRegistry, session: Session, command: Unsubscribe
     receipt.acknowledge_done()
 
 
-def _subscription(session: Session, command: Subscribing, options: Options, *, delta: bool) -> Subscription:
+def _subscription(
+    session: Session, command: Subscribing, options: CommandOptions, *, delta: bool
+) -> Subscription:
     sub_id = command.sub_id or command.cmd_id
     if not sub_id or "," in sub_id or sub_id == "all":
         why = f"{sub_id[:80]!r} cannot name one; give sub_id or cmd_id without a comma, and not 'all'"
@@ -111,7 +113,7 @@ def _check_conditions(session: Session, subscription: Subscription) -> None:
         raise CommandRefusedError("bad filter", why)
 
 
-def _enter(session: Session, subscription: Subscription, options: Options) -> None:
+def _enter(session: Session, subscription: Subscription, options: CommandOptions) -> None:
     replaced = session.subscriptions.get(subscription.sub_id)
     if replaced is not None and options.replace:
         session.drop(replaced)

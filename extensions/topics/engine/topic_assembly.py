@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 
 from emulator.filters import read_path
-from extensions.topics.engine.checkpoints import Checkpoint, Checkpoints
+from extensions.topics.engine.checkpoints import Checkpoint, TopicCheckpoints
 from extensions.topics.engine.conflation import Conflator
 from extensions.topics.engine.definitions import (
     BadDefinitionError,
@@ -29,7 +29,9 @@ from extensions.topics.engine.update import Update
 from extensions.topics.engine.views import ViewMaker
 
 
-def assemble(registry: TopicRegistry, definitions: Sequence[Definition], checkpoints: Checkpoints) -> None:
+def assemble(
+    registry: TopicRegistry, definitions: Sequence[Definition], checkpoints: TopicCheckpoints
+) -> None:
     """Add the topics of ``definitions`` to the registry and restore their state.
 
     Raises BadDefinitionError and DamagedLogError.

@@ -7,7 +7,7 @@ from typing import Protocol
 
 from emulator.clock import Clock
 from emulator.events import Events
-from extensions.topics.engine.downstream_links import NOWHERE, Place
+from extensions.topics.engine.downstream_links import NOWHERE, AwaitedPlace
 from extensions.topics.engine.entitlements import AccessRules
 from extensions.topics.engine.live_topic import LiveTopic, check_fields
 from extensions.topics.engine.refusals import CommandRefusedError
@@ -21,7 +21,7 @@ _EARLY_SECONDS = 0.001
 _RETRY_SECONDS = 1.0
 
 
-class Held(Protocol):
+class HeldAcknowledgements(Protocol):
     """Acknowledgements that wait for downstream sandboxes."""
 
     def resume(self) -> None: ...
@@ -46,7 +46,7 @@ class TopicRegistry:
         self.sequences: dict[str, int] = {}
         self.conflates = False
         self.arrivals: dict[str, int] = {}
-        self.held: dict[Held, None] = {}
+        self.held: dict[HeldAcknowledgements, None] = {}
         self._patterns: dict[Subscription, None] = {}
         self._attached: dict[Subscription, None] = {}
 
@@ -180,10 +180,14 @@ class TopicRegistry:
             link.note_logged(first + len(entries) - 1)
         return first
 
-    def place(self, topic: str, number: int) -> Place:
+    def place(self, topic: str, number: int) -> AwaitedPlace:
         """The place that the ``persisted`` ack of the entry ``number`` in ``topic`` waits for."""
         known = self.topics.get(topic)
-        return Place(number, tuple(known.links)) if known is not None and known.links and number else NOWHERE
+        return (
+            AwaitedPlace(number, tuple(known.links))
+            if known is not None and known.links and number
+            else NOWHERE
+        )
 
     def release(self) -> None:
         """Send acknowledgements that no longer have to wait for a downstream sandbox."""

@@ -23,7 +23,7 @@ import msgspec
 
 from emulator.clock import Clock
 from emulator.events import Events
-from extensions.topics.engine.checkpoints import Checkpoints, decode, encode
+from extensions.topics.engine.checkpoints import TopicCheckpoints, decode, encode
 from extensions.topics.engine.client_session import Handler, Session
 from extensions.topics.engine.commands import (
     Command,
@@ -85,7 +85,7 @@ class LogEntry(msgspec.Struct, frozen=True):
     user_id: str
 
 
-class Topics:
+class TopicsEngine:
     """The topics of a sandbox. Thread-safe. Without ``directory`` nothing outlives the process.
 
     A message that was acknowledged as persisted survives ``kill -9``, and with ``fsync`` a power cut. It is
@@ -113,7 +113,7 @@ class Topics:
         path = None if directory is None else directory / "checkpoint"
         try:
             self._registry = registry = TopicRegistry(clock, events, AccessRules(access), log)
-            self._checkpoints = Checkpoints(
+            self._checkpoints = TopicCheckpoints(
                 registry,
                 path,
                 definitions,

@@ -22,7 +22,7 @@ _READ_LINES = 1000
 _READ_BYTES = 1 << 22
 
 
-class Arrival(msgspec.Struct, array_like=True, gc=False, frozen=True):
+class EntryOrigin(msgspec.Struct, array_like=True, gc=False, frozen=True):
     """The source of a replicated entry: ``number`` in the log ``source``; its first log was ``origin``."""
 
     source: str
@@ -49,7 +49,7 @@ class Entry(msgspec.Struct, array_like=True, gc=False):
     publisher: str = ""
     seq: int | None = None
     numbers: tuple[int, ...] = ()
-    arrived: Arrival | None = None
+    arrived: EntryOrigin | None = None
 
 
 _encode = msgspec.json.Encoder().encode

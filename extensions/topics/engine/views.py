@@ -8,7 +8,7 @@ from typing import Any, Final, TypeAlias
 
 from emulator.filters import read_path, reader
 from emulator.filters.values import number_in
-from extensions.topics.engine.definitions import Aggregate, Column, View
+from extensions.topics.engine.definitions import Aggregate, View, ViewColumn
 from extensions.topics.engine.keys import opaque_key
 from extensions.topics.engine.live_topic import LiveTopic, Withdrawal
 from extensions.topics.engine.state_of_world import Record
@@ -88,7 +88,7 @@ class ViewMaker:
 
 
 def _values(
-    column: Column, read: Callable[[Any], Any], members: Mapping[Member, dict[str, Any]]
+    column: ViewColumn, read: Callable[[Any], Any], members: Mapping[Member, dict[str, Any]]
 ) -> list[Any]:
     """The values of a column in the members, with the last changed member at the end."""
     said = [read(data) for (topic, _), data in members.items() if column.topic in ("", topic)]

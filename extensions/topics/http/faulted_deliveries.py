@@ -32,7 +32,7 @@ class DeliveryFailedError(Exception):
     """A fault ends the connection with this reason."""
 
 
-class FaultedDeliveries:
+class FaultedOutboxes:
     """Applies the faults at ``point`` to what the clients' outboxes hold."""
 
     def __init__(self, point: FaultPoint, loop: OnLoop) -> None:

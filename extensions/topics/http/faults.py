@@ -17,7 +17,7 @@ from emulator.http.asgi import ClientGoneError
 from extensions.topics.engine import Session
 from extensions.topics.engine.commands import Command, Publish
 from extensions.topics.engine.outgoing_messages import Ack, Message
-from extensions.topics.http.faulted_deliveries import FaultedDeliveries
+from extensions.topics.http.faulted_deliveries import FaultedOutboxes
 from extensions.topics.http.unsent_messages import Outbox
 
 _FAILABLE: Final = ("processed", "completed", "persisted")
@@ -29,7 +29,7 @@ class TopicFaults:
     def __init__(self, fault_engine: FaultEngine, clock: Clock) -> None:
         loop = OnLoop(clock)
         self._point = FaultPoint(fault_engine, clock, "topic", loop)
-        self._deliveries = FaultedDeliveries(self._point, loop)
+        self._deliveries = FaultedOutboxes(self._point, loop)
 
     def concern(self, command: Command) -> bool:
         """Report the topic to the fault engine, and return True if a fault may strike the command."""
@@ -57,7 +57,7 @@ class TopicFaults:
             outbox.put(ack)
 
     def sent(self, outbox: Outbox) -> AsyncIterator[list[Message]]:
-        """The messages to send, with faults applied; see ``FaultedDeliveries.sent``."""
+        """The messages to send, with faults applied; see ``FaultedOutboxes.sent``."""
         return self._deliveries.sent(outbox)
 
 

@@ -20,7 +20,7 @@ from emulator.http.asgi import BodyTooLongError, ClientGoneError, HttpScope, Rec
 from emulator.listeners.control.routing import JSON, ApiError, refusal
 from extensions.topics.configuration import User
 from extensions.topics.engine import NameInUseError
-from extensions.topics.engine.replication import Position, Shipment
+from extensions.topics.engine.replication import DownstreamPosition, Shipment
 from extensions.topics.http.command_requests import execute_commands, read_body, read_query
 from extensions.topics.http.conversation import BadCommandError, Conversation
 from extensions.topics.http.event_streams import follow
@@ -60,7 +60,7 @@ async def receive_shipment(service: TopicService, user: str, receive: Receive) -
     return Response(_encode(position), HTTPStatus.OK, media_type=JSON)
 
 
-def _receive(service: TopicService, user: str, shipment: Shipment) -> Position:
+def _receive(service: TopicService, user: str, shipment: Shipment) -> DownstreamPosition:
     return service.open().replication.receive(user, shipment)
 
 

@@ -58,7 +58,7 @@ def run(
     then ends with exit code 1.
     """
     from emulator.channels import ChannelUnavailableError
-    from sandbox.adaptor import SourceUnavailableError, read_mapping
+    from sandbox.adaptor import ApplicationUnavailableError, read_mapping
     from sandbox.gateway import SendFailedError, SendRefusedError
 
     mapping = read_mapping(mapping_file or Path(str(files("sandbox.adaptor.example") / "mapping.yaml")))
@@ -71,7 +71,7 @@ def run(
             try:
                 polled = opened.poll()
             except (
-                SourceUnavailableError,
+                ApplicationUnavailableError,
                 SendFailedError,
                 SendRefusedError,
                 ChannelUnavailableError,
@@ -117,7 +117,7 @@ def _open(
     """Open the adaptor with its local data repository, one for each application."""
     from emulator.channels.kinesis import KinesisChannel
     from sandbox.adaptor import Adaptor, Source
-    from sandbox.adaptor.adaptor_state import State
+    from sandbox.adaptor.adaptor_state import AdaptorState
     from sandbox.gateway import Gateway, Machine
     from sandbox.gateway.outbox import Outbox
     from sandbox.repository import Repository
@@ -135,7 +135,7 @@ def _open(
             generator=mapping.application,
             machine=Machine("rdss-sandbox-channel-adaptor", "localhost"),
         )
-        yield Adaptor(mapping, source, State(repository), outbox)
+        yield Adaptor(mapping, source, AdaptorState(repository), outbox)
 
 
 @contextmanager

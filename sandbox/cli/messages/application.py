@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from emulator.clock import Clock
     from sandbox.applications.activity_log import ActivityLogEntry
     from sandbox.applications.later_application import LaterApplication
-    from sandbox.download import Source
+    from sandbox.download import FileSource
     from sandbox.gateway.outbox import Outbox
     from sandbox.receiver import Application, Refused
     from sandbox.repository import Repository
@@ -209,7 +209,7 @@ def _open(
         http = stack.enter_context(
             closing(HttpSource(lambda line: click.echo(f"sandbox: {line}", err=True), trust))
         )
-        sources: dict[str, Source] = {"https": https, "s3": S3Source(s3), "http": http}
+        sources: dict[str, FileSource] = {"https": https, "s3": S3Source(s3), "http": http}
         downloads = Downloads(folder / "staging", sources, clock)
         packages = folder / "packages"
         preservation = PreservationSystem(repository, outbox, downloads, packages, clock)

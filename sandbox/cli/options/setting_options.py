@@ -8,7 +8,7 @@ from typing import Any, Final, TypeVar
 
 import click
 
-from emulator.settings.declarations import Declared, declared
+from emulator.settings.declarations import DeclaredSetting, declared
 from emulator.settings.settings import shapes
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -48,7 +48,7 @@ def arguments(given: Mapping[str, Any]) -> list[str]:
     return found
 
 
-def _kind(setting: Declared) -> dict[str, Any]:
+def _kind(setting: DeclaredSetting) -> dict[str, Any]:
     if setting.type is bool:
         return {"is_flag": True, "default": None}
     if setting.item is not None:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from emulator.diagnosis.shard_record import MOST_STEPS, Delivery, Run, ShardRecord
+from emulator.diagnosis.shard_record import MOST_STEPS, Delivery, ReadingRun, ShardRecord
 
 
-def read_all(batches: list[int]) -> tuple[Run, list[tuple[int, float]]]:
+def read_all(batches: list[int]) -> tuple[ReadingRun, list[tuple[int, float]]]:
     """A run that reads so many records each second, and for each record its ordinal and time."""
-    run = Run("TRIM_HORIZON", 1, None, 0.0, 0.0)
+    run = ReadingRun("TRIM_HORIZON", 1, None, 0.0, 0.0)
     given: list[tuple[int, float]] = []
     position = 1
     for second, count in enumerate(batches, 1):
@@ -42,7 +42,7 @@ def test_a_run_that_is_over_keeps_its_deliveries_within_bounds() -> None:
     run, records = read_all([1] * 100)
     record = ShardRecord(1, 0, "input")
     record.begin(run, 0.0)
-    record.begin(Run("LATEST", 101, None, 101.0, 101.0), 101.0)
+    record.begin(ReadingRun("LATEST", 101, None, 101.0, 101.0), 101.0)
     assert len(run.steps) <= 8
     for ordinal, at in records:
         found = run.find_delivery(ordinal)
@@ -52,7 +52,7 @@ def test_a_run_that_is_over_keeps_its_deliveries_within_bounds() -> None:
 
 def test_what_a_read_passed_over_is_not_delivered_until_it_comes() -> None:
     """A fault that holds a record back: it is told as given when it is given, and not before."""
-    run = Run("TRIM_HORIZON", 1, None, 0.0, 0.0)
+    run = ReadingRun("TRIM_HORIZON", 1, None, 0.0, 0.0)
     run.note_apart(1, 4, [1, 3], 1.0)
     run.note_read(4, 1.0, 1.0, True)
     assert run.find_delivery(1) == Delivery(1.0, 1.0)

@@ -93,9 +93,9 @@ def opened_outside(request: pytest.FixtureRequest) -> Iterator[Bench]:
     with opened_bench("memory", request) as found:
 
         def connected(name: str, _checkpoints: Any, **_options: Any) -> Channel:
-            from extensions.processing import OutsideSystem
+            from extensions.processing import SimulatedSystem
 
-            return OutsideChannel(OutsideSystem(name, found.clock, found.fault_engine))
+            return OutsideChannel(SimulatedSystem(name, found.clock, found.fault_engine))
 
         found.connect = connected
         yield found

@@ -13,7 +13,7 @@ import pytest
 
 from emulator.assembly.embedded import Embedded, embedded
 from emulator.faults.fault import FaultRefusedError
-from emulator.faults.targets import Process, parse_targets
+from emulator.faults.targets import TargetProcess, parse_targets
 from emulator.settings.setting_errors import SettingsError
 from emulator.settings.settings import Settings
 from rdss_sandbox.shapes.faults import NewFault
@@ -78,7 +78,7 @@ def test_a_file_names_the_process_when_it_is_struck(sleeper: subprocess.Popen[by
 
 def test_a_later_process_of_the_same_id_is_spared(sleeper: subprocess.Popen[bytes]) -> None:
     """Ids are given out again."""
-    earlier = Process(sleeper.pid, "1")
+    earlier = TargetProcess(sleeper.pid, "1")
     with pytest.raises(ProcessLookupError, match="another's"):
         earlier.kill()
     earlier.resume()

@@ -23,7 +23,7 @@ from emulator.faults.engine import FaultEngine
 from emulator.faults.fault import Hold, Item, Moment
 from emulator.faults.faulted_message import Message
 from emulator.faults.registry import TYPES
-from emulator.faults.targets import Process
+from emulator.faults.targets import TargetProcess
 from emulator.faults.types.latency import draw_seconds
 from emulator.rng import Chance
 from rdss_sandbox.shapes.faults import NewFault
@@ -139,7 +139,7 @@ def test_pause_halts_a_process_for_a_while(sleeper: subprocess.Popen[bytes]) -> 
     clock = Clock(frozen_at=NOON)
     events = Events(clock)
     fault_engine = FaultEngine(Chance(5), clock, events)
-    fault_engine.add_target("sleeper", Process.of(sleeper.pid))
+    fault_engine.add_target("sleeper", TargetProcess.of(sleeper.pid))
     for ends in (lambda: clock.advance(6), fault_engine.close):
         fault_engine.clear()
         fault_engine.add(NewFault("pause", attributes={"target": str(sleeper.pid)}))

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from emulator.filters import FilterError, compile_filter, read_path, reader
+from emulator.filters import FilterSyntaxError, compile_filter, read_path, reader
 from emulator.filters.indexing import value_keys
 from tests.emulator.filters.evaluator import holds
 from tests.emulator.filters.strategies import conditions, records, spelled
@@ -128,7 +128,7 @@ def test_operators_and_their_precedence(text: str, verdict: bool) -> None:
 )
 def test_an_error_says_what_and_where(text: str, position: int, why: str) -> None:
     """A filter that cannot be understood is refused with the place in it, counted from 0, and the reason."""
-    with pytest.raises(FilterError, match="of filter: ") as refused:
+    with pytest.raises(FilterSyntaxError, match="of filter: ") as refused:
         compile_filter(text)
     assert refused.value.position == position
     assert why in str(refused.value)
@@ -205,7 +205,7 @@ def test_an_identifier_is_read_by_itself() -> None:
     ],
 )
 def test_a_filter_that_is_too_large_says_what_is_the_most(text: str, limit: str) -> None:
-    with pytest.raises(FilterError, match=limit):
+    with pytest.raises(FilterSyntaxError, match=limit):
         compile_filter(text)
 
 

@@ -11,7 +11,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, rule
 
-from extensions.kinesis_source.client import Client, Mark, MarkPage, Record, Shard
+from extensions.kinesis_source.client import Client, ListedShard, MarkPage, Record, RecordMark
 from extensions.kinesis_source.errors import DataLossError, KinesisSourceError, ServiceError
 from extensions.kinesis_source.options import Settings
 from extensions.kinesis_source.planner import Planner, ShardRange
@@ -64,8 +64,8 @@ class ModelStream:
     def open_shards(self) -> list[str]:
         return [name for name, shard in self.shards.items() if shard.open]
 
-    def list_shards(self) -> list[Shard]:
-        return [Shard(name, shard.parents, shard.open) for name, shard in self.shards.items()]
+    def list_shards(self) -> list[ListedShard]:
+        return [ListedShard(name, shard.parents, shard.open) for name, shard in self.shards.items()]
 
     def split_key(self, shard: str) -> tuple[str, str]:
         return "stream", shard
@@ -100,7 +100,7 @@ class ModelStream:
         done = end == len(shard.records)
         following = None if done and not shard.open else f"{name}|{end}"
         records: list[Any] = (
-            [Mark(str(n), float(n)) for n in found]
+            [RecordMark(str(n), float(n)) for n in found]
             if kind is MarkPage
             else [Record(str(n), str(n).encode(), "key", float(n)) for n in found]
         )

@@ -17,10 +17,10 @@ from extensions.processing import (
     Limit,
     Message,
     NewMessage,
-    OutsideSystem,
     Parameters,
     Processing,
     Routes,
+    SimulatedSystem,
     SimulatedSystems,
     State,
 )
@@ -57,7 +57,9 @@ class Site:
         self.clock = Clock(frozen_at=START)
         self.events = Events(self.clock)
         self.routes = Routes()
-        self.outside = SimulatedSystems(OutsideSystem(name, self.clock) for name in ("billing", "mno", "crm"))
+        self.outside = SimulatedSystems(
+            SimulatedSystem(name, self.clock) for name in ("billing", "mno", "crm")
+        )
         self.told = Told()
         self.path = folder / "processing.sqlite3"
         self._opened: list[Processing] = []

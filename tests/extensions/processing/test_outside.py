@@ -12,12 +12,12 @@ from emulator.rng import Chance
 from extensions.processing import (
     BusinessError,
     Exchange,
-    OutsideSystem,
+    SimulatedSystem,
     SimulatedSystems,
     State,
     TechnicalError,
 )
-from extensions.processing.simulated_systems import Answer, read_answer
+from extensions.processing.simulated_systems import ScriptedAnswer, read_answer
 from rdss_sandbox.shapes.faults import NewFault
 from tests.extensions.processing.conftest import START, Site, message_of
 
@@ -31,7 +31,7 @@ def fault_engine(site: Site) -> Iterator[FaultEngine]:
 
 def test_a_script_is_answered_in_order_and_then_everything_is_well(site: Site) -> None:
     """An entry a call; what it answers, and what it was asked."""
-    system = OutsideSystem("crm", site.clock, script=["ok: 5", "business: there already", "500"])
+    system = SimulatedSystem("crm", site.clock, script=["ok: 5", "business: there already", "500"])
     assert system.call(b"1") == b"5"
     with pytest.raises(BusinessError, match="there already"):
         system.call(b"2")
@@ -44,7 +44,7 @@ def test_a_script_is_answered_in_order_and_then_everything_is_well(site: Site) -
 def test_slow_and_silent_systems_take_their_time() -> None:
     """On the clock: a slow one answers in the end, one that is timed out never does."""
     clock = Clock(frozen_at=START, autojump=True)
-    system = OutsideSystem("crm", clock, script=["slow 2s", "timeout 30s"])
+    system = SimulatedSystem("crm", clock, script=["slow 2s", "timeout 30s"])
     system.call(b"")
     assert clock.time() == START + 2
     with pytest.raises(TimeoutError, match="did not answer in 30 s"):
@@ -54,7 +54,7 @@ def test_slow_and_silent_systems_take_their_time() -> None:
 
 def test_a_system_is_down_for_a_minute_of_the_clock(site: Site) -> None:
     """From the call that finds it down, and for all until then."""
-    system = OutsideSystem("crm", site.clock, script=["down 1m", "ok: up"])
+    system = SimulatedSystem("crm", site.clock, script=["down 1m", "ok: up"])
     for _ in range(3):
         with pytest.raises(TechnicalError, match="crm is down"):
             system.call(b"")
@@ -65,16 +65,16 @@ def test_a_system_is_down_for_a_minute_of_the_clock(site: Site) -> None:
 @pytest.mark.parametrize(
     ("written", "answer"),
     [
-        ("ok", Answer("ok")),
-        (" ok : yes: both ", Answer("ok", "yes: both")),
-        ("business", Answer("business")),
-        ("503", Answer("error", "503")),
-        ("timeout", Answer("timeout", seconds=30)),
-        ("slow 200ms", Answer("slow", seconds=0.2)),
-        ("down 1m", Answer("down", seconds=60)),
+        ("ok", ScriptedAnswer("ok")),
+        (" ok : yes: both ", ScriptedAnswer("ok", "yes: both")),
+        ("business", ScriptedAnswer("business")),
+        ("503", ScriptedAnswer("error", "503")),
+        ("timeout", ScriptedAnswer("timeout", seconds=30)),
+        ("slow 200ms", ScriptedAnswer("slow", seconds=0.2)),
+        ("down 1m", ScriptedAnswer("down", seconds=60)),
     ],
 )
-def test_answers_are_read_as_people_write_them(written: str, answer: Answer) -> None:
+def test_answers_are_read_as_people_write_them(written: str, answer: ScriptedAnswer) -> None:
     """Lengths of time as everywhere in the sandbox."""
     assert read_answer(written) == answer
 
@@ -82,7 +82,7 @@ def test_answers_are_read_as_people_write_them(written: str, answer: Answer) -> 
 @pytest.mark.parametrize("written", ["", "404", "slow", "down", "slow soon", "nothing"])
 def test_what_is_no_answer_is_refused(site: Site, written: str) -> None:
     """With what can be written; the script stays what it was."""
-    system = OutsideSystem("crm", site.clock, script=["500"])
+    system = SimulatedSystem("crm", site.clock, script=["500"])
     with pytest.raises(ValueError, match="is no"):
         system.script(["ok", written])
     with pytest.raises(TechnicalError):
@@ -101,7 +101,7 @@ def test_faults_strike_outside_systems(
     site: Site, fault_engine: FaultEngine, fault: NewFault, says: str
 ) -> None:
     """By the name of the channel; the system never hears of the call."""
-    crm, erp = (OutsideSystem(name, site.clock, fault_engine) for name in ("crm", "erp"))
+    crm, erp = (SimulatedSystem(name, site.clock, fault_engine) for name in ("crm", "erp"))
     fault_engine.add(fault)
     with pytest.raises(TechnicalError, match=says):
         crm.call(b"")
@@ -112,7 +112,7 @@ def test_faults_strike_outside_systems(
 
 def test_a_fault_can_lose_the_answer_of_a_call_that_was_made(site: Site, fault_engine: FaultEngine) -> None:
     """Nobody can know: the message is tried again, and the system called again."""
-    site.outside.systems["crm"] = crm = OutsideSystem("crm", site.clock, fault_engine)
+    site.outside.systems["crm"] = crm = SimulatedSystem("crm", site.clock, fault_engine)
     process = site.open()
     site.routes.add("customer", "set", lambda exchange: exchange.call("crm", b"once") and None)
     fault_engine.add(NewFault("disconnect", channel="outside/crm", attributes={"written": True}, limit=1))
@@ -125,7 +125,7 @@ def test_a_fault_can_lose_the_answer_of_a_call_that_was_made(site: Site, fault_e
 
 def test_a_fault_can_have_a_system_down_for_a_minute(site: Site, fault_engine: FaultEngine) -> None:
     """As ``sandbox fault add error --for 1m`` does; the message ends well after it."""
-    site.outside.systems["crm"] = OutsideSystem("crm", site.clock, fault_engine)
+    site.outside.systems["crm"] = SimulatedSystem("crm", site.clock, fault_engine)
     process = site.open()
 
     @site.route("set")
@@ -144,6 +144,6 @@ def test_a_fault_can_have_a_system_down_for_a_minute(site: Site, fault_engine: F
 def test_a_system_that_is_not_there_is_named() -> None:
     """With those that are."""
     clock = Clock(frozen_at=START)
-    outside = SimulatedSystems([OutsideSystem("crm", clock)])
+    outside = SimulatedSystems([SimulatedSystem("crm", clock)])
     with pytest.raises(TechnicalError, match="no outside system 'erp'; there are crm"):
         outside("erp", b"")

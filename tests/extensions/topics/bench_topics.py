@@ -13,7 +13,7 @@ import msgspec
 
 from emulator.clock import Clock, stopwatch
 from emulator.events import Events
-from extensions.topics.engine import Definition, Topic, Topics
+from extensions.topics.engine import Definition, Topic, TopicsEngine
 from extensions.topics.engine.commands import Publish, Subscribe
 from extensions.topics.engine.outgoing_messages import Message
 from tests.bench.rows import US, Row
@@ -52,7 +52,7 @@ def _rate(definitions: Sequence[Definition], filters: list[str], disk: Path | No
     clock = Clock()
     received: list[Message] = []
     with tempfile.TemporaryDirectory(dir=disk) as folder:
-        topics = Topics(Path(folder) if disk else None, clock, Events(clock), definitions)
+        topics = TopicsEngine(Path(folder) if disk else None, clock, Events(clock), definitions)
         reader = topics.session("reader", received.append)
         for number, text in enumerate(filters):
             reader.execute(Subscribe("objects", sub_id=str(number), filter=text))

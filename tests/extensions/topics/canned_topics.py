@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from emulator.filters import FilterError, compile_filter
+from emulator.filters import FilterSyntaxError, compile_filter
 from rdss_sandbox.client import RefusedError
 from rdss_sandbox.shapes.topics import Topic, TopicChange, TopicChangePage, TopicRecord, TopicRecordPage
 from tests.tui.canned import NOON, Canned
@@ -63,7 +63,7 @@ class CannedTopics:
         self.asked.append((topic, matching))
         try:
             holds = compile_filter(matching or "1=1")
-        except FilterError as error:
+        except FilterSyntaxError as error:
             raise RefusedError(400, "bad_topic_query", str(error)) from error
         of = self.held if topic == "objects" else []
         found = tuple(TopicRecord(f"k{at}", raw(each)) for at, each in enumerate(of) if holds(each))

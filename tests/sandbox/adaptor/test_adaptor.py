@@ -17,8 +17,8 @@ from emulator.channels.memory import DEFAULT_SCOPE, MemoryChannel
 from emulator.clock import Clock
 from emulator.events import Events
 from emulator.kinesis import Engine
-from sandbox.adaptor import Adaptor, Polled, Source, SourceUnavailableError, read_mapping
-from sandbox.adaptor.adaptor_state import State
+from sandbox.adaptor import Adaptor, ApplicationUnavailableError, Polled, Source, read_mapping
+from sandbox.adaptor.adaptor_state import AdaptorState
 from sandbox.adaptor.example.small_repository import SmallRepository, sample_deposits
 from sandbox.gateway import Gateway, Machine
 from sandbox.gateway.outbox import Outbox
@@ -51,7 +51,7 @@ class Site:
             generator=self.mapping.application,
             machine=Machine("adaptor", "localhost"),
         )
-        return Adaptor(self.mapping, self.source, State(repository), outbox)
+        return Adaptor(self.mapping, self.source, AdaptorState(repository), outbox)
 
     def poll(self) -> Polled:
         """Look once, a second later, as a process of its own."""
@@ -226,7 +226,7 @@ def test_an_application_that_does_not_answer_is_named(site: Site) -> None:
 def _refused(url: str, place: Any, said: str) -> None:
     with (
         closing(Source(url, place)) as source,
-        pytest.raises(SourceUnavailableError, match=said),
+        pytest.raises(ApplicationUnavailableError, match=said),
     ):
         list(source.changes(""))
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from emulator.diagnosis.rules import RULES, expired_iterator, refusals, shards, unread_shards
 from emulator.diagnosis.rules.shards import find_burst
-from emulator.diagnosis.shard_record import Run, ShardRecord
+from emulator.diagnosis.shard_record import ReadingRun, ShardRecord
 from rdss_sandbox.shapes.certificate import ClauseVerdict
 from rdss_sandbox.shapes.recorded_exchange import (
     BadMessage,
@@ -215,7 +215,7 @@ def test_the_recorder_the_rule_and_the_clause_measure_alike(pauses: list[float],
     record = ShardRecord(1, 0, "input")
     for number, at in enumerate(times):
         if not number or number in renewed:
-            record.begin(Run("LATEST", 1, None, at, at), at)
+            record.begin(ReadingRun("LATEST", 1, None, at, at), at)
         record.runs[-1].note_read(1, at, at, False)
     burst = find_burst(times)
     busiest = [run.busiest for run in record.runs if run.busiest is not None]

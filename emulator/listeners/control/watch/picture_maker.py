@@ -28,7 +28,7 @@ _RUN: Final = ("offered", "acknowledged", "delivered", "processed", "rejected")
 
 
 @dataclass(frozen=True, slots=True)
-class Sources:
+class PictureSources:
     """What a picture is made from. ``queues`` names the streams of messages refused by the ``contract``.
 
     ``counts`` counts events by kind since the sandbox started.
@@ -49,7 +49,7 @@ class Sources:
 class PictureMaker:
     """Makes pictures, one at a time. It remembers how far it has read what only grows."""
 
-    def __init__(self, sources: Sources) -> None:
+    def __init__(self, sources: PictureSources) -> None:
         self._sources = sources
         meanings = {name: code.description for name, code in sources.contract.codes.items()}
         self._digest = EventDigest(sources.events, meanings)

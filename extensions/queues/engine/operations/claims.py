@@ -14,7 +14,7 @@ from extensions.queues.engine.store import Store
 from rdss_sandbox.shapes.queue_limits import DEFAULT_CLAIM_GRACE, DEFAULT_CLAIM_TTL, DEFAULT_CLAIMED
 
 
-class Claims:
+class ClaimOperations:
     """Operations on claims. An unknown id counts as that of an expired claim."""
 
     def __init__(self, store: Store) -> None:

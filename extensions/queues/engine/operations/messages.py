@@ -31,7 +31,7 @@ class NewMessage(NamedTuple):
     delay: int | None = None
 
 
-class Messages:
+class MessageOperations:
     """Operations on messages."""
 
     def __init__(self, store: Store) -> None:

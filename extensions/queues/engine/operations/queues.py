@@ -52,7 +52,7 @@ class Overview(NamedTuple):
         return self.stats.free - self.delayed
 
 
-class Queues:
+class QueueOperations:
     """Operations on queues."""
 
     def __init__(self, store: Store) -> None:

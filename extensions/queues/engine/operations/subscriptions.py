@@ -23,7 +23,7 @@ class Creation(NamedTuple):
     new: bool
 
 
-class Subscriptions:
+class SubscriptionOperations:
     """Operations on subscriptions. A queue has at most one for each subscriber.
 
     ``create`` and ``update`` ask ``destinations`` whether the subscriber is allowed. That asks the name

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from emulator.amqp.refusals import RefusedError
 from emulator.amqp.wire import methods
-from emulator.amqp.wire.frames import BODY, HEADER, HEARTBEAT, METHOD, Frame, FrameReader, build_frame
+from emulator.amqp.wire.frames import BODY, HEADER, HEARTBEAT, METHOD, AmqpFrame, FrameReader, build_frame
 from emulator.amqp.wire.method_codec import encode_method
 
 PUBLISH = encode_method(methods.BasicPublish(0, "", "q", False, False))
@@ -31,15 +31,15 @@ PIECES = (
 )
 
 
-def read(*parts: bytes) -> list[Frame]:
+def read(*parts: bytes) -> list[AmqpFrame]:
     """The frames, with contents as frames of their own."""
     reader = FrameReader(4096)
-    found: list[Frame] = []
+    found: list[AmqpFrame] = []
     for part in parts:
         for kind, channel, payload, content in reader.feed(part):
-            found.append(Frame(kind, channel, payload))
+            found.append(AmqpFrame(kind, channel, payload))
             if content is not None:
-                found += [Frame(HEADER, channel, content[0]), Frame(BODY, channel, content[1])]
+                found += [AmqpFrame(HEADER, channel, content[0]), AmqpFrame(BODY, channel, content[1])]
     return found
 
 
@@ -52,7 +52,7 @@ def test_cuts_change_nothing(pieces: list[bytes], step: int) -> None:
 
 def test_a_publish_in_one_piece_has_its_content() -> None:
     (found,) = FrameReader(4096).feed(PIECES[-1])
-    assert found == Frame(METHOD, 1, PUBLISH, (HEADS[1], b"12345"))
+    assert found == AmqpFrame(METHOD, 1, PUBLISH, (HEADS[1], b"12345"))
 
 
 @pytest.mark.parametrize("at", [-1, -14])

@@ -12,7 +12,7 @@ from emulator.relay.amqp.acknowledgements import (
     UnknownTagError,
     Verdict,
 )
-from emulator.relay.amqp.confirms import Confirm, Confirms
+from emulator.relay.amqp.confirms import PublishConfirm, RelayedConfirms
 
 Step = tuple[str, int, bool, Verdict]
 
@@ -148,7 +148,7 @@ def test_every_publish_is_confirmed_once_with_its_own_tag(
     publishes: list[str], answers: list[tuple[int, bool, bool]]
 ) -> None:
     """When all its puts are answered, acked when any was; nothing is said of what was refused here."""
-    confirms = Confirms()
+    confirms = RelayedConfirms()
     puts: dict[int, int] = {}
     expected: dict[int, set[int]] = {}
     for client, what in enumerate(publishes, 1):
@@ -171,7 +171,7 @@ def test_every_publish_is_confirmed_once_with_its_own_tag(
         open_ -= covered
         acked |= covered if good else set()
         if not multiple and confirms.pass_answer(tag):
-            translated = [Confirm(tag, False, good)]
+            translated = [PublishConfirm(tag, False, good)]
         else:
             translated = confirms.translate_answer(tag, multiple=multiple, acked=good)
         for confirm in translated:

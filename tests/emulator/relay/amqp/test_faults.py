@@ -14,7 +14,7 @@ from emulator.clock import Clock, stopwatch
 from emulator.events import Events
 from emulator.faults.engine import FaultEngine
 from emulator.faults.faulted_message import Message
-from emulator.faults.targets import Process
+from emulator.faults.targets import TargetProcess
 from emulator.rng import Chance
 from rdss_sandbox.shapes.faults import NewFault
 from schemas.rdss.envelope import serialise
@@ -331,7 +331,7 @@ def sleeper() -> Iterator[subprocess.Popen[bytes]]:
 def test_pause_halts_a_process_at_a_message(sleeper: subprocess.Popen[bytes], relay: Relay) -> None:
     """The message has gone through by then."""
     channel = relay.channel(confirm=True)
-    relay.fault_engine.add_target("sleeper", Process.of(sleeper.pid))
+    relay.fault_engine.add_target("sleeper", TargetProcess.of(sleeper.pid))
     relay.fault("pause", attributes={"target": str(sleeper.pid), "lasts": 60}, when={"every": 1}, limit=1)
     publish(channel, relay.queue, b"1")
     assert relay.at_broker() == [b"1"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from extensions.queues.engine import Arrival, SourceUnavailableError
+from extensions.queues.engine import SourceUnavailableError, ViewedMessage
 from tests.extensions.queues.engine.conftest import NOON, QUEUE, Room
 
 
@@ -12,7 +12,7 @@ class Channel:
     """A channel that remembers what it was told."""
 
     def __init__(self) -> None:
-        self.waiting: list[Arrival] = []
+        self.waiting: list[ViewedMessage] = []
         self.done: list[str] = []
         self.down = False
         self._next = 0
@@ -22,10 +22,10 @@ class Channel:
         for body in bodies:
             self._next += 1
             refs.append(f"shard-0:{self._next}")
-            self.waiting.append(Arrival(refs[-1], body, ttl, NOON - 5))
+            self.waiting.append(ViewedMessage(refs[-1], body, ttl, NOON - 5))
         return refs
 
-    def fetch_arrivals(self, limit: int) -> list[Arrival]:
+    def fetch_arrivals(self, limit: int) -> list[ViewedMessage]:
         if self.down:
             raise SourceUnavailableError("the channel error does not answer.")
         return self.waiting[:limit]

@@ -11,7 +11,7 @@ import pytest
 
 from emulator.clock import Clock
 from emulator.events import Events
-from extensions.topics.engine import Access, Definition, Downstream, Topics
+from extensions.topics.engine import Access, Definition, Downstream, TopicsEngine
 from extensions.topics.engine.commands import Command
 from extensions.topics.engine.definitions import EVERYBODY
 from extensions.topics.engine.outgoing_messages import Ack, Message, OofMessage, PublishMessage, SowMessage
@@ -33,7 +33,7 @@ def said(message: Any) -> Any:
 class Client:
     """A session and everything that it was sent."""
 
-    def __init__(self, topics: Topics, user: str, name: str = "") -> None:
+    def __init__(self, topics: TopicsEngine, user: str, name: str = "") -> None:
         self.inbox: list[Message] = []
         self.session = topics.session(user, self.inbox.append, client_name=name)
 
@@ -76,7 +76,7 @@ class World:
         self.clock = Clock(frozen_at=NOON)
         self.events = Events(self.clock)
         self.directory = directory
-        self._open: list[Topics] = []
+        self._open: list[TopicsEngine] = []
 
     def topics(
         self,
@@ -87,8 +87,8 @@ class World:
         folder: str = "topics",
         fsync: bool = False,
         retention: float | None = None,
-    ) -> Topics:
-        topics = Topics(
+    ) -> TopicsEngine:
+        topics = TopicsEngine(
             self.directory / folder if durable else None,
             self.clock,
             self.events,

@@ -15,7 +15,7 @@ import msgspec
 
 from emulator.clock import Clock
 from emulator.events import Events
-from extensions.topics.engine import Queue, Topic, Topics
+from extensions.topics.engine import Queue, Topic, TopicsEngine
 from extensions.topics.engine.commands import DeltaPublish, Publish, SowDelete, Subscribe
 from extensions.topics.engine.outgoing_messages import Ack, Message, PublishMessage
 
@@ -29,7 +29,7 @@ DEFINITIONS = (
 def main(directory: str, first: int) -> None:
     """Publish the numbers from ``first`` on for ever; every seventh is deleted."""
     clock = Clock(frozen_at=1_700_000_000.0)
-    topics = Topics(Path(directory), clock, Events(clock), DEFINITIONS)
+    topics = TopicsEngine(Path(directory), clock, Events(clock), DEFINITIONS)
 
     def told(message: Message) -> None:
         if isinstance(message, Ack) and message.ack_type == "persisted":

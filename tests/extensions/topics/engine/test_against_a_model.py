@@ -15,7 +15,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from emulator.clock import Clock
 from emulator.events import Events
 from emulator.filters import compile_filter
-from extensions.topics.engine import Column, ConflatedTopic, Topic, Topics, View, checkpoints
+from extensions.topics.engine import ConflatedTopic, Topic, TopicsEngine, View, ViewColumn, checkpoints
 from extensions.topics.engine.commands import (
     DeltaPublish,
     Publish,
@@ -33,7 +33,7 @@ DEFINITIONS = (
         name="kinds",
         of=("objects",),
         keys=("/kind",),
-        columns=(Column(name="n", path="/id", aggregate="count"),),
+        columns=(ViewColumn(name="n", path="/id", aggregate="count"),),
     ),
     ConflatedTopic(name="slow", of="objects", interval=2),
 )
@@ -56,7 +56,7 @@ State = dict[str, Any]
 class Watcher:
     """A client that keeps a table of records from nothing but what one subscription is sent."""
 
-    def __init__(self, topics: Topics, topic: str, filtered: str) -> None:
+    def __init__(self, topics: TopicsEngine, topic: str, filtered: str) -> None:
         self.topic = topic
         self.filtered = filtered
         self.client = Client(topics, "watcher")
@@ -101,7 +101,7 @@ class AgainstAModel(RuleBasedStateMachine):
         return Path(self.folder.name) / str(self.lives_lived)
 
     def open(self) -> None:
-        self.topics = Topics(self.directory, self.clock, Events(self.clock), DEFINITIONS)
+        self.topics = TopicsEngine(self.directory, self.clock, Events(self.clock), DEFINITIONS)
         self.ann = Client(self.topics, "ann")
         self.everything = Client(self.topics, "everything")
         self.everything.do(Subscribe("objects", sub_id="s"))

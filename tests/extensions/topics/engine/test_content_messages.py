@@ -9,14 +9,14 @@ import msgspec
 
 from extensions.topics.engine import (
     Access,
-    Column,
     ConflatedTopic,
     Definition,
     Entitlement,
     Queue,
     Topic,
-    Topics,
+    TopicsEngine,
     View,
+    ViewColumn,
 )
 from extensions.topics.engine.commands import (
     DeltaPublish,
@@ -44,13 +44,13 @@ VIEW: Final = View(
     of=("objects",),
     keys=("/kind",),
     columns=(
-        Column(name="count", path="/id", aggregate="count"),
-        Column(name="size", path="/size", aggregate="sum"),
+        ViewColumn(name="count", path="/id", aggregate="count"),
+        ViewColumn(name="size", path="/size", aggregate="sum"),
     ),
 )
 
 
-def pair(world: World, *definitions: Definition) -> tuple[Topics, Client, Client]:
+def pair(world: World, *definitions: Definition) -> tuple[TopicsEngine, Client, Client]:
     topics = world.topics(*definitions)
     return topics, Client(topics, "ann"), Client(topics, "bob")
 
@@ -61,7 +61,7 @@ def written(message: Any) -> dict[str, Any]:
     return decoded
 
 
-def tell(world: World, topics: Topics) -> None:
+def tell(world: World, topics: TopicsEngine) -> None:
     """Let an interval of the conflated topics pass."""
     world.clock.advance(1)
     topics.tend()
@@ -149,12 +149,12 @@ def test_a_view_joins_and_aggregates(world: World) -> None:
         of=("objects", "files"),
         keys=("/id",),
         columns=(
-            Column(name="title", path="/title", topic="objects"),
-            Column(name="files", path="/name", topic="files", aggregate="count"),
-            Column(name="bytes", path="/size", topic="files", aggregate="sum"),
-            Column(name="least", path="/size", topic="files", aggregate="min"),
-            Column(name="most", path="/size", topic="files", aggregate="max"),
-            Column(name="mean", path="/size", topic="files", aggregate="avg"),
+            ViewColumn(name="title", path="/title", topic="objects"),
+            ViewColumn(name="files", path="/name", topic="files", aggregate="count"),
+            ViewColumn(name="bytes", path="/size", topic="files", aggregate="sum"),
+            ViewColumn(name="least", path="/size", topic="files", aggregate="min"),
+            ViewColumn(name="most", path="/size", topic="files", aggregate="max"),
+            ViewColumn(name="mean", path="/size", topic="files", aggregate="avg"),
         ),
     )
     _, ann, bob = pair(world, SOW, files, view)

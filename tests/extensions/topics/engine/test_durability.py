@@ -16,7 +16,7 @@ from emulator.clock import Clock
 from emulator.events import Events
 from emulator.journal import DamagedLogError
 from emulator.rng import Chance
-from extensions.topics.engine import ConflatedTopic, Queue, Topic, Topics, View, checkpoints
+from extensions.topics.engine import ConflatedTopic, Queue, Topic, TopicsEngine, View, checkpoints
 from extensions.topics.engine import topic_assembly as assembly
 from extensions.topics.engine.commands import Publish, Sow, Subscribe
 from tests.extensions.topics.engine.conftest import NOON, Client, World, raw, said
@@ -59,7 +59,7 @@ def test_what_was_persisted_survives_being_killed_at_any_moment(tmp_path: Path) 
     for _ in range(KILLS):
         acknowledged, taken = publish_until_killed(tmp_path, first, draws.randint(1, 20))
         handed_out |= taken
-        topics = Topics(tmp_path, clock, Events(clock), DEFINITIONS)
+        topics = TopicsEngine(tmp_path, clock, Events(clock), DEFINITIONS)
         reader = Client(topics, "ann", "writer")
         reached = reader.session.last_seq or 0
         assert reached >= acknowledged
@@ -109,7 +109,7 @@ def test_everything_is_as_it_was_after_a_restart(world: World) -> None:
     assert bob.records == []
 
 
-def ids(topics: Topics) -> list[int]:
+def ids(topics: TopicsEngine) -> list[int]:
     reader = Client(topics, "reader")
     reader.do(Sow("objects"))
     return [record["id"] for record in reader.records]
@@ -133,7 +133,7 @@ def test_a_start_reads_only_what_came_after_the_checkpoint(
         "_recall",
         lambda registry, number, entry: (read.append(number), recall(registry, number, entry)),
     )
-    again = Topics(world.directory / "left", world.clock, world.events, [SOW, queue])
+    again = TopicsEngine(world.directory / "left", world.clock, world.events, [SOW, queue])
     assert ids(again) == list(range(50))
     assert 0 < len(read) < 50
     bob = Client(again, "ann", "writer")

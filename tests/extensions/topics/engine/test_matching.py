@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from emulator.filters import compile_filter
-from extensions.topics.engine.matching import Subscriptions
+from extensions.topics.engine.matching import TopicSubscriptions
 from extensions.topics.engine.subscription import Subscription
 
 VALUES = st.sampled_from(["a", "b", "1", "1.0", "", 1, 1.0, 2, True, None, ["a", "1"], [1, "a"], {"a": 1}])
@@ -49,7 +49,7 @@ def test_found_is_what_matches(
     filters: list[tuple[str, str | None]], leaving: set[int], records: list[tuple[dict[str, Any], str]]
 ) -> None:
     """Whatever filters and records there are, a subscription is found once where its filter holds."""
-    subscriptions = Subscriptions()
+    subscriptions = TopicSubscriptions()
     made: list[tuple[Subscription, Any, str | None]] = []
     for number, (text, key) in enumerate(filters):
         one = Subscription(Nobody(), str(number), "objects")
@@ -78,7 +78,7 @@ def test_found_is_what_matches(
 def test_a_message_is_tried_on_few_of_many_distinct_filters() -> None:
     """Of a thousand filters, each for another object of one type, a message is tried on two at most."""
     tried: list[str] = []
-    subscriptions = Subscriptions()
+    subscriptions = TopicSubscriptions()
     for number in range(1000):
         one = Subscription(Nobody(), str(number), "objects")
         one.equalities = compile_filter(f"/type = 'x' AND /id = {number}").equalities

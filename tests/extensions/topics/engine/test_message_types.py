@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from emulator.clock import stopwatch
-from extensions.topics.engine import BadDefinitionError, Column, ConflatedTopic, Queue, Topic, View
+from extensions.topics.engine import BadDefinitionError, ConflatedTopic, Queue, Topic, View, ViewColumn
 from extensions.topics.engine.commands import (
     Command,
     DeltaPublish,
@@ -117,10 +117,10 @@ def test_views_conflation_queues_and_replays_follow_the_type(written: Written) -
         of=("orders",),
         keys=("/kind",),
         columns=(
-            Column(name="n", path="/id", aggregate="count"),
-            Column(name="sum", path="/size", aggregate="sum"),
-            Column(name="last", path="/id"),
-            Column(name="none", path="/none"),
+            ViewColumn(name="n", path="/id", aggregate="count"),
+            ViewColumn(name="sum", path="/size", aggregate="sum"),
+            ViewColumn(name="last", path="/id"),
+            ViewColumn(name="none", path="/none"),
         ),
     )
     slow = ConflatedTopic(name="slow", of="kinds")
@@ -320,7 +320,7 @@ def test_all_records_can_be_deleted_of_any_type(world: World) -> None:
         (
             (
                 Topic(name="a", keys=("/id",), message_type="nvfix"),
-                View(name="v", of=("a",), keys=("/id",), columns=(Column(name="a=b", path="/x"),)),
+                View(name="v", of=("a",), keys=("/id",), columns=(ViewColumn(name="a=b", path="/x"),)),
             ),
             "cannot be the name of a field",
         ),

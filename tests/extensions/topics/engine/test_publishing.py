@@ -7,7 +7,7 @@ from typing import Final
 import msgspec
 import pytest
 
-from extensions.topics.engine import Access, Entitlement, Topic, Topics
+from extensions.topics.engine import Access, Entitlement, Topic, TopicsEngine
 from extensions.topics.engine.commands import Command, DeltaPublish, Publish, Sow, Subscribe
 from extensions.topics.engine.transaction_log import TransactionLog
 from tests.extensions.topics.engine.conftest import Client, World, raw, said
@@ -19,7 +19,7 @@ MORTAL: Final = Topic(name="objects", keys=("/id",), expiration=0)
 GIVEN: Final = Topic(name="objects", keys="publisher")
 
 
-def records(topics: Topics, topic: str = "objects") -> list[object]:
+def records(topics: TopicsEngine, topic: str = "objects") -> list[object]:
     reader = Client(topics, "reader")
     reader.do(Sow(topic))
     return reader.records

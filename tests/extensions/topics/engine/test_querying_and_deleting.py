@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from extensions.topics.engine import Access, ConflatedTopic, Entitlement, Topic, Topics, View
+from extensions.topics.engine import Access, ConflatedTopic, Entitlement, Topic, TopicsEngine, View
 from extensions.topics.engine.commands import Command, Publish, Sow, SowAndSubscribe, SowDelete, Subscribe
 from extensions.topics.engine.outgoing_messages import Ack, GroupBegin, GroupEnd, SowMessage
 from tests.extensions.topics.engine.conftest import Client, World, raw
@@ -15,7 +15,7 @@ SOW = Topic(name="objects", keys=("/id",), logged=True)
 GIVEN = Topic(name="given", keys="publisher")
 
 
-def filled(world: World, *more: Any, access: Access | None = None) -> Topics:
+def filled(world: World, *more: Any, access: Access | None = None) -> TopicsEngine:
     """Five objects whose size is ten times their id."""
     topics = world.topics(SOW, GIVEN, *more, **({} if access is None else {"access": access}))
     ann = Client(topics, "ann")

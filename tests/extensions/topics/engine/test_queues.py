@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from extensions.topics.engine import Access, Entitlement, Queue, Topic, Topics
+from extensions.topics.engine import Access, Entitlement, Queue, Topic, TopicsEngine
 from extensions.topics.engine.commands import DeltaPublish, Publish, SowDelete, Subscribe
 from extensions.topics.engine.outgoing_messages import Message
 from tests.extensions.topics.engine.conftest import Client, World, raw, said
@@ -14,13 +14,13 @@ from tests.extensions.topics.engine.conftest import Client, World, raw, said
 WORK = Queue(name="work", lease=30, max_backlog=2)
 
 
-def publish(topics: Topics, count: int, topic: str = "work", **headers: Any) -> None:
+def publish(topics: TopicsEngine, count: int, topic: str = "work", **headers: Any) -> None:
     ann = Client(topics, "ann")
     for number in range(1, count + 1):
         ann.do(Publish(topic, raw(number=number), **headers))
 
 
-def taker(topics: Topics, user: str = "bob", **headers: Any) -> Client:
+def taker(topics: TopicsEngine, user: str = "bob", **headers: Any) -> Client:
     client = Client(topics, user)
     client.do(Subscribe("work", sub_id="s", **headers))
     return client

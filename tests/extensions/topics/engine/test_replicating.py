@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from extensions.topics.engine import Access, BadDefinitionError, Downstream, Entitlement, Topic, Topics
+from extensions.topics.engine import Access, BadDefinitionError, Downstream, Entitlement, Topic, TopicsEngine
 from extensions.topics.engine.commands import DeltaPublish, Publish, Sow, SowDelete, Subscribe
 from tests.extensions.topics.engine.conftest import Client, World, raw, said
 
@@ -22,11 +22,11 @@ SOW = Topic(name="objects", keys=("/id",), logged=True, expiration=0)
 class Way:
     """The way from ``up`` to its downstream ``name``, gone by hand."""
 
-    def __init__(self, up: Topics, down: Topics, name: str = "b", user: str = "upstream") -> None:
+    def __init__(self, up: TopicsEngine, down: TopicsEngine, name: str = "b", user: str = "upstream") -> None:
         self.up, self.name, self.user = up.replication, name, user
         self.connect(down)
 
-    def connect(self, down: Topics) -> None:
+    def connect(self, down: TopicsEngine) -> None:
         self.down = down.replication
         position = self.down.receive(self.user, self.up.shipment(self.name, -1, 1 << 40))
         self.up.begin(self.name, position)
@@ -57,13 +57,13 @@ class Way:
         self.up.lose(self.name, "gone")
 
 
-def records(topics: Topics) -> dict[str, Any]:
+def records(topics: TopicsEngine) -> dict[str, Any]:
     asked = Client(topics, "asking")
     asked.do(Sow("objects"))
     return {record["id"]: record for record in asked.records}
 
 
-def log(topics: Topics) -> list[Any]:
+def log(topics: TopicsEngine) -> list[Any]:
     return [said(one) for one in topics.history("objects") if one.kind == "published"]
 
 
@@ -75,7 +75,7 @@ def publish(client: Client, seq: int, **headers: Any) -> None:
     client.do(Publish("objects", raw(id=seq), seq=seq, ack_type="persisted", **headers))
 
 
-def tick(world: World, *topics: Topics) -> None:
+def tick(world: World, *topics: TopicsEngine) -> None:
     world.clock.advance(1)
     for each in topics:
         each.tend()

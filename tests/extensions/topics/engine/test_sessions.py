@@ -15,15 +15,15 @@ from emulator.scheduler import Scheduler
 from extensions.topics.engine import (
     Access,
     BadDefinitionError,
-    Column,
     ConflatedTopic,
     Definition,
     Entitlement,
     NameInUseError,
     Queue,
     Topic,
-    Topics,
+    TopicsEngine,
     View,
+    ViewColumn,
 )
 from extensions.topics.engine.commands import DeltaPublish, Publish, SowAndSubscribe, Subscribe
 from extensions.topics.engine.outgoing_messages import Message
@@ -133,7 +133,7 @@ def test_publishers_on_many_threads_do_not_disturb_each_other(world: World) -> N
 def test_what_is_scheduled_is_done_when_it_is_due() -> None:
     """Records expire as the clock passes, also one that does so sooner than what was waited for."""
     clock = Clock(frozen_at=1000.0)
-    topics = Topics(None, clock, Events(clock), [MORTAL])
+    topics = TopicsEngine(None, clock, Events(clock), [MORTAL])
     seen: queue.Queue[Message] = queue.Queue()
     topics.session("bob", seen.put).execute(SowAndSubscribe("objects", sub_id="s", opts="oof"))
     failures: list[Exception] = []
@@ -164,7 +164,7 @@ WRONG: dict[str, tuple[Definition, ...]] = {
     "view 'v': 'x' is no identifier": (MORTAL, View(name="v", of=("objects",), keys=("x",))),
     "view 'v': 'y' is no identifier": (
         MORTAL,
-        View(name="v", of=("objects",), keys=("/x",), columns=(Column(name="c", path="y"),)),
+        View(name="v", of=("objects",), keys=("/x",), columns=(ViewColumn(name="c", path="y"),)),
     ),
     "conflated 'c': 'a' keeps no state": (ConflatedTopic(name="c", of="a"),),
     "conflated 'c': interval 0": (MORTAL, ConflatedTopic(name="c", of="objects", interval=0)),

@@ -21,7 +21,7 @@ from websockets.sync.client import connect
 from emulator.clock import Clock
 from emulator.events import Events
 from emulator.rng import Chance
-from extensions.topics.engine import Topics
+from extensions.topics.engine import TopicsEngine
 from tests.extensions.topics.engine.conftest import NOON
 from tests.extensions.topics.http.conftest import SECONDS, Port
 from tests.extensions.topics.http.replicating_process import configuration
@@ -63,7 +63,7 @@ class Sandbox:
     def log(self) -> list[int]:
         """The numbers that its log has, in order, read when it is dead."""
         clock = Clock(frozen_at=NOON)
-        topics = Topics(self.directory / "messages", clock, Events(clock), configuration().definitions)
+        topics = TopicsEngine(self.directory / "messages", clock, Events(clock), configuration().definitions)
         try:
             found = topics.history("orders", limit=10**9)
             return [json.loads(bytes(one.data))["id"] for one in found]
