@@ -8,7 +8,7 @@ that a contract lacks is None, and whoever needs it does not offer what needs it
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
 from schemas.fields import Field
 
@@ -334,6 +334,19 @@ class Documents(Protocol):
         """Make a piece a whole message, in which it stays byte for byte; other bytes stay as they are."""
 
 
+class Content(NamedTuple):
+    """What valid messages of some kinds carry, as columns of a table that is known by the ``name``.
+
+    ``columns`` are types by name, as Spark writes them, without blanks; none is called as one of
+    ``OF_RECORDS``. All names are as ``name_columns`` makes them. ``read`` makes the values, some or all, of
+    the bytes of a valid message.
+    """
+
+    name: str
+    columns: Mapping[str, str]
+    read: Callable[[bytes], Mapping[str, Any]]
+
+
 class Contract(Protocol):
     """The form of a system's messages. ``codes`` are its error codes by name, the gravest first or as listed.
 
@@ -427,6 +440,10 @@ class Contract(Protocol):
 
     @property
     def documents(self) -> Documents | None: ...
+
+    @property
+    def contents(self) -> Mapping[str, Content]:
+        """By what messages say of their type; empty where tables have only what the ``fields`` say."""
 
     @property
     def samples(self) -> Samples | None: ...

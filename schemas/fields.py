@@ -7,6 +7,8 @@ contract's own.
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
@@ -16,6 +18,14 @@ Stored: TypeAlias = Literal["STRING", "INT", "BIGINT", "DOUBLE", "TIMESTAMP"]
 
 COMMON: Final = ("id", "type", "sequence", "position", "total", "code", "published", "expires")
 """The names of the fields that mean the same in every contract that declares them."""
+
+OF_RECORDS: Final = ("stream", "shard", "sequence_number", "arrived", "batch")
+"""The columns that tables have besides those of what a message carries."""
+OF_VERDICTS: Final = (
+    "partition_key", "size", "identity", "description", "data",
+    "status", "parts", "first_arrived", "last_arrived", "body_sha256",
+)  # fmt: skip
+"""The further columns of tables that have those of the fields."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,3 +70,22 @@ class Field:
     def spelling(self) -> str:
         """Its name in the message, without the objects around it."""
         return self.path.rpartition(".")[2]
+
+
+def name_columns(names: Iterable[str], taken: Iterable[str] = ()) -> dict[str, str]:
+    """A name in tables for each of some names, apart from each other and from those that are ``taken``.
+
+    What is no letter of ASCII, digit or _ becomes _, and _ comes before a digit at the start. A name that is
+    taken, in large or small letters, gets _2 at its end, or the next number that is free.
+    """
+    used = {name.lower() for name in taken}
+    found: dict[str, str] = {}
+    for name in names:
+        plain = re.sub(r"[^0-9A-Za-z_]", "_", name) or "_"
+        plain = f"_{plain}" if plain[0].isdigit() else plain
+        number, found[name] = 1, plain
+        while found[name].lower() in used:
+            number += 1
+            found[name] = f"{plain}_{number}"
+        used.add(found[name].lower())
+    return found

@@ -12,7 +12,18 @@ from typing import Any, Final
 import msgspec
 
 from emulator.rng import Chance, Draws
-from schemas.contract import Code, Contract, Failures, Part, Peek, Sample, Undecorated, Verdict, Violation
+from schemas.contract import (
+    Code,
+    Content,
+    Contract,
+    Failures,
+    Part,
+    Peek,
+    Sample,
+    Undecorated,
+    Verdict,
+    Violation,
+)
 from schemas.fields import Field
 
 
@@ -166,6 +177,7 @@ class Parcels:
     versions: Final = None
     objects: Final = None
     documents: Final = None
+    contents: Final[Mapping[str, Content]] = {}
     samples: Final = _ParcelSamples()
     changes: Final = _ParcelChanges()
 

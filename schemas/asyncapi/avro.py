@@ -5,9 +5,16 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 from schemas.asyncapi.documents import DEEPEST, Documents, Node, is_reference
+
+_PLAIN: Final[dict[str, dict[str, Any]]] = {
+    "string": {"type": "string"}, "int": {"type": "integer"}, "long": {"type": "integer"},
+    "float": {"type": "number"}, "double": {"type": "number"}, "boolean": {"type": "boolean"},
+    "bytes": {}, "null": {"type": "null"}, "map": {},
+}  # fmt: skip
+"""What JSON Schema says of Avro's types; nothing of values that JSON has not."""
 
 
 def read_schema(documents: Documents, node: Node) -> Any:
@@ -82,3 +89,30 @@ def make_encoder(schema: Any, *, as_json: bool) -> Callable[[Any], bytes]:
         return stream.getvalue().encode()
 
     return encode_json if as_json else encode
+
+
+def as_json_schema(schema: Any) -> dict[str, Any]:
+    """What an Avro schema says of the types of a message, as a JSON Schema that is whole."""
+    definitions: dict[str, Any] = {}
+
+    def convert(each: Any) -> dict[str, Any]:
+        if isinstance(each, list):
+            others = [convert(one) for one in each if one != "null"]
+            return others[0] if len(others) == 1 else {"anyOf": others}
+        if isinstance(each, str):
+            return _PLAIN.get(each, {"$ref": f"#/$defs/{each}"})
+        kind = each["type"]
+        if not isinstance(kind, str):
+            return convert(kind)
+        if kind == "array":
+            return {"type": "array", "items": convert(each["items"])}
+        if "logicalType" in each or kind in _PLAIN:
+            return {} if "logicalType" in each else _PLAIN[kind]
+        if kind == "enum":
+            definitions[each["name"]] = {"type": "string", "enum": each["symbols"]}
+        else:
+            fields = {field["name"]: convert(field["type"]) for field in each.get("fields", ())}
+            definitions[each["name"]] = {"type": "object", "properties": fields} if fields else {}
+        return {"$ref": f"#/$defs/{each['name']}"}
+
+    return {**convert(schema), "$defs": definitions}

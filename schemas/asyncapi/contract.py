@@ -14,7 +14,7 @@ from schemas.asyncapi.fields import list_labels, list_mixed, make_fields
 from schemas.asyncapi.payloads import Payload
 from schemas.asyncapi.peek import Looker
 from schemas.asyncapi.verdicts import DeclaredJudge
-from schemas.contract import Changes, Code, Failures, Judge, Peek, Samples
+from schemas.contract import Changes, Code, Content, Failures, Judge, Peek, Samples
 
 
 class AsyncApiContract:
@@ -109,6 +109,12 @@ class AsyncApiContract:
     @cached_property
     def judge(self) -> Judge:
         return DeclaredJudge(self.declared, self._payloads, self.looker)
+
+    @cached_property
+    def contents(self) -> Mapping[str, Content]:
+        from schemas.asyncapi.contents import make_contents
+
+        return make_contents(self._payloads)
 
     @cached_property
     def samples(self) -> Samples | None:

@@ -6,16 +6,29 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
+from schemas.asyncapi.avro import as_json_schema
 from schemas.asyncapi.declarations import Declared, Location, Locations, Message
 from schemas.asyncapi.json_schemas import list_bases, list_properties
-from schemas.fields import COMMON, Field, Kind, Stored
+from schemas.fields import COMMON, OF_RECORDS, OF_VERDICTS, Field, Kind, Stored
 
 MOST_LABELS: Final = 24
 """The most fields of a contract's own."""
 MOST_INDEXED: Final = 6
 """How many of them the index keeps; the others are read when a message is looked at."""
 _TAKEN: Final = frozenset(
-    {*COMMON, "message_id", "message_type", "error_code", "order_key", "order", "damaged", "part", "source"}
+    {
+        *COMMON,
+        *OF_RECORDS,
+        *OF_VERDICTS,
+        "message_id",
+        "message_type",
+        "error_code",
+        "order_key",
+        "order",
+        "damaged",
+        "part",
+        "source",
+    }
 )
 _STORED: Final[dict[str, tuple[Kind, Stored]]] = {
     "string": ("text", "STRING"),
@@ -32,8 +45,12 @@ def list_labels(declared: Declared) -> dict[str, tuple[Location, Any]]:
     for message in declared.messages:
         for steps, schema in _list_plain(message).items():
             column = re.sub(r"[^0-9A-Za-z_]", "_", steps[-1])
-            column = column if column.isidentifier() and column not in _TAKEN else f"payload_{column}"
-            taken = column in found or Location("payload", steps) in known or len(found) == MOST_LABELS
+            column = column if column.isidentifier() and column.lower() not in _TAKEN else f"payload_{column}"
+            taken = (
+                column.lower() in map(str.lower, found)
+                or Location("payload", steps) in known
+                or len(found) == MOST_LABELS
+            )
             if schema.get("type") in _STORED and not taken:
                 found[column] = (Location("payload", steps), schema)
     return found
@@ -50,11 +67,9 @@ def list_mixed(declared: Declared, labels: Mapping[str, tuple[Location, Any]]) -
 
 def _list_plain(message: Message) -> dict[tuple[str, ...], dict[str, Any]]:
     """What the schemas say of the values at the top of a payload; for an event, those of its data first."""
-    whole = message.payload
+    whole = as_json_schema(message.payload) if message.content.startswith("avro") else message.payload
     if not isinstance(whole, dict):
         return {}
-    if message.content.startswith("avro"):
-        return {(each["name"],): _read_avro_type(each["type"]) for each in whole.get("fields", ())}
     top = list_properties(whole, whole)
     data = list_properties({"allOf": top.get("data", [])}, whole) if message.cloud_event else {}
     plain: dict[tuple[str, ...], list[Any]] = {("data", name): schemas for name, schemas in data.items()}
@@ -81,24 +96,6 @@ def _merge(schemas: list[Any], whole: Any) -> dict[str, Any]:
         values = merged.get("enum") or ([merged["const"]] if "const" in merged else [])
         merged["type"] = "string" if values and all(isinstance(value, str) for value in values) else None
     return merged
-
-
-def _read_avro_type(schema: Any) -> dict[str, Any]:
-    for each in schema if isinstance(schema, list) else [schema]:
-        name = each.get("type") if isinstance(each, dict) else each
-        if name == "enum":
-            return {"type": "string", "enum": each["symbols"]}
-        kinds = {
-            "string": "string",
-            "int": "integer",
-            "long": "integer",
-            "float": "number",
-            "double": "number",
-            "boolean": "boolean",
-        }
-        if name in kinds:
-            return {"type": kinds[name]}
-    return {}
 
 
 def make_fields(

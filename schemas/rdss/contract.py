@@ -13,6 +13,7 @@ from typing import Final
 from schemas.contract import (
     Changes,
     Code,
+    Content,
     Documents,
     Envelope,
     Failures,
@@ -53,6 +54,7 @@ class Rdss:
     by_digest: Final = None
     envelope: Final = Envelope("messageHeader", "messageBody")
     fields: Final = FIELDS
+    contents: Final[Mapping[str, Content]] = {}
     peek = staticmethod(peek)
     identity = staticmethod(identity)
     body = staticmethod(body_of)

@@ -41,6 +41,7 @@ _TEXT: Final = """\
 # Tables of the pipeline
 
 Nine [Delta Lake](https://delta.io) tables, each a folder of the place that `sandbox pipeline run --to` names.
+An AsyncAPI document has a [table for each message](asyncapi.md#what-the-sandbox-makes-of-it) besides.
 All are there from the first run on, empty ones too. What reads Delta reads them: DuckDB, delta-rs, polars,
 pandas, Spark with Delta's jar. [The pipeline](pipeline.md) says how they come about.
 

@@ -23,15 +23,13 @@ def answer_statements(
 
     A statement that is wrong is told in one line, and the prompt goes on.
     """
-    from sandbox.pipeline.storage.schema import TABLES
-
     person, rows, lines = sys.stdin.isatty(), tables.rows(), list[str]()
     if person:
         import readline  # noqa: F401 -- gives input() its history and its keys
 
-        width = max(map(len, TABLES))
-        for name, table in TABLES.items():
-            click.echo(f"{name:<{width}}  {rows[name]:>12,}  {table.row}")
+        width = max(map(len, rows))
+        for name, count in rows.items():
+            click.echo(f"{name:<{width}}  {count:>12,}  {tables.schema[name].row}")
         click.echo("end a statement with ; and the prompt with Ctrl-D; DESCRIBE messages lists columns")
     while (line := _next_line("sql> " if not lines else "...> ", person=person)) is not None:
         lines.append(line)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from sandbox.pipeline.storage.schema import TABLES
 from sandbox.pipeline.storage.tables import Tables
 
 if TYPE_CHECKING:
@@ -30,7 +29,7 @@ def open_database(tables: Tables) -> DuckDBPyConnection:
     A view stays at the version of its table that was there when the database was opened.
     """
     database = connect()
-    for name in TABLES:
+    for name in tables.present:
         database.register(name, tables.log(name).delta.to_pyarrow_dataset())
     return database
 

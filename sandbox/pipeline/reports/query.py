@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from sandbox.pipeline.reports.database import open_database
 from sandbox.pipeline.spark.failures import UsageError
-from sandbox.pipeline.storage.schema import TABLES
 from sandbox.pipeline.storage.tables import Tables
 
 if TYPE_CHECKING:
@@ -45,7 +44,7 @@ def ask_spark(spark: SparkSession, tables: Tables, sql: str, limit: int | None =
     """
     from pyspark.errors import AnalysisException, ParseException
 
-    for table in TABLES:
+    for table in tables.present:
         tables.read(spark, table).createOrReplaceTempView(table)
     try:
         found = spark.sql(sql)

@@ -59,7 +59,7 @@ def process(incoming: Incoming, past: Past, rules: Rules, attempt: Attempt, run:
     now = stored.even or datetime.fromtimestamp(0, UTC)
     spark = incoming.rows.sparkSession
     rows = choose_tables(mark_batch(stored.rows, past.identities), rules.queues)
-    outcomes = write_outcomes(spark, rows, attempt)
+    outcomes = write_outcomes(spark, rows, attempt, rules.contract)
     files = [*stored.files, *outcomes, *write_here(count_figures(rows, rules.contract), "figures", attempt)]
     parts = [file for file in outcomes if file.table == "parts"]
     if parts or (oldest is not None and oldest < now.timestamp() - rules.sequence_limit):

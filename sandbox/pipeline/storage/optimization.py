@@ -5,9 +5,8 @@ from __future__ import annotations
 import msgspec
 
 from sandbox.pipeline.spark.failures import PipelineFailedError
-from sandbox.pipeline.storage.schema import TABLES
 from sandbox.pipeline.storage.table_log import TableLog
-from sandbox.pipeline.storage.tables import LOGS, Tables
+from sandbox.pipeline.storage.tables import Tables
 
 
 class Optimized(msgspec.Struct, frozen=True):
@@ -25,7 +24,7 @@ def optimize_tables(tables: Tables, keep_hours: int) -> dict[str, Optimized]:
     0, since the files of a batch that is not committed yet look like those of a dead run. Raises
     PipelineFailedError when another process keeps changing a table.
     """
-    return {name: _optimize(tables.log(name), keep_hours) for name in TABLES}
+    return {name: _optimize(tables.log(name), keep_hours) for name in tables.present}
 
 
 def _optimize(log: TableLog, keep_hours: int) -> Optimized:
@@ -34,7 +33,7 @@ def _optimize(log: TableLog, keep_hours: int) -> Optimized:
     log.refresh()
     before = len(log.files())
     # Others are written anew with every publication, which would only make this one fail.
-    if log.name in LOGS and before > 1:
+    if log.table.grows and before > 1:
         try:
             log.delta.optimize.compact()
         except CommitFailedError as conflict:

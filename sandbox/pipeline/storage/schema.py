@@ -1,4 +1,4 @@
-"""The nine tables and their columns, written down once.
+"""The tables and their columns, written down once: nine, and one for each message of a document.
 
 Spark's DDL, Arrow's and Delta's schemas and ``docs/tables.md`` are made of it. A table may get further
 columns: the next run adds them to tables that are there. A column is never removed, renamed or given
@@ -9,19 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Final
 
 from schemas.bound import CONTRACT
 from schemas.contract import Contract
-from schemas.fields import Field
+from schemas.fields import OF_RECORDS, Field
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from deltalake import Schema
-
-Type = Literal[
-    "STRING", "INT", "BIGINT", "DOUBLE", "BINARY", "BOOLEAN", "TIMESTAMP", "ARRAY<STRING>", "ARRAY<BIGINT>"
-]
 
 LATENCY_BOUNDS: Final = tuple(step * 10**power for power in range(8) for step in (1, 2, 5))
 """The upper bounds of the latency histogram's buckets in milliseconds; a last bucket holds what is above."""
@@ -29,10 +25,10 @@ LATENCY_BOUNDS: Final = tuple(step * 10**power for power in range(8) for step in
 
 @dataclass(frozen=True)
 class Column:
-    """A column; ``unit`` is empty where the meaning needs none."""
+    """A column; ``type`` is as Spark writes it, and ``unit`` is empty where the meaning needs none."""
 
     name: str
-    type: Type
+    type: str
     meaning: str
     unit: str = ""
 
@@ -51,7 +47,9 @@ class Table:
     @property
     def stored(self) -> tuple[Column, ...]:
         """The columns in the table's files."""
-        return (*self.columns, _BATCH) if self.grows else self.columns
+        # Delta-rs forgets the statistics of a column that stands behind a struct.
+        plain = next((at for at, each in enumerate(self.columns) if "STRUCT" in each.type), len(self.columns))
+        return (*self.columns[:plain], _BATCH, *self.columns[plain:]) if self.grows else self.columns
 
     @property
     def names(self) -> list[str]:
@@ -105,12 +103,15 @@ _VERDICT = (
 )
 _DATA = Column("data", "BINARY", "the bytes as they arrived")
 _RECORD = ("stream", "shard", "sequence_number")
+OF_MESSAGES: Final = "message_"
+"""How the tables of a contract's messages begin."""
 
 
 def build_tables(contract: Contract) -> dict[str, Table]:
     """The tables by name, with a column for each field that the contract declares of its messages.
 
-    Tables of what a contract has not, as sequences or objects, stay empty.
+    Tables of what a contract has not, as sequences or objects, stay empty. What its messages carry has a
+    table of its own.
     """
     summed = [field for field in contract.fields if field.summed]
     about = _OBJECT if contract.objects else ()
@@ -202,6 +203,13 @@ def build_tables(contract: Contract) -> dict[str, Table]:
             ),
             "minute",
         ),
+        **{
+            f"{OF_MESSAGES}{content.name}": Table(
+                f"what a valid message, or part, of the type {content.name} carries", _RECORD,
+                (*(each for each in _PLACE if each.name in OF_RECORDS),
+                 *(Column(*column, "") for column in content.columns.items())), "arrived")
+            for content in contract.contents.values()
+        },
     }  # fmt: skip
 
 
@@ -216,33 +224,48 @@ TABLES: Final = build_tables(CONTRACT)
 COLUMNS: Final = {name: list_columns(table.columns) for name, table in TABLES.items()}
 """The columns of a table as the stages make them, with Spark's type names."""
 
-_DELTA = {"STRING": "string", "INT": "integer", "BIGINT": "long", "DOUBLE": "double",
-          "BINARY": "binary", "BOOLEAN": "boolean", "TIMESTAMP": "timestamp"}  # fmt: skip
-
 
 def arrow_schema(table: str = "arrivals") -> pa.Schema:
     """The Arrow schema of a table's ``COLUMNS``, or of columns that are written in the same way."""
     import pyarrow as pa
 
-    kinds = {
+    columns = (column.split() for column in COLUMNS.get(table, table).split(", "))
+    return pa.schema([(name, _arrow_type(kind)) for name, kind in columns])
+
+
+def _arrow_type(kind: str) -> pa.DataType:
+    import pyarrow as pa
+
+    plain = {
         "STRING": pa.string(), "INT": pa.int32(), "BIGINT": pa.int64(), "DOUBLE": pa.float64(),
         "BINARY": pa.binary(), "BOOLEAN": pa.bool_(), "TIMESTAMP": pa.timestamp("us", "UTC"),
-        "ARRAY<STRING>": pa.list_(pa.string()), "ARRAY<BIGINT>": pa.list_(pa.int64()),
     }  # fmt: skip
-    return pa.schema([(n, kinds[k]) for n, k in (c.split() for c in COLUMNS.get(table, table).split(", "))])
+    outer, _, inner = kind.partition("<")
+    if not inner:
+        return plain[kind]
+    if outer == "ARRAY":
+        return pa.list_(_arrow_type(inner[:-1]))
+    fields, depth = [""], 0
+    for letter in inner[:-1]:
+        depth += (letter == "<") - (letter == ">")
+        if letter == "," and not depth:
+            fields.append("")
+        else:
+            fields[-1] += letter
+    named = (field.partition(":") for field in fields)
+    return pa.struct([(name, _arrow_type(below)) for name, _, below in named])
 
 
 def delta_schema(table: Table) -> Schema:
     """The schema of a Delta table; the meaning of a column is its comment."""
-    from deltalake import Field, Schema
-    from deltalake.schema import ArrayType, PrimitiveType
+    import pyarrow as pa
+    from deltalake import Schema
 
-    def typed(name: str) -> PrimitiveType | ArrayType:
-        inner = name.removeprefix("ARRAY<").removesuffix(">")
-        plain = PrimitiveType(_DELTA[inner])
-        return plain if inner == name else ArrayType(plain, contains_null=True)
-
-    return Schema(
-        [Field(c.name, typed(c.type), metadata={"comment": f"{c.meaning}{f' ({c.unit})' * bool(c.unit)}"})
-         for c in table.stored]
-    )  # fmt: skip
+    typed = zip(table.stored, arrow_schema(list_columns(table.stored)), strict=True)
+    meant = (
+        (column, field, f"{column.meaning}{f' ({column.unit})' * bool(column.unit)}")
+        for column, field in typed
+    )
+    return Schema.from_arrow(
+        pa.schema([field.with_metadata({"comment": text} if text else {}) for _, field, text in meant])
+    )

@@ -29,8 +29,6 @@ if TYPE_CHECKING:
 
 Batches = Iterator["pa.RecordBatch"]
 
-LOGS: Final = tuple(name for name, table in TABLES.items() if table.grows)
-"""Tables that batches append to; the other tables are derived from them and replaced as a whole."""
 _OPEN_SINCE: Final = f"{OWNER}/open-since"
 _FILES: Final = "rdss.files"
 _BATCH = re.compile(r"batch-(\d+)-part-")
@@ -98,15 +96,20 @@ class Tables:
 
     def refresh(self) -> None:
         """See what was committed since, by others too."""
-        self._each(TableLog.refresh)
+        self._each(TableLog.refresh, self.present)
 
-    def _each(self, act: Callable[[TableLog], object], names: Iterable[str] = TABLES) -> None:
-        with ThreadPoolExecutor(len(TABLES)) as pool:
-            list(pool.map(lambda name: act(self._logs[name]), names))
+    @property
+    def present(self) -> list[str]:
+        """The tables that are there: a contract may have more than the last run made."""
+        return [name for name, log in self._logs.items() if log.exists]
+
+    def _each(self, act: Callable[[TableLog], object], names: Iterable[str] | None = None) -> None:
+        with ThreadPoolExecutor(9) as pool:
+            list(pool.map(lambda name: act(self._logs[name]), self._logs if names is None else names))
 
     def _finish_last_batch(self) -> None:
         last = self.last_batch
-        reached = {name: self._logs[name].last_batch() for name in LOGS}
+        reached = {name: log.last_batch() for name, log in self._logs.items() if log.table.grows}
         behind = [name for name, batch in reached.items() if (-1 if batch is None else batch) < last]
         if not behind:
             return
@@ -140,7 +143,7 @@ class Tables:
         self._commit_others(commit)
 
     def _commit_others(self, commit: Commit) -> None:
-        others = [name for name in LOGS if name != "arrivals"]
+        others = [name for name, log in self._logs.items() if log.table.grows and name != "arrivals"]
         self._each(lambda log: log.commit(commit.of(log.name), commit.batch, commit.run), others)
 
     def publish(self, files: Sequence[File], batch: int) -> None:
@@ -176,9 +179,9 @@ class Tables:
     def sweep(self) -> int:
         """Remove the files that a dead run left without a commit; return their number."""
         left = []
-        for table in TABLES:
-            last = self.last_batch if table in LOGS else self.published
-            for path in self.place.names(table):
+        for name, table in self.schema.items():
+            last = self.last_batch if table.grows else self.published
+            for path in self.place.names(name):
                 number = _BATCH.search(path)
                 if (number and int(number[1]) > last) or path.endswith(".new"):
                     left.append(path)
@@ -192,7 +195,7 @@ class Tables:
         The batches with arrivals since a time are those of ``arrivals``, so they are the same for all tables.
         """
         found = self._logs[table].files()
-        if table not in LOGS:
+        if not self.schema[table].grows:
             return found
         if since is not None:
             recent = [
@@ -203,7 +206,7 @@ class Tables:
 
     def rows(self) -> dict[str, int]:
         """The number of rows of every table."""
-        return {table: sum(file.rows for file in self.files(table)) for table in TABLES}
+        return {table: sum(file.rows for file in self.files(table)) for table in self.present}
 
     def read(
         self,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,17 +11,44 @@ import pytest
 
 from emulator.clock import Clock
 from sandbox.pipeline.pipeline_run import Job, once
-from sandbox.pipeline.reports.query import ask
+from sandbox.pipeline.reports.query import ask, ask_spark
 from sandbox.pipeline.stages.batch import Rules
 from sandbox.pipeline.storage.table_storage import TableStorage
 from schemas.contract import Contract
 from tests.contracts import CONTRACTS, NAMES, make_samples
 from tests.sandbox.pipeline.workload import Endpoint
+from tests.schemas.asyncapi.documents import load_text
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 pytestmark = pytest.mark.spark
+
+_PARCELS = """
+asyncapi: 3.0.0
+info: {title: parcels, version: 1.0.0}
+x-sandbox: {id: $message.payload#/id, reject: refused}
+channels:
+  parcels:
+    messages:
+      taken:
+        payload:
+          type: object
+          required: [is, id, sender]
+          properties:
+            is: {const: taken}
+            id: {type: string}
+            sender: {type: object, properties: {name: {type: string}, post-code: {type: string}}}
+            items: {type: array, items: {type: object, properties: {grams: {type: integer}}}}
+            note: {oneOf: [{type: string}, {type: object}]}
+            stream: {type: integer}
+      given out:
+        payload:
+          type: object
+          required: [is, id]
+          properties: {is: {const: given}, id: {type: string}, at-door: {type: boolean}}
+  refused: {}
+"""
 
 
 @pytest.mark.parametrize("contract", CONTRACTS, ids=NAMES)
@@ -55,3 +83,38 @@ def test_every_message_is_in_its_table_and_in_the_sums(
     ).to_pylist()
     said = Counter(getattr(contract.peek(each.data, each.key), summed.attribute) for each in good)
     assert {row["label"]: row["count"] for row in sums} == said
+
+
+def test_each_message_of_a_document_has_a_table_of_what_it_carries(
+    spark: SparkSession, endpoint: Endpoint, tmp_path: Path
+) -> None:
+    """Objects are structs, arrays are arrays, alternatives JSON; bad messages and copies are not in it."""
+    contract, stream = load_text(tmp_path, _PARCELS), endpoint.stream(2)
+    taken = {"is": "taken", "id": "1", "sender": {"name": "Ada", "post-code": "EH1"},
+             "items": [{"grams": 5}, {}], "note": {"to": ["the", "door"]}, "stream": 7}  # fmt: skip
+    others = [
+        {"is": "taken", "id": "2", "sender": {"name": "Bo"}, "note": "leave it"},
+        {"is": "given", "id": "3", "at-door": True},
+        {"is": "taken", "id": "4", "sender": "nobody"},
+    ]
+    for each in (taken, *others, taken):
+        endpoint.put(stream, [json.dumps(each).encode()])
+    place, rules = TableStorage.at(tmp_path / "to"), Rules((), contract=contract)
+    tables = once(spark, Job(place, endpoint.url, streams=(stream,), rules=rules))
+
+    rows = {name: count for name, count in tables.rows().items() if count and name != "figures"}
+    assert rows == {
+        "arrivals": 5, "messages": 3, "duplicates": 1, "rejects": 1,
+        "message_taken": 2, "message_given_out": 1,
+    }  # fmt: skip
+    select = "SELECT id, sender, items, note, stream_2 FROM message_taken ORDER BY id"
+    found = ask(tables, select).to_pylist()
+    assert found == [
+        {"id": "1", "sender": {"name": "Ada", "post_code": "EH1"}, "items": [{"grams": 5}, {"grams": None}],
+         "note": '{"to":["the","door"]}', "stream_2": 7},
+        {"id": "2", "sender": {"name": "Bo", "post_code": None}, "items": None, "note": '"leave it"',
+         "stream_2": None},
+    ]  # fmt: skip
+    assert ask_spark(spark, tables, select).to_pylist() == found
+    joined = "SELECT message_id, g.at_door FROM message_given_out g JOIN messages USING (sequence_number)"
+    assert ask(tables, joined).to_pylist() == [{"message_id": "3", "at_door": True}]

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import pyarrow as pa
 import pytest
 
@@ -10,6 +13,7 @@ from sandbox.pipeline.storage.schema import TABLES, build_tables, describe_field
 from schemas.contract import Contract, Sample
 from tests.contracts import CONTRACTS, NAMES, make_samples
 from tests.parcels import PARCELS
+from tests.schemas.asyncapi.documents import load_text
 
 NOW = 1_790_000_000.0
 
@@ -38,6 +42,18 @@ def test_another_contract_has_its_own_columns() -> None:
     assert [column.name for column in describe_fields(PARCELS.fields)] == [
         "message_id", "message_type", "depot",
     ]  # fmt: skip
+
+
+def test_no_table_of_a_document_has_a_column_twice(tmp_path: Path) -> None:
+    """Not even where its messages call their values as the pipeline calls its columns, in any letters."""
+    names = {column.name for table in TABLES.values() for column in table.columns}
+    for spelled in (sorted(names)[:20], sorted(names)[20:], [name.title() for name in sorted(names)]):
+        payload = {"properties": {name: {"type": "string"} for name in spelled}}
+        document = {"asyncapi": "3.0.0", "info": {"title": "t", "version": "1"},
+                    "channels": {"c": {"messages": {"m": {"payload": payload}}}}}  # fmt: skip
+        for table in build_tables(load_text(tmp_path, json.dumps(document))).values():
+            lowered = [column.name.lower() for column in table.stored]
+            assert len(lowered) == len(set(lowered))
 
 
 @pytest.mark.parametrize("contract", CONTRACTS, ids=NAMES)

@@ -24,10 +24,11 @@ from sandbox.pipeline.storage.optimization import optimize_tables
 from sandbox.pipeline.storage.schema import TABLES, arrow_schema, list_columns
 from sandbox.pipeline.storage.table_log import SchemaMismatchError, TableLog
 from sandbox.pipeline.storage.table_storage import TableStorage
-from sandbox.pipeline.storage.tables import LOGS, AnotherRunError, Commit, OldFormatError, Tables
+from sandbox.pipeline.storage.tables import AnotherRunError, Commit, OldFormatError, Tables
 from tests.sandbox.pipeline.workload import Endpoint
 
 NOW = datetime(2026, 11, 21, 8, tzinfo=UTC)
+LOGS = tuple(name for name, table in TABLES.items() if table.grows)
 
 
 def _prepared(place: Path | TableStorage) -> Tables:
