@@ -62,6 +62,11 @@ def run(settings: Settings, ready: Callable[[Running], None]) -> None:
 
     Raises CannotStartError.
     """
+    if settings.contract:
+        raise CannotStartError(
+            "the containers of compose have RDSS's contract alone; sandbox up without --profile compose "
+            f"takes {settings.contract}, or start these without contract and SANDBOX_CONTRACT"
+        )
     ports = {"aws": settings.aws_port, "control": settings.control_port, "amqp": settings.amqp_port}
     for finding in chain(docker_engine.findings(os.environ), check_ports(ports)):
         if finding.stops:

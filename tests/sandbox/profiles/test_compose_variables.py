@@ -5,10 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import msgspec
+import pytest
 import yaml
 
 from emulator.settings.settings import read_settings
 from sandbox.profiles import compose
+from sandbox.profiles.in_process import CannotStartError
+from tests.schemas.asyncapi.documents import ORDERS_TEXT
 from tests.taken_out import needs
 
 STACK = Path(__file__).parents[3] / "compose" / "compose.yaml"
@@ -43,3 +46,13 @@ def test_a_file_of_topics_goes_into_the_container(tmp_path: Path) -> None:
     assert msgspec.json.decode(written.read_bytes(), type=TopicConfiguration).users[0].name == "ada"
     mounted = yaml.safe_load(STACK.read_text())["services"]["emulator"]["volumes"]
     assert f"${{SANDBOX_TOPICS_FILE:-/dev/null}}:{variables['SANDBOX_TOPICS']}:ro" in mounted
+
+
+def test_a_contract_of_a_document_is_refused_with_what_to_do(tmp_path: Path) -> None:
+    """The containers do not see the document: they would judge by another contract than was asked for."""
+    (tmp_path / "asyncapi.yaml").write_text(ORDERS_TEXT.replace("512", "1024"))
+    settings = read_settings({"contract": "asyncapi.yaml"}, {}, tmp_path)
+    with pytest.raises(
+        CannotStartError, match=r"sandbox up without --profile compose takes .*asyncapi\.yaml"
+    ):
+        compose.run(settings, lambda _: None)
