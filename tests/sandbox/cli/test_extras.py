@@ -29,7 +29,7 @@ sys.meta_path.insert(0, Hidden())
 from rdss_sandbox.installed_extensions import list_ports
 from sandbox.cli import main
 
-ports = [f"--{{name}}-port=0" for name in ("aws", "control", "amqp", *dict(list_ports()))]
+ports = [f"--{{name}}-port=0" for name in ("aws", "control", "amqp", "amqp-management", *dict(list_ports()))]
 main(["up", "--json", "--data-dir", ":memory:", *ports])
 """
 _CLIENT = """
