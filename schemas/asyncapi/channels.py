@@ -13,6 +13,7 @@ CHANNEL_FIELDS: Final = (
     "externalDocs", "bindings",
 )  # fmt: skip
 MOST_SHARDS: Final = 10_000
+LEAST_RECORD_KIB: Final = 1_024
 LARGEST_RECORD_KIB: Final = 10_240
 _EXCHANGE_TYPES: Final = ("topic", "direct", "fanout", "default", "headers")
 
@@ -26,7 +27,7 @@ def read_stream(documents: Documents, channel: Node, bindings: Node | None) -> S
     return Stream(
         reader.number("shards", 1, most=MOST_SHARDS),
         reader.choice("mode", ("PROVISIONED", "ON_DEMAND"), "PROVISIONED"),
-        reader.number("maxRecordKiB", 1024, most=LARGEST_RECORD_KIB),
+        reader.number("maxRecordKiB", LEAST_RECORD_KIB, least=LEAST_RECORD_KIB, most=LARGEST_RECORD_KIB),
     )
 
 

@@ -68,11 +68,11 @@ class ObjectReader:
             return default
         return found
 
-    def number(self, name: str, default: int, *, most: int) -> int:
-        """A whole number from 1 to ``most``."""
+    def number(self, name: str, default: int, *, least: int = 1, most: int) -> int:
+        """A whole number from ``least`` to ``most``."""
         found = self._take(name, int, required=False)
-        if found is not None and not 1 <= found <= most:
-            self.problem(f"this must be from 1 to {most:,}", name)
+        if found is not None and not least <= found <= most:
+            self.problem(f"this must be from {least:,} to {most:,}", name)
             return default
         return default if found is None else int(found)
 

@@ -16,7 +16,7 @@ channels:
   orders:
     address: shop/orders
     bindings:
-      x-kinesis: {shards: 2, maxRecordKiB: 512}
+      x-kinesis: {shards: 2, maxRecordKiB: 2048}
       amqp: {is: routingKey, exchange: {name: shop, type: topic}, bindingVersion: 0.3.0}
     messages:
       placed: {$ref: '#/components/messages/placed'}

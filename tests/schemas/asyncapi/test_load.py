@@ -14,7 +14,7 @@ from schemas.asyncapi.declarations import Exchange, Stream
 from schemas.asyncapi.description import describe
 from schemas.asyncapi.load import BadDocumentError
 from tests.edits import edit
-from tests.schemas.asyncapi.documents import FOLDER, ORDERS, SHAPES, load_text
+from tests.schemas.asyncapi.documents import FOLDER, ORDERS, ORDERS_TEXT, SHAPES, load_text
 
 PLACED = b'{"event":"placed","order":{"id":"o-1"},"until":"2026-01-01T00:00:00Z","amount":3}'
 
@@ -29,7 +29,7 @@ def test_channels_and_their_bindings() -> None:
     """Who makes streams and exchanges of a document finds all that it says of them."""
     orders, refused = ORDERS.channels
     assert (orders.name, orders.address, orders.messages) == ("orders", "shop/orders", ("placed", "gone"))
-    assert orders.stream == Stream(2, "PROVISIONED", 512)
+    assert orders.stream == Stream(2, "PROVISIONED", 2048)
     assert orders.amqp is not None
     assert orders.amqp.exchange == Exchange("shop", "topic")
     assert (refused.stream, refused.amqp, refused.messages) == (None, None, ())
@@ -44,6 +44,9 @@ def test_messages_are_told_apart_by_what_only_one_of_them_says() -> None:
     assert contract.judge(PLACED).valid
 
 
+TOO_LARGE = bytes(2_100_000)
+
+
 @pytest.mark.parametrize(
     ("raw", "code", "path"),
     [
@@ -52,9 +55,10 @@ def test_messages_are_told_apart_by_what_only_one_of_them_says() -> None:
         (b'{"event":"burnt"}', "unknown-type", "/event"),
         (b'{"event":"gone","order":{"id":"z"}}', "invalid", "/order/id"),
         (b'{"event":"lost","order":{}}', "invalid", "/order/id"),
-        (b" " * 600_000, "oversize", ""),
+        (TOO_LARGE, "oversize", ""),
         (PLACED, "expired", "/until"),
     ],
+    ids=["cut", "array", "unknown", "bad-id", "lost", "oversize", "expired"],
 )
 def test_a_verdict_names_the_code_and_the_place(raw: bytes, code: str, path: str) -> None:
     """And the code goes to the channel that the document names for what is refused."""
@@ -265,3 +269,10 @@ def test_a_document_with_anything_anywhere_gets_sentences(tmp_path: Path, name: 
             describe(contract)
             outcomes.add("read")
     assert "refused" in outcomes
+
+
+@pytest.mark.parametrize("size", [1_023, 10_241])
+def test_a_record_is_as_large_as_aws_allows(tmp_path: Path, size: int) -> None:
+    """1,024 KiB at least, and 10,240 at most."""
+    (said,) = _problems(tmp_path, ORDERS_TEXT.replace("2048", str(size))).values()
+    assert said == "this must be from 1,024 to 10,240"
