@@ -70,12 +70,14 @@ class Edit(ModalScreen[bytes | None]):
 
     @work(exclusive=True)
     async def _judge(self) -> None:
-        session, data = session_of(self), compact(self.query_one(TextArea).text)
+        # Found before the sandbox is asked: the dialog may be closed when it answers.
+        session, verdict = session_of(self), self.query_one("#verdict", Label)
+        data = compact(self.query_one(TextArea).text)
         try:
             lines = _tell(await session.client.judge(Judged(data)))
         except session.failures as error:
             lines = [f"? {error}"]
-        self.call_later(self.query_one("#verdict", Label).update, "\n".join(lines))
+        self.call_later(verdict.update, "\n".join(lines))
 
 
 def _tell(verdict: Verdict) -> list[str]:

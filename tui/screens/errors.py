@@ -44,8 +44,9 @@ class ErrorsScreen(FollowingScreen):
         self.query_one(MessageBrowser).list.focus()
 
     async def fetch(self) -> None:
+        codes = self.query_one("#codes", RowList)
         counts = await self.client.counts("code", matching=refused(self.sandbox.topology))
-        self.call_later(self.query_one("#codes", RowList).fill, counts)
+        self.call_later(codes.fill, counts)
 
     def on_row_list_opened(self, message: RowList.Opened) -> None:
         if message.control.id == "codes":

@@ -86,10 +86,10 @@ class ScenariosScreen(FollowingScreen):
             self.call_later(library.show_empty, str(error))
 
     async def fetch(self) -> None:
+        runs = self.query_one("#runs", RowList)
         # Without scenarios the library shows the reason.
         with suppress(RefusedError):
-            runs = await self.client.scenarios.runs()
-            self.call_later(self.query_one("#runs", RowList).fill, runs)
+            self.call_later(runs.fill, await self.client.scenarios.runs())
 
     def on_row_list_highlighted(self, message: RowList.Highlighted) -> None:
         if message.control.id == "library" and message.row is not None:
