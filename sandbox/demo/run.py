@@ -23,7 +23,7 @@ from sandbox.scenarios.expectation import split
 from sandbox.scenarios.facts import compute_facts
 from sandbox.scenarios.jumping_clock import JumpingClock
 from sandbox.scenarios.play import Played, offer
-from sandbox.scenarios.running_sandbox import RunningSandbox, play_in
+from sandbox.scenarios.running_sandbox import ScenarioSandbox, play_in
 from sandbox.scenarios.scenario import Scenario, read_scenario
 from sandbox.scenarios.workload import Offered, due_in_batches
 
@@ -89,7 +89,7 @@ def demonstrate(
     ``ChannelUnavailableError`` when the emulator is gone.
     """
     with Client(place.control, token=place.token) as control:
-        sandbox = RunningSandbox(place.aws, control, place.amqp or "")
+        sandbox = ScenarioSandbox(place.aws, control, place.amqp or "")
         runs = [("kinesis", _play(sandbox, plan, "kinesis", place.folder, progress))]
         if place.amqp is not None:
             runs.append(("rabbitmq", _play(sandbox, plan, "rabbitmq", place.folder / "amqp", progress)))
@@ -104,7 +104,7 @@ def demonstrate(
 
 
 def _play(
-    sandbox: RunningSandbox, plan: Plan, kind: str, folder: Path, progress: Progress
+    sandbox: ScenarioSandbox, plan: Plan, kind: str, folder: Path, progress: Progress
 ) -> tuple[Scenario, Played]:
     """Play the scenario for a kind of channel, with its own state in ``folder``."""
     folder.mkdir(exist_ok=True)

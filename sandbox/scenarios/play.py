@@ -114,7 +114,7 @@ def offer(scenario: Scenario, seed: int, start: float) -> tuple[Offered, ...]:
     messages = make_messages(scenario.workload, seed, start)
     if scenario.failures:
         # Their applications are of one contract, which others do not have to import.
-        from sandbox.scenarios.failures import make_failing
+        from sandbox.scenarios.rdss_failures import make_failing
 
         last = messages[-1].due if messages else 0.0
         due = last + seconds(scenario.workload.every)
@@ -134,7 +134,7 @@ def place_faults(scenario: Scenario, messages: Iterable[Offered], kind: str) -> 
     """
     faults = [*scenario.faults]
     if scenario.failures:
-        from sandbox.scenarios.failures import failure_faults
+        from sandbox.scenarios.rdss_failures import failure_faults
 
         faults += failure_faults(failing(messages))
     for fault in faults:

@@ -27,7 +27,7 @@ _MOST_EVENTS = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class RunningSandbox:
+class ScenarioSandbox:
     """The AWS endpoint, the control API and the URL of the AMQP broker of a sandbox."""
 
     aws: Endpoint
@@ -42,7 +42,7 @@ class RunningSandbox:
 
 
 def play_in(
-    sandbox: RunningSandbox,
+    sandbox: ScenarioSandbox,
     scenario: Scenario,
     messages: tuple[Offered, ...],
     folder: Path,

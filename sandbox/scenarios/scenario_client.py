@@ -57,7 +57,7 @@ class OurSender:
         for data in messages:
             failure = environment.failing.get(identity(data), "")
             if failure in {OWN_MESSAGE, UNREACHABLE}:
-                from sandbox.scenarios.failures import send_failing
+                from sandbox.scenarios.rdss_failures import send_failing
 
                 send_failing(environment, data, failure)
             else:
@@ -81,7 +81,7 @@ class OurReceiver:
             stack.callback(repository.close)
             process: Application = environment.process
             if environment.failing:
-                from sandbox.scenarios.failures import failing_applications
+                from sandbox.scenarios.rdss_failures import failing_applications
 
                 process = stack.enter_context(failing_applications(environment, repository))
             self._receiver = stack.enter_context(

@@ -14,7 +14,7 @@ from sandbox.judging.verdict import Verdict
 from sandbox.scenarios.facts import Facts, compute_facts
 from sandbox.scenarios.judgement import judge_facts
 from sandbox.scenarios.play import QUIET_SECONDS, START
-from sandbox.scenarios.running_sandbox import RunningSandbox, play_in
+from sandbox.scenarios.running_sandbox import ScenarioSandbox, play_in
 from sandbox.scenarios.scenario import Scenario, library
 from sandbox.scenarios.workload import make_messages
 from tests.compose.stack import Stack
@@ -40,7 +40,7 @@ def played(scenario: Scenario, stack: Stack, control: Client, folder: Path, kind
     clock = Clock(frozen_at=START)
     clock.run_at(SPEED)
     said = stack.said
-    sandbox = RunningSandbox(Endpoint(said["aws"], said["region"], said["token"]), control, said["amqp"])
+    sandbox = ScenarioSandbox(Endpoint(said["aws"], said["region"], said["token"]), control, said["amqp"])
     messages = tuple(make_messages(scenario.workload, 7, START))
     try:
         return compute_facts(play_in(sandbox, scenario, messages, folder, clock, seed=7, kind=kind))

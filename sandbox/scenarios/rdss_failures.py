@@ -1,4 +1,4 @@
-"""Failures as steps of a scenario: broker, file or application fails at a message that is valid.
+"""Failures as steps of a scenario of RDSS: broker, file or application fails at a message that is valid.
 
 They cause the error codes that no message can cause alone. Each step is one message at the end of the
 workload, and the process that fails at it.

@@ -10,9 +10,9 @@ import yaml
 
 from sandbox.judging.verdict import Verdict
 from sandbox.scenarios.facts import compute_facts
-from sandbox.scenarios.failures import FAILURES
 from sandbox.scenarios.judgement import judge_facts
 from sandbox.scenarios.play import play
+from sandbox.scenarios.rdss_failures import FAILURES
 from sandbox.scenarios.scenario import ScenarioError, read_scenario, schema
 
 ONE: dict[str, Any] = {
