@@ -71,8 +71,9 @@ class Extension:
     sandbox's own. ``ports`` has each port of the component, for which the setting ``<name>_port`` can ask
     another number. ``faults`` are places of ``emulator.faults.fault.FaultType``, ``rules``
     of ``emulator.diagnosis.rule.Rule``, ``clauses`` of ``sandbox.certify.clause.Clause``, ``channels`` of
-    ``emulator.channels.kinds.ChannelKind``. ``lessons`` and ``scenarios`` name a package with a folder for
-    each lesson, or a YAML file for each scenario; ``scenario_workers`` is the place of the
+    ``emulator.channels.kinds.ChannelKind``. ``contracts`` are AsyncAPI documents, as ``package:file``; the
+    setting ``contract`` may name one without the file's ending. ``lessons`` and ``scenarios`` name a package
+    with a folder for each lesson, or a YAML file for each scenario; ``scenario_workers`` is the place of the
     ``sandbox.scenarios.scenario_client.Client`` of scenarios whose messages are claimed. ``spark_source``
     is a module that is a ``sandbox.pipeline.sources.stream_source.StreamSource``, ``later_application`` the
     place of a ``sandbox.applications.later_application.OpenLater``.
@@ -93,6 +94,7 @@ class Extension:
     rules: tuple[Place, ...] = ()
     clauses: tuple[Place, ...] = ()
     channels: tuple[Place, ...] = ()
+    contracts: tuple[str, ...] = ()
     lessons: str = ""
     scenarios: str = ""
     scenario_workers: Place = ""

@@ -53,6 +53,16 @@ def list_ports() -> list[tuple[str, Port]]:
     return [port for extension in list_extensions() for port in extension.ports.items()]
 
 
+def find_contract(name: str) -> str | None:
+    """The file of the document that an extension has under this name."""
+    for extension in list_extensions():
+        for package, _, file in (each.partition(":") for each in extension.contracts):
+            if os.path.splitext(file)[0] == name:  # noqa: PTH122
+                for module in _import_part(extension, package):
+                    return os.path.join(os.path.dirname(module.__file__ or ""), file)  # noqa: PTH118, PTH120
+    return None
+
+
 def with_declared(what: _Sort, own: Iterable[_T], name_of: Callable[[_T], str]) -> tuple[_T, ...]:
     """Ours, and behind them what the extensions declare of this sort.
 

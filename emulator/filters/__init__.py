@@ -1,4 +1,4 @@
-"""The filter language of topics, which selects records for a subscription or a query.
+"""The filter language, which selects records for a subscription or a query.
 
 XPath-like identifiers, literals, comparison, arithmetic, ``BETWEEN``, ``IN``,
 ``LIKE`` (a search for a regular expression), ``IS NULL``, ``NOT`` before

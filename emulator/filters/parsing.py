@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from lark import Lark, Token, UnexpectedInput
 
 LONGEST = 10_000
-"""The maximal characters of a filter: parsing takes a tenth of a second, and holds the lock of all topics."""
+"""The maximal characters of a filter: parsing takes a tenth of a second, in which a caller holds its lock."""
 MOST_CONDITIONS = 200
 """The maximal number of comparisons and other elementary conditions in one filter."""
 _DEEPEST = 100

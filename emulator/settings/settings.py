@@ -20,7 +20,7 @@ from emulator.settings.documents import read_document
 from emulator.settings.reading import read_table
 from emulator.settings.topologies import rdss_topology
 from rdss_sandbox.admission import LOOPBACK
-from rdss_sandbox.installed_extensions import import_parts
+from rdss_sandbox.installed_extensions import find_contract, import_parts
 from rdss_sandbox.shapes.access import KeyPermission
 from rdss_sandbox.shapes.faults import NewFault
 from rdss_sandbox.shapes.topology import AuditTap, Topology, TransitionSeconds
@@ -60,6 +60,15 @@ def _check_origins(_name: str, origins: tuple[str, ...]) -> None:
         if not _ORIGIN.fullmatch(origin):
             why = f"{origin!r} is no origin; give a scheme and a host, such as http://localhost:3000"
             raise ValueError(why)
+
+
+def read_contract(written: Any, directory: Path) -> Any:
+    """The path of a document: a file, seen from the directory, or what an extension has by this name."""
+    file = read_file(written, directory)
+    if file is None or file.exists():
+        return file
+    found = find_contract(str(written))
+    return Path(found) if found else file
 
 
 def _check_contract(_name: str, document: Path | None) -> None:
@@ -162,9 +171,9 @@ class Settings:
     contract: Path | None = setting(
         None,
         "The AsyncAPI 3 document that says what messages are; its channels are the topology.",
-        metavar="FILE",
+        metavar="FILE|NAME",
         told="RDSS",
-        read=read_file,
+        read=read_contract,
         check=_check_contract,
         applies=_PROCESSES,
     )

@@ -25,6 +25,22 @@ with embedded(read_settings(given, {})) as it:
     print("theirs" in it.components.extensions, it.settings.find("colour"))
 """
 
+_TOPOLOGY = """
+from emulator.settings.settings import read_settings
+print(sorted(read_settings({}, {}).topology.streams))
+"""
+_ORDERS = """
+asyncapi: 3.0.0
+info: {title: Orders, version: 1.0.0}
+channels:
+  orders: {address: orders, messages: {order: {$ref: '#/components/messages/order'}}}
+operations: {}
+components:
+  messages:
+    order:
+      payload: {type: object, required: [order], properties: {order: {const: A-17}}}
+"""
+
 
 @pytest.fixture
 def place(tmp_path: Path) -> Path:
@@ -38,9 +54,9 @@ def place(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def run(place: Path) -> list[str]:
+def run(place: Path, program: str = _PROGRAM) -> list[str]:
     ran = subprocess.run(
-        [sys.executable, "-c", _PROGRAM],
+        [sys.executable, "-c", program],
         env={**os.environ, "PYTHONPATH": f"{ROOT}{os.pathsep}{place}"},
         cwd=place,
         capture_output=True,
@@ -73,6 +89,18 @@ def test_an_extension_of_somebody_else_has_its_settings_and_its_component(place:
         "        assert components.streams\n"
     )
     assert run(place) == ["True blue"]
+
+
+def test_a_contract_of_somebody_else_is_chosen_by_its_name(place: Path) -> None:
+    """The sandbox and the commands beside it judge by the document in the package."""
+    (place / "theirs" / "__init__.py").write_text(
+        "from rdss_sandbox.extension import Extension\n"
+        "EXTENSION = Extension(name='theirs', contracts=('theirs:orders.yaml',))\n"
+    )
+    (place / "theirs" / "orders.yaml").write_text(_ORDERS)
+    (place / "sandbox.toml").write_text('[sandbox]\ncontract = "orders"\n')
+    assert run(place, _TOPOLOGY) == ["['audit', 'error', 'invalid', 'orders']"]
+    assert run(place, "from sandbox.cli import main; main(['message', 'sample'])") == ['{"order":"A-17"}']
 
 
 def test_one_that_cannot_be_loaded_is_named_in_a_line_and_the_rest_starts(place: Path) -> None:

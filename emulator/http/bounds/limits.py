@@ -1,8 +1,8 @@
 """The limits for one client of a port. Beyond a limit it is refused, with the reason.
 
-Clients of AWS, RabbitMQ, queues and topics come nowhere near a limit. Each limit keeps one client from making
-the others wait, or the process from growing. Lengths are bytes. Times are seconds of the machine, since
-clients wait in real time. ``docs/security.md`` documents them for users.
+Clients that mean well come nowhere near a limit. Each limit keeps one client from making the others wait,
+or the process from growing. Lengths are bytes. Times are seconds of the machine, since clients wait in real
+time. ``docs/security.md`` documents them for users.
 """
 
 from __future__ import annotations

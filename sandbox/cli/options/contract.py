@@ -48,7 +48,9 @@ def bind_contract(command: str | None) -> None:
 def bind(document: str | Path | None) -> None:
     """Bind this process to the contract of a document, before the contract is imported; None is RDSS's."""
     if document:
-        os.environ["SANDBOX_CONTRACT"] = str(Path(document).resolve())
+        from emulator.settings.settings import read_contract
+
+        os.environ["SANDBOX_CONTRACT"] = str(read_contract(document, Path()).resolve())
 
 
 def load_contract() -> Contract:
