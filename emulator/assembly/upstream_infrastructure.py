@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 from emulator.assembly.foundation import Foundation
 from emulator.assembly.own_infrastructure import Infrastructure, UpstreamFailedError
-from emulator.assembly.own_s3 import OwnS3
 from emulator.assembly.own_services import OwnServices
 from emulator.buckets.moto_buckets import MotoBuckets
 from emulator.diagnosis.recorder import Recorder
 from emulator.diagnosis.upstream_places import UpstreamPlaces
+from emulator.events import Events
 from emulator.kinesis import Scope
 from emulator.relay.aws.backend import RelayBackend
+from emulator.relay.aws.bucket_notifications import BucketNotifications
 from emulator.relay.aws.buckets import UpstreamBuckets
 from emulator.relay.aws.endpoints import AccountEndpoints, AwsEndpoints, Endpoint, Endpoints, OneEndpoint
 from emulator.relay.aws.relay_app import RelayApp
@@ -26,6 +27,10 @@ from emulator.settings.settings import Settings
 
 if TYPE_CHECKING:
     from botocore.credentials import Credentials
+
+    from emulator.listeners.aws.moto_services import MotoServices
+    from emulator.listeners.aws.service_access import ServiceAccess
+
 
 _SECRET = "sandbox"  # noqa: S105 -- emulators take any
 
@@ -127,3 +132,27 @@ def _client_factory(settings: Settings, credentials: Credentials) -> Callable[[s
         s3=style, connect_timeout=5, read_timeout=20, retries={"total_max_attempts": 3, "mode": "standard"}
     )
     return lambda service: session.client(service, endpoint_url=settings.upstream_aws, config=config)
+
+
+class OwnS3:
+    """moto's S3 with its objects in the data directory; buckets notify the queues of ``upstream``."""
+
+    def __init__(self, services: OwnServices, upstream: str, events: Events) -> None:
+        self.services = services
+        self._notifications = BucketNotifications(upstream, events)
+        self._events = events
+
+    def build(self, access: ServiceAccess) -> MotoServices:
+        """Build what answers requests. moto is imported at the first of them."""
+        from emulator.listeners.aws.moto_services import MotoServices
+
+        services = self.services
+        return MotoServices(self._events, self._prepare, services.calls, services.keep, access)
+
+    def close(self) -> None:
+        self._notifications.close()
+        self.services.close()
+
+    def _prepare(self) -> None:
+        self.services.buckets.prepare()
+        self._notifications.install()

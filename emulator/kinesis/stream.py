@@ -6,13 +6,13 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 from emulator.journal import Block, Segments
 from emulator.kinesis import sequence_numbers, shard_ids
 from emulator.kinesis.errors import shard_not_found, stream_not_found
-from emulator.kinesis.read_ranges import ReadRanges
 from emulator.kinesis.stream_state import ShardState, StreamState
+from rdss_sandbox.ranges import Range, close_gaps, merge, subtract
 
 try:
     from _md5 import md5  # type: ignore[import-not-found]  # a third of the cost of OpenSSL's for short keys
@@ -252,3 +252,40 @@ def _by_parent(shards: Iterable[Shard]) -> dict[str, list[Shard]]:
 
 def _hash_bytes(hash_key: str) -> bytes:
     return int(hash_key).to_bytes(16, "big")
+
+
+_MOST_RANGES: Final = 64
+_CHECKPOINTED: Final = frozenset({"AT_SEQUENCE_NUMBER", "AFTER_SEQUENCE_NUMBER", "AT_TIMESTAMP"})
+
+
+class ReadRanges:
+    """The records that were read, in ascending, separate ranges (from, to before).
+
+    Where there are more ranges than are kept, the smallest gap between two of them counts as read.
+    """
+
+    def __init__(self) -> None:
+        self._ranges: tuple[Range, ...] = ()
+
+    def begin(self, kind: str, ordinal: int) -> None:
+        """Note a reader that begins at a record, with a starting position of this type.
+
+        One that goes on from a checkpoint, or chose a time, wants nothing of what is before it: that was read
+        before this process began, or is not asked for. One that begins at LATEST passes over records that
+        stay unread.
+        """
+        if kind in _CHECKPOINTED:
+            self.add(1, ordinal)
+
+    def add(self, start: int, end: int) -> None:
+        """Note that the records from ``start`` to before ``end`` were read."""
+        ranges = self._ranges
+        if ranges and ranges[-1][0] <= start <= ranges[-1][1]:
+            if end > ranges[-1][1]:
+                self._ranges = (*ranges[:-1], (ranges[-1][0], end))
+        elif start < end:
+            self._ranges = close_gaps(merge(*ranges, (start, end)), _MOST_RANGES)
+
+    def list_unread(self, first: int, end: int) -> list[Range]:
+        """List the ranges of records from ``first`` to before ``end`` that nobody has read."""
+        return list(subtract([(first, end)], self._ranges))

@@ -7,6 +7,7 @@ import hmac
 import re
 from base64 import b64decode
 from collections.abc import Callable, Iterator, Mapping
+from html import escape
 from http import HTTPStatus
 from typing import Any, Final
 from urllib.parse import quote
@@ -19,6 +20,7 @@ from starlette.routing import Route, Router
 from emulator.amqp.broker import USER, Broker
 from emulator.amqp.management import NODE, Document, describe_broker
 from emulator.amqp.refusals import RefusedError
+from emulator.amqp.server_properties import VERSION
 from emulator.amqp.turn import StepsTo, Turn
 from emulator.amqp.virtual_host import NAME
 from emulator.http.asgi import App, HttpScope, Receive, Send
@@ -32,10 +34,10 @@ from emulator.listeners.amqp_changes import (
 )
 from emulator.listeners.amqp_fixed_answers import ANSWERS, NEVER_THERE, describe_definitions
 from emulator.listeners.amqp_lists import BadQueryError, Listing, Slices, select, write_json
-from emulator.listeners.amqp_management_page import PAGE_HEADERS, describe_paths
 from emulator.listeners.amqp_properties import BadRequestError
 from emulator.listeners.amqp_reads import READS, Read
 from emulator.listeners.control.routing import route_by_segments
+from emulator.pages.frame import INLINE_STYLE, page_headers, render_page
 
 _PORT: Final = re.compile("[0-9]{1,9}")
 _HEALTHY: Final[Document] = {"status": "ok"}
@@ -230,3 +232,28 @@ def _fail_check(what: Document) -> Response:
 async def _answer_not_found(scope: HttpScope, receive: Receive, send: Send) -> None:
     response = _respond(_refusal("Object Not Found", "Not Found"), HTTPStatus.NOT_FOUND)
     await response(scope, receive, send)
+
+
+PAGE_HEADERS: Final = page_headers(INLINE_STYLE)
+_TITLE: Final = "Management API of the sandbox's AMQP broker"
+_BODY: Final = """\
+<main>
+<h1>{title}</h1>
+<p>This is RabbitMQ's HTTP API, version {version}, over the broker of the sandbox. There are no pages to click
+through; <code>rabbitmqadmin</code>, client libraries and <code>curl</code> use it. The login is
+<code>guest</code> with <code>guest</code>, or any user with the sandbox's token. The only virtual host is
+<code>/</code>, which is <code>%2F</code> in a path.</p>
+<p>A method that is not in the list answers 405, and a path that is not in it 404.</p>
+<table>
+{rows}
+</table>
+</main>"""
+
+
+def describe_paths(paths: Mapping[str, tuple[str, ...]]) -> str:
+    """The page of these paths of the API, each with its methods."""
+    rows = "\n".join(
+        f"<tr><td>{escape(' '.join(paths[path]))}</td><td><code>/api{escape(path)}</code></td></tr>"
+        for path in sorted(paths)
+    )
+    return render_page(_TITLE, _BODY.format(title=escape(_TITLE), version=VERSION, rows=rows))

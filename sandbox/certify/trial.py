@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from hashlib import sha256
 from importlib.metadata import version
 from pathlib import Path
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 import msgspec
 
@@ -23,7 +23,6 @@ from sandbox.certify.clauses import clauses
 from sandbox.certify.history import History, Level
 from sandbox.certify.kit_messages import tell_apart
 from sandbox.certify.producer_run import FILE_NAME, KEYS_NAME, ProducerRun
-from sandbox.certify.remarks import remarks
 from sandbox.certify.shrinking import repeat_failures
 from sandbox.certify.stages import Stage, narrow, stages
 from schemas.bound import CONTRACT
@@ -171,3 +170,37 @@ def _left_out(trial: Trial) -> dict[str, str]:
         for each in trial.clauses
         if each.group not in trial.groups or each.level > trial.level
     }
+
+
+_LEASE_PATIENCE: Final = 60.0
+"""The patience in seconds with which the kit waits longer than the default KCL 3 needs for a lease."""
+
+
+def remarks(history: History, planned: Sequence[Stage], patience: float) -> Iterator[str]:
+    """Sentences that one has to know before the verdicts; ``patience`` is the client's, in seconds."""
+    delivered = sum(len(read.records) for read in history.reads())
+    unnamed = sum(entry.message_id is None for put in history.puts() for entry in put.entries)
+    fits = "fit the client's lines, and are they on its standard output?"
+    if history.tells_nothing():
+        yield f"no messageId was told in {delivered} deliveries, so nothing passes: does --processed {fits}"
+    elif history.puts() and not history.told:
+        yield f"no messageId was told, though {len(history.stored)} messages came: does --sent {fits}"
+    if unnamed:
+        yield f"{unnamed} messages without a recognisable messageId were put"
+    if not history.exchanges:
+        yield "the client made no request that the kit saw"
+    longer = max(_LEASE_PATIENCE, 2 * patience)
+    for end in history.ends:
+        if end.impatient:
+            yield (
+                f"the stage {end.name} was cut while the client was at work or waited for leases to run out: "
+                f"what is missing in it is not counted. Try --patience {longer:g}s"
+            )
+    if history.taken_away:
+        yield (
+            f"the client could not get past poison: {len(history.taken_away)} messages were taken away after "
+            "the stage, so that later ones are judged by themselves"
+        )
+    played = {name for _, name, _ in history.stages}
+    if left := [stage.name for stage in planned if stage.name not in played]:
+        yield f"not played, since the client ended or was waited for in vain: {', '.join(left)}"

@@ -17,7 +17,6 @@ from rdss_sandbox.client import Client
 from rdss_sandbox.shapes.events import Event
 from sandbox.demo.archives import read_archives
 from sandbox.demo.demo_verdict import Leg, Result, judge
-from sandbox.demo.messages_of_files import read_messages
 from sandbox.endpoint import Endpoint
 from sandbox.scenarios.expectation import split
 from sandbox.scenarios.facts import compute_facts
@@ -26,6 +25,8 @@ from sandbox.scenarios.play import Played, offer
 from sandbox.scenarios.running_sandbox import ScenarioSandbox, play_in
 from sandbox.scenarios.scenario import Scenario, read_scenario
 from sandbox.scenarios.workload import Offered, due_in_batches
+from schemas.json_texts import documents
+from schemas.rdss.contract import RDSS
 
 PATIENCE_SECONDS: Final = 20.0
 """The time in seconds within which the audit log has to be complete."""
@@ -170,3 +171,37 @@ def _tables(pipeline: Pipeline, place: DemoTarget, progress: Progress) -> Mappin
     except Exception as error:  # noqa: BLE001 -- a pipeline that fails is a line of the verdict
         (place.folder / "pipeline-failure.txt").write_text(str(error), encoding="utf-8")
         return error
+
+
+_SUFFIXES: Final = frozenset({".json", ".ndjson", ".jsonl"})
+
+
+class UnusableFileError(ValueError):
+    """A file that cannot be read, or has an oversize message that cannot be split."""
+
+
+def read_messages(directory: Path, seed: int, now: float) -> list[bytes]:
+    """Read the messages in the files of a directory; equal messages are read once.
+
+    What is less than a message gets a counterpart, made from the seed; ``now`` is in seconds since the epoch.
+    Raises ``UnusableFileError``.
+    """
+    if not directory.is_dir():
+        raise UnusableFileError(f"{directory} is not a directory; give one that holds messages as JSON")
+    read: dict[bytes, None] = {}
+    for path in sorted(path for path in directory.rglob("*") if path.suffix in _SUFFIXES):
+        try:
+            found = list(documents(str(path), path.read_bytes().splitlines(keepends=True)))
+        except OSError as error:
+            raise UnusableFileError(f"{path} cannot be read: {error.strerror}") from error
+        for number, document in enumerate(found, start=len(read)):
+            data = RDSS.documents.complete(document.raw, seed=seed + number, now=now)
+            try:
+                split(data)
+            except ValueError as error:
+                why = f"{document.place} has {len(data):,} bytes and cannot be split: {error}"
+                raise UnusableFileError(why) from error
+            read[data] = None
+    if not read:
+        raise UnusableFileError(f"{directory} holds no message in {', '.join(sorted(_SUFFIXES))} files")
+    return list(read)

@@ -9,7 +9,8 @@ from typing import Any
 
 import msgspec
 
-from emulator.channels.kinds import Queues
+from emulator.channels.kinds import Broker, Queues
+from emulator.channels.registry import KINDS
 from emulator.clock import Clock
 from emulator.rng import new_uuid
 from rdss_sandbox.text.timestamps import timestamp
@@ -17,7 +18,6 @@ from sandbox.gateway.answers import Answers
 from sandbox.gateway.authorship import Author, MessageClass
 from sandbox.gateway.gateway import Gateway, Machine
 from sandbox.gateway.next_version import as_new_version
-from sandbox.gateway.queues import open_queues
 from sandbox.gateway.settings import GatewaySettings
 from sandbox.gateway.triggers import Trigger, trigger
 from sandbox.gateway.visibility import confidential
@@ -165,3 +165,9 @@ def open_gateway(
         machine = Machine(settings.machine, settings.machine_address)
         answers = Answers(settings.receive, shards, clock, settings.retry_interval)
         yield MetadataGateway(Gateway(channel, repository, clock, machine=machine), answers, settings, clock)
+
+
+def open_queues(settings: GatewaySettings, clock: Clock) -> Queues:
+    """The queues of the settings; the first connection to a broker is made when a channel is opened."""
+    broker = Broker(settings.address, settings.region, settings.timeout)
+    return KINDS[settings.queue].connect(broker, clock)

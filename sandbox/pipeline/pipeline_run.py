@@ -18,11 +18,11 @@ from sandbox.pipeline.spark.failures import (
     describe_failure,
 )
 from sandbox.pipeline.spark.spark_session import open_session
+from sandbox.pipeline.stages import objects
 from sandbox.pipeline.stages.audited import read_audit_batches
 from sandbox.pipeline.stages.batch import Past, Rules, process
 from sandbox.pipeline.stages.storing import Incoming
-from sandbox.pipeline.storage.files import Attempt
-from sandbox.pipeline.storage.publication import publish
+from sandbox.pipeline.storage.files import Attempt, write
 from sandbox.pipeline.storage.schema import build_tables
 from sandbox.pipeline.storage.table_storage import TableStorage
 from sandbox.pipeline.storage.tables import Commit, Tables
@@ -30,6 +30,7 @@ from sandbox.pipeline.storage.tables import Commit, Tables
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
+
 
 Progress = Callable[[str, float], None]
 Source = Literal["streams", "audit"]
@@ -229,3 +230,24 @@ def arrivals(spark: SparkSession, job: Job) -> Incoming:
     }
     ranges = spark.readStream.format(source.FORMAT).options(**options).load()
     return Incoming(ranges, source.reading(options))
+
+
+def publish(spark: SparkSession, tables: Tables, token: str) -> None:
+    """Bring ``objects`` up to the last batch; do nothing when it is up to date, or messages have none."""
+    batch, after = tables.last_batch, tables.published
+    if batch <= after or "object_uuid" not in tables.schema["messages"].names:
+        return
+    attempt = Attempt(tables.place, batch, token, tables.schema)
+    state = objects.merge_objects(tables.read(spark, "objects"), read_changes(spark, tables, after))
+    tables.publish(write(state, "objects", attempt), batch)
+
+
+def read_changes(spark: SparkSession, tables: Tables, after: int = -1) -> DataFrame:
+    """The changes of objects in batches behind ``after``, from messages and joined sequences."""
+    from pyspark.sql import functions as F  # noqa: N812 - heavy
+
+    whole = tables.read(spark, "messages", after=after)
+    joined = tables.read(spark, "sequences", after=after).filter(F.col("status") == "joined")
+    return whole.select(*objects.CHANGE).unionByName(
+        joined.withColumnRenamed("last_arrived", "arrived").select(*objects.CHANGE)
+    )

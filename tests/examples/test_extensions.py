@@ -92,7 +92,7 @@ import boto3
 
 from emulator.clock import Clock
 from sandbox.gateway import read_gateway_settings
-from sandbox.gateway.queues import open_queues
+from sandbox.gateway.metadata import open_queues
 
 settings = read_gateway_settings(
     {"SANDBOX_GATEWAY_QUEUE": "sqs", "SANDBOX_GATEWAY_ADDRESS": boto3.client("sqs").meta.endpoint_url}

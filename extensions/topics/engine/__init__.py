@@ -11,8 +11,7 @@ from extensions.topics.engine.definitions import (
     ViewColumn,
 )
 from extensions.topics.engine.refusals import CommandRefusedError
-from extensions.topics.engine.topics_copy import TopicsCopy
-from extensions.topics.engine.topics_engine import LogEntry, NameInUseError, TopicsEngine
+from extensions.topics.engine.topics_engine import LogEntry, NameInUseError, TopicsCopy, TopicsEngine
 from rdss_sandbox.shapes.topics import Access, Downstream, Entitlement
 
 __all__ = [

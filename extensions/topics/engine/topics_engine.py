@@ -23,7 +23,8 @@ import msgspec
 
 from emulator.clock import Clock
 from emulator.events import Events
-from extensions.topics.engine.checkpoints import TopicCheckpoints, decode, encode
+from emulator.journal import Block, Segments
+from extensions.topics.engine.checkpoints import TopicCheckpoints, decode, encode, save
 from extensions.topics.engine.client_session import Handler, Session
 from extensions.topics.engine.commands import (
     Command,
@@ -48,7 +49,6 @@ from extensions.topics.engine.replication import Replication
 from extensions.topics.engine.subscribing import sow_and_subscribe, subscribe, unsubscribe
 from extensions.topics.engine.topic_assembly import assemble
 from extensions.topics.engine.topic_registry import TopicRegistry
-from extensions.topics.engine.topics_copy import TopicsCopy
 from extensions.topics.engine.transaction_log import Kind, TransactionLog, bookmark_of
 from rdss_sandbox.shapes.topics import Access, Downstream, Topic, TopicLink
 
@@ -262,3 +262,29 @@ def _summary(topic: LiveTopic, downstreams: tuple[TopicLink, ...]) -> Topic:
         topic.message_type.name,
         downstreams,
     )
+
+
+class TopicsCopy(msgspec.Struct, gc=False):
+    """The transaction log, and the encoded checkpoint after its last entry.
+
+    ``leap`` is as ``Segments`` counts it.
+    """
+
+    checkpoint: bytes
+    blocks: list[Block]
+    leap: int = 0
+
+    def build_log(self, directory: Path | None = None) -> Segments:
+        """Make a log of the copy. Raises OSError."""
+        return Segments.put_back(directory, self.blocks, leap=self.leap)
+
+    def write(self, directory: Path, *, fsync: bool) -> None:
+        """Write the copy to a directory that is not there. Raises OSError."""
+        log = self.build_log(directory)
+        try:
+            log.keep_next()
+            if fsync:
+                log.sync()
+        finally:
+            log.close()
+        save(directory / "checkpoint", decode(self.checkpoint), fsync=fsync)

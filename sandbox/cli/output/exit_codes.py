@@ -43,7 +43,7 @@ CODES: Final = {
     "sandbox.adaptor.mapping.MappingError": Exit.USAGE,
     "sandbox.certify.client_process.ClientNotStartedError": Exit.ENVIRONMENT,
     "sandbox.certify.comparison.NoCertificateError": Exit.USAGE,
-    "sandbox.demo.messages_of_files.UnusableFileError": Exit.USAGE,
+    "sandbox.demo.run.UnusableFileError": Exit.USAGE,
     "sandbox.gateway.gateway.SendFailedError": Exit.ENVIRONMENT,
     "sandbox.gateway.gateway.SendRefusedError": Exit.ENVIRONMENT,
     "sandbox.judging.runs.NoFolderError": Exit.ENVIRONMENT,

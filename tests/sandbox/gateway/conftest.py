@@ -18,7 +18,7 @@ from emulator.settings.settings import Settings
 from rdss_sandbox.shapes.topology import Topology
 from sandbox.endpoint import Endpoint
 from sandbox.gateway import GatewaySettings, MetadataGateway, open_gateway
-from sandbox.gateway.queues import open_queues
+from sandbox.gateway.metadata import open_queues
 from sandbox.repository import Repository
 
 CHANNELS = ("send", "receive", "error", "invalid")

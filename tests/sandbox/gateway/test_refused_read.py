@@ -25,8 +25,8 @@ from sandbox.gateway import (
     open_gateway,
 )
 from sandbox.gateway.addresses import Addresses
+from sandbox.gateway.metadata import open_queues
 from sandbox.gateway.outbox import Outbox
-from sandbox.gateway.queues import open_queues
 from sandbox.receiver import MemoryOriginals
 from sandbox.receiver.assembled_receiver import assembled_receiver
 from sandbox.repository import Repository

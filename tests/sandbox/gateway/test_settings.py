@@ -9,7 +9,7 @@ import pytest
 from emulator.clock import Clock
 from emulator.settings.setting_errors import SettingsError
 from sandbox.gateway import GatewaySettings, read_gateway_settings
-from sandbox.gateway.queues import open_queues
+from sandbox.gateway.metadata import open_queues
 
 FILE = """
 [sandbox]

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import pytest
 
-from extensions.queues.webhooks.retries import choose_policy, list_waits
+from extensions.queues.webhooks.notifier import choose_policy, list_waits
 
 
 def test_without_a_policy_there_are_four_phases() -> None:
