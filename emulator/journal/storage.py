@@ -1,4 +1,4 @@
-"""Where a segment's bytes are stored: in a file, or in memory for a sandbox that keeps nothing."""
+"""Where bytes are stored: in a file, in one without a name, or in memory for a sandbox that keeps nothing."""
 
 from __future__ import annotations
 
@@ -6,11 +6,12 @@ import errno
 import os
 import resource
 from pathlib import Path
-from typing import Protocol
+from tempfile import TemporaryFile
+from typing import IO, Protocol
 
 from emulator.journal import frames
 from emulator.machine.durable_data import sync_data
-from emulator.machine.private_files import FILE_MODE
+from emulator.machine.private_files import FILE_MODE, make_directory
 from rdss_sandbox.files.rewriting import sync_folders
 
 
@@ -84,6 +85,35 @@ def _open(path: Path) -> int:
             raise
         resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
         return os.open(path, flags, FILE_MODE)
+
+
+class UnnamedFile:
+    """Bytes in a file of ``directory`` without a name: it is gone when the process ends in whatever way."""
+
+    def __init__(self, directory: Path | None) -> None:
+        if directory is not None:
+            make_directory(directory)
+        self._file: IO[bytes] = TemporaryFile(buffering=0, prefix="rdss-sandbox-", dir=directory)  # noqa: SIM115
+        self.end = 0
+
+    def __del__(self) -> None:
+        self._file.close()
+
+    def append(self, parts: list[bytes]) -> None:
+        """Write ``parts`` at the end. OSError leaves the file as it was."""
+        self.end = frames.write_all(self._file.fileno(), parts, self.end)
+
+    def read(self, position: int, length: int) -> bytes:
+        return os.pread(self._file.fileno(), length, position)
+
+    def sync(self) -> None:
+        """Do nothing: it does not survive the process."""
+
+    def close(self) -> None:
+        self._file.close()
+
+    def delete(self) -> None:
+        self._file.close()
 
 
 class MemoryStorage:

@@ -11,9 +11,9 @@ from typing import Any, Final
 
 import msgspec
 
-from emulator.buckets.objects.kept_bodies import KeptBodies, PieceId
-from emulator.buckets.objects.numbered_bodies import NumberedBodies
-from emulator.buckets.objects.object_bodies import Bodies, Body
+from emulator.buckets.objects.bodies import Bodies
+from emulator.buckets.objects.object_bodies import Body
+from emulator.buckets.objects.piece_table import PieceId
 from emulator.journal import Change
 from emulator.services.packing import make, pack, unpack
 from emulator.services.places import Places
@@ -34,7 +34,7 @@ class S3State:
 
     name = _NAME
 
-    def __init__(self, bodies: KeptBodies | NumberedBodies, *, fsync: bool) -> None:
+    def __init__(self, bodies: Bodies, *, fsync: bool) -> None:
         self._bodies = bodies
         self._fsync = fsync
         self._settings = SweptValues()
@@ -100,7 +100,7 @@ class S3State:
         for bucket in _buckets():
             for name in list(dict.keys(bucket.keys)):
                 for version in bucket.keys.getlist(name):
-                    if _is_kept(version):
+                    if self._is_kept(version):
                         _give_place(version)
                         yield _version_key(bucket, version), _version_value(bucket, version)
             for upload in bucket.multiparts.values():
@@ -127,7 +127,7 @@ class S3State:
         known = bucket.keys.stored(name)
         kept = []
         for version in bucket.keys.getlist(name, []):
-            if not _is_kept(version):
+            if not self._is_kept(version):
                 continue
             _give_place(version)
             kept.append(version.kept_at)
@@ -137,6 +137,11 @@ class S3State:
             if place not in kept:
                 yield _encode(("version", bucket.kept_as, place)), None
         self._named.append((bucket.keys, name, tuple(kept)))
+
+    def _is_kept(self, version: Any) -> bool:
+        """Whether a version of an object is stored: a deletion is, and what the archives put is not."""
+        body = getattr(version, "_value_buffer", None)
+        return body is None or body.store is self._bodies
 
     def _restore_bucket(self, names: list[Any], attributes: dict[str, Any]) -> Any:
         from moto.s3 import models
@@ -231,12 +236,6 @@ def _tagger(bucket: Any) -> Any:
     from moto.s3.models import s3_backends
 
     return s3_backends[bucket.account_id][bucket.partition].tagger
-
-
-def _is_kept(version: Any) -> bool:
-    """Whether a version of an object is stored: a deletion is, and what the archives put is not."""
-    body = getattr(version, "_value_buffer", None)
-    return body is None or not isinstance(body.store, Bodies)
 
 
 def _version_key(bucket: Any, version: Any) -> bytes:

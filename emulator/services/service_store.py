@@ -29,9 +29,7 @@ from emulator.services.service_log import check_version, open_log
 from emulator.services.touched import Touched
 
 if TYPE_CHECKING:
-    from emulator.buckets.objects.kept_bodies import KeptBodies
-    from emulator.buckets.objects.numbered_bodies import NumberedBodies
-    from emulator.buckets.objects.object_bodies import Bodies
+    from emulator.buckets.objects.bodies import Bodies
 
 NAMES: Final = ("dynamodb", "s3", "sqs", "sns", "ssm", "cloudwatch")
 _ALIASES: Final = {"monitoring": "cloudwatch"}
@@ -64,7 +62,7 @@ class ServiceStore:
         self._locks: defaultdict[str, threading.Lock] = defaultdict(threading.Lock)
         self._open: dict[str, tuple[KeptService, KeyedLog | None]] = {}
         self._ready: set[str] = set()
-        self._bodies: KeptBodies | NumberedBodies | None = None
+        self._bodies: Bodies | None = None
         self._loaded: SavedServices | None = None
         self._loads = 0
         self._gate = RequestGate()
@@ -140,7 +138,7 @@ class ServiceStore:
                 for path in self._directory.glob("*.log"):
                     path.unlink()
             self._loads += 1
-            self._loaded = None
+            self._loaded = self._bodies = None
             self._open.clear()
             self._ready.clear()
             self._damaged.clear()
@@ -170,7 +168,7 @@ class ServiceStore:
 
         Raises OSError.
         """
-        from emulator.buckets.objects.kept_bodies import PieceId
+        from emulator.buckets.objects.piece_table import PieceId
 
         found = read_saved(saved)
         with self._bodies_of_now() as bodies:
@@ -195,7 +193,7 @@ class ServiceStore:
         raise RuntimeError(f"{service.name} changes faster than it can be copied")
 
     @contextmanager
-    def _bodies_of_now(self) -> Iterator[KeptBodies | NumberedBodies]:
+    def _bodies_of_now(self) -> Iterator[Bodies]:
         """The bodies of S3's objects, also while S3 is not open."""
         from emulator.buckets.objects.kept_bodies import KeptBodies
 
@@ -210,13 +208,13 @@ class ServiceStore:
         finally:
             bodies.close()
 
-    def _build_bodies(self) -> KeptBodies | NumberedBodies:
+    def _build_bodies(self) -> Bodies:
         """The bodies of S3's objects; a sandbox without a directory has them from its first use on."""
+        from emulator.buckets.objects.bodies import Bodies
         from emulator.buckets.objects.kept_bodies import KeptBodies
-        from emulator.buckets.objects.numbered_bodies import NumberedBodies
 
         if self._directory is None:
-            self._bodies = self._bodies or NumberedBodies()
+            self._bodies = self._bodies or Bodies()
         elif "s3" not in self._open or self._bodies is None:
             self._bodies = KeptBodies(self._directory)
         return self._bodies

@@ -12,18 +12,13 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import Any, Final
 
-from emulator.buckets.objects.object_bodies import Bodies, Body, answering
+from emulator.buckets.objects.bodies import Bodies
+from emulator.buckets.objects.object_bodies import Body, answering
 from emulator.clock import Clock
 
-if TYPE_CHECKING:
-    from emulator.buckets.objects.kept_bodies import KeptBodies
-    from emulator.buckets.objects.numbered_bodies import NumberedBodies
-
-    AnyBodies: TypeAlias = Bodies | KeptBodies | NumberedBodies
-
-_keeping_in: ContextVar[AnyBodies | None] = ContextVar("keeping_in", default=None)
+_keeping_in: ContextVar[Bodies | None] = ContextVar("keeping_in", default=None)
 """Where the request on this thread keeps the bodies of its objects: a process may have several sandboxes."""
 
 
@@ -64,7 +59,7 @@ def keep_bodies(bodies: Bodies, clock: Clock, account: str) -> None:
 
 
 @contextmanager
-def keeping_in(bodies: AnyBodies | None) -> Iterator[None]:
+def keeping_in(bodies: Bodies | None) -> Iterator[None]:
     """Keep the bodies of this thread's objects in ``bodies`` while the context lasts."""
     token = _keeping_in.set(bodies)
     try:

@@ -1,130 +1,16 @@
-"""Bodies of objects, on disk in pieces. Pieces are compressed if that saves room, and share few files."""
+"""The body of an object, in pieces, as moto sees it and as it is sent."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextvars import ContextVar
-from pathlib import Path
-from typing import Final, Protocol, TypeAlias
+from typing import Final
 
-from isal.isal_zlib import compress, decompress
+from emulator.buckets.objects.bodies import Bodies, Piece
 
-from emulator.buckets.objects.sharing import Sharing
-from emulator.buckets.objects.volumes import StoredPiece, StoredPlace, Volumes
-from emulator.journal import DamagedLogError
-from emulator.journal.payloads import Payloads
-from emulator.journal.spliced import Find, no_payloads, render
-
-_CHUNK_BYTES: Final = 2 << 20
-_VOLUME_BYTES: Final = 64 << 20
-_LEVEL: Final = 2
+_PIECE_BYTES: Final = 2 << 20
 answering: ContextVar[bool] = ContextVar("answering", default=False)
 """Whether an object is read to be sent, so that its contents can be read piece by piece meanwhile."""
-
-
-class Chunk:
-    """A piece of a body. Its bytes are kept as long as this object lives."""
-
-    __slots__ = ("_bodies", "_place")
-
-    def __init__(self, bodies: Bodies, place: StoredPlace) -> None:
-        self._bodies = bodies
-        self._place = place
-
-    @property
-    def size(self) -> int:
-        """How many bytes of the body it has."""
-        return self._place.size
-
-    def read(self) -> bytes:
-        """Read its bytes. Raises OSError when they are not those that were kept."""
-        return self._bodies.read(self._place)
-
-    def __del__(self) -> None:
-        self._bodies.release(self._place)
-
-
-class Bodies:
-    """Bodies in unnamed files in ``directory``, by default where temporary files are. Thread-safe.
-
-    A file takes ``volume_bytes``, or a part of all that is stored if that is more. The payloads that ``find``
-    finds in a body are replaced by references once a file of ``payloads`` has them.
-    """
-
-    def __init__(
-        self,
-        directory: Path | None = None,
-        *,
-        volume_bytes: int = _VOLUME_BYTES,
-        payloads: Payloads | None = None,
-        find: Find = no_payloads,
-    ) -> None:
-        self._payloads = payloads
-        self._sharing = Sharing(self, payloads, find) if payloads is not None else None
-        let_go = self._sharing.let_go if self._sharing is not None else None
-        self._volumes = Volumes(directory, volume_bytes, let_go)
-
-    @property
-    def stored_bytes(self) -> int:
-        """The bytes that they take on disk, without those in payload files."""
-        return self._volumes.stored_bytes
-
-    def keep(self, data: bytes | memoryview) -> Chunk:
-        """Keep a piece of a body. Raises OSError."""
-        packed = compress(data, _LEVEL)
-        place = self._volumes.add(packed if len(packed) < len(data) else bytes(data), len(data))
-        if self._sharing is not None:
-            self._sharing.look_at(place)
-        return Chunk(self, place)
-
-    def read(self, place: StoredPlace) -> bytes:
-        """Read the bytes at a place. Raises OSError when they are not those that were kept."""
-        while True:
-            stored = self._volumes.read(place)
-            try:
-                if stored.files:
-                    assert self._payloads is not None
-                    return render(decompress(stored.raw), self._payloads.read)
-                return stored.raw if len(stored.raw) == place.size else decompress(stored.raw)
-            except DamagedLogError as error:
-                # If the place was changed meanwhile, the payload file that it referred to may be gone, and
-                # its new form can be read. Otherwise the data is damaged.
-                if place.files == stored.files:
-                    raise OSError(str(error)) from error
-
-    def splice(self, place: StoredPlace, encoded: bytes, files: tuple[int, ...]) -> bool:
-        """Store a place with references to payload files if that is shorter; return whether it is.
-
-        Raises OSError.
-        """
-        return self._volumes.replace(place, StoredPiece(compress(encoded, _LEVEL), files))
-
-    def release(self, place: StoredPlace) -> None:
-        """Release a place that is no longer needed."""
-        self._volumes.release(place)
-
-    def close(self) -> None:
-        """Give the space back. Nothing can be read afterwards."""
-        if self._sharing is not None:
-            self._sharing.close()
-        self._volumes.close()
-
-
-class Piece(Protocol):
-    """A piece of a body, wherever it is stored."""
-
-    @property
-    def size(self) -> int: ...
-    def read(self) -> bytes: ...
-
-
-class Store(Protocol):
-    """Where the pieces of a body are stored."""
-
-    def keep(self, data: memoryview, /) -> Piece: ...
-
-
-Pieces: TypeAlias = tuple[Piece, ...]
 
 
 class BodyContents:
@@ -133,8 +19,8 @@ class BodyContents:
     They stay readable when the object is changed or deleted meanwhile.
     """
 
-    def __init__(self, chunks: Pieces, start: int, end: int) -> None:
-        self._chunks = chunks
+    def __init__(self, pieces: tuple[Piece, ...], start: int, end: int) -> None:
+        self._pieces = pieces
         self._start = start
         self._end = max(start, end)
 
@@ -143,42 +29,42 @@ class BodyContents:
 
     def __getitem__(self, part: slice) -> BodyContents:
         start, stop, _ = part.indices(len(self))
-        return BodyContents(self._chunks, self._start + start, self._start + stop)
+        return BodyContents(self._pieces, self._start + start, self._start + stop)
 
     def __iter__(self) -> Iterator[bytes]:
         at = 0
-        for chunk in self._chunks:
-            begin, end = max(self._start - at, 0), min(self._end - at, chunk.size)
+        for piece in self._pieces:
+            begin, end = max(self._start - at, 0), min(self._end - at, piece.size)
             if begin < end:
-                yield chunk.read()[begin:end]
-            at += chunk.size
+                yield piece.read()[begin:end]
+            at += piece.size
 
 
 class Body:
     """One body, with the part of a temporary file's interface that moto uses."""
 
-    __slots__ = ("_at", "_chunks", "closed", "store")
+    __slots__ = ("_at", "_pieces", "closed", "store")
 
-    def __init__(self, store: Store, pieces: Pieces = ()) -> None:
+    def __init__(self, store: Bodies, pieces: tuple[Piece, ...] = ()) -> None:
         self.store = store
-        self._chunks = pieces
+        self._pieces = pieces
         self._at = 0
         self.closed = False
 
     @property
-    def pieces(self) -> Pieces:
+    def pieces(self) -> tuple[Piece, ...]:
         """The pieces that it consists of, in their order."""
-        return self._chunks
+        return self._pieces
 
     @property
     def size(self) -> int:
         """How many bytes it has."""
         # Of most bodies there is one piece. A sum would be another number in memory, equal to the piece's.
-        return self._chunks[0].size if len(self._chunks) == 1 else sum(piece.size for piece in self._chunks)
+        return self._pieces[0].size if len(self._pieces) == 1 else sum(piece.size for piece in self._pieces)
 
     def contents(self) -> BodyContents:
         """All of it, to be read later."""
-        return BodyContents(self._chunks, 0, self.size)
+        return BodyContents(self._pieces, 0, self.size)
 
     def whole(self) -> bytes:
         """All of it. Raises OSError when it is damaged, ValueError when the object was deleted."""
@@ -190,9 +76,9 @@ class Body:
         """Add ``data`` at the end. Raises OSError."""
         view = memoryview(data)
         kept = tuple(
-            self.store.keep(view[start : start + _CHUNK_BYTES]) for start in range(0, len(view), _CHUNK_BYTES)
+            self.store.keep(view[start : start + _PIECE_BYTES]) for start in range(0, len(view), _PIECE_BYTES)
         )
-        self._chunks += kept
+        self._pieces += kept
         self._at = self.size
         return len(view)
 
@@ -212,8 +98,8 @@ class Body:
     def truncate(self) -> int:
         """Remove the bytes after the position, which must be the beginning."""
         assert self._at == 0
-        self._chunks = ()
+        self._pieces = ()
         return 0
 
     def close(self) -> None:
-        self._chunks, self.closed = (), True
+        self._pieces, self.closed = (), True

@@ -12,6 +12,14 @@ _FIELDS: Final = 3
 _NONE: Final = -1
 
 
+class PieceId(NamedTuple):
+    """The number of a piece, how many bytes of the body it has, and the checksum of its first stored form."""
+
+    number: int
+    size: int
+    check: int
+
+
 class PiecePlace(NamedTuple):
     """The number of a file, the position in it, and the length there in bytes."""
 

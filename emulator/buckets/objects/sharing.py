@@ -5,19 +5,17 @@ from __future__ import annotations
 import threading
 from array import array
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from queue import Empty, SimpleQueue
-from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
+from typing import Final, NamedTuple
 
 from isal.isal_zlib import crc32
 
+from emulator.buckets.objects.piece_table import PieceId
 from emulator.journal.payloads import FoundPayloads, Payloads
 from emulator.journal.spliced import Find, Splice, payloads_in
 from emulator.machine.resident_memory import give_back_now
-
-if TYPE_CHECKING:
-    from emulator.buckets.objects.volumes import StoredPlace
 
 _LOOK_SECONDS: Final = 1.0
 _CALM_SECONDS: Final = 2.0
@@ -32,29 +30,32 @@ _LOOKS: Final = 2
 
 
 class _Look(NamedTuple):
-    """A place to look at, and how many times it was looked at before."""
+    """A piece to look at, and how many times it was looked at before."""
 
-    place: StoredPlace
+    piece: PieceId
     before: int
 
 
-class ReadableBodies(Protocol):
-    """The bodies as they are shared: each is read whole, and rewritten with references in place of data."""
-
-    def read(self, place: StoredPlace) -> bytes: ...
-    def splice(self, place: StoredPlace, encoded: bytes, files: tuple[int, ...]) -> bool: ...
-
-
 class Sharing:
-    """Looks at each new place, and again when a payload file has a payload that was missing."""
+    """Looks at each new piece, and again when a payload file has a payload that was missing.
 
-    def __init__(self, bodies: ReadableBodies, payloads: Payloads, find: Find) -> None:
-        self._bodies = bodies
+    ``read`` reads a piece, and ``replace`` stores it with references to payload files.
+    """
+
+    def __init__(
+        self,
+        read: Callable[[PieceId], bytes],
+        replace: Callable[[PieceId, bytes, tuple[int, ...]], bool],
+        payloads: Payloads,
+        find: Find,
+    ) -> None:
+        self._read = read
+        self._replace = replace
         self._payloads = payloads
         self._find = find
         # A SimpleQueue, because the garbage collector may call ``let_go`` in the middle of a ``put`` on the
         # same thread. Other queues would deadlock on their lock.
-        self._news: SimpleQueue[StoredPlace | tuple[int, ...] | None] = SimpleQueue()
+        self._news: SimpleQueue[PieceId | tuple[int, ...] | None] = SimpleQueue()
         self._fresh: list[_Look] = []
         self._waiting: OrderedDict[int, list[_Look]] = OrderedDict()
         self._closed = threading.Event()
@@ -62,18 +63,18 @@ class Sharing:
         self._thread: threading.Thread | None = None
         payloads.on_new_file(lambda: self._news.put(None))
 
-    def look_at(self, place: StoredPlace) -> None:
-        """Queue a new place, to be looked at."""
-        if place.size < _LEAST_BYTES:
+    def look_at(self, piece: PieceId) -> None:
+        """Queue a new piece, to be looked at."""
+        if piece.size < _LEAST_BYTES:
             return
-        self._news.put(place)
+        self._news.put(piece)
         with self._starting:
             if self._thread is None and not self._closed.is_set():
                 self._thread = threading.Thread(target=self._run, name="sharing", daemon=True)
                 self._thread.start()
 
     def let_go(self, files: tuple[int, ...]) -> None:
-        """Queue payload files that a place no longer refers to, to be released."""
+        """Queue payload files that a piece no longer refers to, to be released."""
         self._news.put(files)
 
     def close(self) -> None:
@@ -103,16 +104,16 @@ class Sharing:
                 more = self._take(self._news.get_nowait()) or more
         return more
 
-    def _take(self, news: StoredPlace | tuple[int, ...] | None) -> bool:
+    def _take(self, news: PieceId | tuple[int, ...] | None) -> bool:
         """Handle one item of the queue. Returns whether it says that there is a new payload file."""
-        if isinstance(news, tuple):
-            self._payloads.release(news)
-        elif news is not None:
+        if isinstance(news, PieceId):
             self._fresh.append(_Look(news, 0))
+        elif news is not None:
+            self._payloads.release(news)
         return news is None
 
     def _portions(self) -> Iterator[list[_Look]]:
-        """The places to look at, in portions of 4 MiB: one search of the files serves many payloads."""
+        """The pieces to look at, in portions of 4 MiB: one search of the files serves many payloads."""
         known = self._payloads.known(self._waiting.keys()) if self._waiting else ()
         ready = [look for key in known for look in self._waiting.pop(key)] + self._fresh
         self._fresh = []
@@ -122,7 +123,7 @@ class Sharing:
             if self._closed.is_set():
                 return
             portion.append(look)
-            size += look.place.size
+            size += look.piece.size
             if size >= _AT_ONCE_BYTES:
                 yield portion
                 portion, size = [], 0
@@ -131,13 +132,13 @@ class Sharing:
 
     def _share(self, looks: list[_Look]) -> None:
         with self._payloads.working:
-            keys = {look: keys for look in looks if (keys := self._keys(look.place))}
+            keys = {look: keys for look in looks if (keys := self._keys(look.piece))}
             found = self._payloads.find(set().union(*keys.values()))
             try:
                 for look, wanted in keys.items():
                     missing = [key for key in wanted if key not in found.pieces]
                     if len(missing) <= _MISSING * len(wanted) or look.before >= _LOOKS:
-                        self._splice(look.place, found)
+                        self._splice(look.piece, found)
                     else:
                         again = look._replace(before=look.before + 1)
                         self._waiting.setdefault(missing[-1], []).append(again)
@@ -146,34 +147,34 @@ class Sharing:
         while len(self._waiting) > _MOST_WAITING:
             self._waiting.popitem(last=False)
 
-    def _keys(self, place: StoredPlace) -> array[int]:
-        """The keys of the payloads at a place; none when it is gone or unreadable.
+    def _keys(self, piece: PieceId) -> array[int]:
+        """The keys of the payloads at a piece; none when it is gone or unreadable.
 
         A reader of the object gets the error.
         """
         with suppress(OSError, ValueError):
-            text = self._bodies.read(place)
+            text = self._read(piece)
             return array("I", [crc32(data) for _, _, data, _ in payloads_in(text, self._find)])
         return array("I")
 
-    def _splice(self, place: StoredPlace, found: FoundPayloads) -> None:
-        """Replace the found payloads of a place by references. On an error the place stays as it is."""
+    def _splice(self, piece: PieceId, found: FoundPayloads) -> None:
+        """Replace the found payloads of a piece by references. On an error the piece stays as it is."""
         with suppress(OSError, ValueError):
-            text = self._bodies.read(place)
+            text = self._read(piece)
             splice, at = Splice(), 0
             payloads = payloads_in(text, self._find)
             data = [data for _, _, data, _ in payloads]
-            pieces = self._payloads.verify([found.pieces.get(crc32(each)) for each in data], data)
-            for (begin, end, _, in_base64), piece in zip(payloads, pieces, strict=True):
-                if piece is not None:
+            shared = self._payloads.verify([found.pieces.get(crc32(each)) for each in data], data)
+            for (begin, end, _, in_base64), place in zip(payloads, shared, strict=True):
+                if place is not None:
                     splice.add_literal(text[at:begin])
-                    splice.add_piece(*piece, in_base64)
+                    splice.add_piece(*place, in_base64)
                     at = end
             splice.add_literal(text[at:])
             files, done = splice.files, False
             self._payloads.hold(files)
             try:
-                done = bool(files) and self._bodies.splice(place, splice.encode(0, len(text)), files)
+                done = bool(files) and self._replace(piece, splice.encode(0, len(text)), files)
             finally:
                 if not done:
                     self._payloads.release(files)

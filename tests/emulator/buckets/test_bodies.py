@@ -56,8 +56,8 @@ def test_bodies_that_are_dropped_leave_no_file_open(tmp_path: Path) -> None:
     """Also when the garbage collector comes in the middle of a call, and nobody closes them."""
     bodies = Bodies(tmp_path)
     body = kept(bodies, random_bytes(100))
-    file = bodies._volumes._volumes[0].file
-    with bodies._volumes._lock:
+    file = bodies._files[1].storage._file
+    with bodies._lock:
         del body
     del bodies
     gc.collect()
@@ -174,7 +174,7 @@ def test_bodies_are_what_was_last_written_to_them(
     tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[int, int, bool]]
 ) -> None:
     """Against a dictionary, while small files make everything move about."""
-    bodies = Bodies(tmp_path_factory.mktemp("bodies"), volume_bytes=MB)
+    bodies = Bodies(tmp_path_factory.mktemp("bodies"), file_bytes=MB)
     model: dict[int, tuple[Body, bytes]] = {}
     for number, (key, size, delete) in enumerate(steps):
         if delete:
@@ -189,7 +189,7 @@ def test_bodies_are_what_was_last_written_to_them(
 
 
 def test_many_threads_write_and_delete_at_once(tmp_path: Path) -> None:
-    bodies = Bodies(tmp_path, volume_bytes=MB)
+    bodies = Bodies(tmp_path, file_bytes=MB)
     wrong: list[str] = []
 
     def work(worker: int) -> None:

@@ -33,9 +33,7 @@ class StorageBench:
         self.payloads.recover(careful=False)
         clock = Clock()
         self.engine = Engine(root / "streams", clock, Events(clock), segment_bytes=200_000)
-        self.bodies = Bodies(
-            root / "objects", payloads=self.payloads, find=payload_spans, volume_bytes=100_000
-        )
+        self.bodies = Bodies(root / "objects", payloads=self.payloads, find=payload_spans, file_bytes=100_000)
         for stream in STREAMS:
             self.engine.call("CreateStream", {"StreamName": stream, "ShardCount": 1}, SCOPE)
 
@@ -192,6 +190,6 @@ def test_what_only_looks_like_an_archive_is_kept_as_it_is(storage: StorageBench)
     for body, text in kept:
         body.write(text)
     last, archived = storage.archive(random_data(100))
-    wait_until(lambda: any(chunk._place.files for chunk in last._chunks))
+    wait_until(lambda: storage.bodies._references)
     for body, text in [*kept, (last, archived)]:
         assert read(body) == text

@@ -14,6 +14,7 @@ from botocore.exceptions import ClientError
 
 from emulator.assembly import damage as told
 from emulator.assembly.repair import repair
+from emulator.buckets.objects.kept_bodies import KeptBodies
 from emulator.machine.private_files import UMASK
 from emulator.services import service_log
 from emulator.services.service_log import OtherVersionError
@@ -214,7 +215,7 @@ def test_the_log_stays_small_under_updates_of_the_same_items(
 ) -> None:
     """As KCL updates its leases: the log is rewritten when it is much larger than what it holds."""
     monkeypatch.setattr("emulator.journal.log.OVERGROWN_BYTES", 1 << 15)
-    monkeypatch.setattr("emulator.buckets.objects.kept_bodies._FILE_BYTES", 1 << 15)
+    monkeypatch.setitem(KeptBodies.__init__.__kwdefaults__ or {}, "file_bytes", 1 << 15)
     with run(tmp_path / "data") as running:
         dynamodb, s3 = running.client("dynamodb"), running.client("s3")
         make_table(dynamodb, "t")
