@@ -246,23 +246,23 @@ def open_relay(request: pytest.FixtureRequest, folder: Path, *, amqp: bool) -> I
 @pytest.fixture(scope="session")
 def localstack_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of a LocalStack in host mode, installed from the package registries."""
-    from sandbox.profiles import localstack
+    from sandbox.profiles import localstack_profile
 
     if not any(answers(f"python3.{minor}") for minor in range(13, 20)) or not answers("npm"):
         pytest.skip("NO PYTHON 3.13 OR NO NPM: LocalStack in host mode was not tested against")
     home = tmp_path_factory.mktemp("localstack")
-    localstack.install(home, print)
+    localstack_profile.install(home, print)
     return home
 
 
 @contextmanager
 def open_localstack(request: pytest.FixtureRequest, folder: Path, *, amqp: bool) -> Iterator[ProfileSandbox]:
     """LocalStack itself in host mode, and RabbitMQ beside it."""
-    from sandbox.profiles import localstack
+    from sandbox.profiles import localstack_profile
 
     with ExitStack() as stack:
         home = request.getfixturevalue("localstack_home")
-        url = stack.enter_context(localstack.started(home, os.environ, print))
+        url = stack.enter_context(localstack_profile.started(home, os.environ, print))
         asked = settings(
             profile="localstack",
             upstream_aws=url,

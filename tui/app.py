@@ -18,7 +18,7 @@ from tui.keys.actions import SCREENS
 from tui.keys.preferences import Preferences
 from tui.screens.audit import AuditScreen
 from tui.screens.buckets import BucketsScreen
-from tui.screens.errors import ErrorsScreen
+from tui.screens.error_queues import ErrorsScreen
 from tui.screens.faults import FaultsScreen
 from tui.screens.scenarios import ScenariosScreen
 from tui.screens.sequences import SequencesScreen

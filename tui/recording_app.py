@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tui.keys.preferences import Preferences
-from tui.screens.run import RunScreen
+from tui.screens.run_player import RunScreen
 from tui.state.recording import Recording
 from tui.themed_app import ThemedApp
 

@@ -20,7 +20,7 @@ from emulator.clock import Clock
 from emulator.events import Events
 from emulator.kinesis import KinesisError, Scope
 from emulator.streams.amqp_log import stream_of_channel
-from emulator.streams.service import StreamService
+from emulator.streams.stream_service import StreamService
 from rdss_sandbox.shapes.audit import AuditStatus
 from rdss_sandbox.shapes.streams import AMQP_PREFIX
 from rdss_sandbox.shapes.topology import AuditTap, Topology

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 from emulator.archive.audit_objects import AuditObjects
 from emulator.message_index.index import MessageIndex
-from emulator.streams.catalogue import Catalogue
 from emulator.streams.merged_reading import Record, ShardKey, Streams
+from emulator.streams.stream_catalogue import Catalogue
 from rdss_sandbox.files.record_lines import place_in_key
 from rdss_sandbox.shapes.audit import AuditPlace
 from rdss_sandbox.shapes.topology import AuditTap

@@ -23,11 +23,11 @@ from emulator.back_off import back_off
 from emulator.buckets.service import BucketService
 from emulator.clock import Clock, check_time
 from emulator.destinations import Destinations
-from emulator.diagnosis.service import DiagnosisService
+from emulator.diagnosis.diagnosis_service import DiagnosisService
 from emulator.events import Events
 from emulator.faults.containers import find_containers
-from emulator.faults.engine import FaultEngine
 from emulator.faults.fault import FaultRefusedError
+from emulator.faults.fault_engine import FaultEngine
 from emulator.faults.targets import parse_targets
 from emulator.kinesis import KinesisError, Scope
 from emulator.listeners.aws.stream_access import BadPermissionError, StreamAccess
@@ -36,8 +36,8 @@ from emulator.rng import Chance
 from emulator.settings.setting_errors import SettingsError
 from emulator.settings.settings import Settings
 from emulator.streams.amqp_log import AmqpLog
-from emulator.streams.catalogue import Catalogue
-from emulator.streams.service import StreamService
+from emulator.streams.stream_catalogue import Catalogue
+from emulator.streams.stream_service import StreamService
 from rdss_sandbox.installed_extensions import import_parts
 from rdss_sandbox.shapes.resetting import Reset
 from rdss_sandbox.shapes.topology import LEAST_RECORD_KIB, Populated, StreamForm, Topology

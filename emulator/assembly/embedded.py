@@ -11,15 +11,15 @@ from functools import partial
 from typing import Any, Final, Self, TypeAlias
 from urllib.parse import urlsplit
 
-from emulator.assembly.broker import Broker, SidecarBroker
 from emulator.assembly.components import Components, build_components
 from emulator.assembly.damage import describe_put_aside, describe_takeover, keep_damage
 from emulator.assembly.declared_queues import QueuesNotDeclaredError, declare_queues
 from emulator.assembly.embedded_broker import EmbeddedBroker
 from emulator.assembly.missing_extras import note_missing
+from emulator.assembly.sidecar_broker import Broker, SidecarBroker
 from emulator.assembly.snapshots import KeptSnapshots
 from emulator.clock import Clock, stopwatch
-from emulator.diagnosis.trace import Trace
+from emulator.diagnosis.lab_trace import Trace
 from emulator.http.admission import access_policies
 from emulator.http.admission.guard import AccessPolicy, Guard
 from emulator.http.asgi import App

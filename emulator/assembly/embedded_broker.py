@@ -8,7 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from emulator.assembly.broker import Broker
+from emulator.assembly.sidecar_broker import Broker
 from emulator.back_off import back_off
 from emulator.journal import DamagedLogError, no_space
 from emulator.journal.checking import find_damage

@@ -9,7 +9,7 @@ from contextlib import ExitStack, closing, contextmanager
 
 from emulator.clock import Clock
 from emulator.events import Events
-from emulator.faults.engine import FaultEngine
+from emulator.faults.fault_engine import FaultEngine
 from emulator.kinesis import Scope
 from emulator.relay.amqp.amqp_server import AmqpServer
 from emulator.relay.amqp.embedded_upstream import EmbeddedUpstream

@@ -19,7 +19,7 @@ from emulator.listeners.aws.aws_app import AwsApp
 from emulator.listeners.aws.engine_backend import EngineBackend
 from emulator.listeners.aws.interception import Backend
 from emulator.services.service_store import ServiceStore
-from emulator.streams.service import StreamService
+from emulator.streams.stream_service import StreamService
 
 
 class UpstreamFailedError(Exception):

@@ -6,10 +6,10 @@ import asyncio
 from collections.abc import Mapping
 from urllib.parse import urlsplit
 
-from emulator.assembly.broker import Broker
+from emulator.assembly.sidecar_broker import Broker
 from emulator.clock import Clock
 from emulator.events import Events
-from emulator.faults.engine import FaultEngine
+from emulator.faults.fault_engine import FaultEngine
 from emulator.relay.amqp.listening import bind_socket
 from emulator.settings.settings import Settings
 from emulator.streams.amqp_log import AmqpLog

@@ -15,11 +15,11 @@ from emulator.diagnosis.recorder import Recorder
 from emulator.diagnosis.upstream_places import UpstreamPlaces
 from emulator.events import Events
 from emulator.kinesis import Scope
-from emulator.relay.aws.backend import RelayBackend
 from emulator.relay.aws.bucket_notifications import BucketNotifications
 from emulator.relay.aws.buckets import UpstreamBuckets
 from emulator.relay.aws.endpoints import AccountEndpoints, AwsEndpoints, Endpoint, Endpoints, OneEndpoint
 from emulator.relay.aws.relay_app import RelayApp
+from emulator.relay.aws.relay_backend import RelayBackend
 from emulator.relay.aws.signing import CredentialsMissingError, environment_credentials, fixed_credentials
 from emulator.relay.aws.traffic_watch import Traffic
 from emulator.relay.aws.upstream_streams import UpstreamStreams

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from emulator.channels.channel import Outcome, PublishRefusedError, PublishUnknownError, Receipt
-from emulator.channels.shards import ShardListing
+from emulator.channels.shard_reader import ShardListing
 
 THROTTLED: Final = frozenset(
     {

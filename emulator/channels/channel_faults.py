@@ -7,8 +7,8 @@ from typing import TypeAlias
 
 from emulator.channels.channel import Delivery, Outcome, PublishRefusedError, PublishUnknownError, Receipt
 from emulator.clock import Clock
-from emulator.faults.engine import FaultEngine
 from emulator.faults.fault import Failure, Item
+from emulator.faults.fault_engine import FaultEngine
 from emulator.faults.fault_point import CallFailedError, FaultPoint, run_blocking
 from emulator.faults.faulted_message import Message
 from emulator.faults.held_deliveries import Form, HeldDeliveries

@@ -9,7 +9,7 @@ from emulator.channels.channel_faults import ChannelFaults
 from emulator.channels.faulted_reads import FaultedReads
 from emulator.channels.shard_calls import Fetched
 from emulator.clock import Clock
-from emulator.faults.engine import FaultEngine
+from emulator.faults.fault_engine import FaultEngine
 
 
 class FaultedChannel:

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
 from emulator.channels.channel import Channel
 from emulator.channels.checkpoints import Checkpoints
 from emulator.channels.shard_calls import Fetched
-from emulator.channels.shards import ShardListing, ShardSource
+from emulator.channels.shard_reader import ShardListing, ShardSource
 from emulator.clock import Clock
 from rdss_sandbox.extension import Place
 
 if TYPE_CHECKING:
-    from emulator.faults.engine import FaultEngine
-    from emulator.streams.service import StreamService
+    from emulator.faults.fault_engine import FaultEngine
+    from emulator.streams.stream_service import StreamService
 
 
 class Broker(NamedTuple):
@@ -77,7 +77,7 @@ class ChannelKind:
     ``broker`` says where in a sandbox its broker answers: at the port ``aws`` or ``amqp``, or ``here``, in
     its own process. Where it is empty, no scenario and no command has channels of this kind. With
     ``streams``, they are the sandbox's own streams. ``certified`` is the place of the
-    ``sandbox.certify.channels.Certified`` by which its clients are certified.
+    ``sandbox.certify.certified_kinds.Certified`` by which its clients are certified.
     """
 
     name: str

@@ -19,7 +19,7 @@ from emulator.channels.aws_session import aws_session
 from emulator.channels.channel import ChannelUnavailableError, Delivery, Outcome, Receipt
 from emulator.channels.checkpoints import Checkpoints, MemoryCheckpoints
 from emulator.channels.shard_calls import MOST_CALLS, CallsAtOnce, Fetched
-from emulator.channels.shards import ShardListing, ShardReader
+from emulator.channels.shard_reader import ShardListing, ShardReader
 from emulator.clock import Clock
 from emulator.kinesis.batches import Entry, batches
 

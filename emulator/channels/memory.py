@@ -18,12 +18,12 @@ from emulator.channels.channel_faults import ChannelFaults
 from emulator.channels.checkpoints import SHARD_END, Checkpoints, MemoryCheckpoints
 from emulator.channels.faulted_reads import FaultedReads
 from emulator.channels.shard_calls import CallsInTurn, Fetched
-from emulator.channels.shards import ShardListing, ShardReader
+from emulator.channels.shard_reader import ShardListing, ShardReader
 from emulator.clock import Clock
-from emulator.faults.engine import FaultEngine
+from emulator.faults.fault_engine import FaultEngine
 from emulator.kinesis import KinesisError, Scope, ShardView
 from emulator.kinesis.batches import Entry, batches
-from emulator.streams.service import StreamService
+from emulator.streams.stream_service import StreamService
 
 POLL_SECONDS: Final = 0.05
 DEFAULT_SCOPE: Final = Scope("000000000000", "us-east-1")

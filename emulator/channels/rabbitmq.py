@@ -19,7 +19,7 @@ from emulator.channels.channel_faults import ChannelFaults
 from emulator.channels.faulted_reads import FaultedReads
 from emulator.channels.shard_calls import Fetched
 from emulator.clock import Clock, stopwatch
-from emulator.faults.engine import FaultEngine
+from emulator.faults.fault_engine import FaultEngine
 from emulator.rng import new_uuid
 
 if TYPE_CHECKING:

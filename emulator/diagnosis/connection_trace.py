@@ -11,8 +11,8 @@ from msgspec.structs import replace
 from emulator.amqp.wire.method_codec import decode_method
 from emulator.amqp.wire.methods import BasicAck, BasicNack, BasicPublish
 from emulator.amqp.wire.properties import Properties
+from emulator.diagnosis.lab_trace import Trace, WatchedClient
 from emulator.diagnosis.queue_records import Channel, Owed
-from emulator.diagnosis.trace import Trace, WatchedClient
 from rdss_sandbox.shapes.trace import (
     Delivery,
     Put,

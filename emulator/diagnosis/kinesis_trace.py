@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from hashlib import sha256
 from typing import Any, Final, TypeAlias
 
-from emulator.diagnosis.trace import Trace
+from emulator.diagnosis.lab_trace import Trace
 from emulator.http.asgi import ClientGoneError
 from emulator.kinesis import KinesisError
 from emulator.kinesis.scope import stream_named

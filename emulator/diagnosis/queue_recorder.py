@@ -24,9 +24,9 @@ from emulator.amqp.wire.methods import IDS
 from emulator.clock import Clock, stopwatch
 from emulator.diagnosis.clients import Identity, identify_amqp
 from emulator.diagnosis.connection_trace import ConnectionTrace
+from emulator.diagnosis.lab_trace import OWN_CONNECTION, Trace, WatchedClient
 from emulator.diagnosis.queue_records import ACK, Channel, Owed, ReadingRecord
 from emulator.diagnosis.strikes import Strikes
-from emulator.diagnosis.trace import OWN_CONNECTION, Trace, WatchedClient
 from rdss_sandbox.shapes.events import Event
 from rdss_sandbox.shapes.recorded_exchange import Client
 from rdss_sandbox.shapes.recorded_queues import BrokenConnection, QueueReading, QueueWriting

@@ -24,8 +24,8 @@ from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
 from typing import Any, TypeVar
 
 from emulator.clock import Clock
-from emulator.faults.engine import FaultEngine
 from emulator.faults.fault import Call, Direction, Failure, Item
+from emulator.faults.fault_engine import FaultEngine
 from emulator.faults.faulted_message import Message
 from emulator.faults.waits import Waits
 

@@ -7,8 +7,8 @@ types. A compiled filter never raises, for any record.
 """
 
 from emulator.filters.compiling import Filter, compile_filter
+from emulator.filters.filter_parsing import FilterSyntaxError
 from emulator.filters.indexing import Equality
-from emulator.filters.parsing import FilterSyntaxError
-from emulator.filters.paths import Path, read_path, reader
+from emulator.filters.record_paths import Path, read_path, reader
 
 __all__ = ["Equality", "Filter", "FilterSyntaxError", "Path", "compile_filter", "read_path", "reader"]

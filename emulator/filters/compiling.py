@@ -9,9 +9,9 @@ from functools import singledispatch
 from typing import Any, Final, TypeAlias
 
 from emulator.filters import syntax as s
+from emulator.filters.filter_parsing import parse
 from emulator.filters.indexing import Equality, equalities, literal_keys, value_keys
-from emulator.filters.parsing import parse
-from emulator.filters.paths import reader
+from emulator.filters.record_paths import reader
 from emulator.filters.syntax import count_conditions, has_identifier
 from emulator.filters.values import (
     Relation,

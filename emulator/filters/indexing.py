@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from emulator.filters import syntax as s
-from emulator.filters.paths import Path
+from emulator.filters.record_paths import Path
 from emulator.filters.values import Number, elements, number_in
 
 Key: TypeAlias = tuple[str, str | Number]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields, is_dataclass
 from typing import Any, TypeAlias
 
-from emulator.filters.paths import Path
+from emulator.filters.record_paths import Path
 from emulator.filters.values import Number
 from emulator.patterns import Pattern
 

@@ -8,7 +8,7 @@ from functools import partial
 
 from emulator.clock import Clock
 from emulator.http.asgi import App
-from emulator.http.bounds.connections import FailureHandler
+from emulator.http.bounds.port_connections import FailureHandler
 from emulator.http.server import Server, serve
 
 

@@ -18,10 +18,10 @@ from typing import cast
 
 from emulator.clock import Clock
 from emulator.http.asgi import App
-from emulator.http.bounds.connections import Connections, FailureHandler
-from emulator.http.bounds.limits import USUAL, Limits
+from emulator.http.bounds.client_limits import USUAL, Limits
+from emulator.http.bounds.port_connections import Connections, FailureHandler
 from emulator.http.bounds.timeouts import Awaited, Waiting
-from emulator.http.http1.protocol import Http1Protocol
+from emulator.http.http1.http1_protocol import Http1Protocol
 from emulator.machine.ports import explain_bind_error
 
 _HTTP2_PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
@@ -97,7 +97,7 @@ class _Sniffer(asyncio.Protocol):
         protocol: asyncio.Protocol
         if self._read.startswith(_HTTP2_PREFACE):
             # Imported for the first client that needs it: h2 would slow down every start.
-            from emulator.http.http2.protocol import Http2Protocol
+            from emulator.http.http2.http2_protocol import Http2Protocol
 
             protocol = Http2Protocol(self._connections)
         else:

@@ -16,10 +16,10 @@ from emulator.kinesis.errors import KinesisError, internal_failure
 from emulator.kinesis.limits import Relaxed, Strict
 from emulator.kinesis.onlooker import NOBODY, Onlooker
 from emulator.kinesis.operations import OPERATIONS, Operation
-from emulator.kinesis.packing import Packing
 from emulator.kinesis.reading_views import reading_views
 from emulator.kinesis.reads import fetch_after
 from emulator.kinesis.scope import Scope
+from emulator.kinesis.segment_compression import Packing
 from emulator.kinesis.sequence_numbers import number, position
 from emulator.kinesis.shard_subscriptions import Subscription
 from emulator.kinesis.stored_records import StoredRecord, stored

@@ -10,7 +10,7 @@ from typing import Any, Final, TypeAlias, TypeVar
 
 from emulator.amqp.management import Document
 from emulator.clock import stopwatch
-from emulator.http.bounds.limits import SLICE_SECONDS
+from emulator.http.bounds.client_limits import SLICE_SECONDS
 from emulator.patterns import BadPatternError, Pattern
 
 _USUAL_PAGE: Final = 100

@@ -36,7 +36,7 @@ from emulator.listeners.amqp_fixed_answers import ANSWERS, NEVER_THERE, describe
 from emulator.listeners.amqp_lists import BadQueryError, Listing, Slices, select, write_json
 from emulator.listeners.amqp_properties import BadRequestError
 from emulator.listeners.amqp_reads import READS, Read
-from emulator.listeners.control.routing import route_by_segments
+from emulator.listeners.control.endpoint_routing import route_by_segments
 from emulator.pages.frame import INLINE_STYLE, page_headers, render_page
 
 _PORT: Final = re.compile("[0-9]{1,9}")

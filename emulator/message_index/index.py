@@ -22,8 +22,8 @@ from typing import Any, TypeAlias
 from emulator.clock import stopwatch
 from emulator.journal import no_space
 from emulator.machine.private_files import touch
+from emulator.message_index.index_tables import FORMAT, FROM, MessageTables
 from emulator.message_index.sql_filter import SqlCondition, compile_filter, list_columns
-from emulator.message_index.tables import FORMAT, FROM, MessageTables
 from emulator.streams.merged_reading import Record, ShardCursor, ShardKey, Streams, merge_by_arrival
 from rdss_sandbox.questions.message_filter import FilterError
 from rdss_sandbox.shapes.messages import Count, MessagePage, MessageRow

@@ -16,7 +16,7 @@ import msgspec
 from emulator.rng import new_seed, new_uuid
 from emulator.settings.checks import check_port, read_file
 from emulator.settings.declarations import setting
-from emulator.settings.documents import read_document
+from emulator.settings.document_files import read_document
 from emulator.settings.reading import read_table
 from emulator.settings.topologies import rdss_topology
 from rdss_sandbox.admission import LOOPBACK

@@ -18,16 +18,16 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .errors import DataLossError, KinesisSourceError, ServiceError
     from .options import OPTION_NAMES
-    from .ranges import FORMAT, RANGES, SOURCES, KinesisRangeSource, reading
+    from .range_source import FORMAT, RANGES, SOURCES, KinesisRangeSource, reading
     from .restarts import begin_again, has_lost_python
     from .source import COLUMNS, KinesisSource
+    from .source_errors import DataLossError, KinesisSourceError, ServiceError
 
 _HOME_OF = {
-    **dict.fromkeys(("DataLossError", "KinesisSourceError", "ServiceError"), "errors"),
+    **dict.fromkeys(("DataLossError", "KinesisSourceError", "ServiceError"), "source_errors"),
     "OPTION_NAMES": "options",
-    **dict.fromkeys(("FORMAT", "RANGES", "SOURCES", "KinesisRangeSource", "reading"), "ranges"),
+    **dict.fromkeys(("FORMAT", "RANGES", "SOURCES", "KinesisRangeSource", "reading"), "range_source"),
     **dict.fromkeys(("begin_again", "has_lost_python"), "restarts"),
     **dict.fromkeys(("COLUMNS", "KinesisSource"), "source"),
 }

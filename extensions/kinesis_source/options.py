@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from .errors import KinesisSourceError
+from .source_errors import KinesisSourceError
 
 LATEST = "LATEST"
 

@@ -12,9 +12,9 @@ from threading import Event, Thread
 
 from pyspark.sql.datasource import InputPartition
 
-from .client import AT_TIMESTAMP, TRIM_HORIZON, Client, ListedShard, MarkPage, Once
-from .errors import DataLossError, KinesisSourceError, ServiceError
+from .kinesis_client import AT_TIMESTAMP, TRIM_HORIZON, Client, ListedShard, MarkPage, Once
 from .options import LATEST, Settings
+from .source_errors import DataLossError, KinesisSourceError, ServiceError
 from .tail import GLANCE, find_time_before_end, read_first_since
 
 SHARD_END = "SHARD_END"

@@ -15,10 +15,10 @@ from pyspark.sql.streaming.datasource import (
     SupportsTriggerAvailableNow,
 )
 
-from .client import TRIM_HORIZON, Client, Once, Record, RecordPage, get_client
-from .errors import DataLossError, ServiceError
+from .kinesis_client import TRIM_HORIZON, Client, Once, Record, RecordPage, get_client
 from .options import Settings
 from .planner import SHARD_END, Offset, Planner, RangePartition, ShardRange
+from .source_errors import DataLossError, ServiceError
 
 if TYPE_CHECKING:
     from pyspark.sql.types import StructType

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from .client import AT_TIMESTAMP, Client, MarkPage, RecordMark
-from .errors import ServiceError
+from .kinesis_client import AT_TIMESTAMP, Client, MarkPage, RecordMark
+from .source_errors import ServiceError
 
 GLANCE: Final = 1000
 """The number of records read at one position."""

@@ -10,27 +10,27 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from extensions.processing.administration import Administration
     from extensions.processing.calls import KeyKind
-    from extensions.processing.errors import BusinessError, TechnicalError, ValidationError
-    from extensions.processing.exchange import Child, Exchange
     from extensions.processing.intake import Receipt
-    from extensions.processing.parameters import AS_CODED, AS_WRITTEN, Limit, Parameters
+    from extensions.processing.message_administration import Administration
     from extensions.processing.processing import Processing
+    from extensions.processing.processing_errors import BusinessError, TechnicalError, ValidationError
+    from extensions.processing.processing_parameters import AS_CODED, AS_WRITTEN, Limit, Parameters
     from extensions.processing.python_routes import Routes
+    from extensions.processing.route_exchange import Child, Exchange
     from extensions.processing.simulated_systems import SimulatedSystem, SimulatedSystems
     from extensions.processing.states import State
     from extensions.processing.stored_messages import Binding, Message, NewMessage
 
 _HOMES: Final = {
-    "administration": ("Administration",),
     "calls": ("KeyKind",),
-    "errors": ("BusinessError", "TechnicalError", "ValidationError"),
-    "exchange": ("Child", "Exchange"),
     "intake": ("Receipt",),
-    "parameters": ("AS_CODED", "AS_WRITTEN", "Limit", "Parameters"),
+    "message_administration": ("Administration",),
     "processing": ("Processing",),
+    "processing_errors": ("BusinessError", "TechnicalError", "ValidationError"),
+    "processing_parameters": ("AS_CODED", "AS_WRITTEN", "Limit", "Parameters"),
     "python_routes": ("Routes",),
+    "route_exchange": ("Child", "Exchange"),
     "simulated_systems": ("SimulatedSystem", "SimulatedSystems"),
     "states": ("State",),
     "stored_messages": ("Binding", "Message", "NewMessage"),

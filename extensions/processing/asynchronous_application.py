@@ -21,9 +21,9 @@ from extensions.processing import (
     TechnicalError,
     ValidationError,
 )
-from extensions.processing.administration import Administration
 from extensions.processing.confirmation import Confirmation
-from extensions.processing.errors import Code
+from extensions.processing.message_administration import Administration
+from extensions.processing.processing_errors import Code
 from extensions.processing.search import Search
 from extensions.processing.states import FINAL
 from sandbox.receiver import Application, ApplicationError, Arrival, PreparingApplication

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from extensions.processing.errors import ClaimLostError, code_of, final_error
-from extensions.processing.exchange import Exchange, ProcessingContext, RouteEnded
+from extensions.processing.processing_errors import ClaimLostError, code_of, final_error
 from extensions.processing.python_routes import Routes
+from extensions.processing.route_exchange import Exchange, ProcessingContext, RouteEnded
 from extensions.processing.splitting import Splitting
 from extensions.processing.stored_messages import Message
 from extensions.processing.transitions import Cause

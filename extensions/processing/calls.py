@@ -12,9 +12,9 @@ from enum import StrEnum
 from typing import Any, Final, NamedTuple
 
 from emulator.patterns import Pattern
-from extensions.processing.errors import ClaimLostError, LockedError, ValidationError
-from extensions.processing.message_store import Store
-from extensions.processing.parameters import Parameters
+from extensions.processing.async_message_store import Store
+from extensions.processing.processing_errors import ClaimLostError, LockedError, ValidationError
+from extensions.processing.processing_parameters import Parameters
 from extensions.processing.states import CallState
 from extensions.processing.stored_messages import CALL_COLUMNS, CallRecord, Message
 

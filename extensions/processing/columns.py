@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from rdss_sandbox.shapes.processing import AsyncMessage, AsyncMessageDetail, OutsideCall, OutsideSystem
 from rdss_sandbox.text import figures
 from tui.text.columns import Column
-from tui.text.trace import Hop
+from tui.text.message_trace import Hop
 
 _TONES = {
     "OK": "good",

@@ -20,8 +20,8 @@ from extensions.processing.settings import ProcessingSettings
 if TYPE_CHECKING:
     # Slow to import, and only needed once there is a message.
     from emulator.assembly.components import Components
-    from extensions.processing.administration import Administration
     from extensions.processing.integration import Integration
+    from extensions.processing.message_administration import Administration
     from extensions.processing.processing import Processing
     from extensions.processing.simulated_systems import SimulatedSystems
     from extensions.processing.sources import Sources
@@ -124,8 +124,8 @@ class ProcessingComponent(Component):
 
     def ensure_running(self) -> Running:
         """Begin, if that has not been done, and return what there is then."""
-        from extensions.processing.administration import Administration
         from extensions.processing.integration import DEFAULT, build_routes, build_systems
+        from extensions.processing.message_administration import Administration
         from extensions.processing.processing import Processing
         from extensions.processing.sources import Sources
 

@@ -10,8 +10,8 @@ import msgspec
 
 from emulator.events import Events
 from extensions.processing.confirmation_policies import FRAMEWORK_FIELDS
-from extensions.processing.errors import TechnicalError
 from extensions.processing.expressions import MESSAGE_FIELDS, Record, fill_template, read_json_or_text
+from extensions.processing.processing_errors import TechnicalError
 from rdss_sandbox.text.timestamps import timestamp
 
 if TYPE_CHECKING:

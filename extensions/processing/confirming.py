@@ -7,12 +7,12 @@ import math
 from collections import deque
 from collections.abc import Mapping
 
+from extensions.processing.async_message_store import Store
 from extensions.processing.calls import CONFIRMATION
 from extensions.processing.confirmation import Confirmation, ConfirmationCallback
 from extensions.processing.confirmation_policies import ANY_SOURCE, ConfirmationPolicy
-from extensions.processing.errors import final_error
-from extensions.processing.message_store import Store
-from extensions.processing.parameters import Parameters
+from extensions.processing.processing_errors import final_error
+from extensions.processing.processing_parameters import Parameters
 from extensions.processing.states import CallState, State
 from extensions.processing.stored_messages import Message
 from schemas.bound import CONTRACT

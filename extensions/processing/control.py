@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 import msgspec
 
 from emulator.clock import Clock
-from emulator.listeners.control.routing import ApiError, handles, translate_errors
+from emulator.listeners.control.endpoint_routing import ApiError, handles, translate_errors
 from emulator.rng import new_uuid
-from extensions.processing.errors import ProcessingError
+from extensions.processing.processing_errors import ProcessingError
 from extensions.processing.search import Search
 from rdss_sandbox.api import processing as api
 from rdss_sandbox.shapes.processing import (
@@ -30,7 +30,7 @@ from rdss_sandbox.shapes.processing import (
 )
 
 if TYPE_CHECKING:
-    from extensions.processing.administration import Administration
+    from extensions.processing.message_administration import Administration
     from extensions.processing.processing import Processing
     from extensions.processing.simulated_systems import SimulatedSystems
     from extensions.processing.stored_messages import Message

@@ -8,15 +8,6 @@ from typing import Any, Final
 import msgspec
 
 from extensions.processing.calls import KeyKind
-from extensions.processing.errors import (
-    BusinessError,
-    NothingFoundError,
-    ProcessingError,
-    SeveralFoundError,
-    TechnicalError,
-    ValidationError,
-)
-from extensions.processing.exchange import Child, Exchange
 from extensions.processing.expressions import (
     MESSAGE_FIELDS,
     Record,
@@ -27,7 +18,16 @@ from extensions.processing.expressions import (
     fill_text,
     read_json_or_text,
 )
+from extensions.processing.processing_errors import (
+    BusinessError,
+    NothingFoundError,
+    ProcessingError,
+    SeveralFoundError,
+    TechnicalError,
+    ValidationError,
+)
 from extensions.processing.python_routes import Route
+from extensions.processing.route_exchange import Child, Exchange
 from extensions.processing.steps import (
     Call,
     DeclaredChild,

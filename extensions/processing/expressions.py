@@ -13,7 +13,7 @@ from uuid import UUID
 
 import msgspec
 
-from extensions.processing.errors import ValidationError
+from extensions.processing.processing_errors import ValidationError
 from sandbox.template import NOTHING, Scope, TemplateError, fill
 
 Record: TypeAlias = dict[str, Any]
@@ -104,7 +104,7 @@ def compile_condition(written: str | None) -> Test:
 
 def check_condition(written: str, roots: Roots) -> None:
     """Raise BadExpressionError for a condition with bad syntax, or with a name that no record has."""
-    from emulator.filters.parsing import parse
+    from emulator.filters.filter_parsing import parse
 
     try:
         paths = list(_identifiers(parse(written)))

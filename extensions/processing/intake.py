@@ -7,11 +7,11 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from extensions.processing.errors import Code
-from extensions.processing.message_store import AlreadyThereError, Store
+from extensions.processing.async_message_store import AlreadyThereError, Store
 from extensions.processing.object_ids import find_object_id
 from extensions.processing.ordering import Ordering
-from extensions.processing.parameters import Parameters
+from extensions.processing.processing_errors import Code
+from extensions.processing.processing_parameters import Parameters
 from extensions.processing.python_routes import Routes
 from extensions.processing.stored_messages import Message, NewMessage
 from extensions.processing.throttling import Throttling

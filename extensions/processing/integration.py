@@ -8,10 +8,10 @@ from typing import Final
 import msgspec
 
 from emulator.clock import Clock
-from emulator.faults.engine import FaultEngine
+from emulator.faults.fault_engine import FaultEngine
 from extensions.processing.confirmation_policies import ANY_SOURCE, ByLog, ConfirmBy
 from extensions.processing.declared_routes import build_route
-from extensions.processing.parameters import Parameters
+from extensions.processing.processing_parameters import Parameters
 from extensions.processing.python_routes import Routes
 from extensions.processing.simulated_systems import SimulatedSystem, SimulatedSystems
 from extensions.processing.steps import Call, Step

@@ -16,7 +16,7 @@ from extensions.processing.confirmation_policies import ByHttp, ByRdss, ByTopic,
 from extensions.processing.expressions import BadExpressionError, Roots, check_condition, check_template
 from extensions.processing.integration import DeclaredRoute, Integration
 from extensions.processing.object_ids import is_pointer
-from extensions.processing.parameters import Parameters
+from extensions.processing.processing_parameters import Parameters
 from extensions.processing.simulated_systems import read_answer
 from extensions.processing.steps import LAST, Call, Fail, Funnel, Keep, Remember, Split, Step, Wait
 

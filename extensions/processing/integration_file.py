@@ -13,10 +13,10 @@ import msgspec
 from emulator.settings.setting_errors import Origins, describe_error, describe_unknown_key
 from emulator.settings.setting_errors import Step as Key
 from extensions.processing.confirmation_policies import ANY_SOURCE, CONFIRM_BY, ByLog, ConfirmBy
-from extensions.processing.errors import IntegrationError
 from extensions.processing.integration import DeclaredRoute, Integration, System
 from extensions.processing.integration_checks import Mistake, find_mistakes
-from extensions.processing.parameters import Parameters
+from extensions.processing.processing_errors import IntegrationError
+from extensions.processing.processing_parameters import Parameters
 from extensions.processing.steps import STEPS, Step
 
 Table: TypeAlias = dict[str, Any]

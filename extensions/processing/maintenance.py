@@ -7,11 +7,11 @@ from typing import Final
 
 import msgspec
 
+from extensions.processing.async_message_store import IS_HELD, IS_TAKEN_UP_AGAIN, Store
 from extensions.processing.calls import Calls
-from extensions.processing.errors import Code
-from extensions.processing.message_store import IS_HELD, IS_TAKEN_UP_AGAIN, Store
 from extensions.processing.ordering import Ordering
-from extensions.processing.parameters import Parameters
+from extensions.processing.processing_errors import Code
+from extensions.processing.processing_parameters import Parameters
 from extensions.processing.progress import Progress
 from extensions.processing.stored_messages import Message
 from extensions.processing.transitions import Cause

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from extensions.processing.message_store import IS_OPEN_OR_FAILED, Store
-from extensions.processing.parameters import Parameters
+from extensions.processing.async_message_store import IS_OPEN_OR_FAILED, Store
+from extensions.processing.processing_parameters import Parameters
 from extensions.processing.stored_messages import Message
 
 _RUNNING: Final = "state IN ('NEW', 'IN_QUEUE', 'PROCESSING', 'WAITING', 'WAITING_FOR_RES')"

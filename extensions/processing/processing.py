@@ -24,20 +24,20 @@ from emulator.events import Events
 from emulator.priority_queue import PriorityQueue
 from emulator.rng import new_uuid
 from emulator.scheduler import Scheduler, Task
+from extensions.processing.async_message_store import Store
 from extensions.processing.attempts import Attempts
 from extensions.processing.calls import Calls
 from extensions.processing.confirmation import ConfirmationCallback, LogConfirmation
 from extensions.processing.confirmation_policies import ConfirmationPolicy
 from extensions.processing.confirming import Confirmations
-from extensions.processing.errors import StoppingError
-from extensions.processing.exchange import Caller, ProcessingContext
 from extensions.processing.intake import Intake, Receipt, TraceValidator
 from extensions.processing.maintenance import Maintenance
-from extensions.processing.message_store import Store
 from extensions.processing.ordering import Ordering
-from extensions.processing.parameters import Parameters
+from extensions.processing.processing_errors import StoppingError
+from extensions.processing.processing_parameters import Parameters
 from extensions.processing.progress import Progress
 from extensions.processing.python_routes import Routes
+from extensions.processing.route_exchange import Caller, ProcessingContext
 from extensions.processing.stored_messages import Message, NewMessage
 from extensions.processing.throttling import Throttling
 from extensions.processing.transitions import Cause

@@ -6,8 +6,8 @@ from typing import Any, Final
 
 import msgspec
 
+from extensions.processing.async_message_store import Store
 from extensions.processing.confirming import Confirmations
-from extensions.processing.message_store import Store
 from extensions.processing.states import FINAL, State
 from extensions.processing.stored_messages import Binding, Message
 from extensions.processing.transitions import Cause

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from extensions.processing.errors import ProcessingError
-from extensions.processing.exchange import Exchange
+from extensions.processing.processing_errors import ProcessingError
+from extensions.processing.route_exchange import Exchange
 
 
 class Route(Protocol):

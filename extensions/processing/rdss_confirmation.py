@@ -12,7 +12,7 @@ import msgspec
 from emulator.channels import Channel
 from emulator.clock import Clock
 from extensions.processing.confirmation import Confirmation
-from extensions.processing.errors import ValidationError
+from extensions.processing.processing_errors import ValidationError
 from sandbox.gateway import Machine
 from sandbox.gateway.authorship import Author
 from schemas.bound import CONTRACT

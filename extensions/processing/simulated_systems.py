@@ -11,9 +11,9 @@ from typing import Final, Literal
 from emulator.channels.channel import Outcome, PublishRefusedError, PublishUnknownError, Receipt
 from emulator.channels.channel_faults import ChannelFaults
 from emulator.clock import Clock
-from emulator.faults.engine import FaultEngine
+from emulator.faults.fault_engine import FaultEngine
 from emulator.kinesis.batches import Entry
-from extensions.processing.errors import BusinessError, TechnicalError, ValidationError
+from extensions.processing.processing_errors import BusinessError, TechnicalError, ValidationError
 from rdss_sandbox.text.durations import seconds
 
 CHANNEL: Final = "outside/{}"

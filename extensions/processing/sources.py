@@ -25,8 +25,8 @@ from extensions.processing.confirmation_policies import (
     ConfirmationPolicy,
     ConfirmBy,
 )
-from extensions.processing.errors import IntegrationError
 from extensions.processing.integration import Integration
+from extensions.processing.processing_errors import IntegrationError
 
 TOPICS: Final = "topics"
 """The extension that confirms by a message of a topic."""

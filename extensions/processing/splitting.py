@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from extensions.processing.exchange import Child
-from extensions.processing.message_store import Store
-from extensions.processing.parameters import Parameters
+from extensions.processing.async_message_store import Store
+from extensions.processing.processing_parameters import Parameters
 from extensions.processing.progress import Progress
+from extensions.processing.route_exchange import Child
 from extensions.processing.states import State
 from extensions.processing.stored_messages import Message, NewMessage
 from extensions.processing.transitions import Cause

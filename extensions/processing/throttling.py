@@ -6,8 +6,8 @@ import threading
 from collections import deque
 
 from emulator.clock import Clock
-from extensions.processing.errors import ThrottledError
-from extensions.processing.parameters import Limit, Parameters
+from extensions.processing.processing_errors import ThrottledError
+from extensions.processing.processing_parameters import Limit, Parameters
 
 
 class Throttling:

@@ -17,7 +17,7 @@ from rdss_sandbox.shapes.queues import (
     QueueMessage,
 )
 from sandbox.cli.options.asking import shows
-from sandbox.cli.options.connection import asks_sandbox
+from sandbox.cli.options.control_connection import asks_sandbox
 from sandbox.cli.output.exit_codes import CommandFailedError, Exit
 from sandbox.cli.output.printing import print_json, print_line, print_table
 

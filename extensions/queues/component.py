@@ -10,12 +10,12 @@ from emulator.assembly.component import Component, ExtensionPort, Saved
 from emulator.channels.checkpoints.checkpoint_file import CheckpointFile
 from emulator.http.asgi import App
 from emulator.journal import put_aside
-from extensions.queues import access_policy
-from extensions.queues.arrivals import Arrivals
+from extensions.queues import queue_access_policy
 from extensions.queues.control import QueueResources
 from extensions.queues.engine import QueueEngine
 from extensions.queues.settings import USUAL_PORT, QueueSettings
 from extensions.queues.stream_views import StreamViewSource, attach_views
+from extensions.queues.view_arrivals import Arrivals
 from extensions.queues.webhooks import Notifier
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ class QueueComponent(Component):
 
     def ports(self) -> Sequence[ExtensionPort]:
         asked = self._settings.queues_port
-        return [ExtensionPort("queues", USUAL_PORT, asked, self._build_app, access_policy.POLICY)]
+        return [ExtensionPort("queues", USUAL_PORT, asked, self._build_app, queue_access_policy.POLICY)]
 
     def _build_app(self) -> App:
         from extensions.queues.http import QueuesApp

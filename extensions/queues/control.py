@@ -8,9 +8,9 @@ from http import HTTPStatus
 
 import msgspec
 
-from emulator.listeners.control.routing import ApiError, handles
+from emulator.listeners.control.endpoint_routing import ApiError, handles
 from extensions.queues.engine import Address, Found, Held, QueueEngine, QueuesError, SourceUnavailableError
-from extensions.queues.engine.errors import BadValueError, ClaimNotThereError, NotThereError
+from extensions.queues.engine.queue_errors import BadValueError, ClaimNotThereError, NotThereError
 from rdss_sandbox.api.queues import Queues
 from rdss_sandbox.shapes.queue_limits import PAGE
 from rdss_sandbox.shapes.queues import (

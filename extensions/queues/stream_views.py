@@ -13,10 +13,10 @@ from emulator.channels import ChannelUnavailableError, Delivery, Receipt
 from emulator.channels.checkpoints.checkpoint_file import CheckpointFile
 from emulator.channels.memory import MemoryChannel
 from emulator.clock import Clock
-from emulator.faults.engine import FaultEngine
+from emulator.faults.fault_engine import FaultEngine
 from emulator.kinesis import KinesisError, Scope
 from emulator.rng import new_uuid
-from emulator.streams.service import StreamService
+from emulator.streams.stream_service import StreamService
 from extensions.queues.engine import Address, QueueEngine, SourceUnavailableError, ViewedMessage
 from rdss_sandbox.shapes.queues import PROJECT
 from schemas.bound import CONTRACT

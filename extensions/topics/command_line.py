@@ -11,7 +11,7 @@ import click
 from rdss_sandbox.api.topics import Topics
 from rdss_sandbox.questions.deadline import Deadline
 from sandbox.cli.options.asking import asks
-from sandbox.cli.options.connection import connect, control_option
+from sandbox.cli.options.control_connection import connect, control_option
 from sandbox.cli.options.waiting import timeout_option, within
 from sandbox.cli.output.exit_codes import CommandFailedError, Exit
 from sandbox.cli.output.printing import always_json, json_option, print_json, print_table
@@ -19,9 +19,9 @@ from sandbox.cli.output.printing import always_json, json_option, print_json, pr
 if TYPE_CHECKING:
     from msgspec import Raw
 
-    from extensions.topics.client import TopicPort
     from extensions.topics.engine.commands import Publish
     from extensions.topics.engine.outgoing_messages import Message
+    from extensions.topics.topic_port import TopicPort
     from rdss_sandbox.shapes.topics import Topic, TopicList
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -237,8 +237,8 @@ def _texts(data: tuple[str, ...]) -> Iterable[str]:
 
 
 def _port(control: str | None, user: str | None, token: str | None) -> TopicPort:
-    from extensions.topics.client import TopicPort
-    from sandbox.cli.options.connection import reach
+    from extensions.topics.topic_port import TopicPort
+    from sandbox.cli.options.control_connection import reach
 
     with connect(control) as client:
         url = client.status().ports.get("topics")

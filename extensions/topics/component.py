@@ -13,8 +13,8 @@ from emulator.assembly.component import Component, ExtensionPort, Saved
 from emulator.http.admission.access_policies import CONTROL
 from extensions.topics.control import TopicResources
 from extensions.topics.http import TopicsApp
-from extensions.topics.service import ObjectSources, TopicService
 from extensions.topics.settings import USUAL_PORT, TopicSettings
+from extensions.topics.topics_service import ObjectSources, TopicService
 from rdss_sandbox.shapes.topics import OURS
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ class TopicComponent(Component):
         self._settings = settings.of(TopicSettings)
         configured = None
         if self._settings.topics is not None:
-            from extensions.topics.configuration import read_configuration
+            from extensions.topics.topic_configuration import read_configuration
 
             configured = read_configuration(self._settings.topics)
         self.service = TopicService(

@@ -6,8 +6,8 @@ from functools import cached_property
 from http import HTTPStatus
 from typing import TYPE_CHECKING
 
-from emulator.listeners.control.routing import handles, translate_errors
-from extensions.topics.service import TopicService
+from emulator.listeners.control.endpoint_routing import handles, translate_errors
+from extensions.topics.topics_service import TopicService
 from rdss_sandbox.api.topics import Topics
 from rdss_sandbox.shapes.topics import (
     OBJECTS,

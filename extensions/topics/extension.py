@@ -34,7 +34,7 @@ EXTENSION: Final = Extension(
         ),
     ),
     files=("topics",),
-    repair="extensions.topics.repair:repair_file",
+    repair="extensions.topics.topics_repair:repair_file",
     held={
         "topics/": "what happened to topics, from entry {first} on",
         "topics/messages/replication/identity.log": (

@@ -11,8 +11,8 @@ import msgspec
 
 from emulator.destinations import Destinations, ForbiddenError
 from emulator.http.outgoing import checked_client
-from extensions.topics.engine.definitions import BadDefinitionError
 from extensions.topics.engine.replication import DownstreamPosition, Replication, Shipment
+from extensions.topics.engine.topic_definitions import BadDefinitionError
 from rdss_sandbox.shapes.refusals import Refusal
 from rdss_sandbox.shapes.topics import Downstream
 

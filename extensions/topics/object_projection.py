@@ -17,12 +17,12 @@ import msgspec
 from emulator.channels.checkpoints.checkpoint_file import CheckpointFile
 from emulator.clock import Clock, stopwatch
 from emulator.streams.merged_reading import ShardCursor, ShardKey, Streams, merge_by_arrival
+from extensions.topics.current_versions import Change, ObjectVersions
 from extensions.topics.engine.commands import Command, Publish, SowDelete
-from extensions.topics.object_versions import Change, ObjectVersions
 from rdss_sandbox.shapes.topics import OBJECTS
+from schemas.message_timestamps import instant
 from schemas.rdss.peek import Peek, identity, peek
 from schemas.rdss.sequence import Assembly, SequenceError, body_of
-from schemas.timestamps import instant
 
 _WRITES: Final = ("MetadataCreate", "MetadataUpdate")
 _DELETE: Final = "MetadataDelete"

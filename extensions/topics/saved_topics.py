@@ -8,8 +8,8 @@ from typing import Final
 import msgspec
 
 from emulator.channels.checkpoints.checkpoint_file import CheckpointFile
+from extensions.topics.current_versions import ObjectVersions
 from extensions.topics.engine import TopicsCopy, TopicsEngine
-from extensions.topics.object_versions import ObjectVersions
 from rdss_sandbox.shapes.topics import Access, Downstream
 
 

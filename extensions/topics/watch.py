@@ -12,7 +12,7 @@ from emulator.clock import Clock
 from extensions.topics.engine import Session
 from extensions.topics.engine.commands import SowAndSubscribe, Subscribe
 from extensions.topics.engine.outgoing_messages import Ack, Message, OofMessage, PublishMessage
-from extensions.topics.service import TopicService
+from extensions.topics.topics_service import TopicService
 from rdss_sandbox.shapes.topics import OURS, TopicChange, TopicChangePage
 
 _KEPT: Final = 1_000

@@ -15,8 +15,8 @@ from rdss_sandbox.machine.project_table import ConfigurationError
 from rdss_sandbox.testing.configuration import Configuration
 from rdss_sandbox.testing.container import SandboxContainer
 from rdss_sandbox.testing.findings import NotDiagnosedError
-from rdss_sandbox.testing.records import Record, RejectQueue, SandboxStream
 from rdss_sandbox.testing.sandbox import AsyncSandbox, Sandbox
+from rdss_sandbox.testing.stream_records import Record, RejectQueue, SandboxStream
 from rdss_sandbox.testing.unittest_case import SandboxTestCase
 
 __all__ = [

@@ -22,8 +22,8 @@ from rdss_sandbox.testing.configuration import SERVICES, Configuration, read_con
 from rdss_sandbox.testing.control import Faults, Resharding, SandboxClock
 from rdss_sandbox.testing.findings import assert_no_findings
 from rdss_sandbox.testing.processes import Process, Processes
-from rdss_sandbox.testing.records import Record, RejectQueue, SandboxStream
 from rdss_sandbox.testing.report import build_report
+from rdss_sandbox.testing.stream_records import Record, RejectQueue, SandboxStream
 from rdss_sandbox.text.durations import seconds
 
 if TYPE_CHECKING:

@@ -17,10 +17,10 @@ from sandbox.gateway.outbox import Outbox
 from sandbox.receiver import ApplicationError, Arrival
 from sandbox.repository import Repository
 from schemas.contract import LONGEST_WHY, Code
+from schemas.message_timestamps import instant
 from schemas.rdss.error_codes import ErrorCode
 from schemas.rdss.peek import peek, return_address
 from schemas.rdss.versions import VersionState, named_versions
-from schemas.timestamps import instant
 
 JSON = dict[str, Any]
 

@@ -15,7 +15,7 @@ import msgspec
 
 from emulator.assembly.embedded import Embedded, embedded
 from emulator.clock import Clock, stopwatch
-from emulator.diagnosis.trace import WatchedClient
+from emulator.diagnosis.lab_trace import WatchedClient
 from emulator.kinesis import ShardView, StoredRecord
 from emulator.rng import Chance
 from emulator.settings.settings import Settings

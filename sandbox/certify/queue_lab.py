@@ -12,7 +12,7 @@ from pika.adapters.blocking_connection import BlockingChannel
 
 from emulator.assembly.embedded import embedded
 from emulator.assembly.embedded_broker import EmbeddedBroker
-from emulator.diagnosis.trace import OWN_CONNECTION, WatchedClient
+from emulator.diagnosis.lab_trace import OWN_CONNECTION, WatchedClient
 from emulator.settings.settings import Settings
 from rdss_sandbox.shapes.topology import Topology
 from rdss_sandbox.shapes.trace import Put, TraceItem, Verdict

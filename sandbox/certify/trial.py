@@ -16,9 +16,9 @@ import msgspec
 from emulator.clock import stopwatch
 from rdss_sandbox.shapes.certificate import DESELECTED, NOT_IN_LEVEL, Certificate
 from sandbox.certify.attempt import Attempt, Bounds, Client
-from sandbox.certify.certificate import KIT_VERSION, count_verdicts, judge_clauses, judge_levels
-from sandbox.certify.channels import find_certified
+from sandbox.certify.certified_kinds import find_certified
 from sandbox.certify.clause import Clause, Group, Role
+from sandbox.certify.clause_verdicts import KIT_VERSION, count_verdicts, judge_clauses, judge_levels
 from sandbox.certify.clauses import clauses
 from sandbox.certify.history import History, Level
 from sandbox.certify.kit_messages import tell_apart

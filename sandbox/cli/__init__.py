@@ -9,8 +9,8 @@ from collections.abc import Sequence
 import click
 
 from rdss_sandbox.machine.platforms import explain_unsupported
-from sandbox.cli.commands import sandbox
 from sandbox.cli.output.exit_codes import Exit, explain
+from sandbox.cli.sandbox_command import sandbox
 from sandbox.visible_output import visible_output
 
 __all__ = ["main"]

@@ -13,8 +13,8 @@ import msgspec
 
 from emulator.assembly.components import Components
 from emulator.events import Events
+from emulator.listeners.control.endpoint_routing import ApiError, handles
 from emulator.listeners.control.events import flatten
-from emulator.listeners.control.routing import ApiError, handles
 from emulator.rng import new_seed
 from rdss_sandbox.api.scenarios import Scenarios
 from rdss_sandbox.shapes.events import EventPage
@@ -79,7 +79,7 @@ class ScenarioResources:
 
     @handles(Scenarios.begin)
     def begin(self, run: NewRun) -> ScenarioRun:
-        from emulator.channels.registry import list_kinds
+        from emulator.channels.kind_registry import list_kinds
 
         scenario = _library().get(run.scenario)
         if scenario is None:

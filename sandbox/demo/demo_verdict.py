@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from sandbox.demo.archives import Archived
+from sandbox.demo.archive_contents import Archived
 from sandbox.judging.verdict import Verdict, VerdictLine, verdict_of
 from sandbox.scenarios.facts import Facts
 from sandbox.scenarios.scenario import UNREACHABLE, Scenario

@@ -16,7 +16,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from emulator.clock import Clock
-from sandbox.download.failures import (
+from sandbox.download.download_errors import (
     DownloadError,
     DownloadInterruptedError,
     FileChangedError,

@@ -10,7 +10,7 @@ from pathlib import Path
 import httpx
 
 from emulator.destinations import Destinations, ForbiddenError
-from sandbox.download.failures import DownloadError
+from sandbox.download.download_errors import DownloadError
 from sandbox.download.file_source import Fetch
 from sandbox.download.https import fetch_over, trusting
 

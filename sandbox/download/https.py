@@ -11,7 +11,7 @@ from typing import Final
 
 import httpx
 
-from sandbox.download.failures import DownloadError, DownloadInterruptedError, FileChangedError
+from sandbox.download.download_errors import DownloadError, DownloadInterruptedError, FileChangedError
 from sandbox.download.file_source import Fetch
 
 _PASSING: Final = frozenset({408, 425, 429, 500, 502, 503, 504})

@@ -7,7 +7,7 @@ from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
-from sandbox.download.failures import DownloadError, DownloadInterruptedError, FileChangedError
+from sandbox.download.download_errors import DownloadError, DownloadInterruptedError, FileChangedError
 from sandbox.download.file_source import Fetch
 
 if TYPE_CHECKING:

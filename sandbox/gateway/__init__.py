@@ -2,7 +2,6 @@
 
 import logging
 
-from sandbox.gateway.answers import NoAnswerError
 from sandbox.gateway.gateway import Gateway, Machine, SendFailedError, SendRefusedError, SendStoppedError
 from sandbox.gateway.metadata import (
     MetadataGateway,
@@ -11,6 +10,7 @@ from sandbox.gateway.metadata import (
     ReadRefusedError,
     open_gateway,
 )
+from sandbox.gateway.return_messages import NoAnswerError
 from sandbox.gateway.settings import GatewaySettings, read_gateway_settings
 
 __all__ = [

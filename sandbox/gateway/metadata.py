@@ -9,15 +9,15 @@ from typing import Any
 
 import msgspec
 
+from emulator.channels.kind_registry import KINDS
 from emulator.channels.kinds import Broker, Queues
-from emulator.channels.registry import KINDS
 from emulator.clock import Clock
 from emulator.rng import new_uuid
 from rdss_sandbox.text.timestamps import timestamp
-from sandbox.gateway.answers import Answers
 from sandbox.gateway.authorship import Author, MessageClass
 from sandbox.gateway.gateway import Gateway, Machine
 from sandbox.gateway.next_version import as_new_version
+from sandbox.gateway.return_messages import Answers
 from sandbox.gateway.settings import GatewaySettings
 from sandbox.gateway.triggers import Trigger, trigger
 from sandbox.gateway.visibility import confidential

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import msgspec
 
-from emulator.channels.registry import KINDS
+from emulator.channels.kind_registry import KINDS
 from emulator.settings.declarations import setting
 from emulator.settings.reading import read_table
 

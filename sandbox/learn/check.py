@@ -12,8 +12,8 @@ import msgspec
 from emulator.clock import stopwatch
 from rdss_sandbox.shapes.certificate import ClauseResult, ClauseVerdict
 from sandbox.certify.attempt import Client
-from sandbox.certify.certificate import judge_clauses
 from sandbox.certify.clause import Group, Role
+from sandbox.certify.clause_verdicts import judge_clauses
 from sandbox.certify.clauses import clauses
 from sandbox.certify.history import History, Level
 from sandbox.certify.told_lines import json_lines

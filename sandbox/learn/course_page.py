@@ -14,8 +14,8 @@ from emulator.pages.frame import render_page
 from rdss_sandbox.shapes.certificate import ClauseResult, ClauseVerdict
 from sandbox.certify.clause import Role
 from sandbox.learn.check import CheckResult
+from sandbox.learn.course_progress import LessonProgress, Progress
 from sandbox.learn.lesson import Lesson
-from sandbox.learn.progress import LessonProgress, Progress
 from sandbox.learn.stage_counts import StageCount
 
 _CLASSES: Final = {

@@ -14,8 +14,8 @@ from emulator.pages.course import COURSE_PAGE
 from rdss_sandbox.files.rewriting import rewriting
 from sandbox.learn.check import CheckResult
 from sandbox.learn.course_page import course_page
+from sandbox.learn.course_progress import Progress
 from sandbox.learn.lesson import Language, Lesson
-from sandbox.learn.progress import Progress
 
 FOLDER: Final = COURSE_PAGE.parent.name
 _LAST_CHECK: Final = "check.json"

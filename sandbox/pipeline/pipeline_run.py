@@ -25,7 +25,7 @@ from sandbox.pipeline.stages.storing import Incoming
 from sandbox.pipeline.storage.files import Attempt, write
 from sandbox.pipeline.storage.schema import build_tables
 from sandbox.pipeline.storage.table_storage import TableStorage
-from sandbox.pipeline.storage.tables import Commit, Tables
+from sandbox.pipeline.storage.table_store import Commit, Tables
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

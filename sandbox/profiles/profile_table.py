@@ -37,5 +37,5 @@ PROFILES: dict[str, Profile] = {
 
 def load(name: str) -> Run:
     """Import a profile's ``run(settings, ready)``, which starts it."""
-    run: Run = import_module(f"sandbox.profiles.{name}").run
+    run: Run = import_module(f"sandbox.profiles.{name}_profile").run
     return run

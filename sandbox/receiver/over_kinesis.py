@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager
 from emulator.channels import Channel, Checkpoints
 from emulator.channels.kinesis import KinesisChannel
 from emulator.clock import Clock
-from sandbox.endpoint import Endpoint
+from sandbox.aws_endpoint import Endpoint
 from sandbox.receiver.assembled_receiver import QUEUES, assembled_receiver
 from sandbox.receiver.originals import S3Originals
 from sandbox.receiver.receiver import Receiver

@@ -11,7 +11,7 @@ from emulator.clock import Clock
 from sandbox.gateway import Gateway, Machine
 from sandbox.receiver import Rejects
 from sandbox.repository import Repository
-from sandbox.router.routes import RoutingTable
+from sandbox.router.routing_table import RoutingTable
 from schemas.bound import CONTRACT
 from schemas.contract import Contract
 

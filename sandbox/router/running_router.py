@@ -16,13 +16,13 @@ from emulator.channels import Channel, Checkpoints
 from emulator.channels.kinesis import KinesisChannel
 from emulator.channels.memory import MemoryChannel
 from emulator.clock import Clock
-from sandbox.endpoint import Endpoint
+from sandbox.aws_endpoint import Endpoint
 from sandbox.gateway import Gateway, Machine
 from sandbox.receiver import Originals, Rejects, S3Originals
 from sandbox.receiver.assembled_receiver import BUCKETS, OpenChannel
 from sandbox.repository import Repository
 from sandbox.router.router import Router
-from sandbox.router.routes import RoutingTable
+from sandbox.router.routing_table import RoutingTable
 
 if TYPE_CHECKING:
     from emulator.assembly.embedded import Embedded

@@ -13,8 +13,8 @@ from typing import Final, Literal, TypeAlias
 from emulator.assembly.components import Components, build_components
 from emulator.assembly.embedded import embedded
 from emulator.assembly.loopback_broker import loopback_broker
+from emulator.channels.kind_registry import KINDS, list_kinds
 from emulator.channels.kinds import Broker
-from emulator.channels.registry import KINDS, list_kinds
 from emulator.clock import Clock
 from emulator.rabbitmq.broker_process import (
     HOW_TO_GET_ONE,

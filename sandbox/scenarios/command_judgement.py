@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from sandbox.certify.consumer_clauses import resharding
+from sandbox.certify.consumer_clauses import resharding_clauses
 from sandbox.certify.history import History
 from sandbox.judging.verdict import VerdictLine
 from sandbox.scenarios.command_play import CommandRun
@@ -106,5 +106,5 @@ def _remarks(history: History) -> Iterator[str]:
             yield f"{describe_end(life)}; its last lines: {' / '.join(life.output[-3:]) or 'none'}"
         elif life.end == "hung":
             yield "it did not end at SIGTERM within ten seconds, and was killed"
-    for finding in resharding.every_shard_read.judge(history).findings:
+    for finding in resharding_clauses.every_shard_read.judge(history).findings:
         yield finding.said

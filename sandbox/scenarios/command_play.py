@@ -17,8 +17,8 @@ from typing import Final
 
 import msgspec
 
+from emulator.channels.kind_registry import MemoryQueues
 from emulator.channels.kinds import Broker
-from emulator.channels.registry import MemoryQueues
 from emulator.faults.fault import FaultRefusedError
 from emulator.settings.settings import Settings
 from rdss_sandbox.shapes.events import Event

@@ -14,7 +14,7 @@ import msgspec
 
 from emulator.back_off import back_off
 from emulator.channels import Channel, ChannelUnavailableError
-from emulator.channels.registry import KINDS
+from emulator.channels.kind_registry import KINDS
 from emulator.clock import Clock
 from emulator.faults.fault import FaultRefusedError
 from emulator.kinesis import ShardView

@@ -16,7 +16,7 @@ from sandbox.scenarios.outcome import Run
 from sandbox.scenarios.play import START
 from sandbox.scenarios.replay.first_failure import FirstFailure, find_first_failure
 from sandbox.scenarios.replay.replay_section import replay_section, script, style
-from sandbox.scenarios.replay.steps import fold_events
+from sandbox.scenarios.replay.replay_steps import fold_events
 from sandbox.scenarios.timeline_drawing import Timeline, draw, timeline
 
 _MARKS: Final = {True: "holds", False: "fails", None: "not shown"}

@@ -7,14 +7,14 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
+from emulator.channels.kind_registry import KINDS
 from emulator.channels.kinds import Broker
-from emulator.channels.registry import KINDS
 from emulator.clock import Clock
 from emulator.events import Events
 from emulator.rng import Chance
 from rdss_sandbox.client import Client
 from rdss_sandbox.shapes.events import Event
-from sandbox.endpoint import Endpoint
+from sandbox.aws_endpoint import Endpoint
 from sandbox.receiver.originals import S3Originals
 from sandbox.scenarios.backend import BROKER_SECONDS
 from sandbox.scenarios.client_environment import ClientEnvironment

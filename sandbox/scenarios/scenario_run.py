@@ -8,7 +8,7 @@ from typing import Final
 
 import msgspec
 
-from emulator.channels.registry import KINDS
+from emulator.channels.kind_registry import KINDS
 from rdss_sandbox.shapes.events import Event
 from sandbox.certify.attempt import Client as Command
 from sandbox.certify.client_process import check_command

@@ -14,7 +14,15 @@ from typing import Final
 
 from sandbox.scenarios.replay.first_failure import FirstFailure
 from sandbox.scenarios.replay.paths import Path, find_paths
-from sandbox.scenarios.replay.steps import APPLICATION, DONE, IDLE, IDLE_SLOTS, RECEIVER, RESHARDED, Step
+from sandbox.scenarios.replay.replay_steps import (
+    APPLICATION,
+    DONE,
+    IDLE,
+    IDLE_SLOTS,
+    RECEIVER,
+    RESHARDED,
+    Step,
+)
 
 LANE: Final = 26
 GUTTER: Final = 190

@@ -11,7 +11,7 @@ from schemas.asyncapi.mutations import list_mutations, put
 from schemas.asyncapi.payloads import UNREADABLE, decode_json
 from schemas.asyncapi.peek import walk
 from schemas.contract import Code
-from schemas.timestamps import timestamp
+from schemas.message_timestamps import timestamp
 
 if TYPE_CHECKING:
     from random import Random  # noqa: TID251 -- the type of what is handed in

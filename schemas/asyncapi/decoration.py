@@ -15,7 +15,7 @@ import msgspec
 
 from schemas.contract import LONGEST_WHY, Code, Undecorated
 from schemas.json_texts import is_json
-from schemas.timestamps import timestamp
+from schemas.message_timestamps import timestamp
 
 _NAME: Final = "x-sandbox-rejected"
 MARK: Final = f'{{"{_NAME}":'.encode()

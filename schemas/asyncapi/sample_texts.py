@@ -9,7 +9,7 @@ from random import Random
 from typing import Any, Final
 from uuid import UUID
 
-from schemas.timestamps import timestamp
+from schemas.message_timestamps import timestamp
 
 # Typeshed has neither.
 codes: Final[Any] = import_module("re._constants")

@@ -21,7 +21,7 @@ from schemas.asyncapi.sample_avro import draw_avro
 from schemas.asyncapi.sample_texts import CannotDrawError, draw_words
 from schemas.asyncapi.sample_values import ValueMaker
 from schemas.contract import Code, Sample
-from schemas.timestamps import timestamp
+from schemas.message_timestamps import timestamp
 
 if TYPE_CHECKING:
     from schemas.asyncapi.declared_contract import DeclaredContract

@@ -12,7 +12,7 @@ from schemas.asyncapi.peek import Looker, walk
 from schemas.asyncapi.problems import write_pointer
 from schemas.brief import show
 from schemas.contract import MOST_FOUND, Verdict, Violation
-from schemas.timestamps import instant
+from schemas.message_timestamps import instant
 
 _VALID: Final = Verdict(True, None, ())
 _Read = tuple[Payload | None, Any, Verdict | None]

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from schemas.contract import Undecorated
+from schemas.message_timestamps import timestamp
 from schemas.rdss import MAX_MESSAGE_BYTES, SPECIFICATION_VERSION
 from schemas.rdss.peek import leading_header, peek
-from schemas.timestamps import timestamp
 
 if TYPE_CHECKING:
     from schemas.contract import Code

@@ -10,7 +10,7 @@ import re
 from ipaddress import AddressValueError, IPv6Address
 from typing import TYPE_CHECKING, Final
 
-from schemas.timestamps import is_date_time
+from schemas.message_timestamps import is_date_time
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from schemas.message_timestamps import instant, timestamp_of
 from schemas.rdss.envelope import serialise
 from schemas.rdss.error_codes import ErrorCode
-from schemas.timestamps import instant, timestamp_of
 
 if TYPE_CHECKING:
     import random

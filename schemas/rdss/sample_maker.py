@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from schemas.contract import Code, Sample
+from schemas.message_timestamps import timestamp
 from schemas.rdss.catalogue import terms
 from schemas.rdss.envelope import MAX_MESSAGE_BYTES, serialise
 from schemas.rdss.error_codes import ErrorCode
@@ -13,7 +14,6 @@ from schemas.rdss.peek import peek
 from schemas.rdss.sample_errors import SPOILS
 from schemas.rdss.sample_older_versions import UPGRADED_RELEASES, older_sample
 from schemas.rdss.samples import Samples
-from schemas.timestamps import timestamp
 
 
 class RdssSamples:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import uuid
 from typing import TYPE_CHECKING, Any, Final
 
+from schemas.message_timestamps import timestamp_of
 from schemas.rdss.catalogue import terms
-from schemas.timestamps import timestamp_of
 
 if TYPE_CHECKING:
     import random

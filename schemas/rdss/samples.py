@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
+from schemas.message_timestamps import instant, timestamp_of
 from schemas.rdss import SPECIFICATION_VERSION
 from schemas.rdss.catalogue import terms
 from schemas.rdss.envelope import MAX_MESSAGE_BYTES, serialise
@@ -22,7 +23,6 @@ from schemas.rdss.error_codes import ErrorCode
 from schemas.rdss.sample_errors import SPOILS, malformed
 from schemas.rdss.sample_objects import SampleObjects
 from schemas.rdss.sequence import size_in_string
-from schemas.timestamps import instant, timestamp_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 from schemas.brief import show
 from schemas.contract import MOST_FOUND, Violation
+from schemas.message_timestamps import instant
 from schemas.rdss import bodies
 from schemas.rdss.catalogue import definition, reference, uuid_fields
 from schemas.rdss.error_codes import ErrorCode
-from schemas.timestamps import instant
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

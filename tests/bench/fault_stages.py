@@ -14,7 +14,7 @@ import uvloop
 from emulator.clock import Clock
 from emulator.diagnosis.recorder import Recorder
 from emulator.events import Events
-from emulator.faults.engine import FaultEngine
+from emulator.faults.fault_engine import FaultEngine
 from emulator.http.server import serve
 from emulator.kinesis import Engine
 from emulator.listeners.aws.aws_app import AwsApp

@@ -15,7 +15,7 @@ from pathlib import Path
 from time import process_time
 
 from emulator.clock import Clock, stopwatch
-from sandbox.endpoint import Endpoint
+from sandbox.aws_endpoint import Endpoint
 from sandbox.receiver import Arrival
 from sandbox.receiver.over_kinesis import receiver_over_kinesis
 from sandbox.repository import Repository

@@ -25,8 +25,8 @@ from emulator.channels.kinesis import KinesisChannel
 from emulator.clock import Clock, stopwatch
 from rdss_sandbox.client import Client, UnreachableError
 from rdss_sandbox.installed_extensions import list_ports
-from sandbox.demo.run import spread_reshards
-from sandbox.endpoint import Endpoint
+from sandbox.aws_endpoint import Endpoint
+from sandbox.demo.demonstration import spread_reshards
 from sandbox.gateway import Gateway
 from sandbox.judging.arrivals import ARRIVALS, record_arrival
 from sandbox.pipeline.reports.impact import Injected, fetch_injections
@@ -136,7 +136,7 @@ def sent_in_rounds(
                 since = client.last_event()
                 for fault in spread_reshards(plan.stream, len(parts)).faults:
                     client.add_fault(fault)
-                with closing(KinesisChannel(sandbox.endpoint.kinesis(), INPUT, clock=clock)) as channel:
+                with closing(KinesisChannel(sandbox.aws_endpoint.kinesis(), INPUT, clock=clock)) as channel:
                     gateway = Gateway(channel, sender, clock)
                     for start in range(0, len(parts), _AT_ONCE):
                         gateway.send_serialised(*parts[start : start + _AT_ONCE])
@@ -156,7 +156,7 @@ def _received(folder: Path, sandbox: Sandbox, sent: int) -> None:
     with closing(Repository(folder / "receiver.sqlite3", clock)) as repository:
         with repository.transaction() as store:
             store.execute(ARRIVALS)
-        with receiver_over_kinesis(sandbox.endpoint, INPUT, repository, process, clock) as receiver:
+        with receiver_over_kinesis(sandbox.aws_endpoint, INPUT, repository, process, clock) as receiver:
             receiver.run(_Idle(repository, clock, sent))
 
 
@@ -188,7 +188,7 @@ def _audited(sandbox: Sandbox) -> tuple[str, ...]:
 
 def _driver_killed_at(told: str, sandbox: Sandbox, to: Path, streams: str, batch: int) -> None:
     """A driver of the pipeline, killed with all its processes when it says ``told``."""
-    command = [sys.executable, "-m", "tests.bench.reconciliation", sandbox.endpoint.url, str(to)]
+    command = [sys.executable, "-m", "tests.bench.reconciliation", sandbox.aws_endpoint.url, str(to)]
     process = subprocess.Popen(
         [*command, streams, str(batch)], stdout=subprocess.PIPE, text=True, start_new_session=True
     )
@@ -219,7 +219,7 @@ def run(
         streams = _audited(sandbox)
         for told in driver_dies_at:
             _driver_killed_at(told, sandbox, folder / "tables", ",".join(streams), batch)
-        url = sandbox.endpoint.url
+        url = sandbox.aws_endpoint.url
         job = Job(TableStorage.at(folder / "tables", url), url, streams=streams, records_per_trigger=batch)
         tables = once(spark, job)
         running = Running(url, "us-east-1", streams, "rdss-audit", folder / "receiver.sqlite3")

@@ -16,11 +16,11 @@ from typing import Any
 from emulator.channels.memory import DEFAULT_SCOPE, MemoryChannel
 from emulator.clock import Clock, stopwatch
 from emulator.events import Events
-from emulator.faults.engine import FaultEngine
+from emulator.faults.fault_engine import FaultEngine
 from emulator.kinesis import Engine
 from emulator.rng import Chance, Draws
 from rdss_sandbox.shapes.events import Event
-from sandbox.demo.run import spread_reshards
+from sandbox.demo.demonstration import spread_reshards
 from sandbox.gateway import Gateway
 from sandbox.judging.arrivals import ARRIVALS, ArrivalsReader, record_arrival
 from sandbox.receiver import Arrival, MemoryOriginals

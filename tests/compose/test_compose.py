@@ -25,7 +25,7 @@ from rdss_sandbox.files.record_lines import read_line
 from rdss_sandbox.machine.docker_connection import connect
 from rdss_sandbox.shapes.faults import NewFault
 from rdss_sandbox.shapes.streams import Reshard
-from sandbox.endpoint import Endpoint
+from sandbox.aws_endpoint import Endpoint
 from schemas.rdss.envelope import serialise
 from schemas.rdss.samples import Samples
 from tests.compose.stack import FILE, Stack
@@ -127,7 +127,7 @@ def test_messages_through_the_stack(stack: Stack, control: Client, aws: Callable
 
 
 _STALE = """
-import importlib.util, os, sys, sandbox.profiles.relay
+import importlib.util, os, sys, sandbox.profiles.relay_profile
 for name, module in sorted(sys.modules.items()):
     if (source := getattr(module, '__file__', None) or '').endswith('.py'):
         compiled = importlib.util.cache_from_source(source)

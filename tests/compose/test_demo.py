@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from rdss_sandbox.client import Client
-from sandbox.demo.run import DemoTarget, demonstrate
-from sandbox.endpoint import Endpoint
+from sandbox.aws_endpoint import Endpoint
+from sandbox.demo.demonstration import DemoTarget, demonstrate
 from sandbox.judging.verdict import Verdict
 from tests.compose.stack import Stack
 from tests.sandbox.demo.small_plan import shrink_plan

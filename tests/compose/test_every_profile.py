@@ -13,7 +13,7 @@ from emulator.channels import Receipt
 from emulator.channels.memory import DEFAULT_SCOPE, MemoryChannel
 from emulator.clock import Clock
 from emulator.events import Events
-from emulator.faults.engine import FaultEngine
+from emulator.faults.fault_engine import FaultEngine
 from emulator.kinesis import Engine
 from emulator.rng import Chance
 from rdss_sandbox.shapes.events import Event

@@ -9,7 +9,7 @@ import pytest
 from emulator.clock import Clock
 from rdss_sandbox.client import Client
 from rdss_sandbox.shapes.clock import ClockChange
-from sandbox.endpoint import Endpoint
+from sandbox.aws_endpoint import Endpoint
 from sandbox.judging.verdict import Verdict
 from sandbox.scenarios.facts import Facts, compute_facts
 from sandbox.scenarios.judgement import judge_facts

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from emulator.channels.registry import list_kinds
+from emulator.channels.kind_registry import list_kinds
 from sandbox.certify.clause import Clause, Role
 from sandbox.certify.clauses import OWN_CLAUSES
 from tests.docs.page_parts import renew_file, renew_part

@@ -10,7 +10,7 @@ from typing import Final
 
 import click
 
-from sandbox.cli.commands import sandbox
+from sandbox.cli.sandbox_command import sandbox
 
 PAGE: Final = Path(__file__).parents[2] / "docs/commands.md"
 ELSEWHERE: Final = {"sandbox fault add": "[Faults](faults.md) has each type with its attributes."}

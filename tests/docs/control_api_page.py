@@ -8,8 +8,8 @@ from pathlib import Path
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
+from emulator.listeners.control.api_page import describe_type
 from emulator.listeners.control.openapi import describe_api
-from emulator.listeners.control.page import describe_type
 from rdss_sandbox.api.control_api import SUBJECTS
 from rdss_sandbox.api.endpoint import list_endpoints
 from tests.docs.pages import ROOT

@@ -29,7 +29,7 @@ def _settings(path: Path) -> None:
 
 
 def _topics(path: Path) -> None:
-    from extensions.topics.configuration import read_configuration as read_topics
+    from extensions.topics.topic_configuration import read_configuration as read_topics
 
     read_topics(path)
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 import pytest
 
-from sandbox.cli.commands import sandbox
+from sandbox.cli.sandbox_command import sandbox
 from sandbox.scenarios.scenario import library
 from tests.docs.pages import PAGES, ROOT
 

@@ -15,7 +15,7 @@ from sandbox.pipeline.reports.database import open_database
 from sandbox.pipeline.storage.files import Attempt, write_here
 from sandbox.pipeline.storage.schema import TABLES, arrow_schema
 from sandbox.pipeline.storage.table_storage import TableStorage
-from sandbox.pipeline.storage.tables import Commit, Tables
+from sandbox.pipeline.storage.table_store import Commit, Tables
 from tests.docs.tables_page import PAGE, QUESTIONS, page
 
 

@@ -18,16 +18,16 @@ from emulator.channels.rabbitmq import RabbitMQChannel
 from emulator.clock import Clock
 from emulator.events import Events
 from emulator.faults.containers import Container
-from emulator.faults.engine import FaultEngine
+from emulator.faults.fault_engine import FaultEngine
 from emulator.http.server import serve
 from emulator.kinesis import Engine
 from emulator.listeners.aws.aws_app import AwsApp
 from emulator.listeners.aws.engine_backend import EngineBackend
 from emulator.listeners.aws.kinesis_faults import KinesisFaults
 from emulator.relay.amqp.amqp_server import serve_amqp
-from emulator.relay.aws.backend import RelayBackend
 from emulator.relay.aws.endpoints import AccountEndpoints, OneEndpoint
 from emulator.relay.aws.relay_app import RelayApp
+from emulator.relay.aws.relay_backend import RelayBackend
 from emulator.relay.aws.traffic_watch import Traffic
 from emulator.rng import Chance, new_uuid
 from emulator.streams.amqp_log import AmqpLog

@@ -17,7 +17,7 @@ from emulator.rng import new_uuid
 from rdss_sandbox.client import RefusedError
 from rdss_sandbox.shapes.events import Event
 from rdss_sandbox.shapes.faults import NewFault
-from sandbox.endpoint import Endpoint
+from sandbox.aws_endpoint import Endpoint
 from schemas.contract import Contract
 from schemas.rdss.contract import RDSS
 from tests.profile_sandboxes import REGION, ProfileSandbox, SandboxClock

@@ -32,7 +32,7 @@ _OF_THE_STACK = (
 _EVERY_HELP = """
 import click
 from click.testing import CliRunner
-from sandbox.cli.commands import sandbox
+from sandbox.cli.sandbox_command import sandbox
 
 
 def visit(words, command):

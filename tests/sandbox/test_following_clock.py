@@ -11,8 +11,8 @@ from starlette.requests import Request
 
 from emulator.assembly.embedded import Embedded, embedded
 from emulator.clock import Clock, stopwatch
+from emulator.listeners.control.endpoint_routing import handles
 from emulator.listeners.control.live_answers import wants_live
-from emulator.listeners.control.routing import handles
 from emulator.listeners.control.sandbox_state import StateResources
 from emulator.settings.settings import Settings
 from rdss_sandbox.api.sandbox_state import SandboxState

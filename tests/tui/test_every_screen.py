@@ -32,7 +32,7 @@ from tests.tui.conftest import answer, notices, opened, see, text_of, until
 from tests.waiting import wait_until
 from tui.dialogs.help import Help
 from tui.keys.actions import places
-from tui.screens.run import RunScreen
+from tui.screens.run_player import RunScreen
 from tui.widgets.message_detail import MessageDetail
 from tui.widgets.message_list import MessageList
 from tui.widgets.row_list import RowList
@@ -320,8 +320,8 @@ async def test_queues(sandbox: Client, running: Embedded) -> None:
 @needs("topics")
 async def test_topics(sandbox: Client, running: Embedded) -> None:
     """A topic's records, and what leaves it with the reason."""
-    from extensions.topics.client import TopicPort
     from extensions.topics.engine.commands import Publish, SowDelete
+    from extensions.topics.topic_port import TopicPort
 
     with TopicPort(running.urls["topics"]) as port:
         data = msgspec.Raw(b'{"objectUUID": "a", "objectTitle": "fish"}')

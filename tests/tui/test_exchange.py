@@ -18,7 +18,7 @@ from schemas.rdss.samples import Samples
 from tests.tui.canned import NOON, Canned, row
 from tui.state import redrive, transfer
 from tui.text.difference import difference, lines_of
-from tui.text.trace import trace_of
+from tui.text.message_trace import trace_of
 
 
 def detail(data: bytes, **changes: Any) -> MessageDetail:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from rdss_sandbox.shapes.diagnosis import Finding, Step
 from tests.tui.canned import NOON, Canned
 from tests.tui.conftest import opened, text_of, until
-from tui.dialogs.findings import Findings
+from tui.dialogs.client_findings import Findings
 from tui.widgets.stream_tree import StreamTree
 
 SHARD = "shardId-000000000004"

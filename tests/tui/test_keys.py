@@ -17,7 +17,7 @@ from tui.keys.actions import ACTIONS, SHORT_LABELS, Group, keys_for_people, plac
 from tui.keys.preferences import Preferences, read
 from tui.panes.message_browser import MessageBrowser
 from tui.panes.object_browser import ObjectBrowser
-from tui.screens.run import RunScreen
+from tui.screens.run_player import RunScreen
 from tui.widgets.banner import name_places
 from tui.widgets.key_footer import KeyFooter
 from tui.widgets.message_detail import MessageDetail

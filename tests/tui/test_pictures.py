@@ -18,7 +18,7 @@ from tests.tui.conftest import NARROW, WIDE, show_screens, until
 from tui.app import SandboxApp
 from tui.keys.actions import ACTIONS, Group
 from tui.keys.preferences import Preferences
-from tui.screens.run import RunScreen
+from tui.screens.run_player import RunScreen
 from tui.widgets import banner
 from tui.widgets.message_detail import MessageDetail
 from tui.widgets.row_list import RowList

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from rdss_sandbox.shapes.certificate import Certificate
 from rdss_sandbox.shapes.events import Event
 from rdss_sandbox.shapes.trace import Delivery, IteratorRequest, Put, PutEntry, Read, Settlement, Verdict
-from sandbox.certify.certificate import count_verdicts, judge_clauses
 from sandbox.certify.clause import Role
+from sandbox.certify.clause_verdicts import count_verdicts, judge_clauses
 from sandbox.certify.clauses import clauses
 from sandbox.certify.history import History, Injected, Level, Life, Reshard, Shard, Told
 from sandbox.certify.results_folder import write_results

@@ -18,7 +18,7 @@ from tests.tui.canned_scenarios import TEACH, events
 from tests.tui.conftest import NARROW, WIDE, answer, opened, see, text_of, until
 from tui.keys.preferences import Preferences
 from tui.recording_app import RecordingApp
-from tui.screens.run import RunScreen
+from tui.screens.run_player import RunScreen
 from tui.state.recording import Recording
 from tui.widgets.row_list import RowList
 from tui.widgets.time_slider import Timeline

@@ -26,7 +26,7 @@ from schemas.rdss.sequence import split
 from tests.taken_out import needs
 from tests.tui.conftest import NARROW, opened, see, text_of, until
 from tui.keys.actions import places
-from tui.screens.run import RunScreen
+from tui.screens.run_player import RunScreen
 from tui.widgets.row_list import RowList
 
 # A TUI for each way: half a minute of processor time.

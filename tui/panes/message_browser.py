@@ -28,8 +28,8 @@ from tui.state.life import follow_life
 from tui.state.query import Scope, both, everything_once
 from tui.state.seeking import MessageLog, find_index, message_source, next_match
 from tui.state.worker_messages import ActionFailed
+from tui.text.message_trace import trace_of
 from tui.text.reasons import find_reasons
-from tui.text.trace import trace_of
 from tui.widgets.message_detail import MessageDetail
 from tui.widgets.message_list import HERE, Columns, MessageList, copied_from
 from tui.widgets.row_list import RowList

@@ -18,12 +18,12 @@ from rdss_sandbox.shapes.scenarios import NewRun, Scenario, ScenarioRun
 from tui.dialogs.prompt import Prompt, ask
 from tui.keys.actions import Group, bindings
 from tui.screens.base import FollowingScreen
-from tui.screens.run import RunScreen, tell_teaching
+from tui.screens.run_player import RunScreen, tell_teaching
 from tui.session import posting_failures
 from tui.state.recording import Recording, fetch_recording
 from tui.state.worker_messages import ActionDone, ActionFailed
 from tui.text.columns import Column
-from tui.text.trace import describe
+from tui.text.message_trace import describe
 from tui.widgets.row_list import RowList
 
 _POLL_SECONDS = 0.2

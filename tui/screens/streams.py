@@ -16,7 +16,7 @@ from rdss_sandbox.shapes import readers
 from rdss_sandbox.shapes.diagnosis import Finding
 from rdss_sandbox.shapes.streams import Reshard, Stream, StreamDetail
 from rdss_sandbox.text import figures
-from tui.dialogs.findings import Findings
+from tui.dialogs.client_findings import Findings
 from tui.keys.actions import Group, bindings
 from tui.panes.message_actions import MessageActions
 from tui.panes.message_browser import MessageBrowser

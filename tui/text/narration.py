@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from rdss_sandbox.shapes.events import Event
 from rdss_sandbox.text import event_sentences
 from rdss_sandbox.text.figures import shard
-from tui.text.trace import describe
+from tui.text.message_trace import describe
 
 _SHARD = re.compile(r"\b(shardId-\d{12}|amqp-\d+)")
 _TOLD = frozenset({"did", "trace"})

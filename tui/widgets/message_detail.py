@@ -13,9 +13,9 @@ from rdss_sandbox.shapes.messages import MessageDetail as Detail
 from rdss_sandbox.text import figures
 from rdss_sandbox.text.visible_text import visible
 from tui.session import session_of
+from tui.text.message_trace import Hop
 from tui.text.pretty import pretty, wrap
 from tui.text.reasons import Reasons
-from tui.text.trace import Hop
 from tui.widgets.text_lines import TextLines
 from tui.widgets.waterfall import Waterfall
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from rdss_sandbox.text.figures import date_time, span
 from tui.text.columns import Column
-from tui.text.trace import Hop
+from tui.text.message_trace import Hop
 from tui.widgets.row_list import RowList, Whole
 
 _LANE_CELLS = 16

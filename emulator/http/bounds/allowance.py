@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from emulator.clock import stopwatch
-from emulator.http.bounds.limits import Rate
+from emulator.http.bounds.client_limits import Rate
 
 
 class Allowance:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from emulator.http.bounds.limits import ANSWER_BYTES, BODY_BYTES
+from emulator.http.bounds.client_limits import ANSWER_BYTES, BODY_BYTES
 
 NO_ROOM = f"more than {BODY_BYTES >> 20} MiB of requests are on their way already: try again later"
 

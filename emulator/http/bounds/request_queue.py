@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import Final, TypeAlias
 
-from emulator.http.bounds.limits import YOUNG_REQUESTS, YOUNG_SECONDS
+from emulator.http.bounds.client_limits import YOUNG_REQUESTS, YOUNG_SECONDS
 
 Begin: TypeAlias = Callable[[], None]
 _LOOK_SECONDS: Final = 0.001

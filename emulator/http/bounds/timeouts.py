@@ -8,7 +8,7 @@ from enum import Enum
 from math import inf
 from typing import Final, NamedTuple, Protocol
 
-from emulator.http.bounds.limits import Limits
+from emulator.http.bounds.client_limits import Limits
 
 _LOOKS: Final = 8
 """How many looks the shortest timeout has."""

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Final, Protocol, TypeAlias
 
 from emulator.clock import stopwatch
-from emulator.http.bounds.limits import TURN_SECONDS
+from emulator.http.bounds.client_limits import TURN_SECONDS
 
 Piece: TypeAlias = bytes | memoryview
 _ITS_TURN: Final = "its turn"

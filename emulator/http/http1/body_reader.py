@@ -16,7 +16,7 @@ from typing import Protocol, TypeAlias
 
 from emulator.http.asgi import NoRoomError
 from emulator.http.bounds.body_memory import ARRIVING
-from emulator.http.bounds.limits import BODY_AHEAD
+from emulator.http.bounds.client_limits import BODY_AHEAD
 
 Buffer: TypeAlias = bytes | bytearray | memoryview
 _LEAST_BYTES = 1 << 14

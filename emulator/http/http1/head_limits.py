@@ -5,7 +5,7 @@ from __future__ import annotations
 from http import HTTPStatus
 
 from emulator.http.asgi import Headers
-from emulator.http.bounds.limits import SLICE_BYTES, Limits
+from emulator.http.bounds.client_limits import SLICE_BYTES, Limits
 
 
 class HeadRefusedError(Exception):

@@ -6,7 +6,7 @@ from enum import IntEnum
 from typing import Final
 
 from emulator.http.bounds.allowance import Allowance
-from emulator.http.bounds.limits import Limits
+from emulator.http.bounds.client_limits import Limits
 
 _END_STREAM: Final = 0x1
 _ACK: Final = 0x1

@@ -7,12 +7,12 @@ from typing import Any
 import msgspec
 
 from emulator.kinesis.errors import in_use, invalid_argument, not_found
-from emulator.kinesis.paging import page, read_page
+from emulator.kinesis.page_tokens import page, read_page
 from emulator.kinesis.scope import Scope, consumer_of
 from emulator.kinesis.stream import Stream
 from emulator.kinesis.stream_registry import Registry, changed
 from emulator.kinesis.stream_state import ConsumerState
-from emulator.kinesis.tags import add_tags
+from emulator.kinesis.tag_rules import add_tags
 
 _PAGE = 100
 

@@ -7,7 +7,7 @@ from typing import Any
 from emulator.kinesis import shard_ids
 from emulator.kinesis.errors import invalid_argument, limit_exceeded, shard_not_found, validation
 from emulator.kinesis.limits import SHARDS_BEFORE_RESHARDING, SHARDS_SCALED
-from emulator.kinesis.paging import page, read_page
+from emulator.kinesis.page_tokens import page, read_page
 from emulator.kinesis.scope import Scope, named
 from emulator.kinesis.stream import Shard, Stream
 from emulator.kinesis.stream_registry import Registry, changed

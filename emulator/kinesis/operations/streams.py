@@ -12,7 +12,7 @@ from emulator.kinesis.scope import Scope
 from emulator.kinesis.stream import Stream
 from emulator.kinesis.stream_registry import Registry, changed
 from emulator.kinesis.stream_state import ShardState, StreamState
-from emulator.kinesis.tags import add_tags
+from emulator.kinesis.tag_rules import add_tags
 from emulator.rng import new_uuid
 
 _UNASKED_SHARDS = 4

@@ -7,7 +7,7 @@ from typing import Any
 from emulator.kinesis.operations.consumers import find_consumer, with_tags
 from emulator.kinesis.scope import Scope, consumer_of
 from emulator.kinesis.stream_registry import Registry, changed
-from emulator.kinesis.tags import MAX_TAGS, add_tags, remove_tags
+from emulator.kinesis.tag_rules import MAX_TAGS, add_tags, remove_tags
 
 
 def add_tags_to_stream(registry: Registry, request: dict[str, Any], scope: Scope) -> dict[str, Any]:

@@ -10,8 +10,8 @@ from typing import Any, Final, TypeAlias
 
 from emulator.clock import Clock
 from emulator.faults.delayed_deliveries import Due
-from emulator.faults.engine import FaultEngine
 from emulator.faults.fault import THROTTLED, Failure
+from emulator.faults.fault_engine import FaultEngine
 from emulator.faults.fault_point import CallFailedError, FaultPoint
 from emulator.faults.faulted_message import Message
 from emulator.faults.held_deliveries import Form, HeldDeliveries

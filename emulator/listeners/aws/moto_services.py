@@ -21,7 +21,7 @@ from typing import Any, TypeAlias
 from emulator.destinations import Destinations
 from emulator.events import Events
 from emulator.http.asgi import ClientGoneError, Headers, HttpScope, Receive, Send, answer
-from emulator.http.bounds.limits import USUAL
+from emulator.http.bounds.client_limits import USUAL
 from emulator.http.daemon_threads import DaemonThreads
 from emulator.journal import DamagedLogError, no_space
 from emulator.listeners.aws.credentials import DEFAULT_ACCOUNT, Caller

@@ -13,7 +13,7 @@ from typing import Final
 
 from emulator.events import Events
 from emulator.kinesis.errors import KinesisError
-from emulator.kinesis.paging import stream_of_page
+from emulator.kinesis.page_tokens import stream_of_page
 from emulator.kinesis.scope import Scope, consumer_of, stream_named, stream_of
 from emulator.listeners.aws.credentials import Caller
 from emulator.listeners.aws.interception import Request

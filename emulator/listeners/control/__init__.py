@@ -12,10 +12,10 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from emulator.http.asgi import App
-from emulator.listeners.control.course_page import CoursePage
-from emulator.listeners.control.documents import Documents
-from emulator.listeners.control.routing import JSON, list_handlers, route_by_segments
-from emulator.listeners.control.watch.page import WatchPage
+from emulator.listeners.control.api_documentation import Documents
+from emulator.listeners.control.course_resource import CoursePage
+from emulator.listeners.control.endpoint_routing import JSON, list_handlers, route_by_segments
+from emulator.listeners.control.watch.watch_page import WatchPage
 from rdss_sandbox.shapes.refusals import Problem, Refusal
 
 __all__ = ["control_app"]

@@ -6,7 +6,7 @@ from http import HTTPStatus
 
 from emulator.events import Events
 from emulator.listeners.aws.stream_access import BadPermissionError, StreamAccess, UnknownPermissionError
-from emulator.listeners.control.routing import handles, translate_errors
+from emulator.listeners.control.endpoint_routing import handles, translate_errors
 from rdss_sandbox.api.access import Access
 from rdss_sandbox.shapes.access import KeyPermission, KeyPermissions, StreamPermission
 

@@ -11,8 +11,8 @@ from starlette.responses import Response
 
 from emulator.archive.archives import Archives
 from emulator.archive.audit_log import AuditIndexes
+from emulator.listeners.control.endpoint_routing import ApiError, handles
 from emulator.listeners.control.messages import MessageResources
-from emulator.listeners.control.routing import ApiError, handles
 from emulator.message_index.index import MessageIndex
 from rdss_sandbox.api import audit as api
 from rdss_sandbox.shapes.audit import AuditPlace, AuditStatus

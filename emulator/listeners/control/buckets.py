@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from starlette.responses import Response, StreamingResponse
 
-from emulator.listeners.control.routing import ApiError, handles
+from emulator.listeners.control.endpoint_routing import ApiError, handles
 from rdss_sandbox.api.buckets import Buckets
 from rdss_sandbox.shapes.buckets import Bucket, BucketList, ObjectPage, ObjectRow
 

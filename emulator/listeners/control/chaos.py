@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from http import HTTPStatus
 from typing import Final
 
-from emulator.faults.engine import FaultEngine
 from emulator.faults.fault import Direction, FaultRefusedError
-from emulator.listeners.control.routing import ApiError, handles, translate_errors
+from emulator.faults.fault_engine import FaultEngine
+from emulator.listeners.control.endpoint_routing import ApiError, handles, translate_errors
 from rdss_sandbox.api.faults import Chaos
 from rdss_sandbox.shapes.chaos import ChaosEffects, ChaosRule, ChaosRules
 from rdss_sandbox.shapes.faults import NewFault

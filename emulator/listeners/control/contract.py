@@ -5,8 +5,8 @@ from __future__ import annotations
 import msgspec
 
 from emulator.clock import Clock
+from emulator.listeners.control.endpoint_routing import handles
 from emulator.listeners.control.message_content import render_verdict
-from emulator.listeners.control.routing import handles
 from rdss_sandbox.api.contract import MessageContract
 from rdss_sandbox.shapes import contract as shapes
 from schemas.contract import Contract

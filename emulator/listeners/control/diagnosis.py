@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
-from emulator.diagnosis.service import DiagnosisService
-from emulator.listeners.control.routing import handles
+from emulator.diagnosis.diagnosis_service import DiagnosisService
+from emulator.listeners.control.endpoint_routing import handles
 from rdss_sandbox.api.diagnosis import ClientDiagnosis
 from rdss_sandbox.shapes.diagnosis import Diagnosis
 from rdss_sandbox.shapes.recorded_exchange import Exchange

@@ -13,8 +13,8 @@ from starlette.requests import Request
 from starlette.responses import StreamingResponse
 
 from emulator.events import Events
+from emulator.listeners.control.endpoint_routing import handles
 from emulator.listeners.control.live_answers import LiveAnswers, wants_live
-from emulator.listeners.control.routing import handles
 from rdss_sandbox.api import events as api
 from rdss_sandbox.shapes.events import Event, EventPage, News
 

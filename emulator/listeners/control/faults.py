@@ -5,11 +5,11 @@ from __future__ import annotations
 from http import HTTPStatus
 from typing import Final
 
-from emulator.faults.engine import FaultEngine, UnknownFaultError
 from emulator.faults.fault import Attribute, FaultRefusedError
 from emulator.faults.fault import FaultType as Type
+from emulator.faults.fault_engine import FaultEngine, UnknownFaultError
 from emulator.faults.registry import TYPES
-from emulator.listeners.control.routing import handles, translate_errors
+from emulator.listeners.control.endpoint_routing import handles, translate_errors
 from rdss_sandbox.api.faults import Faults
 from rdss_sandbox.shapes.faults import (
     Fault,

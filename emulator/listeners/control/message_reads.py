@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from emulator.diagnosis.service import DiagnosisService
-from emulator.listeners.control.routing import handles
+from emulator.diagnosis.diagnosis_service import DiagnosisService
+from emulator.listeners.control.endpoint_routing import handles
 from emulator.message_index.index import MessageIndex
 from rdss_sandbox.api.messages import StoredMessages
 from rdss_sandbox.shapes.messages import MessageRead, MessageReads

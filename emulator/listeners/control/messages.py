@@ -12,9 +12,9 @@ import msgspec
 from starlette.responses import StreamingResponse
 
 from emulator.events import Events
+from emulator.listeners.control.endpoint_routing import ApiError, handles
 from emulator.listeners.control.events import flatten
 from emulator.listeners.control.message_content import render_content, render_verdict
-from emulator.listeners.control.routing import ApiError, handles
 from emulator.message_index.index import MessageIndex
 from rdss_sandbox.api.messages import Messages, StoredMessages
 from rdss_sandbox.files.ndjson import as_line

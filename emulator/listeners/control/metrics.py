@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 from starlette.responses import Response
 
-from emulator.listeners.control.routing import handles
+from emulator.listeners.control.endpoint_routing import handles
 from rdss_sandbox.api.sandbox_state import SandboxState
 from rdss_sandbox.shapes.events import Event
 from rdss_sandbox.shapes.faults import Fault

@@ -5,7 +5,7 @@ from __future__ import annotations
 from http import HTTPStatus
 
 from emulator.archive.pruning import NoSuchBucketError, Pruning
-from emulator.listeners.control.routing import ApiError, handles, translate_errors
+from emulator.listeners.control.endpoint_routing import ApiError, handles, translate_errors
 from rdss_sandbox.api.sandbox_state import SandboxState
 from rdss_sandbox.shapes.pruning import Prune, Pruned
 

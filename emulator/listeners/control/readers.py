@@ -7,14 +7,14 @@ from collections.abc import Iterable, Mapping
 import msgspec
 
 from emulator.diagnosis.clients import name_consumer
-from emulator.diagnosis.service import DiagnosisService
+from emulator.diagnosis.diagnosis_service import DiagnosisService
 from emulator.kinesis import KinesisError
 from emulator.kinesis.iterators import ShardIterator
 from emulator.kinesis.sequence_numbers import position
-from emulator.listeners.control.routing import handles
+from emulator.listeners.control.endpoint_routing import handles
 from emulator.listeners.control.streams import count_unread
-from emulator.streams.catalogue import Catalogue, ListedStream
-from emulator.streams.service import StreamService
+from emulator.streams.stream_catalogue import Catalogue, ListedStream
+from emulator.streams.stream_service import StreamService
 from rdss_sandbox.api.streams import Streams
 from rdss_sandbox.ranges import count_numbers, subtract
 from rdss_sandbox.shapes.readers import Reader, ReaderList

@@ -12,8 +12,8 @@ from starlette.responses import StreamingResponse
 
 from emulator.clock import LATEST, BadTimeError, Clock, ClockState
 from emulator.events import Events
+from emulator.listeners.control.endpoint_routing import ApiError, handles
 from emulator.listeners.control.live_answers import LiveAnswers, wants_live
-from emulator.listeners.control.routing import ApiError, handles
 from rdss_sandbox.api.sandbox_state import SandboxState
 from rdss_sandbox.shapes.clock import ClockChange, ClockReading
 from rdss_sandbox.shapes.resetting import Reset

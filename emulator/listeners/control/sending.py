@@ -11,9 +11,9 @@ from msgspec import structs
 from emulator.clock import Clock
 from emulator.http.asgi import ClientGoneError
 from emulator.kinesis import Scope
-from emulator.listeners.control.routing import ApiError, handles
+from emulator.listeners.control.endpoint_routing import ApiError, handles
 from emulator.rng import new_uuid
-from emulator.streams.catalogue import Catalogue
+from emulator.streams.stream_catalogue import Catalogue
 from rdss_sandbox.api.messages import Redriving, Sending
 from rdss_sandbox.shapes.messages import NewMessage, Sent
 from schemas.contract import Contract

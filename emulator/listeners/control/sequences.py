@@ -6,8 +6,8 @@ from http import HTTPStatus
 
 import msgspec
 
+from emulator.listeners.control.endpoint_routing import ApiError, handles
 from emulator.listeners.control.message_content import render_content, render_verdict
-from emulator.listeners.control.routing import ApiError, handles
 from emulator.message_index.index import MessageIndex
 from rdss_sandbox.api.messages import Sequences
 from rdss_sandbox.shapes.sequences import JoinedSequence, SequencePage

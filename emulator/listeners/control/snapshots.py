@@ -5,7 +5,7 @@ from __future__ import annotations
 from http import HTTPStatus
 from typing import Final, Protocol
 
-from emulator.listeners.control.routing import handles, translate_errors
+from emulator.listeners.control.endpoint_routing import handles, translate_errors
 from emulator.snapshots.snapshot_errors import BadNameError, NoSnapshotError, SnapshotError, UnreadableError
 from rdss_sandbox.api import snapshots as api
 from rdss_sandbox.shapes.snapshots import Loaded, Snapshot, SnapshotList

@@ -9,9 +9,9 @@ from typing import Any
 from emulator.kinesis import StreamView
 from emulator.listeners.aws.request_validation import check
 from emulator.listeners.aws.service_model import kinesis_model
-from emulator.listeners.control.routing import ApiError, handles
-from emulator.streams.catalogue import Catalogue, ListedStream
-from emulator.streams.service import StreamService
+from emulator.listeners.control.endpoint_routing import ApiError, handles
+from emulator.streams.stream_catalogue import Catalogue, ListedStream
+from emulator.streams.stream_service import StreamService
 from rdss_sandbox.api.streams import Streams
 from rdss_sandbox.shapes.streams import Reshard, Shard, Stream, StreamDetail, StreamList
 

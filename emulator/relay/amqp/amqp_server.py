@@ -10,8 +10,8 @@ from urllib.parse import urlsplit
 
 from emulator.clock import Clock
 from emulator.events import Events
-from emulator.faults.engine import FaultEngine
-from emulator.http.bounds.limits import USUAL
+from emulator.faults.fault_engine import FaultEngine
+from emulator.http.bounds.client_limits import USUAL
 from emulator.http.bounds.turns import Turns
 from emulator.relay.amqp.amqp_tap import Tap
 from emulator.relay.amqp.entry import Entry

@@ -10,7 +10,7 @@ from emulator.amqp.refusals import shorten
 from emulator.amqp.wire import methods
 from emulator.amqp.wire.methods import ChannelClose, ChannelCloseOk
 from emulator.clock import Clock
-from emulator.faults.engine import FaultEngine
+from emulator.faults.fault_engine import FaultEngine
 from emulator.faults.fault_point import FaultPoint
 from emulator.faults.waits import OnLoop
 from emulator.relay.amqp.frames import Command, Method, encode_method

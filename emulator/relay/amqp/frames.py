@@ -16,7 +16,7 @@ from emulator.amqp.wire.frames import METHOD, build_frame
 from emulator.amqp.wire.methods import IDS
 from emulator.amqp.wire.properties import Properties
 from emulator.http.bounds.body_memory import ARRIVING, NO_ROOM
-from emulator.http.bounds.limits import SLICE_BYTES
+from emulator.http.bounds.client_limits import SLICE_BYTES
 
 GREETING: Final = b"AMQP\x00\x00\x09\x01"
 HEARTBEAT: Final = b"\x08\x00\x00\x00\x00\x00\x00\xce"

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Final, Protocol, cast
 
 from emulator.clock import stopwatch
-from emulator.http.bounds.limits import SLICE_BYTES, SLICE_SECONDS
+from emulator.http.bounds.client_limits import SLICE_BYTES, SLICE_SECONDS
 from emulator.http.bounds.turns import Inflow, Piece, Turns
 from emulator.relay.amqp.frames import Command, CommandReader, NotAmqpError, TooMuchError
 from emulator.relay.amqp.watching import Watcher

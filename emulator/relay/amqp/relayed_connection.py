@@ -25,9 +25,9 @@ from emulator.amqp.wire.methods import (
 )
 from emulator.clock import Clock
 from emulator.events import Events
-from emulator.faults.engine import FaultEngine
+from emulator.faults.fault_engine import FaultEngine
 from emulator.http.bounds.allowance import Allowance
-from emulator.http.bounds.limits import USUAL, Limits
+from emulator.http.bounds.client_limits import USUAL, Limits
 from emulator.http.bounds.turns import Inflow, Turns
 from emulator.relay.amqp.amqp_tap import Tap
 from emulator.relay.amqp.channel import CLOSING, AmqpChannel

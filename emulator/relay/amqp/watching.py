@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Protocol, TypeAlias
 
-from emulator.diagnosis.trace import WatchedClient
+from emulator.diagnosis.lab_trace import WatchedClient
 from emulator.relay.amqp.frames import Command
 
 

@@ -20,9 +20,9 @@ arrives from there, so that faults on the channel apply in both directions.
 """
 
 from extensions.queues.engine.address import Address
-from extensions.queues.engine.errors import QueuesError, SourceUnavailableError
 from extensions.queues.engine.operations.messages import NewMessage
 from extensions.queues.engine.queue_engine import QueueEngine
+from extensions.queues.engine.queue_errors import QueuesError, SourceUnavailableError
 from extensions.queues.engine.queued_message import Claim, Found, Held, Message
 from extensions.queues.engine.view_source import ViewedMessage, ViewSource
 

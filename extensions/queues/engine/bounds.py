@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from extensions.queues.engine.errors import BadValueError
+from extensions.queues.engine.queue_errors import BadValueError
 from rdss_sandbox.shapes import queue_limits
 from rdss_sandbox.shapes.queue_limits import Range
 

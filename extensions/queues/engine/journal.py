@@ -13,7 +13,15 @@ from typing import Final
 
 from emulator.journal import Log
 from emulator.journal.reserve import spending_reserve
-from extensions.queues.engine.changes import Entry, QueueGone, Released, Removed, Unsubscribed, decode, encode
+from extensions.queues.engine.queue_changes import (
+    Entry,
+    QueueGone,
+    Released,
+    Removed,
+    Unsubscribed,
+    decode,
+    encode,
+)
 from extensions.queues.engine.queue_state import QueueState
 
 _DELETIONS: Final = (QueueGone, Released, Removed, Unsubscribed)

@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 from extensions.queues.engine.address import Address
-from extensions.queues.engine.changes import (
+from extensions.queues.engine.message_queue import Queue
+from extensions.queues.engine.queue_changes import (
     Change,
     Claimed,
     Posted,
@@ -19,7 +20,6 @@ from extensions.queues.engine.changes import (
     Subscribed,
     Unsubscribed,
 )
-from extensions.queues.engine.queue import Queue
 from extensions.queues.engine.queued_message import Claim, Message
 
 _MESSAGES_IN_A_CHANGE: Final = 100

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import msgspec
 
-from extensions.queues.engine.errors import BadValueError
+from extensions.queues.engine.queue_errors import BadValueError
 
 _FORMAT: Final = "%Y-%m-%dT%H:%M:%S"
 _DEFAULT_LIFE: Final = timedelta(days=1)

@@ -14,10 +14,10 @@ from emulator.events import Events
 from emulator.journal import Log
 from emulator.rng import new_uuid
 from extensions.queues.engine.address import Address
-from extensions.queues.engine.changes import Change, Entry, Posted, QueueGone, QueueSet, SecretSet
-from extensions.queues.engine.errors import QueueNotThereError, SourceUnavailableError
 from extensions.queues.engine.journal import list_entries, replay, store
-from extensions.queues.engine.queue import Queue
+from extensions.queues.engine.message_queue import Queue
+from extensions.queues.engine.queue_changes import Change, Entry, Posted, QueueGone, QueueSet, SecretSet
+from extensions.queues.engine.queue_errors import QueueNotThereError, SourceUnavailableError
 from extensions.queues.engine.queue_state import QueueState
 from extensions.queues.engine.queued_message import AT_ONCE, Message
 from extensions.queues.engine.view_source import ViewedMessage, ViewSource, message_id

@@ -13,13 +13,13 @@ from starlette.websockets import WebSocket
 from emulator.events import Events
 from emulator.http.asgi import HttpScope, Receive, Send, answer
 from emulator.http.daemon_threads import DaemonThreads
-from extensions.queues.access_policy import POLICY
 from extensions.queues.engine import QueueEngine
 from extensions.queues.http import request_rules as rules
 from extensions.queues.http import v1, v1_1, v2
 from extensions.queues.http.answers import Answer, encode, nothing_here
-from extensions.queues.http.endpoints import Endpoint
+from extensions.queues.http.messaging_endpoints import Endpoint
 from extensions.queues.http.routes import Handler, build_home, render_version
+from extensions.queues.queue_access_policy import POLICY
 
 _MOST_VIEWS_AT_ONCE: Final = 32
 _VERSIONS: Final = {

@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from emulator.http.asgi import Headers
-from extensions.queues.engine.errors import (
+from extensions.queues.engine.queue_errors import (
     BadPatchError,
     BadValueError,
     ClaimNotThereError,

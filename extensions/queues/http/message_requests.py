@@ -7,13 +7,13 @@ from http import HTTPStatus
 from emulator.rng import new_uuid
 from extensions.queues.engine import Found
 from extensions.queues.engine import bounds as checks
-from extensions.queues.engine.errors import (
+from extensions.queues.engine.queue_errors import (
     ClaimNotThereError,
     MessageClaimedError,
     MessageNotClaimedError,
     QueueNotThereError,
 )
-from extensions.queues.engine.metadata import counts_claims
+from extensions.queues.engine.queue_metadata import counts_claims
 from extensions.queues.http import rendering
 from extensions.queues.http.answers import (
     NO_CONTENT,

@@ -7,8 +7,8 @@ from typing import Any
 import msgspec
 
 from extensions.queues.engine import NewMessage
-from extensions.queues.engine.errors import BadValueError, QueueNotThereError
-from extensions.queues.engine.metadata import MOST_BYTES
+from extensions.queues.engine.queue_errors import BadValueError, QueueNotThereError
+from extensions.queues.engine.queue_metadata import MOST_BYTES
 from extensions.queues.http.answers import bad_body, bad_request
 from extensions.queues.http.call import Call, checked_integer
 from rdss_sandbox.shapes.queue_limits import POST_BYTES

@@ -7,9 +7,9 @@ from http import HTTPStatus
 from typing import Any
 
 from extensions.queues.engine import Found, Message
-from extensions.queues.engine.errors import QueueNotThereError
-from extensions.queues.engine.metadata import counts_claims
 from extensions.queues.engine.operations.queues import ListedQueue, Stats
+from extensions.queues.engine.queue_errors import QueueNotThereError
+from extensions.queues.engine.queue_metadata import counts_claims
 from extensions.queues.http import rendering
 from extensions.queues.http.answers import (
     NO_CONTENT,

@@ -9,7 +9,7 @@ from typing import Final, TypeAlias
 from uuid import UUID
 
 from extensions.queues.engine import bounds as checks
-from extensions.queues.engine.errors import BadValueError
+from extensions.queues.engine.queue_errors import BadValueError
 from extensions.queues.engine.signatures import Signed
 from extensions.queues.http.answers import RequestRefusedError, nothing_here
 from extensions.queues.http.call import Call, missing_header

@@ -6,8 +6,8 @@ from http import HTTPStatus
 from typing import Any, Final
 
 from extensions.queues.engine import bounds as checks
-from extensions.queues.engine.errors import BadValueError
-from extensions.queues.engine.metadata import with_defaults
+from extensions.queues.engine.queue_errors import BadValueError
+from extensions.queues.engine.queue_metadata import with_defaults
 from extensions.queues.http import queue_requests as queues
 from extensions.queues.http import subscription_requests as subscriptions
 from extensions.queues.http import v1_1

@@ -19,7 +19,7 @@ from emulator.http.asgi import Message, Receive, Send
 from extensions.queues.engine import Address, QueueEngine, QueuesError
 from extensions.queues.engine import bounds as checks
 from extensions.queues.http.answers import Answer, RequestRefusedError, bad_request
-from extensions.queues.http.endpoints import Endpoint
+from extensions.queues.http.messaging_endpoints import Endpoint
 from extensions.queues.http.websocket_actions import ACTIONS, build_document, build_query, find_names
 from rdss_sandbox.shapes.events import Event
 

@@ -12,8 +12,8 @@ from emulator.clock import Clock
 from emulator.events import Events
 from emulator.scheduler import Scheduler
 from extensions.queues.engine import Address, QueueEngine, QueuesError
-from extensions.queues.engine.errors import SubscriptionNotThereError
-from extensions.queues.engine.metadata import LONGEST_DELAY, RETRY_POLICY, SHORTEST_DELAY
+from extensions.queues.engine.queue_errors import SubscriptionNotThereError
+from extensions.queues.engine.queue_metadata import LONGEST_DELAY, RETRY_POLICY, SHORTEST_DELAY
 from extensions.queues.engine.subscription import Subscription
 from extensions.queues.webhooks.webhook_requests import Notification, build_confirmation, build_message
 from rdss_sandbox.shapes.events import Event

@@ -1,7 +1,8 @@
 """The topic engine: publishing, deltas, a state of the world (SOW), queries, subscriptions and queues."""
 
 from extensions.topics.engine.client_session import Session
-from extensions.topics.engine.definitions import (
+from extensions.topics.engine.command_refusal import CommandRefusedError
+from extensions.topics.engine.topic_definitions import (
     BadDefinitionError,
     ConflatedTopic,
     Definition,
@@ -10,7 +11,6 @@ from extensions.topics.engine.definitions import (
     View,
     ViewColumn,
 )
-from extensions.topics.engine.refusals import CommandRefusedError
 from extensions.topics.engine.topics_engine import LogEntry, NameInUseError, TopicsCopy, TopicsEngine
 from rdss_sandbox.shapes.topics import Access, Downstream, Entitlement
 

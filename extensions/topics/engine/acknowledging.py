@@ -7,12 +7,12 @@ from typing import Any
 
 import msgspec
 
+from extensions.topics.engine.command_refusal import CommandRefusedError
 from extensions.topics.engine.commands import Command, Undecoded
 from extensions.topics.engine.downstream_links import NOWHERE, AwaitedPlace
 from extensions.topics.engine.outgoing_messages import Ack, Status
-from extensions.topics.engine.refusals import CommandRefusedError
-from extensions.topics.engine.subscription import Subscriber
 from extensions.topics.engine.topic_registry import TopicRegistry
+from extensions.topics.engine.topic_subscription import Subscriber
 
 CONFLATION_SECONDS = 1.0
 

@@ -11,9 +11,9 @@ import msgspec
 from isal.isal_zlib import crc32
 
 from emulator.journal import DamagedLogError, frames
-from extensions.topics.engine.definitions import Definition, Topic
 from extensions.topics.engine.leased_queues import MessageQueue
 from extensions.topics.engine.live_topic import LiveTopic
+from extensions.topics.engine.topic_definitions import Definition, Topic
 from extensions.topics.engine.topic_registry import TopicRegistry
 from extensions.topics.engine.transaction_log import Entry, build_entry
 from rdss_sandbox.files.rewriting import rewriting

@@ -6,12 +6,12 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
 from extensions.topics.engine.acknowledging import Persistence, Receipt
+from extensions.topics.engine.command_refusal import CommandRefusedError
 from extensions.topics.engine.commands import Command, Sow, Undecoded
 from extensions.topics.engine.headers import check_ack_types, known_ack_types
 from extensions.topics.engine.outgoing_messages import Message
-from extensions.topics.engine.refusals import CommandRefusedError
-from extensions.topics.engine.subscription import Subscription
 from extensions.topics.engine.topic_registry import TopicRegistry
+from extensions.topics.engine.topic_subscription import Subscription
 
 Handler: TypeAlias = Callable[[TopicRegistry, "Session", Any, Receipt], None]
 

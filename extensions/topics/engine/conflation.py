@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import msgspec
 
-from extensions.topics.engine.definitions import ConflatedTopic
 from extensions.topics.engine.live_topic import LiveTopic, Withdrawal
 from extensions.topics.engine.outgoing_messages import Reason
 from extensions.topics.engine.state_of_world import Record
+from extensions.topics.engine.topic_definitions import ConflatedTopic
 from extensions.topics.engine.topic_registry import TopicRegistry
 from extensions.topics.engine.update import Update
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from extensions.topics.engine.acknowledging import Receipt
 from extensions.topics.engine.client_session import Session
+from extensions.topics.engine.command_refusal import CommandRefusedError
 from extensions.topics.engine.commands import SowDelete
 from extensions.topics.engine.headers import read_options, split_list
 from extensions.topics.engine.live_topic import LiveTopic, check_fields
-from extensions.topics.engine.publishing import repeats
 from extensions.topics.engine.querying import read_filter
-from extensions.topics.engine.refusals import CommandRefusedError
 from extensions.topics.engine.state_of_world import Record, Store
+from extensions.topics.engine.topic_publishing import repeats
 from extensions.topics.engine.topic_registry import TopicRegistry
 from extensions.topics.engine.transaction_log import Entry
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from emulator.filters import FilterSyntaxError, compile_filter
-from extensions.topics.engine.definitions import BadDefinitionError
-from extensions.topics.engine.subscription import Test
+from extensions.topics.engine.topic_definitions import BadDefinitionError
+from extensions.topics.engine.topic_subscription import Test
 from rdss_sandbox.shapes.topics import Access, Entitlement
 
 

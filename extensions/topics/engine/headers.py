@@ -7,8 +7,8 @@ from functools import lru_cache
 
 import msgspec
 
+from extensions.topics.engine.command_refusal import Category, CommandRefusedError
 from extensions.topics.engine.commands import ACK_TYPES
-from extensions.topics.engine.refusals import Category, CommandRefusedError
 
 _BASE64 = re.compile(r"[A-Za-z0-9+/=]*")
 _BARE = frozenset({"oof", "timestamp", "replace", "no_empties", "cancel", "expire"})

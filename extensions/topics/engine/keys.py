@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from emulator.filters import read_path, reader
-from extensions.topics.engine.refusals import CommandRefusedError
+from extensions.topics.engine.command_refusal import CommandRefusedError
 
 _DIGEST_BYTES = 12
 # Equal values of these types have the same encoding.

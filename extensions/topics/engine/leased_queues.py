@@ -15,13 +15,13 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from extensions.topics.engine.definitions import Queue
+from extensions.topics.engine.command_refusal import CommandRefusedError
 from extensions.topics.engine.headers import CommandOptions
 from extensions.topics.engine.live_topic import LiveTopic, Withdrawal
 from extensions.topics.engine.outgoing_messages import PublishMessage
-from extensions.topics.engine.refusals import CommandRefusedError
-from extensions.topics.engine.subscription import Subscriber, Subscription, Test
+from extensions.topics.engine.topic_definitions import Queue
 from extensions.topics.engine.topic_registry import TopicRegistry
+from extensions.topics.engine.topic_subscription import Subscriber, Subscription, Test
 from extensions.topics.engine.transaction_log import Entry, number_of
 from extensions.topics.engine.update import Update
 from rdss_sandbox.text.timestamps import timestamp

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import NamedTuple, Protocol
 
+from extensions.topics.engine.command_refusal import CommandRefusedError
 from extensions.topics.engine.commands import NO_DATA
-from extensions.topics.engine.definitions import Definition, Queue, Topic
 from extensions.topics.engine.downstream_links import Link
 from extensions.topics.engine.entitlements import AccessRules
 from extensions.topics.engine.headers import CommandOptions
 from extensions.topics.engine.matching import TopicSubscriptions
 from extensions.topics.engine.message_types import JSON, MessageType
 from extensions.topics.engine.outgoing_messages import OofMessage, Reason
-from extensions.topics.engine.refusals import CommandRefusedError
 from extensions.topics.engine.state_of_world import Record, Store
-from extensions.topics.engine.subscription import Subscriber, Subscription, Test
+from extensions.topics.engine.topic_definitions import Definition, Queue, Topic
+from extensions.topics.engine.topic_subscription import Subscriber, Subscription, Test
 from extensions.topics.engine.update import Update, send
 
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from emulator.filters import Equality, Path
-from extensions.topics.engine.subscription import Subscription, Test
+from extensions.topics.engine.topic_subscription import Subscription, Test
 from extensions.topics.engine.value_index import Bucket, ValueIndex
 
 

@@ -9,16 +9,16 @@ from emulator.filters import Filter as CompiledFilter
 from emulator.filters import FilterSyntaxError, compile_filter
 from extensions.topics.engine.acknowledging import Receipt
 from extensions.topics.engine.client_session import Session
+from extensions.topics.engine.command_refusal import CommandRefusedError
 from extensions.topics.engine.commands import Sow, SowAndSubscribe
 from extensions.topics.engine.headers import read_options, split_list
 from extensions.topics.engine.live_topic import LiveTopic
-from extensions.topics.engine.ordering import read_order, sort_records
 from extensions.topics.engine.outgoing_messages import GroupBegin, GroupEnd, SowMessage, SowRecord
-from extensions.topics.engine.refusals import CommandRefusedError
+from extensions.topics.engine.result_order import read_order, sort_records
 from extensions.topics.engine.state_of_world import Record
-from extensions.topics.engine.subscription import Subscription
-from extensions.topics.engine.topic_patterns import pattern_of
+from extensions.topics.engine.topic_name_patterns import pattern_of
 from extensions.topics.engine.topic_registry import TopicRegistry
+from extensions.topics.engine.topic_subscription import Subscription
 from rdss_sandbox.text.timestamps import timestamp
 
 Query: TypeAlias = Sow | SowAndSubscribe

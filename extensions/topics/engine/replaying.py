@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any, Final
 
 from extensions.topics.engine.acknowledging import Receipt
+from extensions.topics.engine.command_refusal import CommandRefusedError
 from extensions.topics.engine.live_topic import LiveTopic
-from extensions.topics.engine.refusals import CommandRefusedError
-from extensions.topics.engine.subscription import Subscription
 from extensions.topics.engine.topic_registry import TopicRegistry
+from extensions.topics.engine.topic_subscription import Subscription
 from extensions.topics.engine.transaction_log import Entry, bookmark_of
 from extensions.topics.engine.update import Update
 

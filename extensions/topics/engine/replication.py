@@ -19,12 +19,12 @@ import msgspec
 
 from emulator.journal import Log
 from emulator.rng import new_uuid
+from extensions.topics.engine.command_refusal import CommandRefusedError
 from extensions.topics.engine.commands import Publish
-from extensions.topics.engine.definitions import BadDefinitionError, Definition, Topic
 from extensions.topics.engine.downstream_links import Link
 from extensions.topics.engine.live_topic import LiveTopic
-from extensions.topics.engine.publishing import MessageAuthor, build_update, commit
-from extensions.topics.engine.refusals import CommandRefusedError
+from extensions.topics.engine.topic_definitions import BadDefinitionError, Definition, Topic
+from extensions.topics.engine.topic_publishing import MessageAuthor, build_update, commit
 from extensions.topics.engine.topic_registry import TopicRegistry
 from extensions.topics.engine.transaction_log import Entry, EntryOrigin
 from rdss_sandbox.shapes.topics import Downstream, TopicLink

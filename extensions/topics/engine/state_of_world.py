@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from extensions.topics.engine.keys import KeyFields
-from extensions.topics.engine.subscription import Subscription
+from extensions.topics.engine.topic_subscription import Subscription
 from extensions.topics.engine.update import Update
 
 

@@ -6,6 +6,7 @@ from typing import Final, TypeAlias
 
 from extensions.topics.engine.acknowledging import Receipt
 from extensions.topics.engine.client_session import Session
+from extensions.topics.engine.command_refusal import CommandRefusedError
 from extensions.topics.engine.commands import (
     DeltaSubscribe,
     SowAndDeltaSubscribe,
@@ -15,11 +16,10 @@ from extensions.topics.engine.commands import (
 )
 from extensions.topics.engine.headers import CommandOptions, read_options, split_list
 from extensions.topics.engine.querying import QueryResult, read_filter
-from extensions.topics.engine.refusals import CommandRefusedError
 from extensions.topics.engine.replaying import Replay
-from extensions.topics.engine.subscription import Subscription
-from extensions.topics.engine.topic_patterns import pattern_of
+from extensions.topics.engine.topic_name_patterns import pattern_of
 from extensions.topics.engine.topic_registry import TopicRegistry
+from extensions.topics.engine.topic_subscription import Subscription
 
 MOST_CONDITIONS: Final = 2_000
 """Conditions in the filters of one session, without equalities, which are indexed. All of them may have to be

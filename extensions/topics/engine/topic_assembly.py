@@ -7,8 +7,14 @@ from collections.abc import Sequence
 
 from emulator.filters import read_path
 from extensions.topics.engine.checkpoints import Checkpoint, TopicCheckpoints
+from extensions.topics.engine.command_refusal import CommandRefusedError
 from extensions.topics.engine.conflation import Conflator
-from extensions.topics.engine.definitions import (
+from extensions.topics.engine.keys import KeyFields
+from extensions.topics.engine.leased_queues import MessageQueue
+from extensions.topics.engine.live_topic import LiveTopic
+from extensions.topics.engine.message_types import JSON, MessageType, message_type
+from extensions.topics.engine.state_of_world import Record, Store
+from extensions.topics.engine.topic_definitions import (
     BadDefinitionError,
     ConflatedTopic,
     Definition,
@@ -16,17 +22,11 @@ from extensions.topics.engine.definitions import (
     Topic,
     View,
 )
-from extensions.topics.engine.keys import KeyFields
-from extensions.topics.engine.leased_queues import MessageQueue
-from extensions.topics.engine.live_topic import LiveTopic
-from extensions.topics.engine.message_types import JSON, MessageType, message_type
-from extensions.topics.engine.refusals import CommandRefusedError
-from extensions.topics.engine.state_of_world import Record, Store
-from extensions.topics.engine.topic_patterns import NAME
+from extensions.topics.engine.topic_name_patterns import NAME
 from extensions.topics.engine.topic_registry import TopicRegistry
 from extensions.topics.engine.transaction_log import Entry, bookmark_of
 from extensions.topics.engine.update import Update
-from extensions.topics.engine.views import ViewMaker
+from extensions.topics.engine.view_maker import ViewMaker
 
 
 def assemble(

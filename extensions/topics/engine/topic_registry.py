@@ -7,14 +7,14 @@ from typing import Protocol
 
 from emulator.clock import Clock
 from emulator.events import Events
+from extensions.topics.engine.command_refusal import CommandRefusedError
 from extensions.topics.engine.downstream_links import NOWHERE, AwaitedPlace
 from extensions.topics.engine.entitlements import AccessRules
 from extensions.topics.engine.live_topic import LiveTopic, check_fields
-from extensions.topics.engine.refusals import CommandRefusedError
 from extensions.topics.engine.schedule import Schedule
 from extensions.topics.engine.state_of_world import Record
-from extensions.topics.engine.subscription import Subscription
-from extensions.topics.engine.topic_patterns import NAME
+from extensions.topics.engine.topic_name_patterns import NAME
+from extensions.topics.engine.topic_subscription import Subscription
 from extensions.topics.engine.transaction_log import Entry, TransactionLog
 
 _EARLY_SECONDS = 0.001

@@ -38,16 +38,16 @@ from extensions.topics.engine.commands import (
     Subscribe,
     Unsubscribe,
 )
-from extensions.topics.engine.definitions import EVERYBODY, BadDefinitionError, Definition
 from extensions.topics.engine.deleting import sow_delete
 from extensions.topics.engine.entitlements import AccessRules
 from extensions.topics.engine.live_topic import LiveTopic
 from extensions.topics.engine.outgoing_messages import Message
-from extensions.topics.engine.publishing import publish
 from extensions.topics.engine.querying import sow
 from extensions.topics.engine.replication import Replication
 from extensions.topics.engine.subscribing import sow_and_subscribe, subscribe, unsubscribe
 from extensions.topics.engine.topic_assembly import assemble
+from extensions.topics.engine.topic_definitions import EVERYBODY, BadDefinitionError, Definition
+from extensions.topics.engine.topic_publishing import publish
 from extensions.topics.engine.topic_registry import TopicRegistry
 from extensions.topics.engine.transaction_log import Kind, TransactionLog, bookmark_of
 from rdss_sandbox.shapes.topics import Access, Downstream, Topic, TopicLink

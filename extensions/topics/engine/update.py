@@ -9,7 +9,7 @@ import msgspec
 
 from extensions.topics.engine.message_types import JSON, MessageType
 from extensions.topics.engine.outgoing_messages import PublishMessage
-from extensions.topics.engine.subscription import Subscription
+from extensions.topics.engine.topic_subscription import Subscription
 from rdss_sandbox.text.timestamps import timestamp
 
 _encode = msgspec.json.Encoder().encode

@@ -6,7 +6,7 @@ from typing import Any, Final, TypeAlias
 
 from emulator.filters import Equality, Path, reader
 from emulator.filters.indexing import Key, value_keys
-from extensions.topics.engine.subscription import Subscription, Test
+from extensions.topics.engine.topic_subscription import Subscription, Test
 
 Bucket: TypeAlias = dict[Subscription, Test | None]
 

@@ -10,7 +10,7 @@ from emulator.http.asgi import HttpScope, Receive, Send
 
 if TYPE_CHECKING:
     from extensions.topics.http.topics_app import TopicsPort
-    from extensions.topics.service import TopicService
+    from extensions.topics.topics_service import TopicService
 
 
 class TopicsApp:

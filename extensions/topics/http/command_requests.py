@@ -14,8 +14,8 @@ from starlette.responses import Response
 
 from emulator.clock import stopwatch
 from emulator.http.asgi import BodyTooLongError, Receive, whole_body
-from emulator.http.bounds.limits import SLICE_SECONDS
-from emulator.listeners.control.routing import JSON, ApiError
+from emulator.http.bounds.client_limits import SLICE_SECONDS
+from emulator.listeners.control.endpoint_routing import JSON, ApiError
 from extensions.topics.engine.commands import (
     Command,
     DeltaSubscribe,

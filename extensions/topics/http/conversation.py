@@ -23,7 +23,7 @@ from extensions.topics.engine.commands import (
 from extensions.topics.engine.outgoing_messages import Ack, Message
 from extensions.topics.http.faults import TopicFaults
 from extensions.topics.http.unsent_messages import Outbox
-from extensions.topics.service import TopicService
+from extensions.topics.topics_service import TopicService
 from rdss_sandbox.shapes.topics import OBJECTS
 
 _LONG_BYTES: Final = 100_000

@@ -11,7 +11,7 @@ from emulator.http.asgi import ClientGoneError, Receive, Send, run_until_first, 
 from extensions.topics.engine.outgoing_messages import Message, PublishMessage
 from extensions.topics.http.command_requests import Subscription, raise_for_failure
 from extensions.topics.http.conversation import Conversation
-from extensions.topics.http.faulted_deliveries import DeliveryFailedError
+from extensions.topics.http.faulted_outboxes import DeliveryFailedError
 
 _SILENCE_SECONDS: Final = 10.0
 _encode: Final = msgspec.json.Encoder().encode

@@ -8,8 +8,8 @@ from typing import Final
 import msgspec
 
 from emulator.clock import Clock
-from emulator.faults.engine import FaultEngine
 from emulator.faults.fault import Failure, Item
+from emulator.faults.fault_engine import FaultEngine
 from emulator.faults.fault_point import FaultPoint
 from emulator.faults.faulted_message import Message as Struck
 from emulator.faults.waits import OnLoop
@@ -17,7 +17,7 @@ from emulator.http.asgi import ClientGoneError
 from extensions.topics.engine import Session
 from extensions.topics.engine.commands import Command, Publish
 from extensions.topics.engine.outgoing_messages import Ack, Message
-from extensions.topics.http.faulted_deliveries import FaultedOutboxes
+from extensions.topics.http.faulted_outboxes import FaultedOutboxes
 from extensions.topics.http.unsent_messages import Outbox
 
 _FAILABLE: Final = ("processed", "completed", "persisted")

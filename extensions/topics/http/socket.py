@@ -10,7 +10,7 @@ import msgspec
 
 from emulator.http.asgi import ClientGoneError, Receive, Send, run_until_first
 from extensions.topics.http.conversation import BadCommandError, Conversation, read_command
-from extensions.topics.http.faulted_deliveries import DeliveryFailedError
+from extensions.topics.http.faulted_outboxes import DeliveryFailedError
 
 LAST_SEQ: Final = b"x-topics-seq"
 _CLOSES: Final = {

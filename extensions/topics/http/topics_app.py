@@ -17,8 +17,7 @@ from starlette.responses import Response
 from starlette.routing import Route, Router, WebSocketRoute
 
 from emulator.http.asgi import BodyTooLongError, ClientGoneError, HttpScope, Receive, Send, whole_body
-from emulator.listeners.control.routing import JSON, ApiError, refusal
-from extensions.topics.configuration import User
+from emulator.listeners.control.endpoint_routing import JSON, ApiError, refusal
 from extensions.topics.engine import NameInUseError
 from extensions.topics.engine.replication import DownstreamPosition, Shipment
 from extensions.topics.http.command_requests import execute_commands, read_body, read_query
@@ -27,7 +26,8 @@ from extensions.topics.http.event_streams import follow
 from extensions.topics.http.faults import TopicFaults
 from extensions.topics.http.socket import converse
 from extensions.topics.http.unsent_messages import Outbox
-from extensions.topics.service import TopicService
+from extensions.topics.topic_configuration import User
+from extensions.topics.topics_service import TopicService
 from rdss_sandbox.shapes.topics import OURS
 
 _SOCKET: Final = "/topics/ws"

@@ -19,7 +19,7 @@ def down(as_json: bool) -> None:
         if found.stack is None:
             from sandbox.profiles.in_process import stop
         else:
-            from sandbox.profiles.compose import stop
+            from sandbox.profiles.compose_profile import stop
         stop(found)
     running.remove(found.pid)
     if as_json:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rdss_sandbox.questions.deadline import Deadline
-from sandbox.cli.environment.events import live_events, show_event
-from sandbox.cli.options.connection import control_option
+from sandbox.cli.environment.events_command import live_events, show_event
+from sandbox.cli.options.control_connection import control_option
 from sandbox.cli.options.waiting import timeout_option, within
 from sandbox.cli.output.exit_codes import CommandFailedError, Exit
 from sandbox.cli.output.printing import json_option
@@ -90,14 +90,14 @@ def _print_container_logs(
 ) -> None:
     from docker.errors import DockerException
 
-    from sandbox.profiles import compose
+    from sandbox.profiles import compose_profile
 
     try:
-        names = [each.name for each in compose.services(str(found.stack))]
+        names = [each.name for each in compose_profile.services(str(found.stack))]
         if service is not None and service not in names:
             there = ", ".join(names) or "none"
             raise CommandFailedError(f"no service {service!r}; there are: {there}", Exit.USAGE)
-        for piece in within(deadline, compose.logs(str(found.stack), service, tail, follow=follow)):
+        for piece in within(deadline, compose_profile.logs(str(found.stack), service, tail, follow=follow)):
             click.echo(piece, nl=False)
     except (DockerException, OSError) as error:
         raise CommandFailedError(f"the Docker engine does not answer: {error}", Exit.ENVIRONMENT) from error

@@ -5,7 +5,7 @@ import re
 import click
 
 from rdss_sandbox.text.figures import size
-from sandbox.cli.options.connection import connect, control_option
+from sandbox.cli.options.control_connection import connect, control_option
 from sandbox.cli.options.waiting import duration
 from sandbox.cli.output.printing import json_option, print_rows
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import click
 
-from sandbox.cli.options.connection import control_option, reach
+from sandbox.cli.options.control_connection import control_option, reach
 from sandbox.cli.options.extras import require
 from sandbox.cli.output.exit_codes import CommandFailedError, Exit
 

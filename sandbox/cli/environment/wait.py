@@ -3,7 +3,7 @@ from __future__ import annotations
 import click
 
 from rdss_sandbox.questions.conditions import FORMS
-from sandbox.cli.options.connection import connect, control_option
+from sandbox.cli.options.control_connection import connect, control_option
 from sandbox.cli.options.waiting import duration
 from sandbox.cli.output.exit_codes import CommandFailedError, Exit
 from sandbox.cli.output.printing import json_option, print_json

@@ -10,8 +10,8 @@ import click
 
 from rdss_sandbox.text.visible_text import visible
 from sandbox.cli.messages.rejections import Rejections
-from sandbox.cli.options.connection import FoundChannel, control_option, find_stream, follow_clock
 from sandbox.cli.options.contract import as_published_option
+from sandbox.cli.options.control_connection import FoundChannel, control_option, find_stream, follow_clock
 from sandbox.cli.options.extras import needs
 from sandbox.cli.output.printing import json_option, print_json
 

@@ -10,14 +10,14 @@ import click
 from rdss_sandbox.questions.deadline import Deadline
 from sandbox.cli.messages.rejections import Rejections
 from sandbox.cli.options.channel_kinds import kind_option
-from sandbox.cli.options.connection import (
+from sandbox.cli.options.contract import as_published_option, load_contract
+from sandbox.cli.options.control_connection import (
     FoundChannel,
     channel_option,
     control_option,
     find_channel,
     follow_clock,
 )
-from sandbox.cli.options.contract import as_published_option, load_contract
 from sandbox.cli.options.extras import needs
 from sandbox.cli.options.stopping import Stopping
 from sandbox.cli.options.waiting import timeout_option

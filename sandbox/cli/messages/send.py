@@ -8,8 +8,8 @@ import click
 
 from sandbox.cli.messages.message_files import read_documents
 from sandbox.cli.options.channel_kinds import kind_option
-from sandbox.cli.options.connection import channel_option, control_option, find_channel, follow_clock
 from sandbox.cli.options.contract import load_contract, name_message
+from sandbox.cli.options.control_connection import channel_option, control_option, find_channel, follow_clock
 from sandbox.cli.options.extras import needs
 from sandbox.cli.output.exit_codes import CommandFailedError, Exit
 from sandbox.cli.output.printing import json_option, print_line

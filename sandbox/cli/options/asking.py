@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import click
 import msgspec
 
-from sandbox.cli.options.connection import connect, control_option
+from sandbox.cli.options.control_connection import connect, control_option
 from sandbox.cli.output.printing import json_option, print_json
 
 if TYPE_CHECKING:

@@ -28,7 +28,7 @@ class KindOfChannel(click.ParamType[str]):
         return f"[{'|'.join(self._names())}]"
 
     def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        from emulator.channels.registry import KINDS
+        from emulator.channels.kind_registry import KINDS
 
         if value not in self._names():
             why = f": its kind does not say {_MISSING[self._needed]}" if value in KINDS else ""
@@ -44,7 +44,7 @@ class KindOfChannel(click.ParamType[str]):
         return [CompletionItem(name) for name in self._names() if name.startswith(incomplete)]
 
     def _names(self) -> list[str]:
-        from emulator.channels.registry import list_kinds
+        from emulator.channels.kind_registry import list_kinds
 
         return list_kinds(self._needed)
 

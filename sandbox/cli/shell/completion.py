@@ -19,7 +19,7 @@ fish:  sandbox completion fish > ~/.config/fish/completions/sandbox.fish
 def completion(shell: str) -> None:
     from click.shell_completion import get_completion_class
 
-    from sandbox.cli.commands import sandbox
+    from sandbox.cli.sandbox_command import sandbox
 
     made = get_completion_class(shell)
     assert made is not None

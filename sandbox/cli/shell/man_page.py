@@ -20,7 +20,7 @@ _CODES = (
 @click.command()
 def man() -> None:
     """Print the manual page, made from the commands, for man: sandbox man > sandbox.1 && man ./sandbox.1."""
-    from sandbox.cli.commands import sandbox
+    from sandbox.cli.sandbox_command import sandbox
 
     click.echo("\n".join(_page(sandbox)))
 

@@ -11,9 +11,9 @@ from rdss_sandbox.questions.deadline import Deadline
 from sandbox.cli.options.contract import as_published_option
 from sandbox.cli.options.stopping import Stopping
 from sandbox.cli.options.waiting import timeout_option
-from sandbox.cli.output.answers import FORMATS, print_answer
 from sandbox.cli.output.exit_codes import Exit
 from sandbox.cli.output.printing import print_json, print_rows, print_table
+from sandbox.cli.output.query_answers import FORMATS, print_answer
 from sandbox.cli.tables.pipeline_options import (
     Service,
     Session,
@@ -151,7 +151,7 @@ def report(
     as_json: bool,
 ) -> None:
     """Summarise the tables: a page with charts, and a summary here."""
-    from sandbox.pipeline.reports.report import build_report
+    from sandbox.pipeline.reports.pipeline_report import build_report
     from sandbox.pipeline.reports.report_page import render_page
 
     tables, injected = tables_at(place, service), _injected(events, service)
@@ -223,7 +223,7 @@ def query(
     form = "json" if as_json else form
     most = 100 if limit is None and form == "table" else limit
     from sandbox.cli.tables.query_prompt import answer_statements
-    from sandbox.pipeline.reports.query import ask, ask_spark
+    from sandbox.pipeline.reports.sql_query import ask, ask_spark
 
     tables = tables_at(place, service)
 

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 import click
 
 from rdss_sandbox.tables import choose_region
-from sandbox.cli.options.connection import connect, control_option
 from sandbox.cli.options.contract import load_contract
+from sandbox.cli.options.control_connection import connect, control_option
 from sandbox.cli.options.extras import needs
 from sandbox.cli.output.exit_codes import CommandFailedError, Exit
 from sandbox.cli.output.printing import json_option
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from rdss_sandbox.client import Client
-    from sandbox.pipeline.storage.tables import Tables
+    from sandbox.pipeline.storage.table_store import Tables
 
 Session: TypeAlias = "Callable[[], SparkSession]"
 """Opens the Spark session of the options."""
@@ -165,7 +165,7 @@ def tables_at(place: str, service: Service) -> Tables:
     """Open the tables in a place. Raises CommandFailedError when there are none."""
     from sandbox.pipeline.sources.endpoint_check import require_endpoint
     from sandbox.pipeline.storage.table_storage import TableStorage
-    from sandbox.pipeline.storage.tables import Tables
+    from sandbox.pipeline.storage.table_store import Tables
 
     url, region = service() if place.startswith("s3://") else (None, "us-east-1")
     require_endpoint(url)

@@ -13,7 +13,7 @@ from sandbox.pipeline.spark.failures import UsageError
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from sandbox.pipeline.storage.tables import Tables
+    from sandbox.pipeline.storage.table_store import Tables
 
 
 def answer_statements(

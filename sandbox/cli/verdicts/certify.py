@@ -30,7 +30,7 @@ def certify() -> None:
 @json_option
 def list_(as_json: bool) -> None:
     """List the clauses: what each demands, and how it is tried."""
-    from emulator.channels.registry import list_kinds
+    from emulator.channels.kind_registry import list_kinds
     from sandbox.certify.clauses import CLAUSES
 
     rows: list[dict[str, Any]] = [

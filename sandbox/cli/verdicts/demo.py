@@ -13,9 +13,9 @@ from sandbox.cli.output.exit_codes import CommandFailedError, Exit
 from sandbox.cli.output.printing import json_option, print_json
 
 if TYPE_CHECKING:
+    from sandbox.aws_endpoint import Endpoint
     from sandbox.demo.demo_verdict import Result
-    from sandbox.demo.run import DemoTarget, Pipeline, Plan, Progress
-    from sandbox.endpoint import Endpoint
+    from sandbox.demo.demonstration import DemoTarget, Pipeline, Plan, Progress
 
 _WITHOUT_SPARK: Final = "sandbox demo --no-pipeline leaves Spark out"
 
@@ -76,7 +76,7 @@ def _require_extras(*, pipeline: bool) -> None:
 
 
 def _plan(seed: int, source: Path | None) -> Plan:
-    from sandbox.demo.run import make_plan
+    from sandbox.demo.demonstration import make_plan
 
     return make_plan(seed, source.resolve() if source else None)
 
@@ -84,7 +84,7 @@ def _plan(seed: int, source: Path | None) -> Plan:
 def _run(plan: Plan, folder: Path, progress: Progress, pipeline: Pipeline | None) -> Result:
     from emulator.channels import ChannelUnavailableError
     from rdss_sandbox.client import UnreachableError
-    from sandbox.demo.run import demonstrate
+    from sandbox.demo.demonstration import demonstrate
 
     try:
         with _sandbox(folder, plan.seed) as place:
@@ -97,8 +97,8 @@ def _run(plan: Plan, folder: Path, progress: Progress, pipeline: Pipeline | None
 @contextmanager
 def _sandbox(folder: Path, seed: int) -> Iterator[DemoTarget]:
     """Start a separate sandbox for the demonstration on free ports, for the time of the context."""
-    from sandbox.demo.run import DemoTarget
-    from sandbox.endpoint import Endpoint
+    from sandbox.aws_endpoint import Endpoint
+    from sandbox.demo.demonstration import DemoTarget
     from sandbox.profiles import in_process
 
     options = ["--aws-port", "0", "--control-port", "0", "--topology", "default"]

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rdss_sandbox.text.figures import counted
-from sandbox.cli.options.connection import connect, control_option
+from sandbox.cli.options.control_connection import connect, control_option
 from sandbox.cli.output.exit_codes import CommandFailedError, Exit
 from sandbox.cli.output.printing import json_option, print_json, print_styled, print_table
 

@@ -11,8 +11,8 @@ from sandbox.cli.verdicts.learn_course import HERE, Course, of_started_lesson, o
 from sandbox.cli.verdicts.learn_screen import check_on_screen, print_markdown, print_result
 
 if TYPE_CHECKING:
+    from sandbox.learn.course_progress import LessonProgress, Progress
     from sandbox.learn.lesson import Language, Lesson
-    from sandbox.learn.progress import LessonProgress, Progress
 
 _LANGUAGES = ("python", "javascript")
 
@@ -80,8 +80,8 @@ def start(lessons: Path | None, wanted: str | None, language: str | None, as_jso
     Without N it is the first lesson that you have not passed. A client that is there already stays as it is.
     """
     from emulator.pages.course import COURSE_PAGE
+    from sandbox.learn.course_progress import LessonProgress
     from sandbox.learn.lesson import Language
-    from sandbox.learn.progress import LessonProgress
     from sandbox.learn.workplace import client_file, place_client
     from sandbox.profiles import running
 
@@ -189,7 +189,7 @@ def solution(course: Course, lesson: Lesson, found: LessonProgress, as_json: boo
 @of_started_lesson
 def reset(course: Course, lesson: Lesson, found: LessonProgress, as_json: bool) -> None:
     """Begin a lesson again: the broken client is put back, and yours is kept beside it."""
-    from sandbox.learn.progress import LessonProgress
+    from sandbox.learn.course_progress import LessonProgress
     from sandbox.learn.workplace import client_file, put_back_client
 
     kept = put_back_client(lesson, found.language, HERE)

@@ -15,8 +15,8 @@ from sandbox.cli.output.exit_codes import CommandFailedError, Exit
 from sandbox.cli.output.printing import json_option
 
 if TYPE_CHECKING:
+    from sandbox.learn.course_progress import LessonProgress, Progress
     from sandbox.learn.lesson import Lesson
-    from sandbox.learn.progress import LessonProgress, Progress
 
 T = TypeVar("T")
 
@@ -65,7 +65,7 @@ class Course:
 
     def keep(self) -> None:
         """Write how far the learner is, and the page that shows it."""
-        from sandbox.learn.progress import write_progress
+        from sandbox.learn.course_progress import write_progress
         from sandbox.learn.workplace import write_page
 
         write_progress(self.progress, HERE)
@@ -75,8 +75,8 @@ class Course:
 def open_course(lessons: Path | None) -> Course:
     """Read the lessons of a folder, by default the course's, and how far the learner is."""
     require("messages")
+    from sandbox.learn.course_progress import read_progress
     from sandbox.learn.lesson import read_course
-    from sandbox.learn.progress import read_progress
 
     return Course(read_course(lessons), read_progress(HERE))
 

@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 
     from rdss_sandbox.shapes.certificate import ClauseResult
     from sandbox.learn.check import CheckResult
+    from sandbox.learn.course_progress import LessonProgress
     from sandbox.learn.lesson import Language, Lesson
-    from sandbox.learn.progress import LessonProgress
     from sandbox.learn.stage_counts import StageCount
 
 _MOST_SHOWN = 3

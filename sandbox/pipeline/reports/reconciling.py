@@ -17,7 +17,7 @@ from sandbox.pipeline.stages.reconciliation import (
     summarise,
     table_places,
 )
-from sandbox.pipeline.storage.tables import Tables
+from sandbox.pipeline.storage.table_store import Tables
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -17,7 +17,7 @@ from sandbox.pipeline.reports.charts import (
     draw_stacked_bars,
     duration,
 )
-from sandbox.pipeline.reports.report import Report
+from sandbox.pipeline.reports.pipeline_report import Report
 from schemas.bound import CONTRACT
 
 

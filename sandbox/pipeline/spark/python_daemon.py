@@ -36,9 +36,9 @@ if __name__ == "__main__":
 
     import sandbox.pipeline.sources.bucket_source
     import sandbox.pipeline.stages.parsing
-    import sandbox.pipeline.stages.routing
     import sandbox.pipeline.stages.sequences
     import sandbox.pipeline.stages.storing
+    import sandbox.pipeline.stages.table_choice
     import sandbox.pipeline.storage.files
     from sandbox.pipeline.sources.stream_source import find_stream_source
 

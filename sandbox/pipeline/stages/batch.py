@@ -8,14 +8,14 @@ from typing import NamedTuple
 
 from emulator.settings.topologies import message_stream
 from sandbox.pipeline.stages.deduplication import Identities, mark_batch
-from sandbox.pipeline.stages.figures import count_figures
+from sandbox.pipeline.stages.minute_figures import count_figures
 from sandbox.pipeline.stages.open_sequences import OpenSequences
 from sandbox.pipeline.stages.parsing import build_judge
-from sandbox.pipeline.stages.routing import choose_tables, write_outcomes
 from sandbox.pipeline.stages.sequences import write_finished
 from sandbox.pipeline.stages.storing import Incoming, store
+from sandbox.pipeline.stages.table_choice import choose_tables, write_outcomes
 from sandbox.pipeline.storage.files import Attempt, write_here
-from sandbox.pipeline.storage.tables import Commit, Tables
+from sandbox.pipeline.storage.table_store import Commit, Tables
 from schemas.bound import CONTRACT
 from schemas.contract import Contract, list_queues
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from sandbox.pipeline.reports.database import connect
 from sandbox.pipeline.storage.table_log import File
-from sandbox.pipeline.storage.tables import Tables
+from sandbox.pipeline.storage.table_store import Tables
 
 if TYPE_CHECKING:
     import numpy as np

@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 from typing import Any, NamedTuple, TypeAlias
 
 from sandbox.pipeline.storage.table_log import File
-from sandbox.pipeline.storage.tables import Tables
+from sandbox.pipeline.storage.table_store import Tables
 
 Key: TypeAlias = tuple[str, str]
 """A stream, and a sequence in it."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from sandbox.pipeline.storage.tables import Tables
+from sandbox.pipeline.storage.table_store import Tables
 from schemas.bound import CONTRACT
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from sandbox.pipeline.stages.parsing import RecordJudge
 from sandbox.pipeline.storage.files import Attempt, write_routed
 from sandbox.pipeline.storage.schema import COLUMNS, arrow_schema
 from sandbox.pipeline.storage.table_log import File
-from sandbox.pipeline.storage.tables import read_files
+from sandbox.pipeline.storage.table_store import read_files
 from schemas.bound import CONTRACT
 from schemas.contract import Contract, Part, Sequences, Verdict
 

@@ -6,7 +6,7 @@ import msgspec
 
 from sandbox.pipeline.spark.failures import PipelineFailedError
 from sandbox.pipeline.storage.table_log import TableLog
-from sandbox.pipeline.storage.tables import Tables
+from sandbox.pipeline.storage.table_store import Tables
 
 
 class Optimized(msgspec.Struct, frozen=True):

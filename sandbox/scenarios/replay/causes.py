@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias
 
-from sandbox.scenarios.replay.steps import RESHARDED, Step
+from sandbox.scenarios.replay.replay_steps import RESHARDED, Step
 from schemas.bound import CONTRACT
 
 _Fields: TypeAlias = Mapping[str, Any]

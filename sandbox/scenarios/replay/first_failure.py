@@ -9,7 +9,7 @@ from typing import Final
 
 from sandbox.judging.verdict import VerdictLine
 from sandbox.scenarios.replay.causes import find_effects, find_root, link_causes
-from sandbox.scenarios.replay.steps import DEATHS, IDLE, READ_EMPTY, RESHARDED, Step
+from sandbox.scenarios.replay.replay_steps import DEATHS, IDLE, READ_EMPTY, RESHARDED, Step
 
 _WRONG: Final = {
     "fault.injected", "message.refused", "message.rejected", "sender.failed", "receiver.failed",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from sandbox.scenarios.replay.steps import DEATHS, RECEIVER, Step
+from sandbox.scenarios.replay.replay_steps import DEATHS, RECEIVER, Step
 
 
 @dataclass(slots=True)

@@ -10,7 +10,7 @@ import msgspec
 from sandbox.scenarios.outcome import Run
 from sandbox.scenarios.replay.first_failure import FirstFailure
 from sandbox.scenarios.replay.paths import Path
-from sandbox.scenarios.replay.steps import APPLICATION, DONE, QUEUES, RECEIVER, RESHARDED, Step
+from sandbox.scenarios.replay.replay_steps import APPLICATION, DONE, QUEUES, RECEIVER, RESHARDED, Step
 from sandbox.scenarios.timeline_drawing import Timeline, short_name
 
 _STRIKES: Final = {"publish": "publish", "deliver": "deliver", "reshard": "shards"}

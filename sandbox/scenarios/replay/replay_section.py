@@ -11,7 +11,7 @@ from emulator.pages.inline_script import embed_json
 from sandbox.scenarios.outcome import Run
 from sandbox.scenarios.replay.first_failure import FirstFailure
 from sandbox.scenarios.replay.replay_data import build_replay_data
-from sandbox.scenarios.replay.steps import Step
+from sandbox.scenarios.replay.replay_steps import Step
 from sandbox.scenarios.timeline_drawing import Timeline
 
 _MOST_EFFECTS: Final = 5

@@ -13,16 +13,16 @@ import pytest
 from click.testing import CliRunner
 
 from emulator.amqp.store.message_store import Rests
-from emulator.assembly.broker import SidecarBroker
 from emulator.assembly.embedded import choose_broker, embedded
 from emulator.assembly.embedded_broker import EmbeddedBroker
 from emulator.assembly.relayed_broker import RelayedBroker
 from emulator.assembly.repair import repair
+from emulator.assembly.sidecar_broker import SidecarBroker
 from emulator.journal import Payloads, frames
 from emulator.settings.settings import Settings
 from emulator.snapshots.snapshot_store import SnapshotStore
 from rdss_sandbox.client import Client
-from sandbox.cli.environment.repair import repair as repair_command
+from sandbox.cli.environment.repair_command import repair as repair_command
 from sandbox.profiles.in_process import started
 from tests.emulator.amqp.calls import publish, queue
 from tests.emulator.amqp.engine_client import OwnBroker

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from emulator.channels import ChannelUnavailableError, Delivery, MemoryCheckpoints
 from emulator.channels.shard_calls import CallsAtOnce, Fetched
-from emulator.channels.shards import ShardListing, ShardReader
+from emulator.channels.shard_reader import ShardListing, ShardReader
 from emulator.clock import Clock
 from tests.emulator.conftest import NOON
 

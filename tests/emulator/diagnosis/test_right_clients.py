@@ -10,8 +10,8 @@ from botocore.exceptions import ClientError
 
 from emulator.clock import Clock
 from emulator.rng import new_uuid
+from schemas.message_timestamps import timestamp
 from schemas.rdss.sequence import split
-from schemas.timestamps import timestamp
 from tests.emulator.diagnosis.conftest import FIRST, LEFT, RIGHT, Wire
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 from botocore.exceptions import ClientError
 
-from emulator.diagnosis import contents
+from emulator.diagnosis import content_reader
 from emulator.diagnosis.rules.bad_messages import INVALID
 from emulator.rng import new_uuid
 from schemas.rdss.sequence import split
@@ -93,7 +93,7 @@ def test_an_invalid_message_is_its_writers(wire: Wire) -> None:
 
 def test_nothing_is_called_valid_where_nothing_validates(wire: Wire, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without the validator's extra a message counts as not validated, and as no chance for a finding."""
-    monkeypatch.setattr(contents, "load_validator", lambda _: None)
+    monkeypatch.setattr(content_reader, "load_validator", lambda _: None)
     wire.put(2)
     assert wire.rules() == []
     exchange = wire.control.recorded_exchange()

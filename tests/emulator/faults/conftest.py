@@ -62,8 +62,8 @@ def bench(request: pytest.FixtureRequest) -> Iterator[AnyBench]:
 
 @contextmanager
 def opened_topic(_request: pytest.FixtureRequest) -> Iterator[Bench]:
-    from extensions.topics.configuration import TopicConfiguration
     from extensions.topics.engine import Topic
+    from extensions.topics.topic_configuration import TopicConfiguration
     from tests.extensions.topics.http.conftest import Port
 
     name = f"input-{new_uuid()[:8]}"

@@ -10,8 +10,8 @@ import pytest
 from emulator.clock import Clock
 from emulator.events import Events
 from emulator.faults.attributes import read_attributes
-from emulator.faults.engine import FaultEngine
 from emulator.faults.fault import Attribute, FaultRefusedError, FaultType
+from emulator.faults.fault_engine import FaultEngine
 from emulator.faults.registry import TYPES
 from emulator.faults.types.latency import draw_seconds
 from emulator.listeners.control.faults import describe_type

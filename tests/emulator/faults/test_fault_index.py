@@ -6,7 +6,7 @@ import pytest
 
 from emulator.clock import Clock
 from emulator.faults.fault import Direction
-from tests.emulator.faults.test_engine import MESSAGES, Bed
+from tests.emulator.faults.test_fault_engine import MESSAGES, Bed
 
 
 @pytest.fixture

@@ -10,8 +10,8 @@ import pytest
 
 from emulator.clock import Clock
 from emulator.events import Events
-from emulator.faults.engine import FaultEngine
 from emulator.faults.fault import Failure
+from emulator.faults.fault_engine import FaultEngine
 from emulator.faults.fault_point import CallFailedError, FaultPoint, run_blocking
 from emulator.faults.faulted_message import Message
 from emulator.faults.held_deliveries import Form, HeldDeliveries, PushedDeliveries

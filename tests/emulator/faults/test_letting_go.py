@@ -20,8 +20,8 @@ from emulator.assembly.embedded import embedded
 from emulator.clock import Clock
 from emulator.events import Events
 from emulator.faults.delayed_deliveries import DelayedDeliveries
-from emulator.faults.engine import FaultEngine
 from emulator.faults.fault import Call
+from emulator.faults.fault_engine import FaultEngine
 from emulator.faults.fault_point import FaultPoint, run_blocking
 from emulator.faults.faulted_message import Message
 from emulator.faults.waits import OnLoop, OnThread

@@ -6,8 +6,8 @@ import pytest
 
 from emulator.clock import Clock
 from emulator.events import Events
-from emulator.faults.engine import FaultEngine
 from emulator.faults.fault import FaultRefusedError
+from emulator.faults.fault_engine import FaultEngine
 from emulator.faults.faulted_message import Message
 from emulator.faults.registry import known_type, list_types
 from emulator.faults.when import read_when

@@ -19,8 +19,8 @@ from emulator.channels.channel_faults import ChannelFaults
 from emulator.clock import Clock
 from emulator.events import Events
 from emulator.faults.delayed_deliveries import DelayedDeliveries
-from emulator.faults.engine import FaultEngine
 from emulator.faults.fault import Hold, Item, Moment
+from emulator.faults.fault_engine import FaultEngine
 from emulator.faults.faulted_message import Message
 from emulator.faults.registry import TYPES
 from emulator.faults.targets import TargetProcess

@@ -1,4 +1,4 @@
-"""What a client of HTTP/1.1 may not do, and what it is told (``emulator.http.bounds.limits``)."""
+"""What a client of HTTP/1.1 may not do, and what it is told (``emulator.http.bounds.client_limits``)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import pytest
 
 from emulator.http.asgi import answer, whole_body
 from emulator.http.bounds.body_memory import ARRIVING
-from emulator.http.bounds.limits import BODY_BYTES, USUAL
+from emulator.http.bounds.client_limits import BODY_BYTES, USUAL
 from emulator.http.server import Server
 
 HEAD = b"GET / HTTP/1.1\r\nhost: x\r\n"

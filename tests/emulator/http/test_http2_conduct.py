@@ -18,7 +18,7 @@ from h2.errors import ErrorCodes
 
 from emulator.http.asgi import ClientGoneError, answer, whole_body
 from emulator.http.bounds.body_memory import ARRIVING
-from emulator.http.bounds.limits import BODY_BYTES, USUAL, Rate
+from emulator.http.bounds.client_limits import BODY_BYTES, USUAL, Rate
 from emulator.http.server import Server
 
 HEAD = [(":method", "POST"), (":path", "/"), (":scheme", "http"), (":authority", "x")]

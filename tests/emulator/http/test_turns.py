@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from emulator.http.bounds.limits import YOUNG_REQUESTS
+from emulator.http.bounds.client_limits import YOUNG_REQUESTS
 from emulator.http.bounds.request_queue import RequestQueue
 from emulator.http.bounds.turns import Inflow, Piece, Turns
 

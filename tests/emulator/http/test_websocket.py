@@ -19,7 +19,7 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 from emulator.http.asgi import answer
 from emulator.http.server import Server, serve
-from emulator.http.websocket import protocol
+from emulator.http.websocket import websocket_protocol
 from tests.emulator.endpoint_fixtures import Endpoint
 
 SECONDS = 60
@@ -149,7 +149,7 @@ async def test_a_server_that_stops_says_so() -> None:
 
 async def test_too_long_a_message_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     """Beyond the limit a message is not gathered: the connection is closed with 1009, and told the limit."""
-    monkeypatch.setattr(protocol, "MESSAGE_BYTES", 1000)
+    monkeypatch.setattr(websocket_protocol, "MESSAGE_BYTES", 1000)
     async with running(starlette(echo)) as server, client(server) as peer:
         await peer.send("\u20ac" * 333)
         assert len(await peer.recv()) == 333
@@ -316,7 +316,7 @@ async def test_a_slow_application_holds_the_client_back() -> None:
 
 async def test_a_client_that_answers_no_ping_is_let_go(monkeypatch: pytest.MonkeyPatch) -> None:
     """A connection whose other end is gone without a word ends, so that nothing is kept for it."""
-    monkeypatch.setattr(protocol, "PING_SECONDS", 0.05)
+    monkeypatch.setattr(websocket_protocol, "PING_SECONDS", 0.05)
     left: asyncio.Queue[int] = asyncio.Queue()
 
     async def listen(socket: WebSocket) -> None:

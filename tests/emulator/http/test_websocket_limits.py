@@ -13,7 +13,7 @@ import pytest
 
 from emulator.http.asgi import answer
 from emulator.http.bounds.body_memory import ARRIVING
-from emulator.http.bounds.limits import BODY_BYTES, USUAL, Rate
+from emulator.http.bounds.client_limits import BODY_BYTES, USUAL, Rate
 from emulator.http.server import Server, serve
 
 MASK = bytes(4)

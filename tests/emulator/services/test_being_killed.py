@@ -20,7 +20,7 @@ import pytest
 from emulator.clock import stopwatch
 from emulator.rng import Chance
 from rdss_sandbox.process import sandbox_process
-from sandbox.profiles import localstack
+from sandbox.profiles import localstack_profile
 from tests.emulator.services.load import Clients, load, prepare, read_everything
 
 SEED = 20_261_122
@@ -130,14 +130,14 @@ def test_localstack_by_itself_loses_it_all(
     localstack_home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The same load and the same death in LocalStack, which is asked to keep what it holds, and does not."""
-    monkeypatch.setattr(localstack, "_SERVICES", ",".join(("kinesis", *FORGOTTEN)))
+    monkeypatch.setattr(localstack_profile, "_SERVICES", ",".join(("kinesis", *FORGOTTEN)))
     # Another LocalStack may run in the home, so this one has files of its own.
     shutil.copytree(localstack_home / "files" / "usr", tmp_path / "files" / "usr", symlinks=True)
     (tmp_path / "environment").symlink_to(localstack_home / "environment")
     environment = {**os.environ, "PERSISTENCE": "1"}
     expected = Expected()
     others = find_localstacks()
-    with localstack.started(tmp_path, environment, print) as url:
+    with localstack_profile.started(tmp_path, environment, print) as url:
         (found,) = find_localstacks() - others
 
         def note(*what: str | None) -> None:
@@ -148,7 +148,7 @@ def test_localstack_by_itself_loses_it_all(
 
         load(Clients(url), SEED, note, FORGOTTEN)
     assert expected.acknowledged >= MOST
-    with localstack.started(tmp_path, environment, print) as url:
+    with localstack_profile.started(tmp_path, environment, print) as url:
         clients = Clients(url)
         prepare(clients, FORGOTTEN)
         assert not any(read_everything(clients, FORGOTTEN).values())

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from emulator.faults.engine import FaultEngine
+from emulator.faults.fault_engine import FaultEngine
 from emulator.journal import frames
 from emulator.kinesis import Engine
 from emulator.rng import Chance

@@ -11,11 +11,11 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, rule
 
-from extensions.kinesis_source.client import Client, ListedShard, MarkPage, Record, RecordMark
-from extensions.kinesis_source.errors import DataLossError, KinesisSourceError, ServiceError
+from extensions.kinesis_source.kinesis_client import Client, ListedShard, MarkPage, Record, RecordMark
 from extensions.kinesis_source.options import Settings
 from extensions.kinesis_source.planner import Planner, ShardRange
 from extensions.kinesis_source.source import read_range
+from extensions.kinesis_source.source_errors import DataLossError, KinesisSourceError, ServiceError
 
 
 @dataclass

@@ -13,7 +13,7 @@ from sandbox.pipeline import pipeline_run as running
 from sandbox.pipeline.pipeline_run import Job
 from sandbox.pipeline.spark.failures import PipelineFailedError, WorkerLostError, describe_failure
 from sandbox.pipeline.storage.table_storage import TableStorage
-from sandbox.pipeline.storage.tables import Tables
+from sandbox.pipeline.storage.table_store import Tables
 
 
 def _late(monkeypatch: pytest.MonkeyPatch, times: int, place: Path) -> None:

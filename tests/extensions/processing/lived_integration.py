@@ -8,7 +8,7 @@ from typing import Any
 
 from emulator.clock import Clock
 from emulator.events import Events
-from emulator.faults.engine import FaultEngine
+from emulator.faults.fault_engine import FaultEngine
 from emulator.rng import Chance, new_uuid
 from extensions.processing import NewMessage, Processing
 from extensions.processing.integration import build_routes, build_systems

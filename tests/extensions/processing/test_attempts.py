@@ -15,7 +15,7 @@ from extensions.processing import (
     State,
     ValidationError,
 )
-from extensions.processing.errors import Code, NothingFoundError, SeveralFoundError
+from extensions.processing.processing_errors import Code, NothingFoundError, SeveralFoundError
 from tests.extensions.processing.conftest import START, Site, causes_of, message_of, state_of
 
 

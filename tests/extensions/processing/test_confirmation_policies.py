@@ -17,9 +17,9 @@ import pytest
 from emulator.assembly.embedded import embedded
 from emulator.clock import Clock
 from emulator.settings.settings import Settings
-from extensions.processing.errors import IntegrationError
 from extensions.processing.integration import Integration
 from extensions.processing.integration_file import read_integration
+from extensions.processing.processing_errors import IntegrationError
 from extensions.processing.sources import check_confirmations
 from rdss_sandbox.shapes.processing import Answer, AsyncMessageDetail, OutsideCall, Restart, Script
 from sandbox.cli import main

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from extensions.processing.errors import IntegrationError
 from extensions.processing.integration_file import read_integration
+from extensions.processing.processing_errors import IntegrationError
 
 ROUTE = '[systems.mno]\n[[routes]]\nservice = "s"\noperation = "o"\n'
 

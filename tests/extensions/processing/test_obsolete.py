@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from extensions.processing import AS_CODED, Administration, Exchange, KeyKind, Processing, State
-from extensions.processing.parameters import Dialect
+from extensions.processing.processing_parameters import Dialect
 from extensions.processing.transitions import IllegalTransitionError
 from tests.extensions.processing.conftest import START, Site, causes_of, message_of, state_of
 

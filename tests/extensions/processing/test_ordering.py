@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from extensions.processing import Exchange, Processing, State, ValidationError
-from extensions.processing.errors import Code
+from extensions.processing.processing_errors import Code
 from tests.extensions.processing.conftest import START, Site, message_of, state_of
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from emulator.clock import Clock
-from emulator.faults.engine import FaultEngine
+from emulator.faults.fault_engine import FaultEngine
 from emulator.rng import Chance
 from extensions.processing import (
     BusinessError,

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from extensions.processing import Exchange, Limit, Processing, State
-from extensions.processing.errors import Code, StoppingError, ThrottledError
+from extensions.processing.processing_errors import Code, StoppingError, ThrottledError
 from extensions.processing.python_routes import start_endpoint
 from tests.extensions.processing.conftest import START, Site, causes_of, message_of, put, state_of
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from extensions.processing import Exchange, Processing, State
-from extensions.processing.errors import Code
+from extensions.processing.processing_errors import Code
 from tests.extensions.processing.conftest import Site, message_of, state_of
 
 

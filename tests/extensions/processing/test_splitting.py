@@ -15,8 +15,8 @@ from extensions.processing import (
     State,
     ValidationError,
 )
-from extensions.processing.errors import Code
-from extensions.processing.parameters import Dialect
+from extensions.processing.processing_errors import Code
+from extensions.processing.processing_parameters import Dialect
 from tests.extensions.processing.conftest import Site, causes_of, message_of, state_of
 
 

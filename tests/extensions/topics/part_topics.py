@@ -14,8 +14,8 @@ from emulator.assembly.components import Components
 from emulator.assembly.embedded import Embedded
 from extensions.topics.engine.commands import Publish, Sow
 from extensions.topics.engine.outgoing_messages import SowMessage
-from extensions.topics.service import TopicService
 from extensions.topics.settings import TopicSettings
+from extensions.topics.topics_service import TopicService
 from rdss_sandbox.client import Client
 from tests.extensions.parts import Part
 

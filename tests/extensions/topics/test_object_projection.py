@@ -15,9 +15,9 @@ import pytest
 from emulator.assembly.embedded import Embedded, embedded
 from emulator.clock import Clock
 from emulator.settings.settings import Settings
-from extensions.topics.client import TopicPort
 from extensions.topics.engine.commands import Publish
 from extensions.topics.settings import TopicSettings
+from extensions.topics.topic_port import TopicPort
 from rdss_sandbox.client import Client, RefusedError
 from rdss_sandbox.text.timestamps import timestamp
 from schemas.rdss.envelope import serialise

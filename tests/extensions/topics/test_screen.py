@@ -12,9 +12,9 @@ from textual.pilot import Pilot
 
 from emulator.assembly.embedded import embedded
 from emulator.settings.settings import Settings
-from extensions.topics.client import TopicPort
 from extensions.topics.columns import summary
 from extensions.topics.engine.commands import Publish, SowDelete
+from extensions.topics.topic_port import TopicPort
 from rdss_sandbox.client import AsyncClient
 from tests.extensions.topics.canned_topics import CannedWithTopics
 from tests.tui.conftest import NARROW, WIDE, answer, notices, opened, see, show_screens, text_of, until

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from emulator.diagnosis.rules import RULES, expired_iterator, refusals, shards, unread_shards
-from emulator.diagnosis.rules.shards import find_burst
+from emulator.diagnosis.rules import RULES, expired_iterator, refusal_rules, shard_rules, unread_shards
+from emulator.diagnosis.rules.shard_rules import find_burst
 from emulator.diagnosis.shard_record import ReadingRun, ShardRecord
 from rdss_sandbox.shapes.certificate import ClauseVerdict
 from rdss_sandbox.shapes.recorded_exchange import (
@@ -28,8 +28,8 @@ from rdss_sandbox.shapes.recorded_exchange import (
     StreamState,
 )
 from rdss_sandbox.shapes.trace import Read
-from sandbox.certify.certificate import judge_clauses
 from sandbox.certify.clause import Role, judge_clause
+from sandbox.certify.clause_verdicts import judge_clauses
 from sandbox.certify.clauses import CLAUSES, clauses
 from sandbox.certify.history import History, Level
 
@@ -138,10 +138,10 @@ def test_a_producers_clause_fails_where_its_rule_finds_a_bad_message(clause: str
 
 _SHARED: Final = {
     "every-shard-read": unread_shards.count_left,
-    "parents-before-children": shards.find_late,
+    "parents-before-children": shard_rules.find_late,
     "survives-expired-iterators": expired_iterator.find_reaction,
-    "retries-failed-entries": refusals.find_dropped,
-    "backs-off": refusals.find_haste,
+    "retries-failed-entries": refusal_rules.find_dropped,
+    "backs-off": refusal_rules.find_haste,
 }
 _MEASURED_WHERE_RECORDED: Final = {"reads-within-limits", "valid-messages", "keeps-the-message-id"}
 """Their rules judge by what the recorder has measured with the clause's function already."""
@@ -187,7 +187,7 @@ def _list_names(code: CodeType) -> set[str]:
 def test_an_entry_that_was_tried_again_in_vain_is_dropped(*, settled: bool, now: float, dropped: int) -> None:
     """A minute is given from the last try on, and an entry that was taken in the end is not dropped."""
     entry = RefusedAttempt("w", "s", "PutRecords", "InternalFailure", 0.0, (1.0,), settled, batch=True)
-    assert len(refusals.find_dropped([entry], now)) == dropped
+    assert len(refusal_rules.find_dropped([entry], now)) == dropped
 
 
 def test_without_a_finding_no_verdict_changes() -> None:

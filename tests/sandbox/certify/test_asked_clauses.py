@@ -8,11 +8,11 @@ from typing import Final
 
 import pytest
 
-from emulator.channels.registry import list_kinds
+from emulator.channels.kind_registry import list_kinds
 from sandbox.certify.attempt import Client
-from sandbox.certify.certificate import judge_clauses
-from sandbox.certify.channels import find_certified
+from sandbox.certify.certified_kinds import find_certified
 from sandbox.certify.clause import Group, Role
+from sandbox.certify.clause_verdicts import judge_clauses
 from sandbox.certify.clauses import CLAUSES, clauses
 from sandbox.certify.history import History, Level
 from sandbox.certify.kit_messages import KitMessages, explain_untried, tell_apart

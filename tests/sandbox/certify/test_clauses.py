@@ -9,12 +9,12 @@ from xml.etree import ElementTree as ET
 import msgspec
 import pytest
 
-from emulator.channels.registry import list_kinds
+from emulator.channels.kind_registry import list_kinds
 from rdss_sandbox.shapes.certificate import Certificate, ClauseVerdict
 from rdss_sandbox.shapes.trace import Delivery, Put, PutEntry, Read
-from sandbox.certify.certificate import count_verdicts, judge_clauses, judge_levels
-from sandbox.certify.channels import find_certified
+from sandbox.certify.certified_kinds import find_certified
 from sandbox.certify.clause import Clause, Group, Role
+from sandbox.certify.clause_verdicts import count_verdicts, judge_clauses, judge_levels
 from sandbox.certify.clauses import CLAUSES, clauses
 from sandbox.certify.history import (
     History,

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from sandbox.certify.channels import find_certified
+from sandbox.certify.certified_kinds import find_certified
 from sandbox.certify.clause import Group, Role
 from sandbox.certify.clauses import CLAUSES, clauses
 from tests.sandbox.certify.population.changes import read_changes

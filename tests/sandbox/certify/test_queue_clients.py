@@ -19,9 +19,9 @@ from rdss_sandbox.shapes.certificate import ClauseVerdict
 from rdss_sandbox.shapes.faults import NewFault
 from rdss_sandbox.shapes.trace import Delivery, Put, PutEntry, Read, Settlement, Subscription, Verdict
 from sandbox.certify import client_process
-from sandbox.certify.certificate import judge_clauses
-from sandbox.certify.channels import find_certified
+from sandbox.certify.certified_kinds import find_certified
 from sandbox.certify.clause import Role
+from sandbox.certify.clause_verdicts import judge_clauses
 from sandbox.certify.clauses import clauses
 from sandbox.certify.client_process import ClientProcess
 from sandbox.certify.history import History, Level, Sent, Shard, Stored, Told

@@ -10,8 +10,8 @@ from dataclasses import replace
 import pytest
 
 from rdss_sandbox.shapes.certificate import ClauseVerdict
-from sandbox.certify.certificate import judge_clauses
 from sandbox.certify.clause import Group, Role
+from sandbox.certify.clause_verdicts import judge_clauses
 from sandbox.certify.clauses import clauses
 from sandbox.certify.history import Level
 from sandbox.certify.stages import Stage

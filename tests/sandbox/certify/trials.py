@@ -10,9 +10,9 @@ from typing import Final
 from emulator.diagnosis.diagnosis import diagnose
 from rdss_sandbox.shapes.certificate import ClauseResult
 from sandbox.certify.attempt import Client
-from sandbox.certify.certificate import judge_clauses
-from sandbox.certify.channels import find_certified
+from sandbox.certify.certified_kinds import find_certified
 from sandbox.certify.clause import Group, Role
+from sandbox.certify.clause_verdicts import judge_clauses
 from sandbox.certify.clauses import clauses
 from sandbox.certify.history import History, Level
 from sandbox.certify.stages import stages

@@ -12,7 +12,7 @@ import pytest
 
 from emulator.faults.registry import TYPES
 from sandbox.cli.command_table import COMMANDS
-from sandbox.cli.commands import sandbox as group
+from sandbox.cli.sandbox_command import sandbox as group
 
 ROOT = Path(__file__).parents[3]
 VALUE = "VALUE"

@@ -13,7 +13,7 @@ import click
 import pytest
 
 from emulator.assembly.embedded import Embedded
-from sandbox.cli.commands import sandbox as group
+from sandbox.cli.sandbox_command import sandbox as group
 from schemas.rdss.envelope import serialise
 from schemas.rdss.samples import Samples
 from tests.sandbox.cli.conftest import needed_by
@@ -70,7 +70,7 @@ ELSEWHERE = {
     "learn solution": "tests/sandbox/cli/test_learn.py",
     "learn start": "tests/sandbox/cli/test_learn.py",
     "logs": "tests/sandbox/cli/test_up.py",
-    "messages": "tests/sandbox/cli/test_commands.py",
+    "messages": "tests/sandbox/cli/test_sandbox_command.py",
     "pipeline query": "tests/sandbox/pipeline/test_questions.py",
     "pipeline run": "tests/sandbox/pipeline/test_command.py",
     "prune": "tests/docs/test_pages.py",

@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 
+from emulator.channels.kind_registry import KINDS, MemoryQueues
 from emulator.channels.kinds import ChannelKind
-from emulator.channels.registry import KINDS, MemoryQueues
 from sandbox.certify.clause import Role
 from sandbox.certify.clauses import CLAUSES, clauses
 from sandbox.certify.stages import CONSUMER, QUEUE_CONSUMER, QUEUE_STAGES, STREAM_STAGES
@@ -127,7 +127,7 @@ def test_a_kind_of_an_extension_that_says_how(
     sandbox: Callable[..., Ran], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its clients are certified in the lab that it names, by the clauses that are for every kind."""
-    theirs = ChannelKind("theirs", MemoryQueues, certified="sandbox.certify.channels:STREAM")
+    theirs = ChannelKind("theirs", MemoryQueues, certified="sandbox.certify.certified_kinds:STREAM")
     monkeypatch.setitem(KINDS, "theirs", theirs)
     ran = sandbox("certify", "consumer", "--channel", "theirs", "--json", "--level", "bronze", "--", *RIGHT)
     found = {each["id"]: each for each in json.loads(ran.out)["clauses"]}

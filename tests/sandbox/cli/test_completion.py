@@ -13,7 +13,7 @@ import click
 import pytest
 
 from sandbox.cli.command_table import COMMANDS
-from sandbox.cli.commands import sandbox as group
+from sandbox.cli.sandbox_command import sandbox as group
 
 WITHOUT_JSON = {"tui", "run", "completion", "man"}
 """A screen, another command's output, a script and a page."""

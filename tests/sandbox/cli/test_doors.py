@@ -15,7 +15,7 @@ from rdss_sandbox.installed_extensions import list_ports
 from rdss_sandbox.shapes.status import Doors, Port
 from rdss_sandbox.shapes.topology import Topology
 from sandbox.cli.environment.doors import describe_doors
-from sandbox.cli.environment.status import _facts
+from sandbox.cli.environment.status_command import _facts
 from sandbox.cli.environment.up import _summary
 from sandbox.profiles.running import Running
 

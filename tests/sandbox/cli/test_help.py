@@ -14,7 +14,7 @@ import pytest
 
 from emulator.faults.registry import TYPES
 from sandbox.cli.command_table import COMMANDS
-from sandbox.cli.commands import sandbox as group
+from sandbox.cli.sandbox_command import sandbox as group
 
 HEAVY = {"pyspark", "textual", "moto", "boto3", "botocore", "pandas", "pyarrow", "docker", "httpx", "asyncio"}
 STARTS = {"importlib.metadata", "logging", "pathlib"}
@@ -143,7 +143,7 @@ def test_what_nobody_foresaw_is_a_line_and_a_file(
     def fail(_: object) -> None:
         raise ZeroDivisionError("inside")
 
-    monkeypatch.setattr("sandbox.cli.environment.status.connect", fail)
+    monkeypatch.setattr("sandbox.cli.environment.status_command.connect", fail)
     ran = sandbox("status")
 
     assert ran.code == 1

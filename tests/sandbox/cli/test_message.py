@@ -13,10 +13,10 @@ import pytest
 
 from emulator.assembly.embedded import Embedded
 from emulator.clock import Clock
+from schemas.message_timestamps import instant
 from schemas.rdss.error_codes import ErrorCode
 from schemas.rdss.samples import Samples
 from schemas.rdss.validation import PRECEDENCE, judge
-from schemas.timestamps import instant
 
 Sandbox = Callable[..., Any]
 PUBLISHED = Path(__file__).parents[4] / "shared" / "reference" / "rdss-4.0.0" / "messages"

@@ -15,8 +15,8 @@ import click
 import pytest
 
 from emulator.assembly.embedded import Embedded
+from emulator.channels.kind_registry import KINDS, KinesisQueues
 from emulator.channels.kinds import ChannelKind
-from emulator.channels.registry import KINDS, KinesisQueues
 from rdss_sandbox.client import Client
 from rdss_sandbox.shapes.messages import NewMessage
 from schemas.rdss.envelope import serialise

@@ -16,8 +16,8 @@ import pytest
 
 from emulator.assembly import embedded as assembly
 from emulator.assembly.embedded import Embedded, embedded
+from emulator.listeners.control.endpoint_routing import Handler, list_handlers
 from emulator.listeners.control.openapi import make_sample
-from emulator.listeners.control.routing import Handler, list_handlers
 from emulator.settings.settings import DEFAULT_TOPOLOGY, Settings
 from rdss_sandbox.api.control_api import SUBJECTS, ControlApi
 from rdss_sandbox.api.endpoint import JSON, Endpoint, Subject, list_endpoints

@@ -7,7 +7,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from rdss_sandbox.shapes.faults import NewFault
-from sandbox.demo.run import Plan, make_plan
+from sandbox.demo.demonstration import Plan, make_plan
 from sandbox.scenarios.scenario import Scenario
 
 

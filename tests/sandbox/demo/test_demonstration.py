@@ -8,9 +8,9 @@ import pytest
 
 from emulator.assembly.embedded import embedded
 from emulator.settings.settings import Settings
+from sandbox.aws_endpoint import Endpoint
 from sandbox.demo.demo_verdict import Result
-from sandbox.demo.run import DemoTarget, Plan, demonstrate
-from sandbox.endpoint import Endpoint
+from sandbox.demo.demonstration import DemoTarget, Plan, demonstrate
 from sandbox.judging.verdict import Verdict
 from schemas.rdss.error_codes import ErrorCode
 from tests.sandbox.demo.small_plan import shrink_plan

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from sandbox.demo.archives import Archived
+from sandbox.demo.archive_contents import Archived
 from sandbox.demo.demo_verdict import Leg, judge
 from sandbox.judging.verdict import Verdict
 from tests.sandbox.demo.small_plan import shrink_plan

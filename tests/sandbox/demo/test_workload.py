@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from sandbox.demo.run import UnusableFileError, make_plan, read_messages
+from sandbox.demo.demonstration import UnusableFileError, make_plan, read_messages
 from sandbox.scenarios.expectation import split
 from sandbox.scenarios.play import offer
 from sandbox.scenarios.workload import Offered

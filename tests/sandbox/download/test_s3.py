@@ -11,9 +11,9 @@ import pytest
 from emulator.assembly.embedded import embedded
 from emulator.clock import Clock
 from emulator.settings.settings import Settings
+from sandbox.aws_endpoint import connect_s3
 from sandbox.download import DownloadError, Downloads
 from sandbox.download.s3 import S3Source
-from sandbox.endpoint import connect_s3
 from tests.sandbox.download.conftest import CONTENT, described
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from emulator.clock import Clock
 from emulator.rng import new_uuid
 from emulator.settings.settings import Settings
 from rdss_sandbox.shapes.topology import Topology
-from sandbox.endpoint import Endpoint
+from sandbox.aws_endpoint import Endpoint
 from sandbox.gateway import GatewaySettings, MetadataGateway, open_gateway
 from sandbox.gateway.metadata import open_queues
 from sandbox.repository import Repository

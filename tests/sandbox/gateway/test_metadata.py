@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
+from emulator.channels.kind_registry import MemoryQueues
 from emulator.channels.kinds import Broker
-from emulator.channels.registry import MemoryQueues
 from emulator.clock import Clock
 from emulator.rng import new_uuid
 from sandbox.gateway import GatewaySettings, MetadataGateway, NoAnswerError, open_gateway

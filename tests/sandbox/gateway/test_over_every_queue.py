@@ -14,7 +14,7 @@ import pytest
 from emulator.channels import Channel, Checkpoints, Delivery
 from emulator.channels.memory import DEFAULT_SCOPE
 from emulator.rng import new_uuid
-from sandbox.endpoint import Endpoint
+from sandbox.aws_endpoint import Endpoint
 from sandbox.gateway import MetadataGateway, NoAnswerError, NotPublishableError, ReadRefusedError
 from sandbox.gateway.gateway import Gateway
 from sandbox.receiver import Arrival, MemoryOriginals, Receiver

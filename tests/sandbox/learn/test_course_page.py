@@ -14,8 +14,8 @@ from rdss_sandbox.shapes.certificate import ClauseResult, ClauseVerdict, Finding
 from sandbox.certify.history import Level
 from sandbox.learn.check import CheckResult
 from sandbox.learn.course_page import course_page
+from sandbox.learn.course_progress import LessonProgress, Progress
 from sandbox.learn.lesson import Language, read_course, read_lesson
-from sandbox.learn.progress import LessonProgress, Progress
 from sandbox.learn.stage_counts import StageCount
 from sandbox.learn.workplace import keep_check, read_checks
 from tests.chromium import chromium

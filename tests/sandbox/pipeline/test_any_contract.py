@@ -11,7 +11,7 @@ import pytest
 
 from emulator.clock import Clock
 from sandbox.pipeline.pipeline_run import Job, once
-from sandbox.pipeline.reports.query import ask, ask_spark
+from sandbox.pipeline.reports.sql_query import ask, ask_spark
 from sandbox.pipeline.stages.batch import Rules
 from sandbox.pipeline.storage.table_storage import TableStorage
 from schemas.contract import Contract

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from sandbox.pipeline.stages import routing
+from sandbox.pipeline.stages import table_choice
 from sandbox.pipeline.stages.batch import Past, Rules, process
 from sandbox.pipeline.stages.parsing import RECORDS
 from sandbox.pipeline.stages.storing import Incoming
 from sandbox.pipeline.storage.files import Attempt
 from sandbox.pipeline.storage.schema import build_tables
 from sandbox.pipeline.storage.table_storage import TableStorage
-from sandbox.pipeline.storage.tables import Tables
+from sandbox.pipeline.storage.table_store import Tables
 from schemas.contract import Contract, Sample
 from tests.contracts import CONTRACTS, NAMES, make_samples
 
@@ -62,7 +62,7 @@ def test_duplicates_are_known_across_batches_days_and_restarts_and_forgotten_beh
     It is the same whether the driver writes the rows of a batch, as of a small one, or Spark's tasks do.
     """
     if written_by == "tasks":
-        monkeypatch.setattr(routing, "_FEW", 0)
+        monkeypatch.setattr(table_choice, "_FEW", 0)
     tables = _prepared(tmp_path, rules.contract)
     past = Past.of(tables, rules)
     one, two, three = make_samples(rules.contract, 5, NOW.timestamp()).stream(3)

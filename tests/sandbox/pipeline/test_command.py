@@ -22,7 +22,7 @@ from emulator.settings.settings import Settings
 from sandbox.cli import main
 from sandbox.pipeline.spark import java
 from sandbox.pipeline.storage.table_storage import TableStorage
-from sandbox.pipeline.storage.tables import Tables
+from sandbox.pipeline.storage.table_store import Tables
 from tests.sandbox.pipeline.workload import Endpoint, load
 
 if TYPE_CHECKING:

@@ -24,11 +24,11 @@ from deltalake.exceptions import TableNotFoundError
 from emulator.clock import Clock
 from rdss_sandbox.tables import read_table
 from sandbox.pipeline.pipeline_run import Job, once
-from sandbox.pipeline.reports.query import ask
+from sandbox.pipeline.reports.sql_query import ask
 from sandbox.pipeline.storage.schema import TABLES
 from sandbox.pipeline.storage.table_storage import TableStorage
-from sandbox.pipeline.storage.tables import Tables
-from sandbox.profiles import localstack
+from sandbox.pipeline.storage.table_store import Tables
+from sandbox.profiles import localstack_profile
 from tests.sandbox.pipeline.workload import INTERPRETED, Endpoint, Load, load
 
 if TYPE_CHECKING:
@@ -149,12 +149,12 @@ def _reading(place: TableStorage) -> Iterator[list[int]]:
 @pytest.fixture
 def localstack_s3(localstack_home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     """LocalStack with its own S3, which the profile leaves out; its address."""
-    monkeypatch.setattr(localstack, "_SERVICES", "kinesis,s3")
+    monkeypatch.setattr(localstack_profile, "_SERVICES", "kinesis,s3")
     # Another LocalStack may run in the home, so this one has files of its own.
     home = tmp_path / "localstack"
     shutil.copytree(localstack_home / "files" / "usr", home / "files" / "usr", symlinks=True)
     (home / "environment").symlink_to(localstack_home / "environment")
-    with localstack.started(home, os.environ, print) as url:
+    with localstack_profile.started(home, os.environ, print) as url:
         yield url
 
 

@@ -15,7 +15,7 @@ from sandbox.pipeline.storage.files import Attempt, write_here
 from sandbox.pipeline.storage.schema import arrow_schema
 from sandbox.pipeline.storage.table_log import File
 from sandbox.pipeline.storage.table_storage import TableStorage
-from sandbox.pipeline.storage.tables import Commit, Tables
+from sandbox.pipeline.storage.table_store import Commit, Tables
 
 LIMIT = 60.0
 START = datetime(2026, 11, 21, 8, tzinfo=UTC)

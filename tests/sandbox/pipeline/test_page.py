@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from html.parser import HTMLParser
 
-from sandbox.pipeline.reports.report import Interval, Reject, Report, SequenceSpan, Tenant
+from sandbox.pipeline.reports.pipeline_report import Interval, Reject, Report, SequenceSpan, Tenant
 from sandbox.pipeline.reports.report_page import render_page
 
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from sandbox.pipeline.reports.report import build_report
+from sandbox.pipeline.reports.pipeline_report import build_report
 from sandbox.pipeline.storage.table_storage import TableStorage
-from sandbox.pipeline.storage.tables import Tables
+from sandbox.pipeline.storage.table_store import Tables
 from tests.bench import reconciliation
 
 if TYPE_CHECKING:

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from sandbox.pipeline.pipeline_run import CheckpointMissingError, Job, once
-from sandbox.pipeline.reports.query import ask, ask_spark
-from sandbox.pipeline.reports.report import build_report
+from sandbox.pipeline.reports.pipeline_report import build_report
 from sandbox.pipeline.reports.report_page import render_page
+from sandbox.pipeline.reports.sql_query import ask, ask_spark
 from sandbox.pipeline.stages.batch import Rules
 from sandbox.pipeline.storage.table_storage import TableStorage
-from sandbox.pipeline.storage.tables import AnotherRunError, Tables
+from sandbox.pipeline.storage.table_store import AnotherRunError, Tables
 from schemas.rdss.envelope import serialise
 from schemas.rdss.sequence import body_of
 from tests.sandbox.pipeline.workload import Endpoint, load

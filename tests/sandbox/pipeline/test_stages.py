@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from emulator.rng import Chance
-from sandbox.pipeline.stages import deduplication, figures, objects, reconciliation, routing
+from sandbox.pipeline.stages import deduplication, minute_figures, objects, reconciliation, table_choice
 from sandbox.pipeline.stages.object_versions import find_components
 from sandbox.pipeline.stages.parsing import RECORDS, build_judge
 from sandbox.pipeline.storage.schema import COLUMNS, LATENCY_BOUNDS, arrow_schema
@@ -86,7 +86,7 @@ def test_each_row_has_one_table() -> None:
             ("input", False, None, None),
         ],
     )
-    found = routing.choose_tables(rows, ["error"])["table"].to_pylist()
+    found = table_choice.choose_tables(rows, ["error"])["table"].to_pylist()
     assert found == ["messages", "parts", "rejects", "queued", "duplicates", "messages"]
 
 
@@ -219,7 +219,7 @@ def test_figures_count_by_minute_tenant_and_outcome() -> None:
     columns += ", table STRING"
     rows = [(_at(n), _at(n - n / 1000), "input", 7, None, 10, "messages") for n in range(60)]
     rows += [(_at(61), None, "input", None, "GENERR007", 3, "rejects")]
-    found = figures.count_figures(_table(columns, rows)).to_pylist()
+    found = minute_figures.count_figures(_table(columns, rows)).to_pylist()
     good, bad = sorted(found, key=lambda row: str(row["outcome"]))
     assert [good[name] for name in ("messages", "bytes", "latency_max", "latency_sum")] == [60, 600, 59, 1770]
     latency = [good[f"latency_{name}"] for name in ("count", "p50", "p95", "p99")]

@@ -16,7 +16,7 @@ from deltalake import DeltaTable, Field
 
 from rdss_sandbox.tables import open_table, read_table
 from sandbox.cli.tables.pipeline_options import Service
-from sandbox.pipeline.reports.query import ask
+from sandbox.pipeline.reports.sql_query import ask
 from sandbox.pipeline.spark.failures import UnavailableError
 from sandbox.pipeline.storage.conditional_puts import UnsafeStoreError
 from sandbox.pipeline.storage.files import Attempt, Writers, WrongColumnError, write_here
@@ -24,7 +24,7 @@ from sandbox.pipeline.storage.optimization import optimize_tables
 from sandbox.pipeline.storage.schema import TABLES, arrow_schema, list_columns
 from sandbox.pipeline.storage.table_log import SchemaMismatchError, TableLog
 from sandbox.pipeline.storage.table_storage import TableStorage
-from sandbox.pipeline.storage.tables import AnotherRunError, Commit, OldFormatError, Tables
+from sandbox.pipeline.storage.table_store import AnotherRunError, Commit, OldFormatError, Tables
 from tests.sandbox.pipeline.workload import Endpoint
 
 NOW = datetime(2026, 11, 21, 8, tzinfo=UTC)

@@ -8,7 +8,7 @@ import pytest
 
 from emulator.settings.settings import read_settings
 from rdss_sandbox.installed_extensions import list_ports
-from sandbox.profiles import compose
+from sandbox.profiles import compose_profile
 
 USUAL = {name: port.usual for name, port in list_ports()}
 VARIABLES = {
@@ -23,9 +23,9 @@ WORDINGS = (LISTEN, ALLOCATED, DESKTOP)
 
 def lost(directory: Path, said: str) -> bool:
     """Whether this in Docker's log is a reason to choose other ports; the first two were asked for."""
-    log = directory / compose.LOG_NAME
+    log = directory / compose_profile.LOG_NAME
     log.write_text(f" Container emulator-1 Starting\n{said}\n")
-    return compose._lost_a_chosen_port(read_settings({"amqp_port": 0}, {}, directory), VARIABLES, log)
+    return compose_profile._lost_a_chosen_port(read_settings({"amqp_port": 0}, {}, directory), VARIABLES, log)
 
 
 @pytest.mark.parametrize("wording", WORDINGS)

@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from emulator.settings.settings import read_settings
-from sandbox.profiles import compose
+from sandbox.profiles import compose_profile
 from sandbox.profiles.in_process import CannotStartError
 from tests.schemas.asyncapi.documents import ORDERS_TEXT
 from tests.taken_out import needs
@@ -21,8 +21,8 @@ STACK = Path(__file__).parents[3] / "compose" / "compose.yaml"
 def test_topics_and_queues_are_reached_where_the_stack_maps_them(tmp_path: Path) -> None:
     """Their ports are the same within and without, and written down for the commands."""
     settings = read_settings({"topics_port": 19007, "queues_port": 18888}, {}, tmp_path)
-    variables = compose._variables(settings, "stack", tmp_path)
-    described = compose._describe(settings, "stack", variables)
+    variables = compose_profile._variables(settings, "stack", tmp_path)
+    described = compose_profile._describe(settings, "stack", variables)
     assert described.ports == {"queues": "http://127.0.0.1:18888", "topics": "http://127.0.0.1:19007"}
     emulator = yaml.safe_load(STACK.read_text())["services"]["emulator"]
     for name, usual in (("TOPICS", 9007), ("QUEUES", 8888)):
@@ -34,13 +34,13 @@ def test_topics_and_queues_are_reached_where_the_stack_maps_them(tmp_path: Path)
 @needs("topics")
 def test_a_file_of_topics_goes_into_the_container(tmp_path: Path) -> None:
     """Whatever it is written in, the emulator in the container reads the same from it."""
-    from extensions.topics.configuration import TopicConfiguration, read_configuration
+    from extensions.topics.topic_configuration import TopicConfiguration, read_configuration
 
     (tmp_path / "topics.toml").write_text(
         '[[topics]]\nkind = "queue"\nname = "work"\n[[users]]\nname = "ada"\ntoken = "t"\n'
     )
     settings = read_settings({"topics": "topics.toml"}, {}, tmp_path)
-    variables = compose._variables(settings, "stack", tmp_path)
+    variables = compose_profile._variables(settings, "stack", tmp_path)
     written = Path(variables["SANDBOX_TOPICS_FILE"])
     assert read_configuration(written) == read_configuration(settings.find("topics"))
     assert msgspec.json.decode(written.read_bytes(), type=TopicConfiguration).users[0].name == "ada"
@@ -55,4 +55,4 @@ def test_a_contract_of_a_document_is_refused_with_what_to_do(tmp_path: Path) -> 
     with pytest.raises(
         CannotStartError, match=r"sandbox up without --profile compose takes .*asyncapi\.yaml"
     ):
-        compose.run(settings, lambda _: None)
+        compose_profile.run(settings, lambda _: None)

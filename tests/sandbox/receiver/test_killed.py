@@ -18,7 +18,7 @@ from emulator.assembly.embedded import embedded
 from emulator.rng import Chance
 from emulator.settings.settings import Settings
 from rdss_sandbox.shapes.topology import Topology
-from sandbox.endpoint import Endpoint
+from sandbox.aws_endpoint import Endpoint
 from sandbox.judging.arrivals import ArrivalsReader
 from schemas.rdss.envelope import serialise
 from schemas.rdss.error_codes import ErrorCode
@@ -85,7 +85,7 @@ import sys
 from pathlib import Path
 from emulator.clock import Clock
 from sandbox.judging.arrivals import ARRIVALS, record_arrival
-from sandbox.endpoint import Endpoint
+from sandbox.aws_endpoint import Endpoint
 from sandbox.receiver.over_kinesis import receiver_over_kinesis
 from sandbox.repository import Repository
 

@@ -15,13 +15,14 @@ from typing import Any, NamedTuple
 import pytest
 
 from emulator.clock import Clock
-from emulator.diagnosis.contents import describe_refusal
+from emulator.diagnosis.content_reader import describe_refusal
 from emulator.listeners.control.contract import ContractResources
 from rdss_sandbox.shapes.contract import Judged
 from sandbox.pipeline.stages.parsing import judge_record
 from sandbox.pipeline.stages.sequences import decide_outcome
 from sandbox.scenarios.expectation import expect
 from sandbox.scenarios.workload import Offered
+from schemas.message_timestamps import timestamp
 from schemas.rdss.catalogue import terms
 from schemas.rdss.contract import RDSS
 from schemas.rdss.envelope import serialise
@@ -29,7 +30,6 @@ from schemas.rdss.sample_older_versions import older_sample
 from schemas.rdss.samples import Samples
 from schemas.rdss.sequence import split_raw
 from schemas.rdss.validation import judge_message
-from schemas.timestamps import timestamp
 from tests.sandbox.receiver.conftest import NOW, Site
 
 BAD_CODES = ["GENERR001", "GENERR002", "GENERR003", "GENERR004", "GENERR007", "GENERR010"]

@@ -19,7 +19,7 @@ from emulator.events import Events
 from emulator.kinesis import Engine
 from emulator.settings.settings import RDSS_TOPOLOGY, Settings, read_settings
 from emulator.settings.topologies import INSTITUTIONS
-from sandbox.endpoint import Endpoint
+from sandbox.aws_endpoint import Endpoint
 from sandbox.receiver import MemoryOriginals
 from sandbox.repository import Repository
 from sandbox.router import RDSS_ROUTES, Router

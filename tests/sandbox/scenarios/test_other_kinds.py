@@ -11,8 +11,8 @@ import pytest
 
 from emulator.channels import Checkpoints, Delivery, Outcome, Receipt
 from emulator.channels.faulted_channel import FaultedChannel
+from emulator.channels.kind_registry import KINDS
 from emulator.channels.kinds import Broker, ChannelKind, QueueAsShard
-from emulator.channels.registry import KINDS
 from emulator.clock import Clock
 from sandbox.cli import main
 from sandbox.scenarios.scenario import find_scenario

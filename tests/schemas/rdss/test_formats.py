@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from schemas.message_timestamps import instant, timestamp
 from schemas.rdss.explanation import flaws
 from schemas.rdss.formats import FORMATS
 from schemas.rdss.validation import is_valid
-from schemas.timestamps import instant, timestamp
 
 DEFINITIONS = {
     "date-time": "primitives.Timestamp",

@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
+from schemas.message_timestamps import instant, timestamp_of
 from schemas.rdss.catalogue import terms
 from schemas.rdss.envelope import MAX_MESSAGE_BYTES, peek, serialise
 from schemas.rdss.error_codes import ErrorCode
 from schemas.rdss.samples import EARLIEST, LATEST, RELEASED, Samples
 from schemas.rdss.sequence import split
 from schemas.rdss.validation import VALID, judge
-from schemas.timestamps import instant, timestamp_of
 
 CAUSES = [ErrorCode(f"GENERR{number:03}") for number in (1, 2, 3, 4, 7, 10)]
 

@@ -14,8 +14,8 @@ from emulator.listeners.control.sandbox_state import read_clock
 from emulator.listeners.control.watch.event_digest import EventDigest
 from emulator.listeners.control.watch.lanes import draw_readers, draw_stream
 from emulator.listeners.control.watch.rejected_messages import RejectedMessages
-from emulator.streams.catalogue import Catalogue, ListedStream
-from emulator.streams.service import StreamService
+from emulator.streams.stream_catalogue import Catalogue, ListedStream
+from emulator.streams.stream_service import StreamService
 from rdss_sandbox.shapes.faults import Fault
 from rdss_sandbox.shapes.picture import NewsLine, Picture, RunCounts, ShardReader
 from rdss_sandbox.shapes.readers import ReaderList

@@ -7,8 +7,8 @@ from typing import Final
 
 from emulator.clock import stopwatch
 from emulator.listeners.control.watch.sentences import tell
-from emulator.streams.catalogue import Catalogue, ListedStream
 from emulator.streams.merged_reading import ShardKey
+from emulator.streams.stream_catalogue import Catalogue, ListedStream
 from rdss_sandbox.shapes.events import Event
 from rdss_sandbox.shapes.picture import NewsLine
 from schemas.contract import Contract

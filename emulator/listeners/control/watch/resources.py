@@ -14,8 +14,8 @@ from starlette.responses import StreamingResponse
 
 from emulator.clock import stopwatch
 from emulator.kinesis import KinesisError
+from emulator.listeners.control.endpoint_routing import handles
 from emulator.listeners.control.live_answers import LiveAnswers, wants_live
-from emulator.listeners.control.routing import handles
 from emulator.listeners.control.watch.picture_maker import PictureMaker
 from rdss_sandbox.api.sandbox_state import SandboxState
 from rdss_sandbox.shapes.clock import ClockReading

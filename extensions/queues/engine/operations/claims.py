@@ -5,10 +5,18 @@ from __future__ import annotations
 from emulator.rng import new_uuid
 from extensions.queues.engine import bounds as checks
 from extensions.queues.engine.address import Address
-from extensions.queues.engine.changes import Change, Claimed, Posted, QueueSet, Released, Removed, Renewed
-from extensions.queues.engine.errors import ClaimNotThereError
-from extensions.queues.engine.metadata import DEAD_LETTERS, DEAD_LETTERS_TTL, MOST_CLAIMS
-from extensions.queues.engine.queue import Queue
+from extensions.queues.engine.message_queue import Queue
+from extensions.queues.engine.queue_changes import (
+    Change,
+    Claimed,
+    Posted,
+    QueueSet,
+    Released,
+    Removed,
+    Renewed,
+)
+from extensions.queues.engine.queue_errors import ClaimNotThereError
+from extensions.queues.engine.queue_metadata import DEAD_LETTERS, DEAD_LETTERS_TTL, MOST_CLAIMS
 from extensions.queues.engine.queued_message import Claim, Held, Message
 from extensions.queues.engine.store import Store
 from rdss_sandbox.shapes.queue_limits import DEFAULT_CLAIM_GRACE, DEFAULT_CLAIM_TTL, DEFAULT_CLAIMED

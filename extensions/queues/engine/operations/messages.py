@@ -8,15 +8,15 @@ from typing import NamedTuple
 from emulator.rng import new_uuid
 from extensions.queues.engine import bounds as checks
 from extensions.queues.engine.address import Address
-from extensions.queues.engine.changes import Posted, QueueSet, Removed
-from extensions.queues.engine.errors import (
+from extensions.queues.engine.message_queue import Queue
+from extensions.queues.engine.queue_changes import Posted, QueueSet, Removed
+from extensions.queues.engine.queue_errors import (
     ClaimNotThereError,
     MessageClaimedError,
     MessageNotClaimedError,
     MessageNotThereError,
 )
-from extensions.queues.engine.metadata import DEFAULT_DELAY, DEFAULT_TTL
-from extensions.queues.engine.queue import Queue
+from extensions.queues.engine.queue_metadata import DEFAULT_DELAY, DEFAULT_TTL
 from extensions.queues.engine.queued_message import AT_ONCE, Found, Message
 from extensions.queues.engine.store import Store
 from extensions.queues.engine.view_source import message_id

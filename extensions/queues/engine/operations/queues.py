@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from extensions.queues.engine import metadata as queue_metadata
+from extensions.queues.engine import queue_metadata
 from extensions.queues.engine.address import Address
-from extensions.queues.engine.changes import QueueGone, QueueSet, Removed, Unsubscribed
-from extensions.queues.engine.queue import Queue
+from extensions.queues.engine.message_queue import Queue
+from extensions.queues.engine.queue_changes import QueueGone, QueueSet, Removed, Unsubscribed
 from extensions.queues.engine.queued_message import Message
 from extensions.queues.engine.store import Store
 

@@ -8,9 +8,13 @@ from emulator.destinations import Destinations, ForbiddenError
 from emulator.rng import new_uuid
 from extensions.queues.engine import bounds as checks
 from extensions.queues.engine.address import Address
-from extensions.queues.engine.changes import Change, QueueSet, Subscribed, Unsubscribed
-from extensions.queues.engine.errors import BadValueError, SubscriberTakenError, SubscriptionNotThereError
-from extensions.queues.engine.metadata import RETRY_POLICY, check_retry_policy
+from extensions.queues.engine.queue_changes import Change, QueueSet, Subscribed, Unsubscribed
+from extensions.queues.engine.queue_errors import (
+    BadValueError,
+    SubscriberTakenError,
+    SubscriptionNotThereError,
+)
+from extensions.queues.engine.queue_metadata import RETRY_POLICY, check_retry_policy
 from extensions.queues.engine.store import Store
 from extensions.queues.engine.subscription import Subscription
 from rdss_sandbox.shapes.queue_limits import DEFAULT_PAGE, DEFAULT_SUBSCRIPTION_TTL

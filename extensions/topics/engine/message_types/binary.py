@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from extensions.topics.engine.refusals import CommandRefusedError
+from extensions.topics.engine.command_refusal import CommandRefusedError
 
 _text = msgspec.json.Decoder(str).decode
 

@@ -8,7 +8,7 @@ from typing import Any, Final, Literal
 
 import msgspec
 
-from extensions.topics.engine.refusals import CommandRefusedError
+from extensions.topics.engine.command_refusal import CommandRefusedError
 
 DEEPEST: Final = 200
 

@@ -7,7 +7,7 @@ from typing import Any, Final, Literal, TypeAlias
 
 import msgspec
 
-from extensions.topics.engine.refusals import CommandRefusedError
+from extensions.topics.engine.command_refusal import CommandRefusedError
 
 SOH: Final = "\x01"
 """What FIX ends a field with."""

@@ -9,7 +9,7 @@ import pytest
 
 from emulator.channels.kinesis import connect
 from emulator.listeners.aws.engine_backend import EngineBackend
-from emulator.relay.aws.backend import RelayBackend
+from emulator.relay.aws.relay_backend import RelayBackend
 from rdss_sandbox.shapes.faults import FaultChange
 from tests.emulator.conftest import ENDPOINTS, listening
 

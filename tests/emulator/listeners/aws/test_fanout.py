@@ -10,7 +10,7 @@ from botocore.exceptions import EventStreamError
 from urllib3.exceptions import ProtocolError
 
 from emulator.channels.kinesis import connect
-from emulator.faults.engine import FaultEngine
+from emulator.faults.fault_engine import FaultEngine
 from emulator.listeners.aws.kinesis_faults import KinesisFaults
 from emulator.rng import Chance
 from rdss_sandbox.shapes.faults import NewFault

@@ -11,7 +11,7 @@ import pytest
 
 from emulator.assembly.embedded import Embedded, embedded
 from emulator.listeners.control import control_app
-from emulator.listeners.control.routing import handles
+from emulator.listeners.control.endpoint_routing import handles
 from emulator.settings.settings import Settings
 from rdss_sandbox.api.sandbox_state import SandboxState
 from rdss_sandbox.shapes.faults import NewFault

@@ -11,7 +11,7 @@ import pytest
 from starlette.responses import StreamingResponse
 
 from emulator.listeners.control import control_app
-from emulator.listeners.control.routing import handles
+from emulator.listeners.control.endpoint_routing import handles
 from rdss_sandbox.api.endpoint import GET, PUT, Mode, Subject, download
 from rdss_sandbox.api.parameters import Matching
 from rdss_sandbox.transports import Awaiting, RefusedError

@@ -14,7 +14,7 @@ from pika.adapters.blocking_connection import BlockingChannel
 from emulator.channels.memory import DEFAULT_SCOPE
 from emulator.clock import Clock
 from emulator.events import Events
-from emulator.faults.engine import FaultEngine
+from emulator.faults.fault_engine import FaultEngine
 from emulator.relay.amqp.amqp_server import AmqpServer, serve_amqp
 from emulator.rng import Chance, new_uuid
 from emulator.streams.amqp_log import AmqpLog

@@ -10,7 +10,7 @@ from typing import Any
 from emulator.channels.memory import DEFAULT_SCOPE
 from emulator.clock import Clock
 from emulator.events import Events
-from emulator.faults.engine import FaultEngine
+from emulator.faults.fault_engine import FaultEngine
 from emulator.relay.amqp.amqp_server import AmqpServer
 from emulator.relay.amqp.embedded_upstream import EmbeddedUpstream
 from emulator.relay.amqp.listening import bind_socket

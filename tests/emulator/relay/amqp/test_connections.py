@@ -14,7 +14,7 @@ from pamqp.header import ContentHeader
 from emulator.channels.memory import DEFAULT_SCOPE
 from emulator.clock import Clock
 from emulator.events import Events
-from emulator.faults.engine import FaultEngine
+from emulator.faults.fault_engine import FaultEngine
 from emulator.relay.amqp.amqp_server import serve_amqp
 from emulator.relay.amqp.frames import GREETING, HEARTBEAT
 from emulator.relay.amqp.relayed_connection import MOST_HELD

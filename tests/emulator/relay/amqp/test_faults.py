@@ -12,7 +12,7 @@ from pika.adapters.blocking_connection import BlockingChannel
 
 from emulator.clock import Clock, stopwatch
 from emulator.events import Events
-from emulator.faults.engine import FaultEngine
+from emulator.faults.fault_engine import FaultEngine
 from emulator.faults.faulted_message import Message
 from emulator.faults.targets import TargetProcess
 from emulator.rng import Chance

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from pika.adapters.blocking_connection import BlockingChannel
 
-from emulator.faults.engine import FaultEngine
+from emulator.faults.fault_engine import FaultEngine
 from rdss_sandbox.shapes.faults import FaultChange
 from tests.emulator.relay.amqp.conftest import Relay, heard
 

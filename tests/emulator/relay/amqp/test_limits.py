@@ -14,7 +14,7 @@ from pamqp.frame import marshal, unmarshal
 from pamqp.header import ContentHeader
 
 from emulator.http.bounds.body_memory import ARRIVING
-from emulator.http.bounds.limits import BODY_BYTES
+from emulator.http.bounds.client_limits import BODY_BYTES
 from tests.emulator.relay.amqp.conftest import Relay
 
 HEARTBEAT = b"\x08\0\0\0\0\0\0\xce"

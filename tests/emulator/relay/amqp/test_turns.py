@@ -16,8 +16,8 @@ from pamqp.header import ContentHeader
 from emulator.channels.memory import DEFAULT_SCOPE
 from emulator.clock import Clock
 from emulator.events import Events
-from emulator.faults.engine import FaultEngine
-from emulator.http.bounds.limits import SLICE_BYTES
+from emulator.faults.fault_engine import FaultEngine
+from emulator.http.bounds.client_limits import SLICE_BYTES
 from emulator.http.bounds.turns import Turns
 from emulator.relay.amqp.amqp_tap import Tap
 from emulator.relay.amqp.embedded_upstream import EmbeddedUpstream

@@ -12,7 +12,11 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, invariant, multiple, rule
 
-from extensions.queues.engine.errors import ClaimNotThereError, MessageClaimedError, MessageNotClaimedError
+from extensions.queues.engine.queue_errors import (
+    ClaimNotThereError,
+    MessageClaimedError,
+    MessageNotClaimedError,
+)
 from tests.extensions.queues.engine.conftest import QUEUE, room
 
 LONGEST = 1_209_600

@@ -8,7 +8,7 @@ import pytest
 
 from emulator.events import Event
 from extensions.queues.engine import Address
-from extensions.queues.engine.errors import BadValueError, ClaimNotThereError
+from extensions.queues.engine.queue_errors import BadValueError, ClaimNotThereError
 from tests.extensions.queues.engine.conftest import NOON, QUEUE, Room
 from tests.waiting import wait_until
 

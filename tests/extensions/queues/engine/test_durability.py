@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from emulator.journal import Log
-from extensions.queues.engine.errors import ClaimNotThereError
+from extensions.queues.engine.queue_errors import ClaimNotThereError
 from tests.extensions.queues.engine.conftest import QUEUE, Room, room
 
 _WORKER = """

@@ -67,8 +67,8 @@ def _change(emulator: Embedded) -> None:
     import msgspec
 
     from emulator.clock import Clock
-    from extensions.topics.client import TopicPort
     from extensions.topics.engine.commands import Publish
+    from extensions.topics.topic_port import TopicPort
 
     clock = Clock()
     with Client(emulator.control) as control, TopicPort(emulator.urls["topics"]) as port:

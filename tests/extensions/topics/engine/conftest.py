@@ -13,8 +13,8 @@ from emulator.clock import Clock
 from emulator.events import Events
 from extensions.topics.engine import Access, Definition, Downstream, TopicsEngine
 from extensions.topics.engine.commands import Command
-from extensions.topics.engine.definitions import EVERYBODY
 from extensions.topics.engine.outgoing_messages import Ack, Message, OofMessage, PublishMessage, SowMessage
+from extensions.topics.engine.topic_definitions import EVERYBODY
 
 NOON = 1_700_000_000.0
 _M = TypeVar("_M")

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from emulator.filters import compile_filter
 from extensions.topics.engine.matching import TopicSubscriptions
-from extensions.topics.engine.subscription import Subscription
+from extensions.topics.engine.topic_subscription import Subscription
 
 VALUES = st.sampled_from(["a", "b", "1", "1.0", "", 1, 1.0, 2, True, None, ["a", "1"], [1, "a"], {"a": 1}])
 LITERALS = st.sampled_from(["'a'", "'b'", "'1'", "'1.0'", "''", "1", "1.0", "2", "TRUE"])

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from emulator.clock import stopwatch
 from extensions.topics.engine import BadDefinitionError, ConflatedTopic, Queue, Topic, View, ViewColumn
+from extensions.topics.engine.command_refusal import CommandRefusedError
 from extensions.topics.engine.commands import (
     Command,
     DeltaPublish,
@@ -26,7 +27,6 @@ from extensions.topics.engine.commands import (
 from extensions.topics.engine.message_types import JSON, MessageType, TypeName, message_type
 from extensions.topics.engine.message_types.nvfix import MOST_FIELDS, Nvfix
 from extensions.topics.engine.outgoing_messages import Ack, SowMessage
-from extensions.topics.engine.refusals import CommandRefusedError
 from tests.extensions.topics.engine.conftest import Client, World, said
 
 NVFIX = Nvfix()

@@ -15,13 +15,13 @@ from websockets.asyncio.client import ClientConnection, connect
 
 from emulator.clock import Clock
 from emulator.events import Events
-from emulator.faults.engine import FaultEngine
+from emulator.faults.fault_engine import FaultEngine
 from emulator.http.server import serve
 from emulator.rng import Chance
-from extensions.topics.configuration import TopicConfiguration
 from extensions.topics.engine import Topic
 from extensions.topics.http import TopicsApp
-from extensions.topics.service import ObjectSources, TopicService
+from extensions.topics.topic_configuration import TopicConfiguration
+from extensions.topics.topics_service import ObjectSources, TopicService
 from rdss_sandbox.shapes.faults import NewFault
 
 SECONDS = 60

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from emulator.clock import Clock
-from extensions.topics.configuration import TopicConfiguration
 from extensions.topics.engine import Downstream, Topic
+from extensions.topics.topic_configuration import TopicConfiguration
 from tests.extensions.topics.http.conftest import Port
 
 

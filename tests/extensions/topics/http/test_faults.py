@@ -39,7 +39,7 @@ async def there(port: Port) -> list[str]:
 def test_what_means_nothing_on_topics_is_refused(name: str) -> None:
     """The API says which kinds of channel a type is for; the others can be put in force on a topic."""
     from emulator.events import Events
-    from emulator.faults.engine import FaultEngine
+    from emulator.faults.fault_engine import FaultEngine
     from emulator.rng import Chance
 
     clock = Clock()

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from emulator.clock import Clock
-from emulator.faults.engine import FaultEngine
+from emulator.faults.fault_engine import FaultEngine
 from rdss_sandbox.shapes.faults import FaultChange, NewFault
 from tests.extensions.topics.http.conftest import SECONDS, Client, Port
 

@@ -12,8 +12,8 @@ import httpx
 import pytest
 
 from emulator.clock import Clock
-from extensions.topics.configuration import TopicConfiguration, User
 from extensions.topics.engine import Entitlement, Topic
+from extensions.topics.topic_configuration import TopicConfiguration, User
 from tests.extensions.topics.http.conftest import SECONDS, Port
 
 

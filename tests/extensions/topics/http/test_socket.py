@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from websockets.exceptions import InvalidStatus
 
-from extensions.topics.configuration import TopicConfiguration, User
 from extensions.topics.engine import Entitlement, Topic
 from extensions.topics.http import unsent_messages as outbox
+from extensions.topics.topic_configuration import TopicConfiguration, User
 from tests.extensions.topics.http.conftest import SECONDS, Port
 
 

@@ -7,7 +7,7 @@ from contextlib import closing
 from pathlib import Path
 
 from emulator.clock import Clock
-from sandbox.endpoint import Endpoint
+from sandbox.aws_endpoint import Endpoint
 from sandbox.judging.arrivals import body_digest
 from sandbox.receiver.over_kinesis import receiver_over_kinesis
 from sandbox.repository import Repository

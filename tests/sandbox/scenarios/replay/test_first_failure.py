@@ -10,7 +10,7 @@ from sandbox.scenarios.facts import CONTRACT, compute_facts, find_culprits
 from sandbox.scenarios.judgement import judge_facts
 from sandbox.scenarios.play import play
 from sandbox.scenarios.replay.first_failure import find_first_failure
-from sandbox.scenarios.replay.steps import fold_events
+from sandbox.scenarios.replay.replay_steps import fold_events
 from sandbox.scenarios.scenario import library
 from sandbox.scenarios.scenario_client import Client
 from tests.sandbox.scenarios.test_library import MISTAKES
