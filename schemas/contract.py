@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
 from schemas.fields import Field
+from schemas.headers import Headers
 
 if TYPE_CHECKING:
     from random import Random  # noqa: TID251 -- the type of what is handed in
@@ -413,6 +414,14 @@ class Contract(Protocol):
 
     @property
     def judge(self) -> Judge: ...
+
+    @property
+    def headers(self) -> Headers | None:
+        """None where no verdict asks for headers."""
+
+    @property
+    def without_headers(self) -> Contract:
+        """The contract on a transport that carries none; itself where it asks for none."""
 
     @property
     def decorate(self) -> Decorate: ...

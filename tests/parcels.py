@@ -150,6 +150,7 @@ class Parcels:
     max_bytes: Final = MAX_BYTES
     rejects: Final = True
     by_digest: Final = None
+    headers: Final = None
     codes: Final = CODES
     failures: Final = Failures(*(CODES["undeliverable"],) * 5)
     expired: Final = None
@@ -180,6 +181,10 @@ class Parcels:
     contents: Final[Mapping[str, Content]] = {}
     samples: Final = _ParcelSamples()
     changes: Final = _ParcelChanges()
+
+    @property
+    def without_headers(self) -> Parcels:
+        return self
 
     def peek(self, raw: bytes, key: str = "", /) -> ParcelPeek:
         try:

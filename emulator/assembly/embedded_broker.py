@@ -47,10 +47,10 @@ class EmbeddedBroker(Broker):
         """The broker itself, for calls on the loop; None until it is loaded."""
         return None if self._upstream is None else self._upstream.broker
 
-    def note_publish(self, channel: str, routing_key: str, body: bytes) -> None:
+    def note_publish(self, channel: str, routing_key: str, body: bytes, properties: bytes) -> None:
         """Record a message that was published to the broker by another way than its port."""
         if self._server is not None:
-            self._server.note_publish(channel, routing_key, body)
+            self._server.note_publish(channel, routing_key, body, properties)
 
     @property
     def address(self) -> tuple[str, int]:

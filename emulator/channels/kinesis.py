@@ -22,6 +22,8 @@ from emulator.channels.shard_calls import MOST_CALLS, CallsAtOnce, Fetched
 from emulator.channels.shard_reader import ShardListing, ShardReader
 from emulator.clock import Clock
 from emulator.kinesis.batches import Entry, batches
+from schemas.bound import CONTRACT
+from schemas.headers import leave_headers_out
 
 if TYPE_CHECKING:
     from mypy_boto3_kinesis import KinesisClient
@@ -89,7 +91,9 @@ class KinesisChannel:
 
     def publish(self, data: bytes, key: str) -> Receipt:
         try:
-            response = self._client.put_record(StreamName=self.name, Data=data, PartitionKey=key)
+            response = self._client.put_record(
+                StreamName=self.name, Data=leave_headers_out(CONTRACT.headers, data), PartitionKey=key
+            )
         except Exception as error:
             raise publish_failure(error) from error
         return Receipt(response["ShardId"], response["SequenceNumber"])
@@ -165,7 +169,9 @@ class KinesisChannel:
         )
 
     def _put(self, batch: Sequence[Entry]) -> list[Outcome]:
-        records: list[Any] = [{"Data": data, "PartitionKey": key} for data, key in batch]
+        records: list[Any] = [
+            {"Data": leave_headers_out(CONTRACT.headers, data), "PartitionKey": key} for data, key in batch
+        ]
         try:
             response = self._client.put_records(StreamName=self.name, Records=records)
         except Exception as error:  # noqa: BLE001 -- every failure is the outcome of these entries

@@ -7,6 +7,7 @@ from collections import deque
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
+from emulator.amqp.message_headers import KEY_HEADER, read_text, write_text
 from emulator.channels.channel import (
     ChannelUnavailableError,
     Delivery,
@@ -21,14 +22,15 @@ from emulator.channels.shard_calls import Fetched
 from emulator.clock import Clock, stopwatch
 from emulator.faults.fault_engine import FaultEngine
 from emulator.rng import new_uuid
+from schemas.bound import CONTRACT
+from schemas.contract import Contract
 
 if TYPE_CHECKING:
-    from pika import BlockingConnection
+    from pika import BasicProperties, BlockingConnection
     from pika.adapters.blocking_connection import BlockingChannel
 
 PREFETCH: Final = 1000
 """How many unacknowledged messages the broker delivers ahead."""
-_KEY_HEADER: Final = "partition-key"
 _PERSISTENT: Final = 2
 
 
@@ -38,7 +40,8 @@ class RabbitMQChannel:
     The queue is the one shard. AMQP has no sequence numbers, so this publisher gives
     each message one as its ``message_id`` property, which a redelivery keeps. A message
     of another publisher without a ``message_id`` is known by its delivery tag. The next
-    call replaces a lost connection, and unacknowledged messages come again.
+    call replaces a lost connection, and unacknowledged messages come again. Headers that the contract asks
+    for come and go in the text of a message.
     """
 
     def __init__(
@@ -49,8 +52,10 @@ class RabbitMQChannel:
         clock: Clock,
         fault_engine: FaultEngine | None = None,
         timeout: float = 10.0,
+        contract: Contract = CONTRACT,
     ) -> None:
         self.name = name
+        self._contract = contract
         self._url = url
         self._clock = clock
         self._timeout = timeout
@@ -110,7 +115,6 @@ class RabbitMQChannel:
         return [self._put_one(data, key) for data, key in entries]
 
     def _put_one(self, data: bytes, key: str) -> Outcome:
-        import pika
         from pika import exceptions
 
         try:
@@ -119,14 +123,13 @@ class RabbitMQChannel:
             return PublishRefusedError("ConnectionRefused", str(error))
         self._published += 1
         number = f"{self._publisher}-{self._published:09d}"
-        properties = pika.BasicProperties(
-            delivery_mode=_PERSISTENT,
-            message_id=number,
-            timestamp=int(self._clock.time()),
-            headers={_KEY_HEADER: key},
-        )
+        body, properties = unpack(self._contract, data)
+        properties.delivery_mode = _PERSISTENT
+        properties.message_id = number
+        properties.timestamp = int(self._clock.time())
+        properties.headers = {**properties.headers, KEY_HEADER: key}
         try:
-            amqp.basic_publish("", self.name, data, properties, mandatory=True)
+            amqp.basic_publish("", self.name, body, properties, mandatory=True)
         except exceptions.NackError as error:
             return PublishRefusedError("Nack", f"the broker did not take the message: {error!r}")
         except exceptions.UnroutableError:
@@ -160,10 +163,11 @@ class RabbitMQChannel:
     def _receive(self, _amqp: Any, method: Any, properties: Any, body: bytes) -> None:
         number = properties.message_id or f"tag-{method.delivery_tag}"
         self._tags[number] = method.delivery_tag
-        key = (properties.headers or {}).get(_KEY_HEADER, "")
+        key = (properties.headers or {}).get(KEY_HEADER, "")
         arrived = float(properties.timestamp or self._clock.time())
+        data = pack(self._contract, body, properties)
         self._arrived.append(
-            Delivery(body, str(key), self.name, number, arrived, redelivered=bool(method.redelivered))
+            Delivery(data, str(key), self.name, number, arrived, redelivered=bool(method.redelivered))
         )
 
     def _open(self) -> BlockingChannel:
@@ -211,6 +215,19 @@ class RabbitMQChannel:
         if connection is not None and connection.is_open:
             with contextlib.suppress(*_amqp_errors()):
                 connection.close()
+
+
+def pack(contract: Contract, body: bytes, properties: BasicProperties) -> bytes:
+    """A message that came, as the contract judges it."""
+    return body if contract.headers is None else write_text(contract, body, b"".join(properties.encode()))
+
+
+def unpack(contract: Contract, data: bytes) -> tuple[bytes, BasicProperties]:
+    """The body and the properties of a message that is to be sent."""
+    from pika import BasicProperties
+
+    body, properties, headers = read_text(contract, data)
+    return body, BasicProperties(headers=dict(headers), **properties)
 
 
 def _amqp_errors() -> tuple[type[Exception], ...]:

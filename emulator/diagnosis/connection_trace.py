@@ -8,6 +8,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
+from emulator.amqp.message_headers import write_text
 from emulator.amqp.wire.method_codec import decode_method
 from emulator.amqp.wire.methods import BasicAck, BasicNack, BasicPublish
 from emulator.amqp.wire.properties import Properties
@@ -56,7 +57,7 @@ class ConnectionTrace:
     ) -> Delivery:
         """Note a message that is pushed, or that was fetched. The kit gave it its number as message_id."""
         number = Properties(frames[1][_PROPERTIES]).text("message_id") or ""
-        delivery = Delivery(number, self._trace.identify(_join_body(frames)))
+        delivery = Delivery(number, self._trace.identify(self._read(frames)))
         self._note_read(queue, (delivery,), pushed=pushed, owed=owed)
         return delivery
 
@@ -79,8 +80,8 @@ class ConnectionTrace:
         """Note a publish, or keep it until it is confirmed."""
         asked = decode_method(frames[0][_PAYLOAD])
         assert isinstance(asked, BasicPublish)
-        data, now = _join_body(frames), self._trace.now
-        entry = PutEntry(self._trace.identify(data), sha256(data).hexdigest(), len(data), asked.routing_key)
+        body, data, now = _join_body(frames), self._read(frames), self._trace.now
+        entry = PutEntry(self._trace.identify(data), sha256(body).hexdigest(), len(body), asked.routing_key)
         put = Put(
             now,
             now,
@@ -106,9 +107,9 @@ class ConnectionTrace:
 
     def note_return(self, channel: Channel, frames: Sequence[bytes]) -> None:
         """Note which publish comes back. A broker confirms in any order, so the body tells which it is."""
-        body = _join_body(frames)
+        returned = self._read(frames)
         for tag, (put, data) in channel.waiting.items():
-            if data == body and not put.error:
+            if data == returned and not put.error:
                 channel.waiting[tag] = replace(put, error="returned"), data
                 return
 
@@ -134,6 +135,10 @@ class ConnectionTrace:
     ) -> None:
         now = self._trace.now
         self._note(Read(now, self._life, queue, queue, "", records, pushed=pushed, error=error, owed=owed))
+
+    def _read(self, frames: Sequence[bytes]) -> bytes:
+        """A message as the contract judges it."""
+        return write_text(self._trace.contract, _join_body(frames), frames[1][_PROPERTIES])
 
     def _note(self, item: TraceItem) -> None:
         self._trace.note_item(item)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Final, Protocol
 
 from rdss_sandbox.shapes.trace import TraceItem
+from schemas.contract import Contract
 
 OWN_CONNECTION: Final = "sandbox certify"
 """The ``connection_name`` of a lab's own connection of AMQP. While there is a trace it is not recorded."""
@@ -22,11 +23,13 @@ class Trace(Protocol):
     """A lab, as the recorders know it. Times are seconds of its run.
 
     ``listen`` takes note of what the client has told. It is called before anything is noted that the client
-    did over AMQP.
+    did over AMQP. Its messages are texts of the ``contract``, with their headers.
     """
 
     listen: Callable[[], None]
 
+    @property
+    def contract(self) -> Contract: ...
     @property
     def now(self) -> float: ...
     def time_of(self, moment: float) -> float:
@@ -45,7 +48,7 @@ class Trace(Protocol):
         """Note that the client asks for something, of any service."""
 
     def note_item(self, item: TraceItem, data: bytes = b"") -> None:
-        """Note an item before the client has its answer; ``data`` is the body of a publish."""
+        """Note an item before the client has its answer; ``data`` is the message of a publish."""
 
     def note_connection(self, client: WatchedClient, *, opened: bool) -> None:
         """Note that a connection of AMQP was opened, or is gone."""

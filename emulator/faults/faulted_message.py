@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cached_property
 from hashlib import blake2b
 
@@ -19,19 +20,30 @@ class Message:
     """One message in transit. ``arrived`` is when the broker took it, in seconds since the epoch, or None.
 
     ``key`` is what its transport knows it by, such as the partition key of a record. ``contract`` is that of
-    the fault engine that it meets.
+    the fault engine that it meets. ``write_text`` adds the headers that its transport carries beside it.
     """
 
     contract: Contract = CONTRACT
 
-    def __init__(self, data: bytes, key: str = "", arrived: float | None = None) -> None:
+    def __init__(
+        self,
+        data: bytes,
+        key: str = "",
+        arrived: float | None = None,
+        write_text: Callable[[Contract, bytes], bytes] = lambda _contract, data: data,
+    ) -> None:
         self.data = data
         self.key = key
         self.arrived = arrived
+        self._write_text = write_text
+
+    def text(self, data: bytes) -> bytes:
+        """``data`` as the contract judges it in the place of this message's own."""
+        return self._write_text(self.contract, data)
 
     @cached_property
     def peek(self) -> Peek:
-        return self.contract.peek(self.data, self.key)
+        return self.contract.peek(self.text(self.data), self.key)
 
     @cached_property
     def message_id(self) -> str | None:

@@ -37,8 +37,8 @@ DEFAULT_EXCHANGE: Final = "amq.default"
 """The name of the default exchange in a path."""
 Change: TypeAlias = Callable[[Broker, Request, Document], StepsTo[Any]]
 """Answers a request in steps, between which others have their turns."""
-NotePublish: TypeAlias = Callable[[str, str, bytes], None]
-"""Records a message that was published to a channel, with its routing key and body."""
+NotePublish: TypeAlias = Callable[[str, str, bytes, bytes], None]
+"""Records a message that was published to a channel, with its routing key, body and encoded properties."""
 _ACK_MODES: Final = {
     "ack_requeue_true": (True, False),
     "reject_requeue_true": (True, True),
@@ -105,7 +105,7 @@ def _publish(broker: Broker, asked: Request, given: Document, note: NotePublish)
         routed = yield from publish_message(broker, exchange, key, properties, body)
     except RefusedError as refused:
         raise BadRequestError(f"{refused.code} {refused.text}") from refused
-    note(exchange or key, key, body)
+    note(exchange or key, key, body, properties)
     return {"routed": routed}
 
 

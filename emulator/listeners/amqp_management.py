@@ -47,7 +47,7 @@ _NOT_FOUND: Final = 404
 _REFUSALS: Final = (NoSuchNameError, NotAllowedError, RefusedError, BadRequestError, BadQueryError, OSError)
 
 
-def _note_nothing(_channel: str, _routing_key: str, _body: bytes) -> None:
+def _note_nothing(_channel: str, _routing_key: str, _body: bytes, _properties: bytes) -> None:
     """Record no publish."""
 
 

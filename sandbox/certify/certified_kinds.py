@@ -52,15 +52,19 @@ class QueueConsumerRun(ConsumerRun):
 
 
 class Certified(NamedTuple):
-    """The sandbox of a trial, what plays a consumer's stages in it, and every stage of a role, in order."""
+    """The sandbox of a trial, what plays a consumer's stages in it, and every stage of a role, in order.
+
+    ``headers`` says whether the kind of channel carries headers beside messages.
+    """
 
     lab: Callable[[int, Contract], Lab]
     consumer_run: Callable[[Attempt, Any], ConsumerRun]
     stages: Mapping[Role, tuple[Stage, ...]]
+    headers: bool = False
 
 
 STREAM: Final = Certified(Lab, ConsumerRun, STREAM_STAGES)
-QUEUE: Final = Certified(QueueLab, QueueConsumerRun, QUEUE_STAGES)
+QUEUE: Final = Certified(QueueLab, QueueConsumerRun, QUEUE_STAGES, headers=True)
 
 
 def find_certified(kind: str) -> Certified:

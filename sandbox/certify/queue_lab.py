@@ -7,11 +7,12 @@ from contextlib import closing, contextmanager
 from functools import partial
 from typing import Final
 
-from pika import BasicProperties, BlockingConnection, URLParameters
+from pika import BlockingConnection, URLParameters
 from pika.adapters.blocking_connection import BlockingChannel
 
 from emulator.assembly.embedded import embedded
 from emulator.assembly.embedded_broker import EmbeddedBroker
+from emulator.channels.rabbitmq import pack, unpack
 from emulator.diagnosis.lab_trace import OWN_CONNECTION, WatchedClient
 from emulator.settings.settings import Settings
 from rdss_sandbox.shapes.topology import Topology
@@ -92,8 +93,9 @@ class QueueLab(Lab):
             self._numbered.append((number, message_id))
             self.history.put_at[INPUT, number] = self.now
             self.place_of[message_id or number] = INPUT
-            properties = BasicProperties(message_id=number, delivery_mode=_PERSISTENT)
-            self._broker.basic_publish("", INPUT, message, properties, mandatory=True)
+            body, properties = unpack(self.contract, message)
+            properties.message_id, properties.delivery_mode = number, _PERSISTENT
+            self._broker.basic_publish("", INPUT, body, properties, mandatory=True)
 
     def put_poison(self, data: bytes) -> None:
         """Put what is no message on the input queue."""
@@ -159,7 +161,7 @@ class QueueLab(Lab):
             got, properties, body = self._broker.basic_get(queue, auto_ack=True)
             if got is None:
                 return
-            yield properties.message_id or "", body
+            yield properties.message_id or "", pack(self.contract, body, properties)
 
     # What the recorders see
 

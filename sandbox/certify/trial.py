@@ -51,6 +51,12 @@ class Trial:
     contract: Contract = CONTRACT
 
     @property
+    def tried(self) -> Contract:
+        """The contract, of messages as the channel carries them."""
+        headed = find_certified(self.channel).headers
+        return self.contract if headed else self.contract.without_headers
+
+    @property
     def planned(self) -> tuple[Stage, ...]:
         """The stages to play. Raises ``ValueError`` for one in ``only`` that is not there."""
         declared = find_certified(self.channel).stages[self.role]
@@ -60,7 +66,7 @@ class Trial:
     @property
     def clauses(self) -> list[Clause]:
         """Every clause for such a client, of whatever group and level."""
-        return clauses(self.role, channel=self.channel, contract=self.contract)
+        return clauses(self.role, channel=self.channel, contract=self.tried)
 
     @property
     def command(self) -> str:
@@ -82,7 +88,7 @@ def certify(trial: Trial, progress: Progress) -> tuple[Certificate, History]:
     began = stopwatch()
     planned = trial.planned
     history = play(trial, planned, progress)
-    results, reached = judge_clauses(trial.clauses, history, trial.command, _left_out(trial), trial.contract)
+    results, reached = judge_clauses(trial.clauses, history, trial.command, _left_out(trial), trial.tried)
     digests = {str(path): sha256(path.read_bytes()).hexdigest() for path in trial.subject}
     return (
         Certificate(
@@ -137,7 +143,7 @@ def play(
     the run is cut; by default after 75 times the client's patience. Raises ``ClientNotStartedError``.
     """
     certified = find_certified(trial.channel)
-    lab = certified.lab(trial.seed, tell_apart(trial.contract))
+    lab = certified.lab(trial.seed, tell_apart(trial.tried))
     follow(lab.history)
     bounds = Bounds.of(trial.client.patience, run_seconds)
     with tempfile.TemporaryDirectory(prefix="sandbox-certify-") as name, lab.running():

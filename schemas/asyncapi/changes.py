@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
+from schemas.asyncapi.around import read_headers, write_headers
 from schemas.asyncapi.declarations import Message
 from schemas.asyncapi.mutations import list_mutations, put
 from schemas.asyncapi.payloads import UNREADABLE, decode_json
 from schemas.asyncapi.peek import walk
 from schemas.contract import Code
+from schemas.headers import WithHeaders
 from schemas.message_timestamps import timestamp
 
 if TYPE_CHECKING:
@@ -42,7 +45,8 @@ class DeclaredChanges:
         messages = self._contract.declared.messages
         place = self._contract.declared.type
         if reason == "unknown-type":
-            return len(messages) > 1 and place is not None and place.part == "payload"
+            told = ("payload", "header") if self._contract.headers else ("payload",)
+            return len(messages) > 1 and place is not None and place.part in told
         if reason == "invalid":
             return any(
                 each.content in ("json", "text") and each.payload not in (None, True, {}) for each in messages
@@ -52,49 +56,57 @@ class DeclaredChanges:
         return True
 
     def spoil(self, raw: bytes, code: Code, draws: Random) -> bytes | None:
+        """A message that has headers keeps them, but for one that has its type or its expiry."""
         reason = self._reasons.get(str(code))
+        data, headers = read_headers(raw)
         if reason == "oversize":
-            return self.grow(raw, self._contract.max_bytes + 1) or raw + b" " * self._contract.max_bytes
+            return write_headers(data.ljust(self._contract.max_bytes + 1), headers)
         if reason is None or not self._contract.judge(raw).valid:
             return None
         for _ in range(_TRIES):
-            spoilt = self._change(raw, reason, draws)
-            if spoilt is None:
+            changed = self._change(data, headers, reason, draws)
+            if changed is None:
                 return None
+            spoilt = write_headers(*changed)
             now = 1.0 if reason == "expired" else None
             if self._contract.judge(spoilt, now=now).code == code:
                 return spoilt
         return None
 
-    def _change(self, raw: bytes, reason: str, draws: Random) -> bytes | None:
+    def _change(
+        self, raw: bytes, headers: Mapping[str, Any] | None, reason: str, draws: Random
+    ) -> WithHeaders | None:
         if reason == "malformed":
-            return raw[: draws.randrange(len(raw))] if raw else None
+            return WithHeaders(raw[: draws.randrange(len(raw))], headers) if raw else None
         try:
             value = decode_json(raw)
         except UNREADABLE:
             value = raw.decode(errors="replace")
         declared = self._contract.declared
-        name = self._contract.looker.identify(
-            walk(value, declared.type.steps) if declared.type else None, raw, None
-        )
+        kind = walk(value, declared.type.steps) if declared.type else None
+        name = self._contract.looker.identify(kind, raw, headers)
         message = next((each for each in declared.messages if each.name == name), None)
         if message is None:
             return None
         if reason == "invalid":
-            return _break_schema(value, message, draws)
+            broken = _break_schema(value, message, draws)
+            return None if broken is None else WithHeaders(broken, headers)
         place = declared.type if reason == "unknown-type" else declared.locations[message.name].expires
+        wanted: Any = "no-such-type" if reason == "unknown-type" else timestamp(_LONG_AGO)
+        if place is not None and place.part == "header" and headers is not None:
+            return WithHeaders(raw, {**headers, place.steps[-1]: wanted})
         if place is None or place.part != "payload":
             return None
-        wanted: Any = "no-such-type" if reason == "unknown-type" else timestamp(_LONG_AGO)
-        return msgspec.json.encode(put(value, place.steps, wanted))
+        return WithHeaders(msgspec.json.encode(put(value, place.steps, wanted)), headers)
 
     def grow(self, raw: bytes, size: int) -> bytes | None:
         """Put spaces behind JSON, which mean nothing there; None for other forms."""
+        data, headers = read_headers(raw)
         try:
-            decode_json(raw)
+            decode_json(data)
         except UNREADABLE:
             return None
-        return raw.ljust(size)
+        return write_headers(data.ljust(size), headers)
 
 
 def _break_schema(value: Any, message: Message, draws: Random) -> bytes | None:

@@ -8,6 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Final
 
+from schemas.asyncapi.around import DeclaredHeaders, find_header_names, read_headers
 from schemas.asyncapi.declarations import Channel, Declared, Location
 from schemas.asyncapi.decoration import decorate, redrive, undecorate
 from schemas.asyncapi.fields import list_labels, list_mixed, make_fields
@@ -21,7 +22,7 @@ class AsyncApiContract:
     """See ``schemas.contract.Contract``; ``channels`` are those of the document.
 
     Where the document does not declare what becomes of refused messages, the codes and their queues are ours.
-    ``identified`` says whether every message has an id that is not in a header: streams have none.
+    ``identified`` says whether every message has an id, not in a header where no channel carries any.
     """
 
     media_type: Final[str]
@@ -46,7 +47,10 @@ class AsyncApiContract:
         self.media_type = contents.pop() if len(contents) == 1 else "application/octet-stream"
         codes = declared.codes
         locations = list(declared.locations.values())
-        expires = any(each.expires and each.expires.part == "payload" for each in locations)
+        names = find_header_names(declared)
+        self.headers: Final = None if names is None else DeclaredHeaders(names)
+        parts = ("payload",) if names is None else ("payload", "header")
+        expires = any(each.expires and each.expires.part in parts for each in locations)
         self.codes: Final[Mapping[str, Code]] = {
             str(code): code for reason, code in codes.items() if expires or reason != "expired"
         }
@@ -60,7 +64,9 @@ class AsyncApiContract:
         self.expired: Final[Code | None] = codes["expired"] if expires else None
         self.oversize: Final[Code] = codes["oversize"]
         self.rejects: Final = declared.reject is not None or any(each.reject for each in declared.channels)
-        self.identified: Final = all(each.id and each.id.part != "header" for each in locations)
+        self.identified: Final = all(
+            each.id and each.id.part in (*parts, "key", "bytes") for each in locations
+        )
         self.kinds: Final = tuple(
             value for message in declared.messages for value in (message.values or (message.name,))
         )
@@ -81,6 +87,13 @@ class AsyncApiContract:
         """A contract is sent to another process as the place of its document."""
         return self._read_again, (self.declared.document,)
 
+    @cached_property
+    def without_headers(self) -> AsyncApiContract:
+        if self.headers is None:
+            return self
+        channels = tuple(replace(each, amqp=None) for each in self.channels)
+        return AsyncApiContract(replace(self.declared, channels=channels), self._read_again)
+
     @property
     def peek(self) -> Looker:
         return self.looker
@@ -94,7 +107,7 @@ class AsyncApiContract:
         return seen.message_id
 
     def body(self, raw: bytes, /) -> bytes:
-        return raw
+        return read_headers(raw).data
 
     @cached_property
     def by_digest(self) -> AsyncApiContract | None:

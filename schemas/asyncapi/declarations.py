@@ -45,6 +45,9 @@ class Locations:
     position: Location | None = None
     total: Location | None = None
 
+    def list_places(self) -> list[Location | None]:
+        return [getattr(self, name) for name in self.__dataclass_fields__]
+
 
 @dataclass(frozen=True, slots=True)
 class Stream:
@@ -141,3 +144,8 @@ class Declared:
     codes: Mapping[str, DeclaredCode]
     reject: str | None
     max_bytes: int
+
+    def list_places(self) -> set[Location]:
+        """The places of the fields that have a meaning, in any message."""
+        found = {self.type, *(place for each in self.locations.values() for place in each.list_places())}
+        return {place for place in found if place}

@@ -1,38 +1,19 @@
 """What a refused message gets: an object around it, with the code and the reason, which can be taken off.
 
-``{"x-sandbox-rejected": {"code", "why", "at", "machine", "address"}, "message": ...}``. The message is
-embedded as it is where it is JSON, else as ``text``, or as ``base64`` where it is not UTF-8. An oversize one
-is ``original``, its address, with its ``bytes`` and ``sha256``.
+``{"x-sandbox-rejected": {"code", "why", "at", "machine", "address"}, "message": ...}``. In place of an
+oversize message is ``original``, its address, with its ``bytes`` and ``sha256``.
 """
 
 from __future__ import annotations
 
-import base64
 import hashlib
-from typing import Any, Final, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 
+from schemas.asyncapi.around import Around, embed, read_around
 from schemas.contract import LONGEST_WHY, Code, Undecorated
-from schemas.json_texts import is_json
 from schemas.message_timestamps import timestamp
-
-_NAME: Final = "x-sandbox-rejected"
-MARK: Final = f'{{"{_NAME}":'.encode()
-"""How every decorated message begins."""
-
-
-class _Around(msgspec.Struct, omit_defaults=True):
-    rejected: dict[str, Any] = msgspec.field(name=_NAME)
-    message: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
-    text: str | None = None
-    base64: str | None = None
-    original: str | None = None
-    bytes: int | None = None
-    sha256: str | None = None
-
-
-_decode: Final = msgspec.json.Decoder(_Around).decode
 
 
 class Rejected(NamedTuple):
@@ -59,7 +40,7 @@ def decorate(
     earlier = unwrap(raw)
     if earlier is not None:
         raw = earlier.data
-    around = _Around(
+    around = Around(
         {
             "code": str(code),
             "why": (description or code.description)[:LONGEST_WHY],
@@ -71,36 +52,21 @@ def decorate(
     if original is not None:
         around.original, around.bytes = original, len(raw)
         around.sha256 = hashlib.sha256(raw).hexdigest()
-    elif is_json(raw) and raw == raw.strip():
-        around.message = msgspec.Raw(raw)
     else:
-        try:
-            around.text = raw.decode()
-        except UnicodeDecodeError:
-            around.base64 = base64.b64encode(raw).decode("ascii")
+        embed(around, raw)
     return msgspec.json.encode(around)
 
 
 def unwrap(raw: bytes) -> Rejected | None:
     """Take the code and the reason off a message; None for one that has none."""
-    if not raw.startswith(MARK):
+    found = read_around(raw)
+    if found is None:
         return None
-    try:
-        around = _decode(raw)
-        if around.message is not msgspec.UNSET:
-            data = bytes(around.message)
-        elif around.text is not None:
-            data = around.text.encode()
-        elif around.base64 is not None:
-            data = base64.b64decode(around.base64, validate=True)
-        else:
-            data = raw
-        code, why = str(around.rejected["code"]), str(around.rejected.get("why", ""))
-    except (msgspec.MsgspecError, ValueError, KeyError, RecursionError):
+    around, data = found
+    if around.rejected is None or "code" not in around.rejected or (data is None and around.original is None):
         return None
-    if data == raw and around.original is None:
-        return None
-    return Rejected(data, code, why, around.original, around.sha256)
+    code, why = str(around.rejected["code"]), str(around.rejected.get("why", ""))
+    return Rejected(raw if data is None else data, code, why, around.original, around.sha256)
 
 
 def undecorate(raw: bytes, /) -> Undecorated:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from schemas.asyncapi.avro import as_json_schema
-from schemas.asyncapi.declarations import Declared, Location, Locations, Message
+from schemas.asyncapi.declarations import Declared, Location, Message
 from schemas.asyncapi.json_schemas import list_bases, list_properties
 from schemas.fields import COMMON, OF_RECORDS, OF_VERDICTS, Field, Kind, Stored
 
@@ -41,7 +41,7 @@ _STORED: Final[dict[str, tuple[Kind, Stored]]] = {
 def list_labels(declared: Declared) -> dict[str, tuple[Location, Any]]:
     """The plain values at the top of the payloads, each by the name of its column, with one schema of it."""
     found: dict[str, tuple[Location, Any]] = {}
-    known = _list_known(declared)
+    known = declared.list_places()
     for message in declared.messages:
         for steps, schema in _list_plain(message).items():
             column = re.sub(r"[^0-9A-Za-z_]", "_", steps[-1])
@@ -75,12 +75,6 @@ def _list_plain(message: Message) -> dict[tuple[str, ...], dict[str, Any]]:
     plain: dict[tuple[str, ...], list[Any]] = {("data", name): schemas for name, schemas in data.items()}
     plain |= {(name,): schemas for name, schemas in top.items()}
     return {steps: _merge(schemas, whole) for steps, schemas in plain.items()}
-
-
-def _list_known(declared: Declared) -> set[Location | None]:
-    """The places of the fields that have a meaning, which are no labels besides."""
-    names = Locations.__dataclass_fields__
-    return {declared.type, *(getattr(each, name) for each in declared.locations.values() for name in names)}
 
 
 def _merge(schemas: list[Any], whole: Any) -> dict[str, Any]:

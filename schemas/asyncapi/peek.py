@@ -10,8 +10,9 @@ from typing import Any, Final
 
 import msgspec
 
+from schemas.asyncapi.around import is_around, read_headers
 from schemas.asyncapi.declarations import Declared, Location, Locations
-from schemas.asyncapi.decoration import MARK, unwrap
+from schemas.asyncapi.decoration import unwrap
 from schemas.asyncapi.payloads import UNREADABLE, Payload, find_fitting, read_each
 from schemas.contract import LOOKED_AT, Part
 
@@ -120,13 +121,17 @@ class Looker:
     def _attribute(place: Location | None, attributes: Mapping[tuple[str, ...], str]) -> str:
         return attributes.get(place.steps, _NOTHING) if place and place.part == "payload" else _NOTHING
 
-    def __call__(self, raw: bytes, key: str = "", /, headers: _Headers = None) -> Any:
-        """See ``schemas.contract.Contract.peek``; ``headers`` are those of a transport that has them."""
-        if raw.startswith(MARK):
-            rejected = unwrap(raw)
-            if rejected is not None:
-                seen = self(rejected.data, key, headers)
-                return msgspec.structs.replace(seen, error_code=rejected.code)
+    def __call__(self, raw: bytes, key: str = "", /) -> Any:
+        """See ``schemas.contract.Contract.peek``."""
+        if not is_around(raw):
+            return self._look(raw, None, key)
+        rejected = unwrap(raw)
+        if rejected is None:
+            return self._look(*read_headers(raw), key)
+        seen = self._seen() if rejected.address else self._look(*read_headers(rejected.data), key)
+        return msgspec.structs.replace(seen, error_code=rejected.code)
+
+    def _look(self, raw: bytes, headers: _Headers, key: str) -> Any:
         if self._decode is not None:
             try:
                 read = self._decode(raw)
@@ -150,7 +155,7 @@ class Looker:
             return self._sole
         place = self._type
         if place is not None and place.part == "header" and headers is not None:
-            kind = headers.get(place.steps[-1])
+            kind = walk(headers, place.steps)
         if kind is not None or (place is not None and (place.part == "payload" or headers is not None)):
             return self._kinds.get(kind) if isinstance(kind, str) else None
         fitting = find_fitting(read_each(self._payloads.values(), raw))
@@ -207,7 +212,7 @@ def _read_beside(place: Location, raw: bytes, key: str, headers: _Headers) -> An
     """What is at a place that is not in the payload."""
     if place.part == "bytes":
         return hashlib.sha256(raw).hexdigest()
-    return key if place.part == "key" else (headers or {}).get(place.steps[-1])
+    return key if place.part == "key" else walk(headers, place.steps)
 
 
 def _search(raw: bytes, steps: tuple[str, ...]) -> str | None:

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from itertools import cycle, islice
 from random import Random
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from uuid import UUID
 
 import msgspec
 
 from schemas.asyncapi import avro
+from schemas.asyncapi.around import write_headers
 from schemas.asyncapi.changes import DeclaredChanges
-from schemas.asyncapi.declarations import Declared, Location, Message
-from schemas.asyncapi.json_schemas import list_properties
+from schemas.asyncapi.declarations import Declared, Location, Message, Part
+from schemas.asyncapi.json_schemas import hold_both, list_properties
 from schemas.asyncapi.mutations import put
 from schemas.asyncapi.peek import walk
 from schemas.asyncapi.sample_avro import draw_avro
@@ -26,6 +28,8 @@ from schemas.message_timestamps import timestamp
 if TYPE_CHECKING:
     from schemas.asyncapi.declared_contract import DeclaredContract
 
+_Makers: TypeAlias = dict[tuple[str, Part], ValueMaker]
+"""What draws the payload and the headers of a message, by its name."""
 _TRIES: Final = 60
 _LONG_LIFE: Final = 86_400.0
 _OPTIONAL: Final = ("datacontenttype", "dataschema", "subject", "time")
@@ -41,15 +45,18 @@ class DeclaredSamples:
 
     def __init__(self, contract: DeclaredContract) -> None:
         self._contract = contract
-        self._makers: dict[str, ValueMaker] = {}
+        self._makers: _Makers = {}
         self.undrawn: dict[str, str] = {}
         self._kinds: list[str] = []
         for message in contract.declared.messages:
             try:
                 if message.content in ("json", "text"):
-                    self._makers[message.name] = ValueMaker(
+                    self._makers[message.name, "payload"] = ValueMaker(
                         True if message.payload is None else message.payload
                     )
+                if contract.headers is not None:
+                    headers = hold_both(message.headers or True, {"type": "object"})
+                    self._makers[message.name, "header"] = ValueMaker(headers)
                 kinds = message.values or (message.name,)
                 trial = DeclaredSampleMaker(contract, self._makers, kinds, seed=0, now=0.0)
                 for kind in kinds:
@@ -89,7 +96,7 @@ class DeclaredSampleMaker:
     def __init__(
         self,
         contract: DeclaredContract,
-        makers: dict[str, ValueMaker],
+        makers: _Makers,
         kinds: tuple[str, ...],
         *,
         seed: int,
@@ -107,6 +114,7 @@ class DeclaredSampleMaker:
         self._made = 0
         self._taken: set[str] = set()
         self._given: Counter[str] = Counter()
+        self._parts = ("payload", "header") if contract.headers else ("payload",)
 
     def message(
         self, kind: str | None = None, *, variant: str | None = None, expires: float | None = None
@@ -138,7 +146,7 @@ class DeclaredSampleMaker:
 
     def _expires(self, kind: str) -> bool:
         place = self._declared.locations[self._named[kind].name].expires
-        return place is not None and place.part == "payload"
+        return place is not None and place.part in self._parts
 
     def _is_known_by_bytes(self, message: Message) -> bool:
         """Whether spaces behind a message, which mean nothing there, make it another one."""
@@ -146,41 +154,53 @@ class DeclaredSampleMaker:
         return message.content == "json" and place is not None and place.part == "bytes"
 
     def _try(self, message: Message, kind: str, expires: float | None) -> bytes:
-        """The bytes of an example that was not given yet, or of a value that was drawn."""
+        """A message of an example that was not given yet, or of values that were drawn."""
         at = self._given[kind]
         self._given[kind] += 1
-        examples = [each["payload"] for each in message.examples if "payload" in each]
+        examples = [each for each in message.examples if "payload" in each]
+        example = examples[at] if at < len(examples) else {}
+        data = self._write_payload(message, kind, expires, example)
+        if self._contract.headers is None:
+            return data
+        drawn = self._makers[message.name, "header"].draw(self._draws)
+        headers = self._settle(message, example.get("headers", drawn), kind, expires, "header")
+        return self._give_id(message, "header", headers, drawn, partial(write_headers, data))
+
+    def _write_payload(
+        self, message: Message, kind: str, expires: float | None, example: Mapping[str, Any]
+    ) -> bytes:
         if message.content == "opaque":
-            example = (
-                examples[at] if at < len(examples) else f"{draw_words(self._draws, 1, None)} {self._made}"
-            )
-            return example.encode() if isinstance(example, str) else msgspec.json.encode(example)
+            given = example.get("payload", f"{draw_words(self._draws, 1, None)} {self._made}")
+            return given.encode() if isinstance(given, str) else msgspec.json.encode(given)
         if message.content.startswith("avro"):
             write = avro.make_encoder(message.payload, as_json=message.content == "avro-json")
-            datum = self._settle(message, draw_avro(self._draws, message.payload), kind, expires)
-            return write(datum)
-        drawn = self._makers[message.name].draw(self._draws)
+            return write(self._settle(message, draw_avro(self._draws, message.payload), kind, expires))
+        drawn = self._makers[message.name, "payload"].draw(self._draws)
         if message.cloud_event == "structured":
             own = list_properties(message.payload["allOf"][0], message.payload)
             drawn = {name: below for name, below in drawn.items() if name in own or name not in _OPTIONAL}
-        value = examples[at] if at < len(examples) else drawn
+        value = example.get("payload", drawn)
         if message.content == "text":
             return str(value).encode()
         value = self._settle(message, value, kind, expires)
+        return self._give_id(message, "payload", value, drawn, msgspec.json.encode)
+
+    def _give_id(
+        self, message: Message, part: Part, value: Any, drawn: Any, write: Callable[[Any], bytes]
+    ) -> bytes:
+        """Write a value, with an id of its own where it has one."""
         place = self._declared.locations[message.name].id
-        if place is not None and place.part == "payload":
-            fresh = walk(drawn, place.steps)
-            for new in (
-                str(UUID(int=self._draws.getrandbits(128), version=4)),
-                self._draws.getrandbits(31),
-                fresh,
-            ):
-                named = msgspec.json.encode(value if new is None else put(value, place.steps, new))
+        if place is not None and place.part == part:
+            uuid = str(UUID(int=self._draws.getrandbits(128), version=4))
+            for new in (uuid, self._draws.getrandbits(31), walk(drawn, place.steps)):
+                named = write(value if new is None else put(value, place.steps, new))
                 if self._contract.judge(named).valid:
                     return named
-        return msgspec.json.encode(value)
+        return write(value)
 
-    def _settle(self, message: Message, value: Any, kind: str, expires: float | None) -> Any:
+    def _settle(
+        self, message: Message, value: Any, kind: str, expires: float | None, part: Part = "payload"
+    ) -> Any:
         """Put what the time, the kind and the place of a whole message are into a value that has them."""
         places = self._declared.locations[message.name]
         settled: list[tuple[Location | None, Any]] = [
@@ -191,11 +211,10 @@ class DeclaredSampleMaker:
             (self._declared.type, kind if message.values else None),
         ]
         for place, wanted in settled:
-            if place is None or place.part != "payload" or wanted is None:
+            if place is None or place.part != part or wanted is None:
                 continue
-            there = walk(value, place.steps)
-            asked = place == places.expires and expires is not None
-            if asked or isinstance(there, type(wanted)):
+            asked = place == self._declared.type or (place == places.expires and expires is not None)
+            if asked or isinstance(walk(value, place.steps), type(wanted)):
                 value = put(value, place.steps, wanted)
         return value
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from itertools import islice
 from typing import Any, Final
 
+from schemas.asyncapi.around import is_around, read_headers
 from schemas.asyncapi.declarations import Declared, Location
 from schemas.asyncapi.payloads import UNREADABLE, Payload, decode_json, find_fitting, read_each
 from schemas.asyncapi.peek import Looker, walk
@@ -38,10 +39,8 @@ class DeclaredJudge:
         }
         self._expires = {name: each.expires for name, each in declared.locations.items() if each.expires}
 
-    def __call__(
-        self, raw: bytes, *, now: float | None = None, headers: Mapping[str, Any] | None = None
-    ) -> Verdict:
-        """``headers`` are those of a transport that has them; None leaves them out of the verdict."""
+    def __call__(self, raw: bytes, *, now: float | None = None) -> Verdict:
+        raw, headers = read_headers(raw) if is_around(raw) else (raw, None)
         if len(raw) > self._max_bytes:
             why = f"{len(raw):,} bytes, and a message may have {self._max_bytes:,}"
             return self._refuse("oversize", "size", why)
@@ -98,7 +97,7 @@ class DeclaredJudge:
     def _refuse_type(self, kind: Any, headers: Mapping[str, Any] | None) -> Verdict:
         assert self._type is not None
         if self._type.part == "header":
-            kind = (headers or {}).get(self._type.steps[-1])
+            kind = walk(headers, self._type.steps)
         path = write_pointer(self._type.steps) if self._type.part == "payload" else str(self._type)
         why = f"{show(kind)} is the type of no message" if kind is not None else "names no type of a message"
         return self._refuse("unknown-type", "type", why, path)
@@ -106,7 +105,7 @@ class DeclaredJudge:
     def _judge_expiry(
         self, place: Location, value: Any, now: float, headers: Mapping[str, Any] | None
     ) -> Verdict:
-        text = walk(value, place.steps) if place.part == "payload" else (headers or {}).get(place.steps[-1])
+        text = walk(value, place.steps) if place.part == "payload" else walk(headers, place.steps)
         until = instant(text) if isinstance(text, str) else None
         if until is None or until >= now:
             return _VALID

@@ -52,6 +52,7 @@ class Rdss:
     max_bytes: Final = MAX_MESSAGE_BYTES
     rejects: Final = True
     by_digest: Final = None
+    headers: Final = None
     envelope: Final = Envelope("messageHeader", "messageBody")
     fields: Final = FIELDS
     contents: Final[Mapping[str, Content]] = {}
@@ -67,6 +68,10 @@ class Rdss:
         self._as_published = as_published
         self.sequences: Final = _RdssSequences(as_published=as_published)
         self.versions: Final = _RdssVersions(as_published=as_published)
+
+    @property
+    def without_headers(self) -> Rdss:
+        return self
 
     @cached_property
     def judge(self) -> Judge:

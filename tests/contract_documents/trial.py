@@ -77,8 +77,11 @@ def _certify(document: Path, shown: dict[str, Any], channel: str) -> subprocess.
     program = "right_consumer.py" if channel == "kinesis" else "right_queue_consumer.py"
     text = (CLIENTS / program).read_text(encoding="utf-8")
     data = 'record["Data"]' if channel == "kinesis" else "data"
-    text = text.replace(f"json.loads({data}){_ID}", _write_id(shown["messages"], data))
+    text = text.replace(f"json.loads({data}){_ID}", _write_id(shown["messages"], data, channel))
     text = text.replace(f"body_digest({data})", f"hashlib.sha256({data}).hexdigest()")
+    text = text.replace("_properties, data", "properties, data")
+    text = text.replace("process(data)", "process(data, properties)")
+    text = text.replace("def process(data: bytes)", "def process(data: bytes, properties)")
     with tempfile.TemporaryDirectory() as folder:
         client = Path(folder, "client.py")
         client.write_text(text, encoding="utf-8")
@@ -86,11 +89,15 @@ def _certify(document: Path, shown: dict[str, Any], channel: str) -> subprocess.
         return _run(*kit, "--", sys.executable, str(client), SANDBOX_CONTRACT=str(document))
 
 
-def _write_id(messages: list[dict[str, Any]], data: str) -> str:
+def _write_id(messages: list[dict[str, Any]], data: str, channel: str) -> str:
     """The expression by which a client reads the id of a message, and finds that it is none."""
     places = [each["declares"]["identity"] or "" for each in messages]
     if all(place.startswith("$message.payload#/") for place in places) and _are_json(messages):
         return f"json.loads({data})" + "".join(f"[{step!r}]" for step in places[0].split("/")[1:])
+    if channel == "rabbitmq" and all(place.startswith("$message.header#/") for place in places):
+        name = places[0].rpartition("/")[2]
+        known = f"getattr(properties, {name!r}, None) or properties.headers.get({name!r})"
+        return f"(json.loads({data}), {known})[1]" if _are_json(messages) else known
     digest = f"hashlib.sha256({data}).hexdigest()"
     return f"(json.loads({data}), {digest})[1]" if _are_json(messages) else digest
 

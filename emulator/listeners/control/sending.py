@@ -17,6 +17,7 @@ from emulator.streams.stream_catalogue import Catalogue
 from rdss_sandbox.api.messages import Redriving, Sending
 from rdss_sandbox.shapes.messages import NewMessage, Sent
 from schemas.contract import Contract
+from schemas.headers import leave_headers_out
 
 Put = Callable[[dict[str, Any], Scope], Awaitable[dict[str, Any]]]
 
@@ -48,7 +49,8 @@ class SendResources:
             raise ApiError(HTTPStatus.NOT_FOUND, "no_such_stream", f"no stream is named {message.stream!r}")
         name, scope = self._catalogue.parse_label(message.stream)
         key = message.key or (self._contract.peek(message.data).message_id or new_uuid())[:256]
-        request = {"StreamName": name, "Data": message.data, "PartitionKey": key}
+        data = leave_headers_out(self._contract.headers, message.data)
+        request = {"StreamName": name, "Data": data, "PartitionKey": key}
         try:
             answer = await self._put(request, scope)
         except ClientGoneError as error:

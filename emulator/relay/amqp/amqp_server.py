@@ -8,6 +8,7 @@ import ssl
 from typing import Final, NamedTuple, Protocol, Self
 from urllib.parse import urlsplit
 
+from emulator.amqp.message_headers import write_text
 from emulator.clock import Clock
 from emulator.events import Events
 from emulator.faults.fault_engine import FaultEngine
@@ -19,6 +20,7 @@ from emulator.relay.amqp.listening import bind_socket, client_url
 from emulator.relay.amqp.relayed_connection import Session
 from emulator.relay.amqp.watching import Watch
 from emulator.streams.amqp_log import AmqpLog
+from schemas.bound import CONTRACT
 
 _PORTS: Final = {"amqp": 5672, "amqps": 5671}
 
@@ -94,9 +96,9 @@ class AmqpServer:
         """Start accepting connections."""
         self._serving = await asyncio.get_running_loop().create_server(self._accept, sock=self._listening)
 
-    def note_publish(self, channel: str, routing_key: str, body: bytes) -> None:
+    def note_publish(self, channel: str, routing_key: str, body: bytes, properties: bytes) -> None:
         """Record a message that was published to the broker by another way than this port."""
-        self._tap.record_body(channel, routing_key, body)
+        self._tap.record_text(channel, routing_key, write_text(CONTRACT, body, properties))
         self._tap.write_records()
 
     async def close(self) -> None:

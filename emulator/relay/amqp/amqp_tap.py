@@ -18,7 +18,7 @@ from schemas.contract import LOOKED_AT
 
 _EVERY_SECONDS: Final = 0.1
 _MOST_IDS: Final = 20
-_ID: Final = b'"%b"' % next(each.spelling.encode() for each in CONTRACT.fields if each.name == "id")
+_IDS: Final = tuple(b'"%b"' % each.spelling.encode() for each in CONTRACT.fields if each.name == "id")
 _DEAD_LETTERED: Final = b"x-death"
 _FLAGS_AT: Final = 19
 _DELIVERY_MODE: Final = 0x10
@@ -53,15 +53,15 @@ class Tap:
         A persistent one is to be on record before the broker has it: ``write_persistent`` comes first.
         """
         self._some_persistent = self._some_persistent or _names_delivery_mode(command)
-        self.record_body(channel, routing_key, command.body)
+        self.record_text(channel, routing_key, command.write_text(CONTRACT, command.body))
 
-    def record_body(self, channel: str, routing_key: str, body: bytes) -> None:
-        """Record what is published, with the next ``write_records``."""
-        self._count(channel, body)
-        if len(body) > LARGEST:
-            self._events.emit("amqp.unrecorded", channel=channel, bytes=len(body), why="too large")
+    def record_text(self, channel: str, routing_key: str, text: bytes) -> None:
+        """Record what is published, as the contract judges it, with the next ``write_records``."""
+        self._count(channel, text)
+        if len(text) > LARGEST:
+            self._events.emit("amqp.unrecorded", channel=channel, bytes=len(text), why="too large")
             return
-        self._unrecorded[channel].append((body, routing_key))
+        self._unrecorded[channel].append((text, routing_key))
 
     def report_declare(self, queue: str, arguments: Mapping[str, Any]) -> None:
         """Emit an event for a declared queue with a dead-letter exchange."""
@@ -85,7 +85,7 @@ class Tap:
                 exchange=_text(death.get("exchange")),
                 reason=_text(death.get("reason")),
                 times=death.get("count"),
-                message_id=CONTRACT.peek(command.body).message_id,
+                message_id=CONTRACT.peek(command.write_text(CONTRACT, command.body)).message_id,
             )
 
     def flush(self) -> None:
@@ -144,7 +144,7 @@ def _names_delivery_mode(command: Command) -> bool:
 def _may_have_id(body: bytes) -> bool:
     """Whether ``peek`` may find an id: in an object of JSON, or in the first bytes of what is none."""
     first = body[:1]
-    return first == b"{" or first.isspace() or body.find(_ID, 0, LOOKED_AT) >= 0
+    return first == b"{" or first.isspace() or any(body.find(name, 0, LOOKED_AT) >= 0 for name in _IDS)
 
 
 def _last_death(command: Command) -> dict[str, Any] | None:

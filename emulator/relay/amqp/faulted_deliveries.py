@@ -120,7 +120,8 @@ class FaultedDeliveries:
 
 
 def _message(clock: Clock, arrived: Arrived) -> Message:
-    return Message(arrived.command.body, read_partition_key(arrived.command), clock.time())
+    command = arrived.command
+    return Message(command.body, read_partition_key(command), clock.time(), command.write_text)
 
 
 def _expect(arrived: Arrived, times: int) -> None:

@@ -41,7 +41,8 @@ class FaultedPublishes:
     def plan(self, command: Command) -> Call:
         """Decide what becomes of a publish."""
         target = PublishTarget(command.frames[0])
-        message = Message(command.body, read_partition_key(command) or target.routing_key)
+        key = read_partition_key(command) or target.routing_key
+        message = Message(command.body, key, write_text=command.write_text)
         # In confirm mode, a publisher sends many messages before it waits, and each has its own answer.
         return self._faults.plan_publish(target.channel, [message], single=self.confirms is None)
 

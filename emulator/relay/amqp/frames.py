@@ -9,6 +9,7 @@ from functools import lru_cache
 from struct import Struct, error
 from typing import Any, Final, TypeVar
 
+from emulator.amqp.message_headers import KEY_HEADER, write_text
 from emulator.amqp.refusals import RefusedError
 from emulator.amqp.wire import method_codec, methods
 from emulator.amqp.wire.field_tables import BadTableError, plain_table
@@ -17,6 +18,7 @@ from emulator.amqp.wire.methods import IDS
 from emulator.amqp.wire.properties import Properties
 from emulator.http.bounds.body_memory import ARRIVING, NO_ROOM
 from emulator.http.bounds.client_limits import SLICE_BYTES
+from schemas.contract import Contract
 
 GREETING: Final = b"AMQP\x00\x00\x09\x01"
 HEARTBEAT: Final = b"\x08\x00\x00\x00\x00\x00\x00\xce"
@@ -32,7 +34,6 @@ _TAG: Final = Struct(">Q")
 _END: Final = 0xCE
 _TYPES: Final = (1, 2, 3, 8)
 _TICKET_BYTES: Final = 2
-_KEY_HEADER: Final = "partition-key"
 ARGUMENTS: Final = 11
 """The offset of the arguments in the frame of a method."""
 _SIZE_AT: Final = 11
@@ -97,6 +98,15 @@ class Command:
     @property
     def body(self) -> bytes:
         return b"".join([frame[7:-1] for frame in self.frames[2:]])
+
+    @property
+    def properties(self) -> bytes:
+        """The encoded properties of the content."""
+        return self.frames[1][_PROPERTIES_AT:-1]
+
+    def write_text(self, contract: Contract, body: bytes) -> bytes:
+        """A body, with the headers of the content, as a contract judges it."""
+        return write_text(contract, body, self.properties)
 
     @property
     def size(self) -> int:
@@ -278,14 +288,14 @@ def decode_method(frame: bytes, wanted: type[_Method]) -> _Method:
 def read_headers(command: Command) -> dict[str, Any]:
     """Read the headers of a command's content; none when they are missing or not readable."""
     try:
-        return plain_table(Properties(command.frames[1][_PROPERTIES_AT:-1]).headers())
+        return plain_table(Properties(command.properties).headers())
     except (BadTableError, IndexError, error):
         return {}
 
 
 def read_partition_key(command: Command) -> str:
     """Read the partition key in the headers of a command's content; empty when there is none."""
-    return str(read_headers(command).get(_KEY_HEADER, ""))
+    return str(read_headers(command).get(KEY_HEADER, ""))
 
 
 def replace_body(frames: Sequence[bytes], data: bytes, frame_max: int) -> list[bytes]:

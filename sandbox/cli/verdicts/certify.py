@@ -163,7 +163,7 @@ def _command(role: str, tells: str) -> click.Command:
             only=only,
             channel=channel,
         )
-        if why := explain_untried(trial.contract):
+        if why := explain_untried(trial.tried):
             raise CommandFailedError(why, Exit.USAGE)
         try:
             trial.planned  # noqa: B018 -- a stage that is not there is told before anything starts
