@@ -16,6 +16,7 @@ import msgspec
 from rdss_sandbox.installed_extensions import list_ports
 from rdss_sandbox.machine.platforms import explain_unsupported
 from rdss_sandbox.machine.watchdog import start_directory_watchdog, stopping, watchdog
+from rdss_sandbox.shapes.status import Addresses
 
 _PACKAGES: Final = Path(__file__).resolve().parents[1]
 _STOP_SECONDS: Final = 10.0
@@ -30,21 +31,14 @@ _UP: Final = (
 )
 
 
-class RunningSandbox(msgspec.Struct, frozen=True):
+class RunningSandbox(Addresses, frozen=True, kw_only=True):
     """A running sandbox: the URLs of its ports, its seed, the AWS region of its streams, its process id.
 
     ``token`` is what every port asks for, None where none does. ``amqp`` is None where nothing answers;
     ``ports`` has the URLs of the extensions' ports by name.
     """
 
-    aws: str
-    control: str
-    amqp: str | None
-    seed: int
-    region: str
     pid: int
-    token: str | None = None
-    ports: dict[str, str] = {}
 
 
 class SandboxNotStartedError(RuntimeError):

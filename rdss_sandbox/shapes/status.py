@@ -33,6 +33,22 @@ class Doors(msgspec.Struct, frozen=True):
     token: bool
 
 
+class Addresses(msgspec.Struct, frozen=True, kw_only=True):
+    """Where a running sandbox is: the URLs of its ports, its seed, the AWS region of its streams.
+
+    ``token`` is what every port asks for, None where none does. ``amqp`` is None where nothing answers;
+    ``ports`` has the URLs of the extensions' ports by name.
+    """
+
+    aws: str
+    control: str
+    amqp: str | None
+    seed: int
+    region: str
+    token: str | None = None
+    ports: dict[str, str] = {}
+
+
 class Status(msgspec.Struct, frozen=True):
     """The running sandbox: its addresses, its contents and notes for the user.
 

@@ -15,38 +15,30 @@ import msgspec
 from emulator.machine import private_files, process_ids
 from emulator.settings.settings import STATE_DIRECTORY
 from rdss_sandbox.files.rewriting import rewriting
-from rdss_sandbox.shapes.status import Doors
+from rdss_sandbox.shapes.status import Addresses, Doors
 
 _CONNECT_SECONDS = 2.0
 
 
-class Running(msgspec.Struct, frozen=True):
+class Running(Addresses, frozen=True, kw_only=True):
     """The addresses and the process of a running sandbox; ``sandbox up --json`` prints them.
 
-    ``amqp`` is the URL of RabbitMQ, which may still be starting, or None; ``ports`` has the URLs of the
-    extensions' ports by name. ``born`` is the process's start
-    time as the machine counts it; it distinguishes the process from a later one with the same pid.
-    ``stack`` is the name of a stack of containers, which has no ``pid``. ``notes`` are for the user.
-    ``damage`` names the data of an earlier sandbox that was not found, ``doors`` what listens and who may
-    come in. ``contract`` is the path of the document by which it judges messages; None is RDSS's contract.
+    ``amqp`` may still be starting. ``born`` is the process's start time as the machine counts it; it
+    distinguishes the process from a later one with the same pid. ``stack`` is the name of a stack of
+    containers, which has no ``pid``. ``notes`` are for the user. ``damage`` names the data of an earlier
+    sandbox that was not found, ``doors`` what listens and who may come in. ``contract`` is the path of
+    the document by which it judges messages; None is RDSS's contract.
     """
 
-    aws: str
-    control: str
-    amqp: str | None
     pid: int | None
     profile: str
-    seed: int
-    region: str
     data_dir: str
-    token: str | None = None
     born: str | None = None
     stack: str | None = None
     notes: tuple[str, ...] = ()
     damage: tuple[str, ...] = ()
     amqp_management: str | None = None
     doors: Doors | None = None
-    ports: dict[str, str] = {}
     contract: str | None = None
 
     @property

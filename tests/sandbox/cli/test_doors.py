@@ -43,7 +43,17 @@ def test_what_listens_is_published(process: Run) -> None:
 def test_a_port_of_a_strangers_is_shown_as_ours_are() -> None:
     """What up prints has it by its name and URL, and the status too."""
     url = "http://127.0.0.1:7000"
-    started = Running("http://a", "http://c", None, 1, "embedded", 1, "us-east-1", "d", ports={"theirs": url})
+    started = Running(
+        aws="http://a",
+        control="http://c",
+        amqp=None,
+        pid=1,
+        profile="embedded",
+        seed=1,
+        region="us-east-1",
+        data_dir="d",
+        ports={"theirs": url},
+    )
     assert f"theirs   {url}" in _summary(started).splitlines()
     with embedded(Settings(aws_port=0, control_port=0, data_dir=None, topology=Topology())) as emulator:
         found = msgspec.structs.replace(emulator.status(), ports={"theirs": url})

@@ -94,7 +94,16 @@ def test_up_prints_the_line_that_the_readme_has() -> None:
 
 def test_in_front_of_aws_no_credentials_are_put_in_place_of_yours() -> None:
     """The profile aws works with the shell's own."""
-    relayed = running.Running("http://127.0.0.1:1", "", None, 1, "aws", 1, "us-east-1", "data")
+    relayed = running.Running(
+        aws="http://127.0.0.1:1",
+        control="",
+        amqp=None,
+        pid=1,
+        profile="aws",
+        seed=1,
+        region="us-east-1",
+        data_dir="data",
+    )
 
     assert "AWS_ACCESS_KEY_ID" not in relayed.exports
 
