@@ -21,9 +21,8 @@ if TYPE_CHECKING:
     from rdss_sandbox.shapes.events import Event
     from rdss_sandbox.shapes.faults import Fault, FaultChange, FaultType, NewFault
     from rdss_sandbox.shapes.messages import MessageDetail, MessageRow, NewMessage, StoredMessage
-    from rdss_sandbox.shapes.resetting import Reset
     from rdss_sandbox.shapes.sequences import SequenceRow
-    from rdss_sandbox.shapes.status import Status
+    from rdss_sandbox.shapes.status import Reset, Status
     from rdss_sandbox.shapes.streams import Reshard, Shard, Stream, StreamDetail
     from rdss_sandbox.shapes.topology import AuditTap, Topology
 
@@ -34,9 +33,8 @@ _HOMES: Final = {
     "shapes.events": ("Event",),
     "shapes.faults": ("Fault", "FaultChange", "FaultType", "NewFault"),
     "shapes.messages": ("MessageDetail", "MessageRow", "NewMessage", "StoredMessage"),
-    "shapes.resetting": ("Reset",),
     "shapes.sequences": ("SequenceRow",),
-    "shapes.status": ("Status",),
+    "shapes.status": ("Reset", "Status"),
     "shapes.streams": ("Reshard", "Shard", "Stream", "StreamDetail"),
     "shapes.topology": ("AuditTap", "Topology"),
 }

@@ -39,7 +39,7 @@ from emulator.streams.amqp_log import AmqpLog
 from emulator.streams.stream_catalogue import Catalogue
 from emulator.streams.stream_service import StreamService
 from rdss_sandbox.installed_extensions import import_parts
-from rdss_sandbox.shapes.resetting import Reset
+from rdss_sandbox.shapes.status import Reset
 from rdss_sandbox.shapes.topology import LEAST_RECORD_KIB, Populated, StreamForm, Topology
 from schemas.bound import CONTRACT
 from schemas.contract import Contract

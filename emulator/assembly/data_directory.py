@@ -14,9 +14,8 @@ import msgspec
 from emulator.journal import Inventory, Log, Payloads, frames
 from emulator.journal.format_mark import FORMAT, check_format, write_mark
 from emulator.journal.inventory import NAME as INVENTORY
-from emulator.journal.reserve import Reserve
+from emulator.journal.reserve import Reserve, no_space
 from emulator.journal.segment_pairs import settle_pairs
-from emulator.journal.space import no_space
 from emulator.machine import private_files
 from emulator.snapshots.snapshot_errors import SnapshotError
 from emulator.snapshots.snapshot_store import SnapshotStore, read_loads

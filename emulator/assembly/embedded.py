@@ -57,8 +57,7 @@ from emulator.listeners.control.watch.resources import PictureResources
 from emulator.settings.settings import MANAGEMENT_PORT, Settings
 from rdss_sandbox.admission import Admission
 from rdss_sandbox.installed_extensions import find_installed
-from rdss_sandbox.shapes.resetting import Reset
-from rdss_sandbox.shapes.status import Doors, Port, Status, Version
+from rdss_sandbox.shapes.status import Doors, Port, Reset, Status, Version
 from rdss_sandbox.shapes.topology import Populated, Topology
 from rdss_sandbox.version import VERSION
 from schemas.bound import CONTRACT

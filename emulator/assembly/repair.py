@@ -19,8 +19,15 @@ from emulator.journal.aside import FOLDER, put_copy_aside
 from emulator.journal.format_mark import NAME as MARK
 from emulator.journal.format_mark import check_format
 from emulator.journal.packed import PackedStorage
-from emulator.journal.salvage import Salvage, blocks, packed_damage, salvage, unpack, write_kept
-from emulator.journal.salvaged_payloads import SalvagedPayloads
+from emulator.journal.salvage import (
+    Salvage,
+    SalvagedPayloads,
+    blocks,
+    packed_damage,
+    salvage,
+    unpack,
+    write_kept,
+)
 from emulator.journal.segment_pairs import settle_pairs
 from rdss_sandbox.extension import import_place
 from rdss_sandbox.files.rewriting import remove_drafts, rewriting

@@ -9,9 +9,9 @@ from emulator.journal.inventory import Inventory, Loss, unlist_below
 from emulator.journal.keyed_log import Change, KeyedLog
 from emulator.journal.log import Log
 from emulator.journal.payloads import Payloads, payloads_of
+from emulator.journal.reserve import no_space
 from emulator.journal.segment import Block
 from emulator.journal.segments import SEGMENT_BYTES, Segments, Slice, skip_lost_numbers
-from emulator.journal.space import no_space
 
 __all__ = [
     "SEGMENT_BYTES",

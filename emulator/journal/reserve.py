@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
+import sqlite3
 import threading
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Final, TypeVar
 
-from emulator.journal.space import no_space
 from emulator.machine.private_files import FILE_MODE
 
 NAME: Final = "reserve"
@@ -89,3 +90,15 @@ def spending_reserve(path: Path, write: Callable[[], _T]) -> _T:
         except OSError as error:
             if not no_space(error) or reserve is None or not reserve.spend():
                 raise
+
+
+_ERRNOS: Final = frozenset({errno.ENOSPC, errno.EDQUOT})
+_CODES: Final = frozenset({sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR})
+"""SQLite reports an I/O error when it cannot make one of its files longer."""
+
+
+def no_space(error: Exception) -> bool:
+    """Whether ``error`` says that the disk, or the user's quota of it, is full."""
+    if isinstance(error, sqlite3.OperationalError):
+        return error.sqlite_errorcode & 0xFF in _CODES
+    return isinstance(error, OSError) and error.errno in _ERRNOS

@@ -14,6 +14,7 @@ from isal.isal_zlib import crc32
 from emulator.journal import frames
 from emulator.journal.frames import DamagedLogError, Frame
 from emulator.journal.packed import STRETCH_BYTES, PackedStorage, Shared, whole_stretch
+from emulator.journal.payloads import PAYLOADS, Payloads
 from emulator.journal.spliced import Read
 from emulator.machine.private_files import touch
 
@@ -145,3 +146,30 @@ def unpack(path: Path, to: Path, read: Read) -> None:
                 whole.write(whole_stretch(frame, raw[frame.start : frame.end], read))
         whole.flush()
         os.fsync(whole.fileno())
+
+
+class SalvagedPayloads:
+    """``damage`` says what is wrong with each damaged payload file, by the file's number.
+
+    The readable part of each is written below ``folder``.
+    """
+
+    def __init__(self, payloads: Payloads, folder: Path) -> None:
+        self.payloads = payloads
+        self.damage: dict[int, DamagedLogError] = {}
+        self._folder = folder
+        for path in sorted(payloads.folder.glob(f"*{PAYLOADS}")):
+            damage = packed_damage(path, payloads)
+            if damage is not None:
+                self.damage[int(path.stem)] = damage
+                unpack(path, self._folder / path.stem, self.read)
+
+    def read(self, file: int, start: int, length: int) -> bytes:
+        """Bytes of a payload file; zeros where they cannot be read."""
+        if file in self.damage:
+            with (self._folder / self.payloads.path_of(file).stem).open("rb") as readable:
+                return os.pread(readable.fileno(), length, start).ljust(length, b"\0")
+        try:
+            return self.payloads.read(file, start, length)
+        except DamagedLogError:
+            return bytes(length)

@@ -5,11 +5,13 @@ A page is HTML text. Whoever makes it escapes what others wrote.
 
 from __future__ import annotations
 
+from base64 import b64encode
+from hashlib import sha256
 from html import escape
 from importlib.resources import files
-from typing import Final
+from typing import Any, Final
 
-from emulator.pages.inline_script import script_policy
+import msgspec
 
 INLINE_STYLE: Final = "style-src 'unsafe-inline'"
 
@@ -48,3 +50,14 @@ def page_headers(*allow: str) -> dict[str, str]:
 
 def _write_policy(*allowed: str) -> str:
     return "; ".join(("default-src 'none'", *allowed, "base-uri 'none'", "form-action 'none'"))
+
+
+def script_policy(script: str) -> str:
+    """The source expression of a Content-Security-Policy that lets exactly this inline script run."""
+    return f"'sha256-{b64encode(sha256(script.encode()).digest()).decode()}'"
+
+
+def embed_json(name: str, data: Any) -> str:
+    """An element with the id ``name`` that holds the data; no text in them can end the element."""
+    text = msgspec.json.encode(data).replace(b"<", b"\\u003c").decode()
+    return f'<script type="application/json" id="{name}">{text}</script>'

@@ -10,10 +10,10 @@ import gc
 import shutil
 import threading
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, nullcontext, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from emulator.buckets.objects.in_moto import keeping_in
 from emulator.clock import stopwatch
@@ -22,7 +22,6 @@ from emulator.journal import Change, DamagedLogError, KeyedLog, no_space, unlist
 from emulator.journal.reserve import reserve_of
 from emulator.machine.private_files import make_directory
 from emulator.services import touched as touching
-from emulator.services.kept_service import KeptService
 from emulator.services.request_gate import RequestGate
 from emulator.services.saved_services import SavedPiece, SavedServices, read_saved, save
 from emulator.services.service_log import check_version, open_log
@@ -30,6 +29,7 @@ from emulator.services.touched import Touched
 
 if TYPE_CHECKING:
     from emulator.buckets.objects.bodies import Bodies
+
 
 NAMES: Final = ("dynamodb", "s3", "sqs", "sns", "ssm", "cloudwatch")
 _ALIASES: Final = {"monitoring": "cloudwatch"}
@@ -416,3 +416,30 @@ def _without_collections() -> Iterator[None]:
 
 def _do_nothing() -> None:
     """Take no step when a service opens."""
+
+
+class KeptService(Protocol):
+    """What a service holds, as keys and values. moto is imported when any of these is called."""
+
+    name: str
+
+    def install(self) -> None:
+        """Change moto, in this whole process, so that it says what it touches."""
+
+    def restore(self, values: Mapping[bytes, bytes]) -> None:
+        """Put stored values into moto, whose service is empty."""
+
+    def changes(self, touched: Touched, units: Iterable[Any], /) -> Iterator[Change]:
+        """Yield what ``touched`` has changed, of which ``units`` is known."""
+
+    def everything(self) -> Iterator[Change]:
+        """Yield every key with its present value."""
+
+    def settle(self) -> None:
+        """Release what only changes that are now stored had in use."""
+
+    def forget(self) -> None:
+        """Forget what was stored: the service is empty, and its log too."""
+
+    def close(self) -> None:
+        """Close the files that it has besides the log."""

@@ -6,8 +6,7 @@ from rdss_sandbox.api.endpoint import GET, POST, Mode, Subject
 from rdss_sandbox.shapes.clock import ClockChange, ClockReading
 from rdss_sandbox.shapes.picture import Picture
 from rdss_sandbox.shapes.pruning import Prune, Pruned
-from rdss_sandbox.shapes.resetting import Reset
-from rdss_sandbox.shapes.status import Health, Status, Version
+from rdss_sandbox.shapes.status import Health, Reset, Status, Version
 from rdss_sandbox.shapes.topology import Populated, Topology
 
 

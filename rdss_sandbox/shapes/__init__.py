@@ -27,9 +27,8 @@ from rdss_sandbox.shapes.messages import (
     StoredMessage,
 )
 from rdss_sandbox.shapes.refusals import Problem, Refusal
-from rdss_sandbox.shapes.resetting import Reset
 from rdss_sandbox.shapes.sequences import JoinedSequence, SequencePage, SequenceRow
-from rdss_sandbox.shapes.status import Health, Status, Version
+from rdss_sandbox.shapes.status import Health, Reset, Status, Version
 from rdss_sandbox.shapes.streams import Reshard, Shard, Stream, StreamDetail, StreamList
 from rdss_sandbox.shapes.topology import (
     AuditTap,

@@ -91,3 +91,14 @@ class Health(msgspec.Struct, frozen=True):
     """The answer of a sandbox that is ready."""
 
     status: Literal["ok"]
+
+
+class Reset(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+    """What the sandbox begins with after a reset, so that a run can be repeated in it.
+
+    ``seed`` is the seed of everything random from then on; by default the seed stays. ``time``, in seconds
+    since the epoch, is what the clock shows; by default it shows real time.
+    """
+
+    seed: int | None = None
+    time: float | None = None

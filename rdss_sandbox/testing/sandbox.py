@@ -16,7 +16,7 @@ from rdss_sandbox.questions.conditions import ConditionNotMetError, read_conditi
 from rdss_sandbox.questions.deadline import Deadline
 from rdss_sandbox.questions.reject_queues import find_queue
 from rdss_sandbox.shapes.messages import NewMessage, Sent
-from rdss_sandbox.shapes.resetting import Reset
+from rdss_sandbox.shapes.status import Reset
 from rdss_sandbox.testing import assertions
 from rdss_sandbox.testing.configuration import SERVICES, Configuration, read_configuration
 from rdss_sandbox.testing.control import Faults, Resharding, SandboxClock

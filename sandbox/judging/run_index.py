@@ -11,8 +11,7 @@ from urllib.parse import quote
 import msgspec
 from jinja2 import Environment
 
-from emulator.pages.frame import render_page
-from emulator.pages.inline_script import embed_json
+from emulator.pages.frame import embed_json, render_page
 from rdss_sandbox.files.rewriting import rewriting
 from sandbox.judging.runs import RUNS
 from sandbox.judging.verdict import Verdict

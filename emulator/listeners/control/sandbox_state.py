@@ -16,8 +16,7 @@ from emulator.listeners.control.endpoint_routing import ApiError, handles
 from emulator.listeners.control.live_answers import LiveAnswers, wants_live
 from rdss_sandbox.api.sandbox_state import SandboxState
 from rdss_sandbox.shapes.clock import ClockChange, ClockReading
-from rdss_sandbox.shapes.resetting import Reset
-from rdss_sandbox.shapes.status import Health, Status, Version
+from rdss_sandbox.shapes.status import Health, Reset, Status, Version
 from rdss_sandbox.shapes.topology import Populated, Topology
 
 _LARGEST = 1e9

@@ -7,7 +7,7 @@ from html import escape
 from importlib.resources import files
 from typing import Final
 
-from emulator.pages.inline_script import embed_json
+from emulator.pages.frame import embed_json
 from sandbox.scenarios.outcome import Run
 from sandbox.scenarios.replay.first_failure import FirstFailure
 from sandbox.scenarios.replay.replay_data import build_replay_data

@@ -18,7 +18,7 @@ from emulator.settings.settings import RDSS_TOPOLOGY, Settings
 from rdss_sandbox.client import Client
 from rdss_sandbox.shapes.clock import ClockChange
 from rdss_sandbox.shapes.faults import NewFault
-from rdss_sandbox.shapes.resetting import Reset
+from rdss_sandbox.shapes.status import Reset
 from rdss_sandbox.shapes.topology import Topology
 
 

@@ -15,7 +15,7 @@ from rdss_sandbox.client import Client, RefusedError
 from rdss_sandbox.shapes.clock import ClockChange
 from rdss_sandbox.shapes.faults import FaultChange, NewFault
 from rdss_sandbox.shapes.messages import NewMessage, StoredMessage
-from rdss_sandbox.shapes.resetting import Reset
+from rdss_sandbox.shapes.status import Reset
 from rdss_sandbox.shapes.streams import Reshard
 from rdss_sandbox.shapes.topology import Topology
 
