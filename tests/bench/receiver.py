@@ -17,7 +17,8 @@ from time import process_time
 from emulator.clock import Clock, stopwatch
 from sandbox.aws_endpoint import Endpoint
 from sandbox.receiver import Arrival
-from sandbox.receiver.over_kinesis import receiver_over_kinesis
+from sandbox.receiver.assembled_receiver import assembled_receiver
+from sandbox.receiver.over_kinesis import open_endpoint
 from sandbox.repository import Repository
 from tests.bench import spark_runs
 from tests.bench.rows import US, Row
@@ -43,7 +44,13 @@ def _figures(url: str, folder: Path, count: int) -> Iterator[Row]:
 
     with (
         closing(Repository(folder / "received.sqlite3", clock)) as repository,
-        receiver_over_kinesis(Endpoint(url, "us-east-1"), "messages", repository, take, clock) as receiver,
+        assembled_receiver(
+            *open_endpoint(Endpoint(url, "us-east-1"), clock),
+            stream="messages",
+            repository=repository,
+            application=take,
+            clock=clock,
+        ) as receiver,
     ):
         came = 0
         while came < _WARM_UP:

@@ -32,7 +32,8 @@ from sandbox.judging.arrivals import ARRIVALS, record_arrival
 from sandbox.pipeline.reports.impact import Injected, fetch_injections
 from sandbox.pipeline.stages.reconciliation import Reconciliation
 from sandbox.receiver import Arrival
-from sandbox.receiver.over_kinesis import receiver_over_kinesis
+from sandbox.receiver.assembled_receiver import assembled_receiver
+from sandbox.receiver.over_kinesis import open_endpoint
 from sandbox.repository import Repository
 from sandbox.scenarios.expectation import split
 from sandbox.scenarios.scenario import INPUT
@@ -156,7 +157,13 @@ def _received(folder: Path, sandbox: Sandbox, sent: int) -> None:
     with closing(Repository(folder / "receiver.sqlite3", clock)) as repository:
         with repository.transaction() as store:
             store.execute(ARRIVALS)
-        with receiver_over_kinesis(sandbox.aws_endpoint, INPUT, repository, process, clock) as receiver:
+        with assembled_receiver(
+            *open_endpoint(sandbox.aws_endpoint, clock),
+            stream=INPUT,
+            repository=repository,
+            application=process,
+            clock=clock,
+        ) as receiver:
             receiver.run(_Idle(repository, clock, sent))
 
 

@@ -97,7 +97,8 @@ def run(
     With --asynchronous what fails is tried three times more, a minute apart, before it goes there.
     """
     from sandbox.applications.application_run import run_application
-    from sandbox.receiver.over_kinesis import receiver_over_kinesis
+    from sandbox.receiver.assembled_receiver import assembled_receiver
+    from sandbox.receiver.over_kinesis import open_endpoint
     from schemas.bound import choose_contract
 
     found = find_stream(control, channel)
@@ -117,12 +118,12 @@ def run(
         follow_clock(control) as clock,
         _open(kind, found, answers, clock, folder=folder, trust=trust) as opened,
         _later(kind, found, opened, clock, wanted=asynchronous) as later,
-        receiver_over_kinesis(
-            found.endpoint,
-            channel,
-            opened.repository,
-            later or opened.application,
-            clock,
+        assembled_receiver(
+            *open_endpoint(found.endpoint, clock),
+            stream=channel,
+            repository=opened.repository,
+            application=later or opened.application,
+            clock=clock,
             queues=found.queues,
             contract=choose_contract(as_published=as_published),
             refused=opened.refused,

@@ -86,7 +86,8 @@ from pathlib import Path
 from emulator.clock import Clock
 from sandbox.judging.arrivals import ARRIVALS, record_arrival
 from sandbox.aws_endpoint import Endpoint
-from sandbox.receiver.over_kinesis import receiver_over_kinesis
+from sandbox.receiver.assembled_receiver import assembled_receiver
+from sandbox.receiver.over_kinesis import open_endpoint
 from sandbox.repository import Repository
 
 clock = Clock()
@@ -110,7 +111,13 @@ class Preparing:
 
 application = Preparing() if sys.argv[3] == "prepares" else process
 endpoint = Endpoint(sys.argv[1], "us-east-1")
-with receiver_over_kinesis(endpoint, "input", repository, application, clock) as receiver:
+with assembled_receiver(
+    *open_endpoint(endpoint, clock),
+    stream="input",
+    repository=repository,
+    application=application,
+    clock=clock,
+) as receiver:
     receiver.run(lambda: True)
 """
 

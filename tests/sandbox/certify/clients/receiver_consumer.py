@@ -9,7 +9,8 @@ from pathlib import Path
 from emulator.clock import Clock
 from sandbox.aws_endpoint import Endpoint
 from sandbox.judging.arrivals import body_digest
-from sandbox.receiver.over_kinesis import receiver_over_kinesis
+from sandbox.receiver.assembled_receiver import assembled_receiver
+from sandbox.receiver.over_kinesis import open_endpoint
 from sandbox.repository import Repository
 from schemas.rdss.error_codes import Queue
 
@@ -30,8 +31,13 @@ def process(arrival, _store) -> None:
 
 with (
     closing(Repository(Path(os.environ["SANDBOX_STATE_DIR"], "repository.sqlite3"), clock)) as repository,
-    receiver_over_kinesis(
-        endpoint, os.environ["SANDBOX_STREAM"], repository, process, clock, queues=queues
+    assembled_receiver(
+        *open_endpoint(endpoint, clock),
+        stream=os.environ["SANDBOX_STREAM"],
+        repository=repository,
+        application=process,
+        clock=clock,
+        queues=queues,
     ) as receiver,
 ):
     receiver.run(lambda: bool(stopping), wait=0.6)
