@@ -111,7 +111,7 @@ class Log:
         has grown as much again.
         """
         size = self._end - self._begin
-        if size > max(OVERGROWN_BYTES if above is None else above, _GROWTH * self.needed_bytes):
+        if size > (OVERGROWN_BYTES if above is None else above) and size > _GROWTH * self.needed_bytes:
             self.needed_bytes = size
             with suppress(DamagedLogError, OSError):
                 self.replace(list_payloads())
