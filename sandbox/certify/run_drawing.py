@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from html import escape
 from typing import Final, NamedTuple, TypeAlias
 
+from emulator.pages.svg import circle, drawing, line, text
 from rdss_sandbox.shapes.trace import Put, Read
 from sandbox.certify.history import History
 
@@ -40,41 +40,35 @@ def draw_run(history: History) -> str:
     dots = "".join(_dots(history, lanes, across))
     return (
         "<section><h2>The run</h2><p>From left to right as it happened; a vertical line begins a stage. "
-        f'Point at a mark to see what it is.</p><svg viewBox="0 0 {_WIDTH} {height}" role="img" '
-        f'aria-label="the run, {end:.0f} seconds">{drawn}{dots}</svg></section>'
+        "Point at a mark to see what it is.</p>"
+        f"{drawing(drawn + dots, _WIDTH, height, f'the run, {end:.0f} seconds')}</section>"
     )
 
 
 def _lanes(lanes: dict[str, int]) -> Iterator[str]:
     for name, y in lanes.items():
-        yield f'<line class=lane x1="{_LEFT}" x2="{_RIGHT}" y1="{y}" y2="{y}"/>'
-        yield f'<text x="0" y="{y + 4}">{escape(name)}</text>'
+        yield line("lane", _LEFT, y, _RIGHT, y)
+        yield text(name, 0, y + 4)
 
 
 def _stages(history: History, across: _Across, height: int) -> Iterator[str]:
     for at, name, _ in history.stages:
-        x = across(at)
-        title = f"<title>{escape(name)}</title>"
-        yield f'<line class=mark x1="{x}" x2="{x}" y1="8" y2="{height - 8}">{title}</line>'
+        yield line("mark", across(at), 8, across(at), height - 8, title=name)
 
 
 def _starts(history: History, across: _Across, end: float, y: int) -> Iterator[str]:
     for life in history.lives:
         said = f"start {life.number + 1}, {life.end or 'running'}"
-        yield (
-            f'<line class=start x1="{across(life.began)}" x2="{across(life.ended or end)}" y1="{y}" y2="{y}">'
-            f"<title>{escape(said)}</title></line>"
-        )
+        yield line("start", across(life.began), y, across(life.ended or end), y, title=said)
 
 
 def _dots(history: History, lanes: dict[str, int], across: _Across) -> Iterator[str]:
     dots = [*_exchange_dots(history, lanes)]
     dots += [_Dot(each.at, "told", "told", each.message_id) for each in history.told]
     for dot in dots[:_MOST_DOTS]:
-        title = f"<title>{dot.at:.2f} s: {escape(dot.said)}</title>"
-        yield f'<circle class={dot.style} cx="{across(dot.at)}" cy="{lanes[dot.lane]}" r="4">{title}</circle>'
+        yield circle(dot.style, across(dot.at), lanes[dot.lane], 4, title=f"{dot.at:.2f} s: {dot.said}")
     if len(dots) > _MOST_DOTS:
-        yield f'<text x="{_LEFT}" y="{_LANE // 2}">and {len(dots) - _MOST_DOTS:,} more</text>'
+        yield text(f"and {len(dots) - _MOST_DOTS:,} more", _LEFT, _LANE // 2)
 
 
 def _exchange_dots(history: History, lanes: dict[str, int]) -> Iterator[_Dot]:

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from html import escape
 from typing import Final
 
+from emulator.pages.svg import circle, drawing, line, polyline, rect, text
 from sandbox.scenarios.replay.first_failure import FirstFailure
 from sandbox.scenarios.replay.paths import Path, find_paths
 from sandbox.scenarios.replay.replay_steps import (
@@ -82,10 +82,8 @@ def draw(found: Timeline, lit: FirstFailure | None = None) -> Drawing:
         *_draw_dots(found, heights),
         *_draw_marks(found, lit, heights),
     ]
-    picture = (
-        f'<svg id="timeline" role="img" aria-label="what happened to each message" width="{width:.0f}" '
-        f'height="{height:.0f}" viewBox="0 0 {width:.0f} {height:.0f}">{"".join(parts)}</svg>'
-    )
+    label = "what happened to each message"
+    picture = drawing("".join(parts), round(width), height, label, id="timeline")
     return Drawing(_names(lanes, found, height), picture)
 
 
@@ -97,42 +95,44 @@ def short_name(lane: str) -> str:
 
 def _names(lanes: Sequence[str], found: Timeline, height: float) -> str:
     rows = [
-        f'<text class="{"fault" if lane in found.faults else "lane"}" x="{GUTTER - 10}" '
-        f'y="{_TOP + LANE * (at + 0.5) + 4:.0f}">{escape(short_name(lane))}</text>'
+        text(
+            short_name(lane),
+            GUTTER - 10,
+            _TOP + LANE * (at + 0.5) + 4,
+            "fault" if lane in found.faults else "lane",
+        )
         for at, lane in enumerate(lanes)
     ]
-    return f'<svg class="names" width="{GUTTER}" height="{height:.0f}">{"".join(rows)}</svg>'
+    return drawing("".join(rows), GUTTER, height, style="names")
 
 
 def _bands(lanes: Sequence[str], found: Timeline, width: float) -> list[str]:
     return [
-        f'<rect class="{"band fault" if lane in found.faults else "band"}" x="0" y="{_TOP + LANE * at + 1}" '
-        f'width="{width:.0f}" height="{LANE - 2}"/>'
+        rect("band fault" if lane in found.faults else "band", 0, _TOP + LANE * at + 1, width, LANE - 2)
         for at, lane in enumerate(lanes)
     ]
 
 
 def _times(found: Timeline, height: float) -> list[str]:
     """A dotted line through all lanes for each idle time, and the time at which it ends."""
-    drawn = ['<text class="time" x="2" y="18">0 s</text>']
+    drawn = [text("0 s", 2, 18, "time")]
     free = 40.0
     for step in found.steps:
         if step.kind != IDLE:
             continue
         x = (step.slot + IDLE_SLOTS // 2) * found.pace
-        drawn.append(f'<line class="jump" x1="{x:.1f}" y1="{_TOP}" x2="{x:.1f}" y2="{height:.0f}"/>')
+        drawn.append(line("jump", x, _TOP, x, height))
         if x >= free:
-            text = f"{step.at + step.lasts:,.3f}".rstrip("0").rstrip(".") + " s"
-            drawn.append(f'<text class="time" x="{x:.1f}" y="18">{text}</text>')
-            free = x + 7 * len(text) + 12
+            ended = f"{step.at + step.lasts:,.3f}".rstrip("0").rstrip(".") + " s"
+            drawn.append(text(ended, x, 18, "time"))
+            free = x + 7 * len(ended) + 12
     return drawn
 
 
 def _strikes(found: Timeline, heights: dict[str, float], height: float) -> list[str]:
     """A vertical line through all lanes for each injected fault."""
     return [
-        f'<line class="strike" x1="{step.slot * found.pace:.1f}" y1="{heights[step.place]:.0f}" '
-        f'x2="{step.slot * found.pace:.1f}" y2="{height:.0f}"/>'
+        line("strike", step.slot * found.pace, heights[step.place], step.slot * found.pace, height)
         for step in found.steps
         if step.kind == "fault.injected"
     ]
@@ -144,14 +144,8 @@ def _draw_paths(found: Timeline, heights: dict[str, float]) -> list[str]:
         if len(path.stops) < 2:
             continue
         shape = "way bad" if path.rejected else "way again" if path.again else "way"
-        points = " ".join(
-            f"{found.steps[index].slot * found.pace:.1f},{heights[lane]:.0f}" for index, lane in path.stops
-        )
-        name = escape(path.message)
-        drawn.append(
-            f'<polyline class="{shape}" data-message="{name}" points="{points}">'
-            f"<title>{name}</title></polyline>"
-        )
+        points = [(found.steps[index].slot * found.pace, heights[lane]) for index, lane in path.stops]
+        drawn.append(polyline(shape, points, message=path.message))
     return drawn
 
 
@@ -163,10 +157,7 @@ def _draw_dots(found: Timeline, heights: dict[str, float]) -> list[str]:
             x, y = step.slot * found.pace, heights[step.place]
             style = "again" if index in again else step.kind.partition(".")[2]
             said = f"+{step.at:.3f} s  {step.text}"
-            drawn.append(
-                f'<circle class="dot {style}" cx="{x:.1f}" cy="{y:.0f}" '
-                f'r="{_SIZES.get(style, 2.6)}"><title>{escape(said)}</title></circle>'
-            )
+            drawn.append(circle(f"dot {style}", x, y, _SIZES.get(style, 2.6), title=said))
     return drawn
 
 
@@ -176,8 +167,7 @@ def _draw_marks(found: Timeline, lit: FirstFailure | None, heights: dict[str, fl
         return []
     styles = dict.fromkeys(lit.effects, "effect") | {lit.wrong: "wrong", lit.cause: "cause"}
     return [
-        f'<circle class="lit {style}" cx="{found.steps[index].slot * found.pace:.1f}" '
-        f'cy="{heights[found.steps[index].place]:.0f}" r="8"/>'
+        circle(f"lit {style}", found.steps[index].slot * found.pace, heights[found.steps[index].place], 8)
         for index, style in sorted(styles.items())
     ]
 

@@ -1,4 +1,4 @@
-"""Charts as SVG text: bars and lines over time, bars by name, spans. No script, no asset from elsewhere.
+"""Charts as SVG text: bars and lines over time, bars by name, spans.
 
 A time is in seconds since the epoch and shown in UTC. An axis of values ends at a round number above the
 largest value, so nothing is cut off.
@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from html import escape
+
+from emulator.pages.svg import circle, drawing, line, polyline, rect, text
 
 _WIDTH, _HEIGHT, _LEFT, _RIGHT, _BELOW, _ABOVE = 720, 190, 64, 12, 22, 12
 _PLOT_WIDTH, _PLOT_HEIGHT = _WIDTH - _LEFT - _RIGHT, _HEIGHT - _BELOW - _ABOVE
@@ -54,12 +55,10 @@ def draw_stacked_bars(
             tall = values[at] / top * _PLOT_HEIGHT
             height += tall
             if tall:
-                bars.append(
-                    f'<rect class="{escape(name)}" x="{_LEFT + at * axis.step:.1f}" y="{_BASE - height:.1f}" '
-                    f'width="{max(axis.step - 1, 0.5):.1f}" height="{tall:.1f}">'
-                    f"<title>{axis.label(start)}: {spelled(values[at])} {escape(name)}</title></rect>"
-                )
-    return _svg(_axes(axis, top, spelled) + "".join(bars))
+                told = f"{axis.label(start)}: {spelled(values[at])} {name}"
+                x, wide = _LEFT + at * axis.step, max(axis.step - 1, 0.5)
+                bars.append(rect(name, x, _BASE - height, wide, tall, title=told))
+    return drawing(_axes(axis, top, spelled) + "".join(bars), _WIDTH, _HEIGHT)
 
 
 def draw_lines(
@@ -75,16 +74,12 @@ def draw_lines(
             else (_LEFT + (at + 0.5) * axis.step, _BASE - value / top * _PLOT_HEIGHT, start, value)
             for at, (start, value) in enumerate(zip(axis.starts, values, strict=True))
         ]  # fmt: skip
+        drawn += [polyline(name, [(x, y) for x, y, *_ in run]) for run in _runs(points)]
         drawn += [
-            f'<polyline class="{escape(name)}" points="{" ".join(f"{x:.1f},{y:.1f}" for x, y, *_ in run)}"/>'
-            for run in _runs(points)
-        ]
-        drawn += [
-            f'<circle class="{escape(name)}" cx="{x:.1f}" cy="{y:.1f}" r="2.5">'
-            f"<title>{axis.label(start)}: {escape(name)} {spelled(value)}</title></circle>"
+            circle(name, x, y, 2.5, title=f"{axis.label(start)}: {name} {spelled(value)}")
             for x, y, start, value in filter(None, points)
         ]
-    return _svg(_axes(axis, top, spelled) + "".join(drawn))
+    return drawing(_axes(axis, top, spelled) + "".join(drawn), _WIDTH, _HEIGHT)
 
 
 def draw_bars(values: Mapping[str, float], spelled: Spelled | None = None, style: str = "rejects") -> str:
@@ -94,12 +89,9 @@ def draw_bars(values: Mapping[str, float], spelled: Spelled | None = None, style
     rows = []
     for at, (name, value) in enumerate(values.items()):
         y, wide = at * _ROW, value / top * (_WIDTH - _NAMES - 90)
-        rows.append(
-            f'<text x="0" y="{y + 16}">{escape(name)}</text>'
-            f'<rect class="{style}" x="{_NAMES}" y="{y + 4}" width="{wide:.1f}" height="{_ROW - 8}"/>'
-            f'<text x="{_NAMES + wide + 6:.1f}" y="{y + 16}">{spelled(value)}</text>'
-        )
-    return _svg("".join(rows), _ROW * len(values) + 4)
+        rows.append(text(name, 0, y + 16) + rect(style, _NAMES, y + 4, wide, _ROW - 8))
+        rows.append(text(spelled(value), _NAMES + wide + 6, y + 16))
+    return drawing("".join(rows), _WIDTH, _ROW * len(values) + 4)
 
 
 @dataclass(frozen=True)
@@ -121,16 +113,14 @@ def draw_spans(spans: Sequence[Span]) -> str:
     for at, span in enumerate(spans):
         x = _NAMES + (span.first - low) / passed * (_WIDTH - _NAMES - _RIGHT)
         wide = max((span.last - span.first) / passed * (_WIDTH - _NAMES - _RIGHT), 2)
+        rows.append(text(span.name, 0, at * _ROW + 16))
         rows.append(
-            f'<text x="0" y="{at * _ROW + 16}">{escape(span.name)}</text>'
-            f'<rect class="{escape(span.style)}" x="{min(x, _WIDTH - _RIGHT - 2):.1f}" y="{at * _ROW + 4}" '
-            f'width="{wide:.1f}" height="{_ROW - 8}"><title>{escape(span.told)}</title></rect>'
+            rect(span.style, min(x, _WIDTH - _RIGHT - 2), at * _ROW + 4, wide, _ROW - 8, title=span.told)
         )
     below = _ROW * len(spans) + 16
     axis = Axis((low, high), 1)
-    ends = f'<text x="{_NAMES}" y="{below}">{axis.label(low)}</text>'
-    ends += f'<text class="scale" x="{_WIDTH - _RIGHT}" y="{below}">{axis.label(high)}</text>'
-    return _svg("".join(rows) + ends, below + 6)
+    rows += [text(axis.label(low), _NAMES, below), text(axis.label(high), _WIDTH - _RIGHT, below, "scale")]
+    return drawing("".join(rows), _WIDTH, below + 6)
 
 
 def _runs(points: Sequence[tuple[float, ...] | None]) -> list[list[tuple[float, ...]]]:
@@ -146,16 +136,14 @@ def _runs(points: Sequence[tuple[float, ...] | None]) -> list[list[tuple[float, 
 
 def _axes(axis: Axis, top: float, spelled: Spelled) -> str:
     marks = [
-        f'<line class="grid" x1="{_LEFT}" x2="{_WIDTH - _RIGHT}" y1="{y:.1f}" y2="{y:.1f}"/>'
-        f'<text class="scale" x="{_LEFT - 6}" y="{y + 4:.1f}">{escape(spelled(top * share))}</text>'
+        line("grid", _LEFT, y, _WIDTH - _RIGHT, y) + text(spelled(top * share), _LEFT - 6, y + 4, "scale")
         for share in (0.0, 0.5, 1.0)
         for y in (_BASE - share * _PLOT_HEIGHT,)
     ]
     if axis.starts:
-        marks.append(f'<text x="{_LEFT}" y="{_HEIGHT - 6}">{axis.label(axis.starts[0])}</text>')
+        marks.append(text(axis.label(axis.starts[0]), _LEFT, _HEIGHT - 6))
     if len(axis.starts) > 1:
-        last = axis.label(axis.starts[-1])
-        marks.append(f'<text class="scale" x="{_WIDTH - _RIGHT}" y="{_HEIGHT - 6}">{last}</text>')
+        marks.append(text(axis.label(axis.starts[-1]), _WIDTH - _RIGHT, _HEIGHT - 6, "scale"))
     return "".join(marks)
 
 
@@ -185,7 +173,3 @@ def duration(milliseconds: float) -> str:
         if milliseconds >= size:
             return f"{milliseconds / size:.3g} {unit}"
     return f"{milliseconds:.3g} ms"
-
-
-def _svg(content: str, height: int = _HEIGHT) -> str:
-    return f'<svg viewBox="0 0 {_WIDTH} {height}" role="img">{content}</svg>'
