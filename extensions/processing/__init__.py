@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from extensions.processing.python_routes import Routes
     from extensions.processing.route_exchange import Child, Exchange
     from extensions.processing.simulated_systems import SimulatedSystem, SimulatedSystems
-    from extensions.processing.states import State
     from extensions.processing.stored_messages import Binding, Message, NewMessage
+    from rdss_sandbox.shapes.processing import State
 
 _HOMES: Final = {
     "calls": ("KeyKind",),
@@ -32,8 +32,8 @@ _HOMES: Final = {
     "python_routes": ("Routes",),
     "route_exchange": ("Child", "Exchange"),
     "simulated_systems": ("SimulatedSystem", "SimulatedSystems"),
-    "states": ("State",),
     "stored_messages": ("Binding", "Message", "NewMessage"),
+    "transitions": ("State",),
 }
 _HOME_OF: Final = {name: home for home, names in _HOMES.items() for name in names}
 

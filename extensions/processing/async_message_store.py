@@ -19,7 +19,6 @@ import msgspec
 from emulator.clock import Clock
 from emulator.events import Events
 from emulator.machine.private_files import touch
-from extensions.processing.states import FINAL, HELD, TAKEN_UP_AGAIN, State
 from extensions.processing.stored_messages import (
     COLUMNS,
     Message,
@@ -27,8 +26,8 @@ from extensions.processing.stored_messages import (
     change_from_row,
     message_from_row,
 )
-from extensions.processing.transitions import Cause, next_state
-from rdss_sandbox.shapes.processing import StateChange
+from extensions.processing.transitions import FINAL, HELD, TAKEN_UP_AGAIN, Cause, next_state
+from rdss_sandbox.shapes.processing import State, StateChange
 
 
 def _list_states(states: frozenset[State]) -> str:

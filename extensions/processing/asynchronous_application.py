@@ -24,8 +24,8 @@ from extensions.processing import (
 from extensions.processing.confirmation import Confirmation
 from extensions.processing.message_administration import Administration
 from extensions.processing.processing_errors import Code
-from extensions.processing.search import Search
-from extensions.processing.states import FINAL
+from extensions.processing.stored_messages import Search
+from extensions.processing.transitions import FINAL
 from sandbox.receiver import Application, ApplicationError, Arrival, PreparingApplication
 from sandbox.repository import Repository
 from schemas.rdss.catalogue import terms

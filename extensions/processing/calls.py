@@ -15,8 +15,8 @@ from emulator.patterns import Pattern
 from extensions.processing.async_message_store import Store
 from extensions.processing.processing_errors import ClaimLostError, LockedError, ValidationError
 from extensions.processing.processing_parameters import Parameters
-from extensions.processing.states import CallState
 from extensions.processing.stored_messages import CALL_COLUMNS, CallRecord, Message
+from rdss_sandbox.shapes.processing import CallState
 
 CONFIRMATION: Final = "confirmation"
 """The operation under which the store keeps the confirmation of a message's end."""

@@ -13,8 +13,8 @@ from extensions.processing.confirmation import Confirmation, ConfirmationCallbac
 from extensions.processing.confirmation_policies import ANY_SOURCE, ConfirmationPolicy
 from extensions.processing.processing_errors import final_error
 from extensions.processing.processing_parameters import Parameters
-from extensions.processing.states import CallState, State
 from extensions.processing.stored_messages import Message
+from rdss_sandbox.shapes.processing import CallState, State
 from schemas.bound import CONTRACT
 
 _LOG = logging.getLogger(__name__)

@@ -13,7 +13,7 @@ from emulator.clock import Clock
 from emulator.listeners.control.endpoint_routing import ApiError, handles, translate_errors
 from emulator.rng import new_uuid
 from extensions.processing.processing_errors import ProcessingError
-from extensions.processing.search import Search
+from extensions.processing.stored_messages import Search
 from rdss_sandbox.api import processing as api
 from rdss_sandbox.shapes.processing import (
     Action,

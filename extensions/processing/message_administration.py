@@ -7,11 +7,9 @@ from typing import Any, Final
 import msgspec
 
 from extensions.processing.processing import Processing
-from extensions.processing.search import Search
-from extensions.processing.states import State
-from extensions.processing.stored_messages import BODY, CallRecord, Message
+from extensions.processing.stored_messages import BODY, CallRecord, Message, Search
 from extensions.processing.transitions import Cause, states_before
-from rdss_sandbox.shapes.processing import StateChange
+from rdss_sandbox.shapes.processing import State, StateChange
 
 MAX_RESULTS: Final = 1000
 

@@ -8,9 +8,9 @@ import msgspec
 
 from extensions.processing.async_message_store import Store
 from extensions.processing.confirming import Confirmations
-from extensions.processing.states import FINAL, State
 from extensions.processing.stored_messages import Binding, Message
-from extensions.processing.transitions import Cause
+from extensions.processing.transitions import FINAL, Cause
+from rdss_sandbox.shapes.processing import State
 
 _HARD_CHILD: Final = "parent = ? AND binding = 'HARD'"
 

@@ -9,9 +9,9 @@ from extensions.processing.async_message_store import Store
 from extensions.processing.processing_parameters import Parameters
 from extensions.processing.progress import Progress
 from extensions.processing.route_exchange import Child
-from extensions.processing.states import State
 from extensions.processing.stored_messages import Message, NewMessage
 from extensions.processing.transitions import Cause
+from rdss_sandbox.shapes.processing import State
 
 
 class Splitting:

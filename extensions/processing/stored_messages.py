@@ -7,9 +7,8 @@ from typing import Any
 
 import msgspec
 
-from extensions.processing.states import State
 from extensions.processing.transitions import Cause
-from rdss_sandbox.shapes.processing import AsyncMessage, OutsideCall, StateChange
+from rdss_sandbox.shapes.processing import AsyncMessage, OutsideCall, State, StateChange
 
 
 class Binding(StrEnum):
@@ -100,3 +99,26 @@ CALL_COLUMNS = ", ".join(CallRecord.__struct_fields__)
 
 Bodies have a table of their own, so that the frequent updates of a message do not rewrite its body.
 """
+
+
+class Search(msgspec.Struct, frozen=True, kw_only=True):
+    """Search criteria; a field that is None matches everything. Times are seconds since the epoch.
+
+    ``source``, ``correlation``, ``process``, ``service`` and ``operation`` match substrings. ``text`` matches
+    a substring of the body, the description, the business errors or the custom data. ``before`` matches
+    messages with a lower number.
+    """
+
+    received_from: float | None = None
+    received_to: float | None = None
+    changed_from: float | None = None
+    changed_to: float | None = None
+    source: str | None = None
+    correlation: str | None = None
+    process: str | None = None
+    state: State | None = None
+    error_code: str | None = None
+    service: str | None = None
+    operation: str | None = None
+    text: str | None = None
+    before: int | None = None

@@ -5,7 +5,14 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Final, NamedTuple
 
-from extensions.processing.states import FINAL, State
+from rdss_sandbox.shapes.processing import State
+
+FINAL: Final = frozenset({State.OK, State.SKIPPED, State.FAILED, State.CANCEL})
+"""A message in one of these has ended, unless somebody restarts it."""
+TAKEN_UP_AGAIN: Final = frozenset({State.PARTLY_FAILED, State.POSTPONED})
+"""Only messages in these states are taken from the store to be processed."""
+HELD: Final = frozenset({State.NEW, State.IN_QUEUE, State.PROCESSING})
+"""A message in one of these has an owner, and is stuck when that process dies."""
 
 
 class Cause(StrEnum):

@@ -137,7 +137,7 @@ def sent_in_rounds(
                 since = client.last_event()
                 for fault in spread_reshards(plan.stream, len(parts)).faults:
                     client.add_fault(fault)
-                with closing(KinesisChannel(sandbox.aws_endpoint.kinesis(), INPUT, clock=clock)) as channel:
+                with closing(KinesisChannel(sandbox.endpoint.kinesis(), INPUT, clock=clock)) as channel:
                     gateway = Gateway(channel, sender, clock)
                     for start in range(0, len(parts), _AT_ONCE):
                         gateway.send_serialised(*parts[start : start + _AT_ONCE])
@@ -158,7 +158,7 @@ def _received(folder: Path, sandbox: Sandbox, sent: int) -> None:
         with repository.transaction() as store:
             store.execute(ARRIVALS)
         with assembled_receiver(
-            *open_endpoint(sandbox.aws_endpoint, clock),
+            *open_endpoint(sandbox.endpoint, clock),
             stream=INPUT,
             repository=repository,
             application=process,
@@ -195,7 +195,7 @@ def _audited(sandbox: Sandbox) -> tuple[str, ...]:
 
 def _driver_killed_at(told: str, sandbox: Sandbox, to: Path, streams: str, batch: int) -> None:
     """A driver of the pipeline, killed with all its processes when it says ``told``."""
-    command = [sys.executable, "-m", "tests.bench.reconciliation", sandbox.aws_endpoint.url, str(to)]
+    command = [sys.executable, "-m", "tests.bench.reconciliation", sandbox.endpoint.url, str(to)]
     process = subprocess.Popen(
         [*command, streams, str(batch)], stdout=subprocess.PIPE, text=True, start_new_session=True
     )
@@ -226,7 +226,7 @@ def run(
         streams = _audited(sandbox)
         for told in driver_dies_at:
             _driver_killed_at(told, sandbox, folder / "tables", ",".join(streams), batch)
-        url = sandbox.aws_endpoint.url
+        url = sandbox.endpoint.url
         job = Job(TableStorage.at(folder / "tables", url), url, streams=streams, records_per_trigger=batch)
         tables = once(spark, job)
         running = Running(url, "us-east-1", streams, "rdss-audit", folder / "receiver.sqlite3")

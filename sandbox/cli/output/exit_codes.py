@@ -42,7 +42,7 @@ CODES: Final = {
     "sandbox.adaptor.application_api.ApplicationUnavailableError": Exit.ENVIRONMENT,
     "sandbox.adaptor.mapping.MappingError": Exit.USAGE,
     "sandbox.certify.client_process.ClientNotStartedError": Exit.ENVIRONMENT,
-    "sandbox.certify.certificate.NoCertificateError": Exit.USAGE,
+    "sandbox.certify.comparison.NoCertificateError": Exit.USAGE,
     "sandbox.demo.demonstration.UnusableFileError": Exit.USAGE,
     "sandbox.gateway.gateway.SendFailedError": Exit.ENVIRONMENT,
     "sandbox.gateway.gateway.SendRefusedError": Exit.ENVIRONMENT,

@@ -217,7 +217,7 @@ def _reading(field: str, pattern: str | None) -> ReadLine:
 
 
 def _run(trial: Trial, to: Path | None, compare: Path | None, seconds: float, *, as_json: bool) -> int:
-    from sandbox.certify.certificate import compare_certificates, read_certificate
+    from sandbox.certify.comparison import compare_certificates, read_certificate
     from sandbox.certify.results_folder import write_results
     from sandbox.certify.trial import certify as certify_client
     from sandbox.certify.trial import make_small

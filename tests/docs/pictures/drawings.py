@@ -129,8 +129,8 @@ def draw_rdss() -> str:
 
 def draw_states() -> str:
     """The states of asynchronous messages: each change of the code's table, from column to column."""
-    from extensions.processing.states import State
     from extensions.processing.transitions import join_rows
+    from rdss_sandbox.shapes.processing import State
 
     rows = join_rows()
     columns: dict[State | None, float] = {None: 225.0}

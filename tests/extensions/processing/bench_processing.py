@@ -13,7 +13,7 @@ from typing import Final
 from emulator.clock import Clock, stopwatch
 from emulator.events import Events
 from extensions.processing import Administration, Exchange, NewMessage, Parameters, Processing, Routes, State
-from extensions.processing.search import Search
+from extensions.processing.stored_messages import Search
 from tests.bench.rows import US, Row
 
 STORED: Final = 1_000_000

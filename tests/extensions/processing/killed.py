@@ -23,9 +23,8 @@ from emulator.events import Events
 from extensions.processing import Child, Exchange, NewMessage, Parameters, Processing, Routes, TechnicalError
 from extensions.processing.confirmation import Confirmation
 from extensions.processing.integration import DeclaredRoute, Integration, System, build_routes
-from extensions.processing.states import FINAL
 from extensions.processing.steps import Call, DeclaredChild, Split
-from extensions.processing.transitions import next_state
+from extensions.processing.transitions import FINAL, next_state
 from tests.sandbox.receiver.mortal import MortalStore
 
 _START = 1_700_000_000.0

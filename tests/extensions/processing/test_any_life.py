@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from extensions.processing import Administration, Child, Exchange, KeyKind, State
-from extensions.processing.states import FINAL
-from extensions.processing.transitions import TABLE, Cause, IllegalTransitionError, next_state
+from extensions.processing.transitions import FINAL, TABLE, Cause, IllegalTransitionError, next_state
 from tests.extensions.processing.conftest import Site
 
 ENDS = ("ok", "technical", "business", "blank", "ask", "die", "die after the call", "split")

@@ -10,7 +10,7 @@ import pytest
 
 from emulator.events import Events
 from extensions.processing.asynchronous_application import Asynchronous
-from extensions.processing.search import Search
+from extensions.processing.stored_messages import Search
 from sandbox.applications import InstitutionalRepository
 from sandbox.applications.application_run import run_application
 from sandbox.gateway.outbox import Outbox

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from extensions.processing import Administration, Child, Exchange, Processing, State
-from extensions.processing.search import Search
+from extensions.processing.stored_messages import Search
 from extensions.processing.transitions import IllegalTransitionError
 from tests.extensions.processing.conftest import START, Site, causes_of, message_of, state_of
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from extensions.processing import Administration, Child, Exchange, KeyKind, Processing, State
-from extensions.processing.search import Search
+from extensions.processing.stored_messages import Search
 from tests.extensions.processing.conftest import Site, put
 
 

@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 
 from extensions.processing import Processing, State
-from extensions.processing.states import FINAL, TAKEN_UP_AGAIN
 from extensions.processing.transitions import (
+    FINAL,
     TABLE,
+    TAKEN_UP_AGAIN,
     Cause,
     IllegalTransitionError,
     Transition,
