@@ -23,7 +23,7 @@ def connect_s3(endpoint: str, *, region: str = "us-east-1", token: str | None = 
 
 
 @dataclass(frozen=True, slots=True)
-class Endpoint:
+class AwsEndpoint:
     """The URL for AWS clients, the region of the streams, and the sandbox's bearer token, if it has one."""
 
     url: str

@@ -56,7 +56,7 @@ class RollbackFailedError(Exception):
         super().__init__(f"the transaction could not be rolled back: {why}")
 
 
-class Status(StrEnum):
+class MessageStatus(StrEnum):
     """The status of a message; these are the three values of the specification."""
 
     RECEIVED = "RECEIVED"
@@ -187,7 +187,7 @@ class Repository:
                 digest, seen = sha256(data).digest(), self._contract.peek(data, key)
                 unsent = "SELECT 1 FROM messages WHERE digest = ? AND channel = ? AND status = 'TO_SEND'"
                 if store.execute(unsent, (digest, channel)).fetchone() is None:
-                    self._insert(channel, seen, digest, Status.TO_SEND, payload=data)
+                    self._insert(channel, seen, digest, MessageStatus.TO_SEND, payload=data)
 
     def unsent(self, channel: str, limit: int) -> list[Unsent]:
         """The oldest messages for ``channel`` with status TO_SEND, without those refused for good."""
@@ -254,7 +254,9 @@ class Repository:
         payload: bytes | None = None,
     ) -> None:
         """Record a message as RECEIVED with its outcome; ``payload`` is for a waiting part."""
-        self._insert(channel, seen, digest, Status.RECEIVED, outcome=outcome, code=code, payload=payload)
+        self._insert(
+            channel, seen, digest, MessageStatus.RECEIVED, outcome=outcome, code=code, payload=payload
+        )
 
     def sequence_progress(
         self, sequence: str, position: int, message_id: str | None = None
@@ -335,19 +337,21 @@ class Repository:
             found = self._store.execute("SELECT count FROM counts WHERE name = ?", (name,)).fetchone()
         return found[0] if found else 0
 
-    def tally(self, channel: str) -> dict[tuple[Status, Outcome | None, str | None], int]:
+    def tally(self, channel: str) -> dict[tuple[MessageStatus, Outcome | None, str | None], int]:
         """The number of messages of ``channel`` with each status, outcome and error code."""
         query = "SELECT status, outcome, errorCode, count(*) FROM messages WHERE channel = ? GROUP BY 1, 2, 3"
         with self._lock:
             rows = self._store.execute(query, (channel,)).fetchall()
-        return {(Status(status), Outcome(out) if out else None, code): n for status, out, code, n in rows}
+        return {
+            (MessageStatus(status), Outcome(out) if out else None, code): n for status, out, code, n in rows
+        }
 
     def _insert(
         self,
         channel: str,
         seen: Peek,
         digest: bytes,
-        status: Status,
+        status: MessageStatus,
         *,
         outcome: Outcome | None = None,
         code: str | None = None,

@@ -39,7 +39,7 @@ class TemplateError(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Scope:
+class TemplateScope:
     """The values of ``$`` (``here``) and ``$$`` (``item``), and the namespace of UUIDs."""
 
     here: Any
@@ -47,7 +47,7 @@ class Scope:
     namespace: uuid.UUID
 
 
-def fill(template: Any, scope: Scope) -> Any:
+def fill(template: Any, scope: TemplateScope) -> Any:
     """Fill in a template; ``NOTHING`` when it has no value. Raises TemplateError."""
     if isinstance(template, str):
         return _path(template, scope) if template.startswith("$") else template
@@ -64,10 +64,10 @@ def fill(template: Any, scope: Scope) -> Any:
 
 def resolve(path: str, item: Any) -> Any:
     """The value of a path in an item, or ``NOTHING``."""
-    return _path(path, Scope(item, item, uuid.NAMESPACE_OID))
+    return _path(path, TemplateScope(item, item, uuid.NAMESPACE_OID))
 
 
-def _path(path: str, scope: Scope) -> Any:
+def _path(path: str, scope: TemplateScope) -> Any:
     steps = path.split(".")
     found = scope.item if steps[0] == "$$" else scope.here
     for step in steps[1:]:
@@ -80,27 +80,27 @@ def _path(path: str, scope: Scope) -> Any:
     return NOTHING if found is None or found == "" else found
 
 
-def _first(template: dict[str, Any], scope: Scope) -> Any:
+def _first(template: dict[str, Any], scope: TemplateScope) -> Any:
     return next(
         (value for each in template["$first"] if (value := fill(each, scope)) is not NOTHING), NOTHING
     )
 
 
-def _each(template: dict[str, Any], scope: Scope) -> Any:
+def _each(template: dict[str, Any], scope: TemplateScope) -> Any:
     elements = fill(template["$each"], scope)
     if elements is NOTHING:
         return NOTHING
     if not isinstance(elements, list):
         raise TemplateError(f"{template['$each']} is {elements!r}, which is not a list")
-    made = (fill(template["$make"], Scope(each, scope.item, scope.namespace)) for each in elements)
+    made = (fill(template["$make"], TemplateScope(each, scope.item, scope.namespace)) for each in elements)
     return [value for value in made if value is not NOTHING] or NOTHING
 
 
-def _when(template: dict[str, Any], scope: Scope) -> Any:
+def _when(template: dict[str, Any], scope: TemplateScope) -> Any:
     return NOTHING if fill(template["$when"], scope) is NOTHING else fill(template["$make"], scope)
 
 
-def _term(template: dict[str, Any], scope: Scope) -> Any:
+def _term(template: dict[str, Any], scope: TemplateScope) -> Any:
     value = fill(template["$term"], scope)
     table = template["$of"]
     word = str(value).lower() if isinstance(value, bool) else str(value)
@@ -113,12 +113,12 @@ def _term(template: dict[str, Any], scope: Scope) -> Any:
     raise TemplateError(f"{template['$term']} is {value!r}; the mapping knows {', '.join(map(str, table))}")
 
 
-def _uuid(template: dict[str, Any], scope: Scope) -> Any:
+def _uuid(template: dict[str, Any], scope: TemplateScope) -> Any:
     values = [fill(each, scope) for each in template["$uuid"]]
     return str(uuid.uuid5(scope.namespace, "\x1f".join("" if v is NOTHING else str(v) for v in values)))
 
 
-def _time(template: dict[str, Any], scope: Scope) -> Any:
+def _time(template: dict[str, Any], scope: TemplateScope) -> Any:
     text = fill(template["$time"], scope)
     if text is NOTHING:
         return NOTHING
@@ -129,16 +129,16 @@ def _time(template: dict[str, Any], scope: Scope) -> Any:
     return timestamp((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp())
 
 
-def _text(template: dict[str, Any], scope: Scope) -> Any:
+def _text(template: dict[str, Any], scope: TemplateScope) -> Any:
     values = [fill(each, scope) for each in template["$text"]]
     return NOTHING if any(value is NOTHING for value in values) else "".join(map(str, values))
 
 
-def _list(template: dict[str, Any], scope: Scope) -> Any:
+def _list(template: dict[str, Any], scope: TemplateScope) -> Any:
     return fill(template["$list"], scope) or NOTHING
 
 
-_OPERATIONS: Final[dict[str, Callable[[dict[str, Any], Scope], Any]]] = {
+_OPERATIONS: Final[dict[str, Callable[[dict[str, Any], TemplateScope], Any]]] = {
     "$first": _first,
     "$each": _each,
     "$when": _when,

@@ -29,7 +29,7 @@ from tui.state.worker_messages import (
     ActionFailed,
     ConnectionLost,
     NewsArrived,
-    Snapshot,
+    ObservedState,
     SnapshotTaken,
 )
 from tui.themed_app import ThemedApp
@@ -57,7 +57,7 @@ class SandboxApp(ThemedApp):
     # Errors of calls to the sandbox and to files. They are shown as a notification.
     failures: ClassVar[tuple[type[Exception], ...]] = (UnreachableError, RefusedError, OSError, ValueError)
 
-    snapshot: reactive[Snapshot | None] = reactive(None, repaint=False)
+    snapshot: reactive[ObservedState | None] = reactive(None, repaint=False)
     news: reactive[News] = reactive(News(), repaint=False, always_update=True)
     topology: reactive[Topology] = reactive(Topology(audit=AuditTap()), repaint=False)
     lost: reactive[str] = reactive("", repaint=False)

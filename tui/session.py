@@ -11,7 +11,7 @@ from rdss_sandbox.shapes.contract import Contract
 from rdss_sandbox.shapes.events import News
 from rdss_sandbox.shapes.topology import Topology
 from tui.keys.preferences import Preferences
-from tui.state.worker_messages import ActionFailed, Snapshot
+from tui.state.worker_messages import ActionFailed, ObservedState
 
 if TYPE_CHECKING:
     from textual.dom import DOMNode
@@ -32,7 +32,7 @@ class Session(Protocol):
     @property
     def contract(self) -> Contract: ...
     @property
-    def snapshot(self) -> Snapshot | None: ...
+    def snapshot(self) -> ObservedState | None: ...
     @property
     def news(self) -> News: ...
     @property

@@ -12,7 +12,7 @@ from textual.screen import Screen
 
 from rdss_sandbox.shapes.contract import Contract
 from tui.dialogs.help import Help
-from tui.keys.actions import Group, bindings
+from tui.keys.actions import ActionGroup, bindings
 from tui.keys.palette import ActionCommands
 from tui.keys.preferences import Preferences
 from tui.text.visible_filter import VisibleFilter
@@ -28,7 +28,7 @@ class ThemedApp(App[None]):
 
     TITLE = "RDSS sandbox"
     CSS_PATH = "app.tcss"
-    BINDINGS: ClassVar[list[Any]] = bindings(Group.EVERYWHERE)
+    BINDINGS: ClassVar[list[Any]] = bindings(ActionGroup.EVERYWHERE)
     COMMANDS: ClassVar[set[Any]] = App.COMMANDS | {ActionCommands}
     HORIZONTAL_BREAKPOINTS = [  # noqa: RUF012 -- declared by Textual as an instance's
         (0, "-narrow"),

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from emulator.archive.audit_objects import AuditObjects
 from emulator.message_index.index import MessageIndex
-from emulator.streams.merged_reading import Record, ShardKey, Streams
+from emulator.streams.merged_reading import IndexedRecord, IndexedStreams, ShardKey
 from emulator.streams.stream_catalogue import Catalogue
 from rdss_sandbox.files.record_lines import place_in_key
 from rdss_sandbox.shapes.audit import AuditPlace
@@ -36,7 +36,7 @@ class AuditIndexes:
         contract: Contract,
     ) -> None:
         self._contract = contract
-        self._streams: dict[AuditPlace, Streams] = {
+        self._streams: dict[AuditPlace, IndexedStreams] = {
             "stream": _AuditStream(catalogue, audit.stream),
             "bucket": AuditObjects(s3, audit.bucket, audit.stream),
         }
@@ -79,7 +79,7 @@ def _find_source(stream: str, partition_key: str) -> str:
 
 
 class _AuditStream:
-    """The shards of the audit stream alone, as ``Streams``."""
+    """The shards of the audit stream alone, as ``IndexedStreams``."""
 
     def __init__(self, catalogue: Catalogue, name: str) -> None:
         self._catalogue = catalogue
@@ -88,7 +88,7 @@ class _AuditStream:
     def shards(self) -> Iterable[ShardKey]:
         return self._catalogue.shards_of(self._name)
 
-    def read(self, shard: ShardKey, after: str | None, limit: int) -> list[Record]:
+    def read(self, shard: ShardKey, after: str | None, limit: int) -> list[IndexedRecord]:
         return self._catalogue.read(shard, after, limit)
 
     def at(self, shard: ShardKey, sequence_number: str) -> bytes | None:

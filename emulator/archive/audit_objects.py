@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from emulator.streams.merged_reading import Record, ShardKey
+from emulator.streams.merged_reading import IndexedRecord, ShardKey
 from rdss_sandbox.files.record_lines import read_line
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ class BucketUnreadableError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class AuditLine:
     """A line of an object; ``arrived`` in seconds since the epoch."""
 
     sequence_number: str
@@ -56,7 +56,7 @@ class AuditObjects:
             for folder in self._list_folders(day):
                 yield ShardKey(self._stream, folder.rstrip("/"), "")
 
-    def read(self, shard: ShardKey, after: str | None, limit: int) -> list[Record]:  # noqa: ARG002 -- an object comes whole
+    def read(self, shard: ShardKey, after: str | None, limit: int) -> list[IndexedRecord]:  # noqa: ARG002 -- an object comes whole
         """The entries after a sequence number in the next object that has any."""
         number, begin = self._reached.get(shard, (None, ""))
         for key, _, last in self._list_objects(f"{shard.shard}/", begin if number == after else ""):
@@ -107,14 +107,14 @@ class AuditObjects:
         except BotoCoreError as error:
             raise BucketUnreadableError(f"{self._bucket}: {error}") from error
 
-    def _read_entries(self, key: str) -> Iterator[Entry]:
+    def _read_entries(self, key: str) -> Iterator[AuditLine]:
         for text in self._read_object(key).splitlines():
             try:
                 line = read_line(text)
                 arrived = datetime.fromisoformat(line.arrived).timestamp()
             except (msgspec.DecodeError, ValueError):
                 continue
-            yield Entry(line.sequence_number, line.partition_key, line.data, arrived)
+            yield AuditLine(line.sequence_number, line.partition_key, line.data, arrived)
 
     def _read_object(self, key: str) -> bytes:
         from botocore.exceptions import BotoCoreError, ClientError

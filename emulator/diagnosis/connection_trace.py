@@ -13,7 +13,7 @@ from emulator.amqp.wire.method_codec import decode_method
 from emulator.amqp.wire.methods import BasicAck, BasicNack, BasicPublish
 from emulator.amqp.wire.properties import Properties
 from emulator.diagnosis.lab_trace import Trace, WatchedClient
-from emulator.diagnosis.queue_records import Channel, Owed
+from emulator.diagnosis.queue_records import ChannelRecord, Owed
 from rdss_sandbox.shapes.trace import (
     Delivery,
     Put,
@@ -65,7 +65,7 @@ class ConnectionTrace:
         """Note that nothing was there to be fetched."""
         self._note_read(queue)
 
-    def note_failed_reads(self, channels: Iterable[Channel], error: str) -> None:
+    def note_failed_reads(self, channels: Iterable[ChannelRecord], error: str) -> None:
         """Note for each queue that is consumed, or asked for a message, that its deliveries end."""
         found = [(*channel.consumers.values(), *channel.gets) for channel in channels]
         for queue in dict.fromkeys(record.queue for each in found for record, _ in each):
@@ -76,7 +76,7 @@ class ConnectionTrace:
             items = tuple(owed.item for owed in settled if owed.item and owed.record.queue == queue)
             self._note(Settlement(self._trace.now, self._life, queue, verdict, items))
 
-    def note_publish(self, channel: Channel, frames: Sequence[bytes]) -> None:
+    def note_publish(self, channel: ChannelRecord, frames: Sequence[bytes]) -> None:
         """Note a publish, or keep it until it is confirmed."""
         asked = decode_method(frames[0][_PAYLOAD])
         assert isinstance(asked, BasicPublish)
@@ -98,14 +98,14 @@ class ConnectionTrace:
         else:
             self._trace.note_item(put, data)
 
-    def note_confirm(self, channel: Channel, told: BasicAck | BasicNack) -> None:
+    def note_confirm(self, channel: ChannelRecord, told: BasicAck | BasicNack) -> None:
         """Note the broker's answer to publishes."""
         tags = [told.delivery_tag]
         if told.multiple:
             tags = [tag for tag in channel.waiting if not told.delivery_tag or tag <= told.delivery_tag]
         self._note_answered(channel, tags, "nack" if isinstance(told, BasicNack) else "")
 
-    def note_return(self, channel: Channel, frames: Sequence[bytes]) -> None:
+    def note_return(self, channel: ChannelRecord, frames: Sequence[bytes]) -> None:
         """Note which publish comes back. A broker confirms in any order, so the body tells which it is."""
         returned = self._read(frames)
         for tag, (put, data) in channel.waiting.items():
@@ -113,11 +113,11 @@ class ConnectionTrace:
                 channel.waiting[tag] = replace(put, error="returned"), data
                 return
 
-    def note_unanswered(self, channel: Channel, error: str) -> None:
+    def note_unanswered(self, channel: ChannelRecord, error: str) -> None:
         """Note that the publishes that wait get no answer any more."""
         self._note_answered(channel, tuple(channel.waiting), error)
 
-    def _note_answered(self, channel: Channel, tags: Iterable[int], error: str) -> None:
+    def _note_answered(self, channel: ChannelRecord, tags: Iterable[int], error: str) -> None:
         self._trace.listen()
         for tag in tags:
             if (kept := channel.waiting.pop(tag, None)) is not None:

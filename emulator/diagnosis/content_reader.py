@@ -18,7 +18,7 @@ from emulator.diagnosis.clients import CONTROL_API
 from emulator.diagnosis.object_publications import Publication, PublishedObjects
 from emulator.diagnosis.strikes import Strikes
 from emulator.kinesis.sequence_numbers import Position, position
-from emulator.streams.merged_reading import Record, ShardKey
+from emulator.streams.merged_reading import IndexedRecord, ShardKey
 from emulator.streams.stream_catalogue import Catalogue, ListedStream
 from rdss_sandbox.machine.installation import find_missing
 from rdss_sandbox.shapes.recorded_exchange import BadMessage, Contents, OpenSequence
@@ -190,7 +190,7 @@ class ContentReader:
             found.read[shard.id] = after, put
         return True
 
-    def _judge(self, found: _StreamContents, shard: str, record: Record) -> None:
+    def _judge(self, found: _StreamContents, shard: str, record: IndexedRecord) -> None:
         """Judge one record. What a receiver rejected is left alone."""
         found.counts["records"] += 1
         seen = self._contract.peek(record.data, record.partition_key or "")
@@ -210,7 +210,9 @@ class ContentReader:
             why = describe_refusal(validate(record.data)) if validate else ""
             self._report(found, "foreign", place, f"{why or 'no message'}: {record.data[:40]!r}")
 
-    def _judge_message(self, found: _StreamContents, seen: Peek, record: Record, place: Publication) -> None:
+    def _judge_message(
+        self, found: _StreamContents, seen: Peek, record: IndexedRecord, place: Publication
+    ) -> None:
         if seen.expires is not None:
             found.counts["expiring"] += 1
         validate = load_validator(self._contract)
@@ -226,7 +228,7 @@ class ContentReader:
             self._report(found, "altered", place, "other bytes than before under this messageId")
 
     def _note_verdict(
-        self, found: _StreamContents, seen: Peek, record: Record, place: Publication, verdict: Verdict
+        self, found: _StreamContents, seen: Peek, record: IndexedRecord, place: Publication, verdict: Verdict
     ) -> None:
         objects = self._contract.objects
         if verdict.code is None:
@@ -243,7 +245,7 @@ class ContentReader:
         if len(found.bad[kind]) < _MOST_SHOWN and _is_a_clients(described):
             found.bad[kind].append(described)
 
-    def _sent_at(self, record: Record) -> float:
+    def _sent_at(self, record: IndexedRecord) -> float:
         """The earliest time of its sender's clock at which a record can have been put.
 
         That clock is the sandbox's or the real one, from which the sandbox's may have been set away since.
@@ -258,7 +260,7 @@ class ContentReader:
             place.shard, place.sequence_number, place.message_id, place.arrived, what, writers, place.fault
         )
 
-    def _note_part(self, found: _StreamContents, seen: Peek, record: Record) -> None:
+    def _note_part(self, found: _StreamContents, seen: Peek, record: IndexedRecord) -> None:
         part = seen.part
         if part is None or part.total < 2:
             return

@@ -18,7 +18,7 @@ from emulator.diagnosis.lab_trace import Trace, WatchedClient
 from emulator.diagnosis.leases import read_leases
 from emulator.diagnosis.recorder import Recorder
 from emulator.diagnosis.rules import RULES
-from emulator.diagnosis.shard_record import Delivery
+from emulator.diagnosis.shard_record import RecordDelivery
 from emulator.events import Events
 from emulator.kinesis import ShardView
 from emulator.kinesis.iterators import ShardIterator
@@ -135,7 +135,7 @@ class DiagnosisService:
         """Whether all clients are seen; not where an upstream has the streams."""
         return self._recorder.places is None
 
-    def find_deliveries(self, sequence_number: str) -> list[tuple[str, Delivery]]:
+    def find_deliveries(self, sequence_number: str) -> list[tuple[str, RecordDelivery]]:
         """Which clients were given the record with this sequence number, and when."""
         place = position(sequence_number)
         return self._recorder.find_deliveries(place) if self.known and place else []

@@ -25,7 +25,7 @@ from emulator.clock import Clock, stopwatch
 from emulator.diagnosis.clients import Identity, identify_amqp
 from emulator.diagnosis.connection_trace import ConnectionTrace
 from emulator.diagnosis.lab_trace import OWN_CONNECTION, Trace, WatchedClient
-from emulator.diagnosis.queue_records import ACK, Channel, Owed, ReadingRecord
+from emulator.diagnosis.queue_records import ACK, ChannelRecord, Owed, ReadingRecord
 from emulator.diagnosis.strikes import Strikes
 from rdss_sandbox.shapes.events import Event
 from rdss_sandbox.shapes.recorded_exchange import Client
@@ -50,7 +50,7 @@ _Key = TypeVar("_Key", bound=Hashable)
 _Record = TypeVar("_Record")
 
 
-class Command(Protocol):
+class RecordedCommand(Protocol):
     """A method with its content, from the client; ``frames`` are as on the wire."""
 
     channel: int
@@ -143,7 +143,7 @@ def _find(records: OrderedDict[_Key, _Record], key: _Key, make: Callable[[], _Re
     return found
 
 
-_Handler: TypeAlias = Callable[[Channel, Sequence[bytes]], None]
+_Handler: TypeAlias = Callable[[ChannelRecord, Sequence[bytes]], None]
 
 
 class ConnectionRecorder:
@@ -158,7 +158,7 @@ class ConnectionRecorder:
         self._is_ours = False
         self._orderly = False
         self._cut = False
-        self._channels: dict[int, Channel] = {}
+        self._channels: dict[int, ChannelRecord] = {}
         self._writings: dict[tuple[bytes, bytes], QueueWriting] = {}
         self._from_client: dict[int, _Handler] = {
             IDS[methods.BasicQos]: self._qos,
@@ -173,7 +173,7 @@ class ConnectionRecorder:
             _CHANNEL_CLOSE: self._close_channel,
         }
 
-    def note_from_client(self, command: Command) -> None:
+    def note_from_client(self, command: RecordedCommand) -> None:
         if self._trace is not None and command.method:
             self._trace.note_command()
         channel = self._channels.get(command.channel)
@@ -182,7 +182,7 @@ class ConnectionRecorder:
                 handle(channel, command.frames)
                 self._recorder.calls += 1
             elif command.method == _CHANNEL_OPEN and not self._is_ours:
-                self._channels[command.channel] = Channel()
+                self._channels[command.channel] = ChannelRecord()
             elif command.method == _CHANNEL_CLOSE:
                 self._drop(command.channel)
             elif command.method == _CLOSE:
@@ -261,18 +261,18 @@ class ConnectionRecorder:
             IDS[methods.BasicReturn]: trace.note_return,
         }
 
-    def _qos(self, channel: Channel, frames: Sequence[bytes]) -> None:
+    def _qos(self, channel: ChannelRecord, frames: Sequence[bytes]) -> None:
         asked: methods.BasicQos = _decode(frames[0])
         if asked.global_:
             channel.window = asked.prefetch_count
         else:
             channel.prefetch = asked.prefetch_count
 
-    def _declare(self, channel: Channel, frames: Sequence[bytes]) -> None:
+    def _declare(self, channel: ChannelRecord, frames: Sequence[bytes]) -> None:
         name = _short_string(frames[0], _ARGUMENTS + _TICKET_BYTES)[0]
         channel.declared = name.decode("utf-8", "replace")
 
-    def _consume(self, channel: Channel, frames: Sequence[bytes]) -> None:
+    def _consume(self, channel: ChannelRecord, frames: Sequence[bytes]) -> None:
         asked: methods.BasicConsume = _decode(frames[0])
         record = self._recorder.find_reading(self._client, asked.queue or channel.declared)
         started = record, asked.no_ack
@@ -288,13 +288,13 @@ class ConnectionRecorder:
         if self._trace is not None:
             self._trace.note_subscription(record.queue, limit, no_ack=asked.no_ack)
 
-    def _get(self, channel: Channel, frames: Sequence[bytes]) -> None:
+    def _get(self, channel: ChannelRecord, frames: Sequence[bytes]) -> None:
         asked: methods.BasicGet = _decode(frames[0])
         # Rules judge consumers alone, so no rule sees this record.
         record = ReadingRecord(self._client, asked.queue or channel.declared, self._time())
         channel.gets.append((record, asked.no_ack))
 
-    def _settle(self, channel: Channel, frames: Sequence[bytes]) -> None:
+    def _settle(self, channel: ChannelRecord, frames: Sequence[bytes]) -> None:
         frame = frames[0]
         method, flags = int.from_bytes(frame[7:11]), frame[19]
         multiple, requeue = (0, flags & 1) if method == _REJECT else (flags & 1, flags & 2)
@@ -313,7 +313,7 @@ class ConnectionRecorder:
         if self._trace is not None:
             self._trace.note_settlement(verdict, settled)
 
-    def _publish(self, channel: Channel, frames: Sequence[bytes]) -> None:
+    def _publish(self, channel: ChannelRecord, frames: Sequence[bytes]) -> None:
         key = _read_target(frames[0])
         record = self._writings.get(key)
         if record is None:
@@ -328,10 +328,10 @@ class ConnectionRecorder:
 
     # What the client gets
 
-    def _declare_ok(self, channel: Channel, frames: Sequence[bytes]) -> None:
+    def _declare_ok(self, channel: ChannelRecord, frames: Sequence[bytes]) -> None:
         channel.declared = _decode(frames[0]).queue
 
-    def _consume_ok(self, channel: Channel, frames: Sequence[bytes]) -> None:
+    def _consume_ok(self, channel: ChannelRecord, frames: Sequence[bytes]) -> None:
         if channel.starting:
             tag, _ = _short_string(frames[0], _ARGUMENTS)
             channel.consumers[tag] = channel.starting.popleft()
@@ -354,7 +354,7 @@ class ConnectionRecorder:
         record.in_hand += 1
         record.most_in_hand = max(record.most_in_hand, record.in_hand)
 
-    def _get_ok(self, channel: Channel, frames: Sequence[bytes]) -> None:
+    def _get_ok(self, channel: ChannelRecord, frames: Sequence[bytes]) -> None:
         record, no_ack = channel.gets.popleft()
         assert self._trace is not None
         item = self._trace.note_delivery(record.queue, frames, owed=not no_ack, pushed=False)
@@ -362,12 +362,12 @@ class ConnectionRecorder:
             owed = Owed(record, self._time(), 1, redelivered=False, item=item)
             channel.owed[_TAG.unpack_from(frames[0], _ARGUMENTS)[0]] = owed
 
-    def _close_channel(self, channel: Channel, frames: Sequence[bytes]) -> None:
+    def _close_channel(self, channel: ChannelRecord, frames: Sequence[bytes]) -> None:
         code = str(_decode(frames[0]).reply_code)
         self._fail_reads((channel,), code)
         self._drop(int.from_bytes(frames[0][1:3]), code)
 
-    def _fail_reads(self, channels: Iterable[Channel], why: str) -> None:
+    def _fail_reads(self, channels: Iterable[ChannelRecord], why: str) -> None:
         if self._trace is not None:
             self._trace.note_failed_reads(channels, why)
 
@@ -388,7 +388,7 @@ class ConnectionRecorder:
             record.channels.pop(channel, None)
 
 
-def _begin_confirming(channel: Channel, _frames: Sequence[bytes]) -> None:
+def _begin_confirming(channel: ChannelRecord, _frames: Sequence[bytes]) -> None:
     channel.confirming = True
 
 

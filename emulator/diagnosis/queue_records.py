@@ -29,7 +29,7 @@ class ReadingRecord:
         self.row = self.longest_row = self.breaks = self._row_mark = 0
         self.row_at = at
         self.broken: deque[BrokenConnection] = deque(maxlen=_MOST_BROKEN)
-        self.channels: dict[Channel, None] = {}
+        self.channels: dict[ChannelRecord, None] = {}
 
     def note_settled(self, owed: Owed, verdict: Verdict, at: float) -> None:
         """Note that the client settled a delivery."""
@@ -86,7 +86,7 @@ class Owed(NamedTuple):
 
 
 @dataclass(slots=True, eq=False)
-class Channel:
+class ChannelRecord:
     """What is kept of a channel; ``owed`` has what is to be acknowledged, by delivery tag.
 
     For a trace alone are the ``gets``, and the puts, with their bodies, that are ``waiting`` for an answer.

@@ -22,7 +22,7 @@ from emulator.clock import Clock, stopwatch
 from emulator.diagnosis.clients import CONTROL_API, Identity, identify
 from emulator.diagnosis.kinesis_trace import KinesisTrace, Shape, find_code
 from emulator.diagnosis.refused_records import RefusedRecords
-from emulator.diagnosis.shard_record import Delivery, ReadingRun, ShardRecord
+from emulator.diagnosis.shard_record import ReadingRun, RecordDelivery, ShardRecord
 from emulator.diagnosis.strikes import Strikes
 from emulator.diagnosis.upstream_places import UpstreamPlaces
 from emulator.http.asgi import ClientGoneError
@@ -30,7 +30,7 @@ from emulator.kinesis import KinesisError, iterators
 from emulator.kinesis.entries import Entry, Written
 from emulator.kinesis.iterator_reads import Located
 from emulator.kinesis.iterators import ShardIterator
-from emulator.kinesis.reads import Fetched
+from emulator.kinesis.reads import FetchedLines
 from emulator.kinesis.scope import stream_named
 from emulator.kinesis.sequence_numbers import Position, position
 from emulator.kinesis.stream import Stream
@@ -97,7 +97,7 @@ class ClientRecord:
 
     # -- the fast paths
 
-    def note_read(self, located: Located, fetched: Fetched, following: ShardIterator | None, /) -> None:
+    def note_read(self, located: Located, fetched: FetchedLines, following: ShardIterator | None, /) -> None:
         """GetRecords on the fast path."""
         used = located.iterator
         at = self._time()
@@ -418,7 +418,7 @@ class Recorder:
                 found = (*found, name)
         return tuple(dict.fromkeys(found))
 
-    def find_deliveries(self, place: Position) -> list[tuple[str, Delivery]]:
+    def find_deliveries(self, place: Position) -> list[tuple[str, RecordDelivery]]:
         """Which clients were given the record at ``place``, and when; once for each run of reads."""
         return [
             (client.name, delivery)

@@ -29,7 +29,7 @@ MOST_RANGES: Final = 32
 """Ranges of records kept of forgotten runs. Where there are more, the smallest gaps between them close."""
 
 
-class Delivery(NamedTuple):
+class RecordDelivery(NamedTuple):
     """A record was given to a client at the clock time ``at``, or before, but later than ``after``."""
 
     after: float
@@ -98,17 +98,17 @@ class ReadingRun:
             if ordinal not in there and len(self.apart) < _MOST_APART:
                 self.apart[ordinal] = None
 
-    def find_delivery(self, ordinal: int) -> Delivery | None:
+    def find_delivery(self, ordinal: int) -> RecordDelivery | None:
         """When the record ``ordinal`` was first delivered; None where it was not, or that was forgotten."""
         if not self.first <= ordinal < self.position:
             return None
         if ordinal in self.apart:
             came = self.apart[ordinal]
-            return None if came is None else Delivery(came, came)
+            return None if came is None else RecordDelivery(came, came)
         after = self.began
         for position, at, single in tuple(self.steps):
             if position > ordinal:
-                return Delivery(at if single else after, at)
+                return RecordDelivery(at if single else after, at)
             after = at
         return None
 

@@ -36,14 +36,14 @@ class Hold:
         self.ended = False
 
 
-class Moment(NamedTuple):
+class HoldTime(NamedTuple):
     """A delay in seconds, or a moment in seconds since the epoch, that counts until ``hold`` has ended."""
 
     hold: Hold
     seconds: float
 
 
-def latest(moments: Iterable[Moment]) -> float:
+def latest(moments: Iterable[HoldTime]) -> float:
     """The greatest ``seconds`` among the moments whose hold has not ended; 0 when there are none."""
     return max((seconds for hold, seconds in moments if not hold.ended), default=0.0)
 
@@ -151,9 +151,9 @@ class Item:
     data: bytes
     copies: int = 0
     failure: Failure | None = None
-    hidden: list[Moment] = field(default_factory=list)
+    hidden: list[HoldTime] = field(default_factory=list)
     overtaken_by: int = 0
-    patience: list[Moment] = field(default_factory=list)
+    patience: list[HoldTime] = field(default_factory=list)
     again: list[int] = field(default_factory=list)
     arrived: float = field(init=False)
 
@@ -183,7 +183,7 @@ class Call:
     direction: Direction
     items: list[Item]
     single: bool = False
-    delays: list[Moment] = field(default_factory=list)
+    delays: list[HoldTime] = field(default_factory=list)
     failure: Failure | None = None
     actions: list[Callable[[], None]] = field(default_factory=list)
     began: float = 0.0

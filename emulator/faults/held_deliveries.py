@@ -9,7 +9,7 @@ from math import inf
 from typing import Any, Final, Generic, NamedTuple, Protocol, TypeVar
 
 from emulator.faults.delayed_deliveries import DelayedDeliveries, Due
-from emulator.faults.fault import Call, Failure, Hold, Moment
+from emulator.faults.fault import Call, Failure, Hold, HoldTime
 from emulator.faults.fault_point import CallFailedError, FaultPoint
 from emulator.faults.faulted_message import Message
 
@@ -91,7 +91,7 @@ class HeldDeliveries(Generic[_Record]):
         met = list(zip(call.items, records, strict=True))
         for item, record in met:
             if self._form.one_by_one and any(item.again):
-                item.patience.append(Moment(Hold(), self._point.clock.time() + _COPY_PATIENCE))
+                item.patience.append(HoldTime(Hold(), self._point.clock.time() + _COPY_PATIENCE))
             self._form.planned(record, 1 + len(item.again))
         self._held.add(met)
 
@@ -187,7 +187,7 @@ class PushedDeliveries(Generic[_Record]):
             return
         now = self._point.clock.time()
         for item in call.items:
-            item.hidden += [Moment(hold, now + seconds) for hold, seconds in call.delays]
+            item.hidden += [HoldTime(hold, now + seconds) for hold, seconds in call.delays]
         self._held.hold(call, [self._held.unmet.popleft()])
 
     def _look_later(self) -> None:

@@ -18,7 +18,7 @@ from emulator.kinesis.errors import KinesisError, NotFastError
 from emulator.kinesis.iterator_reads import Located, locate, read_on
 from emulator.kinesis.iterators import ShardIterator
 from emulator.kinesis.onlooker import NOBODY, Onlooker
-from emulator.kinesis.reads import Fetched, child_shards
+from emulator.kinesis.reads import FetchedLines, child_shards
 from emulator.kinesis.scope import Scope
 from emulator.kinesis.stored_records import array
 from emulator.kinesis.stream import Stream
@@ -100,7 +100,7 @@ def put_record(
 
 def get_records(
     registry: Registry, body: bytes, scope: Scope, watched: Container[str], onlooker: Onlooker = NOBODY
-) -> tuple[Located, Fetched, ShardIterator | None]:
+) -> tuple[Located, FetchedLines, ShardIterator | None]:
     """GetRecords as far as it needs the lock: what to ``render``. Raises ``NotFastError``.
 
     Raises ``NotFastError`` and ProvisionedThroughputExceededException.
@@ -121,7 +121,7 @@ def get_records(
     return located, fetched, following
 
 
-def render(located: Located, fetched: Fetched, following: ShardIterator | None) -> bytes:
+def render(located: Located, fetched: FetchedLines, following: ShardIterator | None) -> bytes:
     """The answer of GetRecords: kept lines, as they are kept."""
     if following is None:
         tail = b'"ChildShards":' + msgspec.json.encode(child_shards(located.stream, located.shard))

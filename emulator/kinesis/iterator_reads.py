@@ -7,7 +7,7 @@ from typing import NamedTuple
 from emulator.kinesis import iterators, shard_ids
 from emulator.kinesis.errors import invalid_argument, not_found, shard_not_found
 from emulator.kinesis.iterators import ShardIterator
-from emulator.kinesis.reads import Fetched, fetch
+from emulator.kinesis.reads import FetchedLines, fetch
 from emulator.kinesis.scope import Scope
 from emulator.kinesis.stream import Shard, Stream
 from emulator.kinesis.stream_registry import Registry
@@ -41,7 +41,9 @@ def locate(registry: Registry, token: str, stream_arn: str | None, scope: Scope)
     return Located(stream, shard, found)
 
 
-def read_on(registry: Registry, located: Located, limit: int | None) -> tuple[Fetched, ShardIterator | None]:
+def read_on(
+    registry: Registry, located: Located, limit: int | None
+) -> tuple[FetchedLines, ShardIterator | None]:
     """Read from an iterator on; the one that follows, None at the shard's end, and its reader goes there.
 
     Raises ProvisionedThroughputExceededException.

@@ -7,14 +7,14 @@ from typing import Final, Protocol
 from emulator.kinesis.entries import Entry, Written
 from emulator.kinesis.iterator_reads import Located
 from emulator.kinesis.iterators import ShardIterator
-from emulator.kinesis.reads import Fetched
+from emulator.kinesis.reads import FetchedLines
 from emulator.kinesis.stream import Stream
 
 
 class Onlooker(Protocol):
     """Is told of each call while the engine's lock is held, so it must be quick and must not raise."""
 
-    def note_read(self, located: Located, fetched: Fetched, following: ShardIterator | None, /) -> None:
+    def note_read(self, located: Located, fetched: FetchedLines, following: ShardIterator | None, /) -> None:
         """GetRecords used up ``located.iterator`` and returned ``following``."""
 
     def note_refused_read(self, located: Located, code: str, /) -> None:
@@ -28,7 +28,7 @@ class _Nobody:
     """Looks away."""
 
     def note_read(
-        self, _located: Located, _fetched: Fetched, _following: ShardIterator | None, /
+        self, _located: Located, _fetched: FetchedLines, _following: ShardIterator | None, /
     ) -> None: ...
 
     def note_refused_read(self, _located: Located, _code: str, /) -> None: ...

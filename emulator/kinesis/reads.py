@@ -10,7 +10,7 @@ from emulator.kinesis.stored_records import DATA_BYTES_IN_ANSWER
 from emulator.kinesis.stream import Shard, Stream
 
 
-class Fetched(NamedTuple):
+class FetchedLines(NamedTuple):
     """Kept lines in ``parts``, and ``reached``, the ordinal after them.
 
     ``next`` is the ordinal to read next: ``reached``, or None when the shard is closed and ends there.
@@ -33,7 +33,7 @@ def fetch(
     *,
     limit: int,
     max_bytes: int = DATA_BYTES_IN_ANSWER,
-) -> Fetched:
+) -> FetchedLines:
     """Trim the shard, then read up to ``limit`` records and ``max_bytes`` of data from ``ordinal`` on.
 
     ``now`` is in ms. Raises ``DamagedLogError``.
@@ -45,9 +45,9 @@ def fetch(
         more = records.read(reached, limit - lines, room)
         parts, lines, reached = parts + more.parts, lines + more.lines, more.next
     if reached >= records.next:
-        return Fetched(parts, reached, reached if shard.is_open else None, 0, lines)
+        return FetchedLines(parts, reached, reached if shard.is_open else None, 0, lines)
     arrival = records.arrival_of(reached - 1) or records.arrival_of(reached) or now
-    return Fetched(parts, reached, reached, max(0, now - arrival), lines)
+    return FetchedLines(parts, reached, reached, max(0, now - arrival), lines)
 
 
 def fetch_after(

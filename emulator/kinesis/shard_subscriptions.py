@@ -10,7 +10,7 @@ from emulator.clock import Clock
 from emulator.journal import DamagedLogError
 from emulator.kinesis import sequence_numbers
 from emulator.kinesis.errors import in_use, internal_failure
-from emulator.kinesis.reads import Fetched, child_shards, fetch
+from emulator.kinesis.reads import FetchedLines, child_shards, fetch
 from emulator.kinesis.starting_positions import starting_ordinal
 from emulator.kinesis.stored_records import read_lines, shape
 from emulator.kinesis.stream import Shard, Stream
@@ -96,7 +96,7 @@ class Subscription:
                 return None
             return found.parts, event | {"ContinuationSequenceNumber": self._continuation(now)}
 
-    def _fetch(self, now: int) -> Fetched:
+    def _fetch(self, now: int) -> FetchedLines:
         limits = {"limit": _RECORDS_IN_EVENT, "max_bytes": _DATA_BYTES_IN_EVENT}
         try:
             return fetch(self._stream, self._shard, self._ordinal, now, **limits)

@@ -24,7 +24,13 @@ from emulator.journal import no_space
 from emulator.machine.private_files import touch
 from emulator.message_index.index_tables import FORMAT, FROM, MessageTables
 from emulator.message_index.sql_filter import SqlCondition, compile_filter, list_columns
-from emulator.streams.merged_reading import Record, ShardCursor, ShardKey, Streams, merge_by_arrival
+from emulator.streams.merged_reading import (
+    IndexedRecord,
+    IndexedStreams,
+    ShardCursor,
+    ShardKey,
+    merge_by_arrival,
+)
 from rdss_sandbox.questions.message_filter import FilterError
 from rdss_sandbox.shapes.messages import Count, MessagePage, MessageRow
 from rdss_sandbox.shapes.sequences import SequencePage, SequenceRow
@@ -43,7 +49,7 @@ _SEQUENCES_REMEMBERED = 10_000
 _DUPLICATE, _LATE, _OVERSIZE, _RETRIED = (1 << bit for bit in range(4))
 
 
-_Found: TypeAlias = tuple[ShardCursor, Record, Peek]
+_Found: TypeAlias = tuple[ShardCursor, IndexedRecord, Peek]
 
 
 @dataclass(slots=True)
@@ -64,7 +70,7 @@ class MessageIndex:
 
     def __init__(
         self,
-        streams: Streams,
+        streams: IndexedStreams,
         path: Path | None = None,
         origin: Callable[[str, str], str] = lambda stream, _: stream,
         *,
@@ -186,10 +192,7 @@ class MessageIndex:
     def data(self, row: MessageRow) -> bytes | None:
         """The message's bytes, or None when its stream no longer holds them."""
         with self._lock:
-            found = self._db.execute(
-                f"SELECT generation {FROM} WHERE message.id = ?",
-                (row.id,),
-            ).fetchone()
+            found = self._db.execute(f"SELECT generation {FROM} WHERE message.id = ?", (row.id,)).fetchone()
         if found is None:
             return None
         return self._streams.at(ShardKey(row.stream, row.shard, found[0]), row.sequence_number)
@@ -334,7 +337,7 @@ class MessageIndex:
         """Whether the id alone identifies the message, as it does not for parts of a sequence."""
         return self._contract.identity(seen) == seen.message_id
 
-    def _find_marks(self, seen: Peek, record: Record) -> int:
+    def _find_marks(self, seen: Peek, record: IndexedRecord) -> int:
         """The marks that do not depend on other messages."""
         oversize = len(record.data) > self._contract.max_bytes
         return (_OVERSIZE if oversize else 0) | (_LATE if _is_late(seen, record.arrived) else 0)

@@ -23,7 +23,7 @@ class ShardKey:
     generation: str
 
 
-class Record(Protocol):
+class IndexedRecord(Protocol):
     """A stored record. ``arrived`` is in seconds since the epoch."""
 
     @property
@@ -36,11 +36,11 @@ class Record(Protocol):
     def arrived(self) -> float: ...
 
 
-class Streams(Protocol):
+class IndexedStreams(Protocol):
     """The shards and records that an index reads."""
 
     def shards(self) -> Iterable[ShardKey]: ...
-    def read(self, shard: ShardKey, after: str | None, limit: int) -> list[Record]: ...
+    def read(self, shard: ShardKey, after: str | None, limit: int) -> list[IndexedRecord]: ...
     def at(self, shard: ShardKey, sequence_number: str) -> bytes | None: ...
 
 
@@ -51,12 +51,12 @@ class ShardCursor:
     shard: ShardKey
     no: int
     read_up_to: str | None
-    waiting: deque[tuple[float, Record]] = field(default_factory=deque)
+    waiting: deque[tuple[float, IndexedRecord]] = field(default_factory=deque)
     more: bool = False
     last_time: float = 0.0
     limit: int = 32
 
-    def fetch(self, streams: Streams) -> None:
+    def fetch(self, streams: IndexedStreams) -> None:
         """Read the next records. Their times are made non-decreasing, so that a merge keeps their order."""
         records = streams.read(self.shard, self.read_up_to, self.limit)
         self.more = bool(records)
@@ -67,7 +67,7 @@ class ShardCursor:
             mean = sum(len(record.data) for record in records) // len(records)
             self.limit = max(1, min(MOST_RECORDS, MOST_BYTES // max(mean, 1)))
 
-    def list_until(self, horizon: float) -> Iterator[tuple[float, Record, ShardCursor]]:
+    def list_until(self, horizon: float) -> Iterator[tuple[float, IndexedRecord, ShardCursor]]:
         for time, record in self.waiting:
             if time > horizon:
                 break
@@ -79,7 +79,9 @@ class ShardCursor:
             self.read_up_to = self.waiting.popleft()[1].sequence_number
 
 
-def merge_by_arrival(cursors: Sequence[ShardCursor], streams: Streams) -> list[tuple[ShardCursor, Record]]:
+def merge_by_arrival(
+    cursors: Sequence[ShardCursor], streams: IndexedStreams
+) -> list[tuple[ShardCursor, IndexedRecord]]:
     """Read the next records of all shards, in the order of arrival. The list is empty when there are none."""
     for cursor in cursors:
         if not cursor.waiting:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from emulator.kinesis import KinesisError, Scope, ShardView, StreamView
 from emulator.streams.amqp_log import is_amqp, stream_of_channel
-from emulator.streams.merged_reading import Record, ShardKey
+from emulator.streams.merged_reading import IndexedRecord, ShardKey
 from emulator.streams.stream_service import StreamService
 from rdss_sandbox.shapes.streams import AMQP_PREFIX
 
@@ -72,7 +72,7 @@ class Catalogue:
         if listed is not None:
             yield from (ShardKey(label, shard.id, listed.view.generation) for shard in listed.view.shards)
 
-    def read(self, shard: ShardKey, after: str | None, limit: int) -> list[Record]:
+    def read(self, shard: ShardKey, after: str | None, limit: int) -> list[IndexedRecord]:
         """Up to ``limit`` records of a shard after a sequence number, or none when the shard is gone."""
         streams, name, scope = self._locate(shard)
         try:

@@ -16,7 +16,7 @@ from botocore.awsrequest import AWSRequest
 from botocore.credentials import Credentials
 from botocore.session import Session
 
-from .options import Settings
+from .options import ReadOptions
 from .source_errors import KinesisSourceError, ServiceError
 
 TRIM_HORIZON = "TRIM_HORIZON"
@@ -31,7 +31,7 @@ class RecordMark(msgspec.Struct, rename="pascal"):
     approximate_arrival_timestamp: float
 
 
-class Record(msgspec.Struct, rename="pascal"):
+class ReadRecord(msgspec.Struct, rename="pascal"):
     """A record with its data; arrival in seconds since the epoch."""
 
     sequence_number: str
@@ -40,23 +40,23 @@ class Record(msgspec.Struct, rename="pascal"):
     approximate_arrival_timestamp: float
 
 
-class Page(msgspec.Struct, rename="pascal", kw_only=True):
+class RecordsAnswer(msgspec.Struct, rename="pascal", kw_only=True):
     """An answer to GetRecords; ``next_shard_iterator`` is None at the end of a closed shard."""
 
     millis_behind_latest: int = 0
     next_shard_iterator: str | None = None
 
 
-class MarkPage(Page):
+class MarkPage(RecordsAnswer):
     """A page of which the data is not decoded."""
 
     records: list[RecordMark] = []
 
 
-class RecordPage(Page):
+class RecordPage(RecordsAnswer):
     """A page with the data of its records."""
 
-    records: list[Record] = []
+    records: list[ReadRecord] = []
 
 
 class ListedShard(NamedTuple):
@@ -70,10 +70,10 @@ class ListedShard(NamedTuple):
     open: bool
 
 
-class Client:
+class KinesisClient:
     """The three calls that a reader needs: signed, over one connection pool, and retried with back-off."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: ReadOptions) -> None:
         self._settings = settings
         self._credentials = _credentials(settings)
         self._http = urllib3.PoolManager(
@@ -185,13 +185,13 @@ class Client:
 
 
 @lru_cache(maxsize=8)
-def get_client(settings: Settings) -> Client:
+def get_client(settings: ReadOptions) -> KinesisClient:
     """The client of this process: looking credentials up takes longer than reading a small range."""
-    return Client(settings)
+    return KinesisClient(settings)
 
 
-_P = TypeVar("_P", bound=Page)
-_R = TypeVar("_R", RecordMark, Record)
+_P = TypeVar("_P", bound=RecordsAnswer)
+_R = TypeVar("_R", RecordMark, ReadRecord)
 
 
 class Once:
@@ -227,7 +227,7 @@ def _refusal(status: int, body: bytes) -> ServiceError:
     return ServiceError(code.rpartition("#")[2] or f"HTTP {status}", str(text), status)
 
 
-def _credentials(settings: Settings) -> Credentials:
+def _credentials(settings: ReadOptions) -> Credentials:
     session = Session(profile=settings.profile)
     if settings.access_key_id and settings.secret_key:
         found: Credentials | None = Credentials(

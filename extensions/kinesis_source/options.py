@@ -13,7 +13,7 @@ LATEST = "LATEST"
 
 
 @dataclass(frozen=True)
-class Settings:
+class ReadOptions:
     """Options of one ``load()``; names are case-insensitive, with or without the prefix ``kinesis.``."""
 
     streams: tuple[str, ...]
@@ -38,7 +38,7 @@ class Settings:
     describe_shard_interval: str | None = None
 
     @classmethod
-    def of(cls, options: Mapping[str, str]) -> Settings:
+    def of(cls, options: Mapping[str, str]) -> ReadOptions:
         """Read the options. Raises KinesisSourceError for an option that is missing, unknown or not valid."""
         given = {key.lower().removeprefix("kinesis."): value for key, value in options.items()}
         unknown = sorted(set(given) - set(_OPTIONS) - {"path"})

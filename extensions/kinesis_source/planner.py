@@ -12,8 +12,8 @@ from threading import Event, Thread
 
 from pyspark.sql.datasource import InputPartition
 
-from .kinesis_client import AT_TIMESTAMP, TRIM_HORIZON, Client, ListedShard, MarkPage, Once
-from .options import LATEST, Settings
+from .kinesis_client import AT_TIMESTAMP, TRIM_HORIZON, KinesisClient, ListedShard, MarkPage, Once
+from .options import LATEST, ReadOptions
 from .source_errors import DataLossError, KinesisSourceError, ServiceError
 from .tail import GLANCE, find_time_before_end, read_first_since
 
@@ -109,7 +109,7 @@ class Planner:
     ``glance`` is the number of records of a shard that are walked before the rest is skipped.
     """
 
-    def __init__(self, settings: Settings, client: Client, *, glance: int = GLANCE) -> None:
+    def __init__(self, settings: ReadOptions, client: KinesisClient, *, glance: int = GLANCE) -> None:
         self._settings, self._client, self._glance = settings, client, glance
         self._confirmed: set[str] = set()
         self._walks: dict[tuple[str, str, str], Walk] = {}

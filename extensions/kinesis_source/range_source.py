@@ -9,7 +9,7 @@ import pyarrow as pa
 from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader, InputPartition
 
 from .kinesis_client import get_client
-from .options import Settings
+from .options import ReadOptions
 from .planner import RangePartition, ShardRange
 from .source import KinesisBatchReader, KinesisSource, KinesisStreamReader, batch_settings, read_range
 
@@ -29,7 +29,7 @@ def reading(
 
     Composed with later steps in one function, it keeps the bytes of records out of the JVM.
     """
-    settings = Settings.of(options)
+    settings = ReadOptions.of(options)
 
     def read(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
@@ -73,7 +73,7 @@ class KinesisRangeSource(DataSource):
         return KinesisRangeBatchReader(batch_settings(self.options))
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802, ARG002 - Spark's
-        return KinesisRangeStreamReader(Settings.of(self.options))
+        return KinesisRangeStreamReader(ReadOptions.of(self.options))
 
 
 SOURCES = (KinesisSource, KinesisRangeSource)

@@ -15,8 +15,8 @@ from pyspark.sql.streaming.datasource import (
     SupportsTriggerAvailableNow,
 )
 
-from .kinesis_client import TRIM_HORIZON, Client, Once, Record, RecordPage, get_client
-from .options import Settings
+from .kinesis_client import TRIM_HORIZON, KinesisClient, Once, ReadRecord, RecordPage, get_client
+from .options import ReadOptions
 from .planner import SHARD_END, Offset, Planner, RangePartition, ShardRange
 from .source_errors import DataLossError, ServiceError
 
@@ -29,7 +29,7 @@ COLUMNS = (
 )
 
 
-def read_range(settings: Settings, client: Client, part: ShardRange) -> Iterator[pa.RecordBatch]:
+def read_range(settings: ReadOptions, client: KinesisClient, part: ShardRange) -> Iterator[pa.RecordBatch]:
     """Read the records of a range as Arrow batches, in the order of the shard.
 
     Raises DataLossError unless failOnDataLoss is false: when there are fewer records than the walk counted,
@@ -74,7 +74,7 @@ def read_range(settings: Settings, client: Client, part: ShardRange) -> Iterator
         )
 
 
-def _arrow(stream: str, shard: str, records: Sequence[Record]) -> pa.RecordBatch:
+def _arrow(stream: str, shard: str, records: Sequence[ReadRecord]) -> pa.RecordBatch:
     count = len(records)
     arrived = [round(record.approximate_arrival_timestamp * 1_000_000) for record in records]
     return pa.RecordBatch.from_arrays(
@@ -91,9 +91,9 @@ def _arrow(stream: str, shard: str, records: Sequence[Record]) -> pa.RecordBatch
 
 
 class _StreamReading:
-    """The common part of both readers. Settings are pickled; each process creates its own client."""
+    """The common part of both readers. The options are pickled; each process creates its own client."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: ReadOptions) -> None:
         self._settings = settings
         self._planner: Planner | None = None
 
@@ -104,7 +104,7 @@ class _StreamReading:
     def planner(self) -> Planner:
         """The planner of this process."""
         if self._planner is None:
-            self._planner = Planner(self._settings, Client(self._settings))
+            self._planner = Planner(self._settings, KinesisClient(self._settings))
         return self._planner
 
     def read(self, partition: InputPartition | None) -> Iterator[pa.RecordBatch]:
@@ -157,11 +157,11 @@ class KinesisStreamReader(_StreamReading, DataSourceStreamReader, SupportsTrigge
         return self.planner.partitions(start, end)
 
 
-def batch_settings(options: Mapping[str, str]) -> Settings:
+def batch_settings(options: Mapping[str, str]) -> ReadOptions:
     """Read the options of a batch, which begins at TRIM_HORIZON by default."""
     given = {key.lower().removeprefix("kinesis.") for key in options}
     first = {} if given & {"startingposition", "initialposition"} else {"startingPosition": TRIM_HORIZON}
-    return Settings.of({**options, **first})
+    return ReadOptions.of({**options, **first})
 
 
 class KinesisSource(DataSource):
@@ -178,4 +178,4 @@ class KinesisSource(DataSource):
         return KinesisBatchReader(batch_settings(self.options))
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802, ARG002 - Spark's
-        return KinesisStreamReader(Settings.of(self.options))
+        return KinesisStreamReader(ReadOptions.of(self.options))

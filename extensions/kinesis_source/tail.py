@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from .kinesis_client import AT_TIMESTAMP, Client, MarkPage, RecordMark
+from .kinesis_client import AT_TIMESTAMP, KinesisClient, MarkPage, RecordMark
 from .source_errors import ServiceError
 
 GLANCE: Final = 1000
@@ -13,7 +13,7 @@ _NEAR: Final = 2.0
 _CLOSE: Final = 0.05
 
 
-def find_time_before_end(client: Client, shard: str, low: float, high: float) -> float:
+def find_time_before_end(client: KinesisClient, shard: str, low: float, high: float) -> float:
     """Find a time of arrival after which a shard has few more records, by binary search.
 
     ``low`` is the arrival of a record, ``high`` a time when all had arrived, in seconds since the epoch. A
@@ -32,12 +32,12 @@ def find_time_before_end(client: Client, shard: str, low: float, high: float) ->
     return low
 
 
-def read_first_since(client: Client, shard: str, at: float) -> RecordMark | None:
+def read_first_since(client: KinesisClient, shard: str, at: float) -> RecordMark | None:
     """The first record that arrived at or after a time; None when there is none."""
     return next(iter(read_since(client, shard, at).records), None)
 
 
-def read_since(client: Client, shard: str, at: float) -> MarkPage:
+def read_since(client: KinesisClient, shard: str, at: float) -> MarkPage:
     """Read the first records that arrived at or after a time; the page is empty if there are none yet."""
     start = f"{AT_TIMESTAMP}{at}"
     iterator: str | None = None

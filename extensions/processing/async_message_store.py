@@ -87,7 +87,7 @@ class AlreadyThereError(Exception):
     """The store has a message with this source system and correlation id."""
 
 
-class Store:
+class AsyncStore:
     """A SQLite file in WAL mode; threads and other processes can share it.
 
     ``owner`` is the name of this process in the file. A commit survives the death of the process, and with

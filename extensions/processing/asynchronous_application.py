@@ -23,7 +23,7 @@ from extensions.processing import (
 )
 from extensions.processing.confirmation import Confirmation
 from extensions.processing.message_administration import Administration
-from extensions.processing.processing_errors import Code
+from extensions.processing.processing_errors import ProcessingCode
 from extensions.processing.stored_messages import Search
 from extensions.processing.transitions import FINAL
 from sandbox.receiver import Application, ApplicationError, Arrival, PreparingApplication
@@ -103,7 +103,7 @@ class Asynchronous:
             )
         )
         # NOT_SAVED: an earlier receiver persisted the message and ended before its commit.
-        if receipt.number is None and receipt.code != Code.NOT_SAVED:
+        if receipt.number is None and receipt.code != ProcessingCode.NOT_SAVED:
             raise ApplicationError(ErrorCode.GENERR009, receipt.additional_info or "not taken")
 
     def work(self) -> int:

@@ -12,7 +12,7 @@ from enum import StrEnum
 from typing import Any, Final, NamedTuple
 
 from emulator.patterns import Pattern
-from extensions.processing.async_message_store import Store
+from extensions.processing.async_message_store import AsyncStore
 from extensions.processing.processing_errors import ClaimLostError, LockedError, ValidationError
 from extensions.processing.processing_parameters import Parameters
 from extensions.processing.stored_messages import CALL_COLUMNS, CallRecord, Message
@@ -30,7 +30,7 @@ class KeyKind(StrEnum):
     CUSTOM = "custom"
 
 
-class Verdict(StrEnum):
+class CallVerdict(StrEnum):
     """The decision on a call that a route requests."""
 
     CALL = "call"
@@ -42,7 +42,7 @@ class Verdict(StrEnum):
 class CallDecision(NamedTuple):
     """A verdict with its reason, and the answer or business error of the earlier call, if there was one."""
 
-    verdict: Verdict
+    verdict: CallVerdict
     answer: bytes | None = None
     because: str = ""
     business_error: str | None = None
@@ -59,7 +59,7 @@ class CallName(NamedTuple):
 class Calls:
     """The calls of all processes that share the store."""
 
-    def __init__(self, store: Store, parameters: Parameters) -> None:
+    def __init__(self, store: AsyncStore, parameters: Parameters) -> None:
         self._store = store
         self._ways = parameters.ways
         self._skipped_targets = Pattern(parameters.skip_targets) if parameters.skip_targets else None
@@ -87,19 +87,19 @@ class Calls:
         this worker no longer has the message.
         """
         if self._skipped_targets is not None and self._skipped_targets.found_in(target):
-            return CallDecision(Verdict.LEFT_OUT, because=f"calls to {target} are switched off")
+            return CallDecision(CallVerdict.LEFT_OUT, because=f"calls to {target} are switched off")
         with self._store.transaction() as store:
             if not self._store.is_at_step(message.number, message.step):
                 raise ClaimLostError(message.number)
             mine = self.find(message.number, name.operation, name.key)
             if mine is not None and mine.state is CallState.OK:
                 because = "it succeeded at an earlier attempt"
-                return CallDecision(Verdict.REPEATED, mine.answer, because, mine.description)
+                return CallDecision(CallVerdict.REPEATED, mine.answer, because, mine.description)
             if name.kind is not KeyKind.MESSAGE and (newer := self._find_newer(message, name)) is not None:
-                verdict = Verdict.OUTDATED if self._ways.obsolete_is_skipped else Verdict.LEFT_OUT
+                verdict = CallVerdict.OUTDATED if self._ways.obsolete_is_skipped else CallVerdict.LEFT_OUT
                 return CallDecision(verdict, None, f"message {newer} is newer, and has made the same call")
             self._begin(store, message, name)
-            return CallDecision(Verdict.CALL)
+            return CallDecision(CallVerdict.CALL)
 
     def record_success(
         self, message: Message, name: CallName, answer: bytes, *, why: str | None = None

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from rdss_sandbox.shapes.processing import AsyncMessage, AsyncMessageDetail, OutsideCall, OutsideSystem
 from rdss_sandbox.text import figures
-from tui.text.columns import Column
+from tui.text.columns import ListColumn
 from tui.text.message_trace import Hop
 
 _TONES = {
@@ -52,19 +52,19 @@ def _calls(calls: Iterable[OutsideCall]) -> Iterable[Hop]:
         yield Hop(call.changed, "  call", what, _TONES.get(call.state, ""))
 
 
-MESSAGE_COLUMNS: tuple[Column[AsyncMessage], ...] = (
-    Column("number", 7, lambda row: figures.count(row.number), "dim", right=True, worth=7),
-    Column("received", 12, lambda row: figures.clock_time(row.received), "dim", worth=5),
-    Column("state", 15, lambda row: row.state, _tone, worth=9),
-    Column("failed", 6, lambda row: f"{row.failed} x" if row.failed else "", _tone, right=True, worth=6),
-    Column("of", 7, lambda row: str(row.parent or ""), "dim", right=True, worth=2),
-    Column("operation", 18, lambda row: f"{row.service}.{row.operation}", worth=8),
-    Column("source", 8, lambda row: row.source, "dim", worth=4),
-    Column("object", 12, _object, worth=3),
-    Column("why", 12, lambda row: row.description or "", _tone, worth=6, stretch=True),
+MESSAGE_COLUMNS: tuple[ListColumn[AsyncMessage], ...] = (
+    ListColumn("number", 7, lambda row: figures.count(row.number), "dim", right=True, worth=7),
+    ListColumn("received", 12, lambda row: figures.clock_time(row.received), "dim", worth=5),
+    ListColumn("state", 15, lambda row: row.state, _tone, worth=9),
+    ListColumn("failed", 6, lambda row: f"{row.failed} x" if row.failed else "", _tone, right=True, worth=6),
+    ListColumn("of", 7, lambda row: str(row.parent or ""), "dim", right=True, worth=2),
+    ListColumn("operation", 18, lambda row: f"{row.service}.{row.operation}", worth=8),
+    ListColumn("source", 8, lambda row: row.source, "dim", worth=4),
+    ListColumn("object", 12, _object, worth=3),
+    ListColumn("why", 12, lambda row: row.description or "", _tone, worth=6, stretch=True),
 )
-SYSTEM_COLUMNS: tuple[Column[OutsideSystem], ...] = (
-    Column("outside system", 14, lambda row: row.name, worth=9),
-    Column("called", 7, lambda row: figures.count(row.received), right=True, worth=7),
-    Column("answers next", 12, lambda row: ", ".join(row.script) or "ok", worth=8, stretch=True),
+SYSTEM_COLUMNS: tuple[ListColumn[OutsideSystem], ...] = (
+    ListColumn("outside system", 14, lambda row: row.name, worth=9),
+    ListColumn("called", 7, lambda row: figures.count(row.received), right=True, worth=7),
+    ListColumn("answers next", 12, lambda row: ", ".join(row.script) or "ok", worth=8, stretch=True),
 )

@@ -32,7 +32,7 @@ _encode = msgspec.json.Encoder().encode
 _decode_scripts = msgspec.json.Decoder(dict[str, tuple[str, ...]]).decode
 
 
-class Running(NamedTuple):
+class BegunProcessing(NamedTuple):
     """Processing that has begun."""
 
     processing: Processing
@@ -52,7 +52,7 @@ class ProcessingComponent(Component):
     def __init__(self, components: Components) -> None:
         self._components = components
         self._integration = _read_integration(components.settings.of(ProcessingSettings).integration)
-        self._running: Running | None = None
+        self._running: BegunProcessing | None = None
         self._lock = threading.Lock()
         self._folder: TemporaryDirectory[str] | None = None
         self._loaded: Sequence[bytes | memoryview] = ()
@@ -122,7 +122,7 @@ class ProcessingComponent(Component):
             if name in outside.systems:
                 outside.systems[name].script(answers)
 
-    def ensure_running(self) -> Running:
+    def ensure_running(self) -> BegunProcessing:
         """Begin, if that has not been done, and return what there is then."""
         from extensions.processing.integration import DEFAULT, build_routes, build_systems
         from extensions.processing.message_administration import Administration
@@ -146,7 +146,7 @@ class ProcessingComponent(Component):
                     fsync=components.settings.fsync,
                 )
                 processing.start()
-                self._running = Running(processing, outside, Administration(processing), sources)
+                self._running = BegunProcessing(processing, outside, Administration(processing), sources)
             return self._running
 
     def _path(self) -> Path:

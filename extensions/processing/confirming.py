@@ -7,7 +7,7 @@ import math
 from collections import deque
 from collections.abc import Mapping
 
-from extensions.processing.async_message_store import Store
+from extensions.processing.async_message_store import AsyncStore
 from extensions.processing.calls import CONFIRMATION
 from extensions.processing.confirmation import Confirmation, ConfirmationCallback
 from extensions.processing.confirmation_policies import ANY_SOURCE, ConfirmationPolicy
@@ -32,7 +32,7 @@ class Confirmations:
 
     def __init__(
         self,
-        store: Store,
+        store: AsyncStore,
         parameters: Parameters,
         callback: ConfirmationCallback,
         policies: Mapping[str, ConfirmationPolicy],

@@ -29,15 +29,15 @@ from extensions.processing.processing_errors import (
 from extensions.processing.python_routes import Route
 from extensions.processing.route_exchange import Child, Exchange
 from extensions.processing.steps import (
-    Call,
+    CallStep,
     DeclaredChild,
-    End,
+    EndStep,
     Fail,
     Failure,
     Funnel,
     Keep,
     Remember,
-    Split,
+    SplitStep,
     Step,
     Wait,
 )
@@ -98,7 +98,7 @@ def build_route(steps: Sequence[Step]) -> Route:
     return route
 
 
-def _call(attempt: _Attempt, step: Call) -> bool:
+def _call(attempt: _Attempt, step: CallStep) -> bool:
     exchange, record = attempt.exchange, attempt.record
     by_default = KeyKind.ENTITY if exchange.message.object_id else KeyKind.MESSAGE
     request = exchange.body if step.request is None else _fill_bytes(step.request, record)
@@ -129,7 +129,7 @@ def _funnel(attempt: _Attempt, step: Funnel) -> bool:
     return False
 
 
-def _split(attempt: _Attempt, step: Split) -> bool:
+def _split(attempt: _Attempt, step: SplitStep) -> bool:
     exchange, record = attempt.exchange, attempt.record
     exchange.split(
         [child for each in step.children for child in _build_children(each, record, exchange.body)]
@@ -187,7 +187,7 @@ def _fail(attempt: _Attempt, step: Fail) -> bool:
     raise _ERRORS[step.kind](fill_text(step.why, attempt.record) or f"a {step.kind} error")
 
 
-def _end(attempt: _Attempt, step: End) -> bool:
+def _end(attempt: _Attempt, step: EndStep) -> bool:
     attempt.exchange.no_effect = step.kind == "no effect"
     return True
 
@@ -203,13 +203,13 @@ def _encode(value: Any) -> bytes:
 
 
 _HANDLERS: Final[dict[type[Step], Callable[[_Attempt, Any], bool]]] = {
-    Call: _call,
+    CallStep: _call,
     Funnel: _funnel,
-    Split: _split,
+    SplitStep: _split,
     Keep: _keep,
     Remember: _remember,
     Wait: _wait,
     Fail: _fail,
-    End: _end,
+    EndStep: _end,
 }
 """Each function runs one kind of step and returns True when the route ends there."""

@@ -14,7 +14,7 @@ from uuid import UUID
 import msgspec
 
 from extensions.processing.processing_errors import ValidationError
-from sandbox.template import NOTHING, Scope, TemplateError, fill
+from sandbox.template import NOTHING, TemplateError, TemplateScope, fill
 
 Record: TypeAlias = dict[str, Any]
 """``body`` is the message as JSON, or else as text. ``message`` has its fields by name."""
@@ -74,7 +74,7 @@ def fill_template(template: Any, record: Record, *, element: Any = NOTHING) -> A
     """
     here = record if element is NOTHING else element
     try:
-        value = fill(template, Scope(here, record, _NAMESPACE))
+        value = fill(template, TemplateScope(here, record, _NAMESPACE))
     except TemplateError as error:
         raise ValidationError(str(error)) from error
     return None if value is NOTHING else value

@@ -7,10 +7,10 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from extensions.processing.async_message_store import AlreadyThereError, Store
+from extensions.processing.async_message_store import AlreadyThereError, AsyncStore
 from extensions.processing.object_ids import find_object_id
 from extensions.processing.ordering import Ordering
-from extensions.processing.processing_errors import Code
+from extensions.processing.processing_errors import ProcessingCode
 from extensions.processing.processing_parameters import Parameters
 from extensions.processing.python_routes import Routes
 from extensions.processing.stored_messages import Message, NewMessage
@@ -35,7 +35,7 @@ class Intake:
 
     def __init__(
         self,
-        store: Store,
+        store: AsyncStore,
         parameters: Parameters,
         ordering: Ordering,
         throttling: Throttling,
@@ -63,14 +63,14 @@ class Intake:
             return refusal, None
         if pointer is not None and new.object_id is None:
             why = f"the body has no object id at {pointer}: a text or a whole number"
-            return Receipt("FAIL", None, Code.VALIDATION, why), None
+            return Receipt("FAIL", None, ProcessingCode.VALIDATION, why), None
         assert new.source is not None
         new = msgspec.structs.replace(new, source=new.source.upper())
         self._throttling.take(str(new.source), new.operation)
         try:
             message = self._store.insert(new, lease=self._parameters.lease)
         except AlreadyThereError as error:
-            return Receipt("FAIL", None, Code.NOT_SAVED, str(error)), None
+            return Receipt("FAIL", None, ProcessingCode.NOT_SAVED, str(error)), None
         return Receipt("OK", message.number), self._queue_or_postpone(message)
 
     def _queue_or_postpone(self, message: Message) -> Message | None:
@@ -91,12 +91,14 @@ class Intake:
         trace = {"source": new.source, "correlation": new.correlation, "timestamp": new.timestamp}
         missing = [name for name, value in trace.items() if value is None or value == ""]
         if len(missing) == len(trace):
-            return Receipt("FAIL", None, Code.NO_TRACE_HEADER, "there is no trace header")
+            return Receipt("FAIL", None, ProcessingCode.NO_TRACE_HEADER, "there is no trace header")
         if missing:
             what = f"the trace header has no {' and no '.join(missing)}"
-            return Receipt("FAIL", None, Code.TRACE_INCOMPLETE, what)
+            return Receipt("FAIL", None, ProcessingCode.TRACE_INCOMPLETE, what)
         if new.guaranteed_order and not new.funnel:
-            return Receipt("FAIL", None, Code.VALIDATION, "guaranteed order needs a funnel value")
+            return Receipt("FAIL", None, ProcessingCode.VALIDATION, "guaranteed order needs a funnel value")
         if not all(validator(new) for validator in self._validators):
-            return Receipt("FAIL", None, Code.NOT_ALLOWED, f"{new.source} may not send {new.operation} here")
+            return Receipt(
+                "FAIL", None, ProcessingCode.NOT_ALLOWED, f"{new.source} may not send {new.operation} here"
+            )
         return None

@@ -14,7 +14,7 @@ from extensions.processing.declared_routes import build_route
 from extensions.processing.processing_parameters import Parameters
 from extensions.processing.python_routes import Routes
 from extensions.processing.simulated_systems import SimulatedSystem, SimulatedSystems
-from extensions.processing.steps import Call, Step
+from extensions.processing.steps import CallStep, Step
 
 
 class System(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -39,7 +39,7 @@ class DeclaredRoute(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     @property
     def all_steps(self) -> tuple[Step, ...]:
         """The steps, also those that were written as ``calls``."""
-        return self.steps or tuple(Call(system=name) for name in self.calls)
+        return self.steps or tuple(CallStep(system=name) for name in self.calls)
 
 
 class Integration(msgspec.Struct, frozen=True):

@@ -18,7 +18,7 @@ from extensions.processing.integration import DeclaredRoute, Integration
 from extensions.processing.object_ids import is_pointer
 from extensions.processing.processing_parameters import Parameters
 from extensions.processing.simulated_systems import read_answer
-from extensions.processing.steps import LAST, Call, Fail, Funnel, Keep, Remember, Split, Step, Wait
+from extensions.processing.steps import LAST, CallStep, Fail, Funnel, Keep, Remember, SplitStep, Step, Wait
 
 _MOST_CONSUMERS: Final = 100
 _POSITIVE: Final = ("poll_period", "lease")
@@ -94,7 +94,7 @@ def _check_steps(route: DeclaredRoute, integration: Integration) -> Iterator[Mis
                 why = f"step {waits + 1} waits already, and a message is given one answer; wait once"
                 yield Mistake((at,), why)
             waits = at
-        if isinstance(step, Call):
+        if isinstance(step, CallStep):
             answers.add(step.name)
             call = (step.name, step.known_by, repr(step.key))
             if step.when is None and call in calls:
@@ -111,7 +111,7 @@ def _check_step(step: Step, roots: Roots, integration: Integration) -> Iterator[
     if step.when is not None:
         yield from _try_check(lambda: check_condition(str(step.when), roots), "when")
     match step:
-        case Call():
+        case CallStep():
             yield from _check_call(step, roots, integration)
         case Funnel():
             yield from _check_template(step.value, roots, "value")
@@ -121,7 +121,7 @@ def _check_step(step: Step, roots: Roots, integration: Integration) -> Iterator[
                 )
             if step.component is not None and not step.in_order:
                 yield Mistake(("component",), "it is about the order; write in_order = true, or leave it out")
-        case Split():
+        case SplitStep():
             yield from _check_children(step, roots, integration)
         case Keep():
             yield from _check_template(step.value, roots, "value")
@@ -129,7 +129,7 @@ def _check_step(step: Step, roots: Roots, integration: Integration) -> Iterator[
             yield from _check_template(step.why, roots, "why")
 
 
-def _check_call(step: Call, roots: Roots, integration: Integration) -> Iterator[Mistake]:
+def _check_call(step: CallStep, roots: Roots, integration: Integration) -> Iterator[Mistake]:
     if step.system not in integration.systems:
         there = ", ".join(integration.systems) or "none"
         yield Mistake(
@@ -143,7 +143,7 @@ def _check_call(step: Call, roots: Roots, integration: Integration) -> Iterator[
         yield Mistake(("known_by",), "a call that is known by a custom key needs one; give it a key")
 
 
-def _check_children(step: Split, roots: Roots, integration: Integration) -> Iterator[Mistake]:
+def _check_children(step: SplitStep, roots: Roots, integration: Integration) -> Iterator[Mistake]:
     if not step.children:
         yield Mistake(("children",), "there is none; give at least one child")
     routes = {(route.service, route.operation) for route in integration.routes}
@@ -168,7 +168,7 @@ def _find_endless_splits(integration: Integration) -> Iterator[Mistake]:
         (route.service, route.operation): {
             (child.service, child.operation)
             for step in route.all_steps
-            if isinstance(step, Split) and step.when is None
+            if isinstance(step, SplitStep) and step.when is None
             for child in step.children
             if child.each is None
         }

@@ -7,10 +7,10 @@ from typing import Final
 
 import msgspec
 
-from extensions.processing.async_message_store import IS_HELD, IS_TAKEN_UP_AGAIN, Store
+from extensions.processing.async_message_store import IS_HELD, IS_TAKEN_UP_AGAIN, AsyncStore
 from extensions.processing.calls import Calls
 from extensions.processing.ordering import Ordering
-from extensions.processing.processing_errors import Code
+from extensions.processing.processing_errors import ProcessingCode
 from extensions.processing.processing_parameters import Parameters
 from extensions.processing.progress import Progress
 from extensions.processing.stored_messages import Message
@@ -24,7 +24,7 @@ class Maintenance:
     """Maintains the messages of all processes that share the store."""
 
     def __init__(
-        self, store: Store, parameters: Parameters, calls: Calls, ordering: Ordering, progress: Progress
+        self, store: AsyncStore, parameters: Parameters, calls: Calls, ordering: Ordering, progress: Progress
     ) -> None:
         self._store = store
         self._parameters = parameters
@@ -72,7 +72,10 @@ class Maintenance:
                 return True
             why = f"message {ahead} is ahead in the order of {message.funnel}"
             if self._ordering.has_waited_too_long(message):
-                ended = {"error_code": Code.POSTPONED_TOO_LONG, "description": f"postponed too long: {why}"}
+                ended = {
+                    "error_code": ProcessingCode.POSTPONED_TOO_LONG,
+                    "description": f"postponed too long: {why}",
+                }
                 self._progress.move(message.number, Cause.OUT_OF_ORDER, held=message.step, why=why, **ended)
             else:
                 due = self._store.clock.time() + self._parameters.postponed_interval
@@ -82,7 +85,7 @@ class Maintenance:
     def _free(self, number: int, step: int, failed: int) -> bool:
         last = failed >= self._parameters.partly_fails_before_failed
         now, why = self._store.clock.time(), "the process that had it is gone"
-        columns = {"failed": failed + 1, "error_code": Code.STUCK, "description": why, "due": now}
+        columns = {"failed": failed + 1, "error_code": ProcessingCode.STUCK, "description": why, "due": now}
         with self._store.transaction():
             self._calls.give_up_stuck(number)
             cause = Cause.STUCK_TOO_OFTEN if last else Cause.STUCK

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from extensions.processing.async_message_store import IS_OPEN_OR_FAILED, Store
+from extensions.processing.async_message_store import IS_OPEN_OR_FAILED, AsyncStore
 from extensions.processing.processing_parameters import Parameters
 from extensions.processing.stored_messages import Message
 
@@ -16,7 +16,7 @@ _EARLIER: Final = "(timestamp < ? OR (timestamp = ? AND number > ?))"
 class Ordering:
     """Finds messages of one funnel value, those of all processes."""
 
-    def __init__(self, store: Store, parameters: Parameters) -> None:
+    def __init__(self, store: AsyncStore, parameters: Parameters) -> None:
         self._store = store
         self._parameters = parameters
 

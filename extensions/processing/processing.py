@@ -24,7 +24,7 @@ from emulator.events import Events
 from emulator.priority_queue import PriorityQueue
 from emulator.rng import new_uuid
 from emulator.scheduler import Scheduler, Task
-from extensions.processing.async_message_store import Store
+from extensions.processing.async_message_store import AsyncStore
 from extensions.processing.attempts import Attempts
 from extensions.processing.calls import Calls
 from extensions.processing.confirmation import ConfirmationCallback, LogConfirmation
@@ -70,7 +70,7 @@ class Processing:
         self.parameters = parameters or Parameters()
         self.clock = clock
         self.owner = f"{os.getpid()}-{new_uuid()[:8]}"
-        self.store = Store(path, clock, events, self.owner, fsync=fsync)
+        self.store = AsyncStore(path, clock, events, self.owner, fsync=fsync)
         self.calls = Calls(self.store, self.parameters)
         self.confirmations = Confirmations(
             self.store, self.parameters, confirm or LogConfirmation(), policies or {}

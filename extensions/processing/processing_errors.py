@@ -7,7 +7,7 @@ from enum import StrEnum
 from emulator.assembly.component import CannotRunError
 
 
-class Code(StrEnum):
+class ProcessingCode(StrEnum):
     """The framework's error codes that a message can get."""
 
     UNSPECIFIED = "E100"
@@ -34,19 +34,19 @@ class IntegrationError(CannotRunError, ValueError):
 class ProcessingError(Exception):
     """An error with a code; another attempt may succeed."""
 
-    code = Code.UNSPECIFIED
+    code = ProcessingCode.UNSPECIFIED
 
 
 class TechnicalError(ProcessingError):
     """An outside system failed or could not be reached."""
 
-    code = Code.INPUT_OUTPUT
+    code = ProcessingCode.INPUT_OUTPUT
 
 
 class LockedError(ProcessingError):
     """Another message is making the same call."""
 
-    code = Code.LOCKED
+    code = ProcessingCode.LOCKED
 
 
 class FinalError(ProcessingError):
@@ -56,41 +56,41 @@ class FinalError(ProcessingError):
 class BusinessError(FinalError):
     """An expected negative answer of the operation, such as an unknown invoice or a duplicate customer."""
 
-    code = Code.BUSINESS
+    code = ProcessingCode.BUSINESS
 
 
 class ValidationError(FinalError):
     """The message, or a request made from it, is not valid."""
 
-    code = Code.VALIDATION
+    code = ProcessingCode.VALIDATION
 
 
 class NothingFoundError(FinalError):
     """The object of the message does not exist."""
 
-    code = Code.NOTHING_FOUND
+    code = ProcessingCode.NOTHING_FOUND
 
 
 class SeveralFoundError(FinalError):
     """The object of the message exists more than once."""
 
-    code = Code.SEVERAL_FOUND
+    code = ProcessingCode.SEVERAL_FOUND
 
 
-class RefusedError(ProcessingError):
+class NotAcceptedError(ProcessingError):
     """The message was not accepted and not stored; the sender may try again."""
 
 
-class ThrottledError(RefusedError):
+class ThrottledError(NotAcceptedError):
     """One source sent too many messages of one operation."""
 
-    code = Code.THROTTLED
+    code = ProcessingCode.THROTTLED
 
 
-class StoppingError(RefusedError):
+class StoppingError(NotAcceptedError):
     """The process is stopping and accepts no messages."""
 
-    code = Code.STOPPING
+    code = ProcessingCode.STOPPING
 
 
 class ClaimLostError(Exception):
@@ -107,8 +107,8 @@ def final_error(error: BaseException) -> FinalError | None:
     return None
 
 
-def code_of(error: BaseException) -> Code:
+def code_of(error: BaseException) -> ProcessingCode:
     """The code that the store records for an error."""
     if isinstance(error, ProcessingError):
         return error.code
-    return Code.INPUT_OUTPUT if isinstance(error, OSError) else Code.UNSPECIFIED
+    return ProcessingCode.INPUT_OUTPUT if isinstance(error, OSError) else ProcessingCode.UNSPECIFIED

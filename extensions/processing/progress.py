@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import msgspec
 
-from extensions.processing.async_message_store import Store
+from extensions.processing.async_message_store import AsyncStore
 from extensions.processing.confirming import Confirmations
 from extensions.processing.stored_messages import Binding, Message
 from extensions.processing.transitions import FINAL, Cause
@@ -18,14 +18,14 @@ _HARD_CHILD: Final = "parent = ? AND binding = 'HARD'"
 class Progress:
     """Changes the state of messages, their parents and their confirmations in one transaction."""
 
-    def __init__(self, store: Store, confirmations: Confirmations) -> None:
+    def __init__(self, store: AsyncStore, confirmations: Confirmations) -> None:
         self._store = store
         self._confirmations = confirmations
 
     def move(
         self, number: int, cause: Cause, *, held: int | None = None, why: str | None = None, **columns: Any
     ) -> Message | None:
-        """Change a message as ``Store.change`` does; note the confirmation of an end, and end the parent."""
+        """Change a message as the store does; note the confirmation of an end, and end the parent."""
         with self._store.transaction():
             moved = self._store.change(number, cause, held=held, why=why, **columns)
             if moved is None or moved.state not in FINAL:

@@ -7,10 +7,10 @@ from typing import Any, NamedTuple, TypeAlias
 
 import msgspec
 
-from extensions.processing.async_message_store import Store
-from extensions.processing.calls import Calls, KeyKind, Verdict
+from extensions.processing.async_message_store import AsyncStore
+from extensions.processing.calls import Calls, CallVerdict, KeyKind
 from extensions.processing.ordering import Ordering
-from extensions.processing.processing_errors import BusinessError, Code, ProcessingError
+from extensions.processing.processing_errors import BusinessError, ProcessingCode, ProcessingError
 from extensions.processing.processing_parameters import Parameters
 from extensions.processing.progress import Progress
 from extensions.processing.stored_messages import Binding, Message
@@ -46,7 +46,7 @@ class RouteEnded(BaseException):
 class ProcessingContext(NamedTuple):
     """The services that all exchanges of a process share."""
 
-    store: Store
+    store: AsyncStore
     calls: Calls
     ordering: Ordering
     progress: Progress
@@ -94,9 +94,9 @@ class Exchange:
         prepared = self._calls.prepare(self.message, name, target)
         if prepared.business_error and prepared.business_error not in self.business_errors:
             self.business_errors.append(prepared.business_error)
-        if prepared.verdict is Verdict.OUTDATED:
+        if prepared.verdict is CallVerdict.OUTDATED:
             raise RouteEnded(Cause.OBSOLETE, prepared.because)
-        if prepared.verdict is not Verdict.CALL:
+        if prepared.verdict is not CallVerdict.CALL:
             return prepared.answer
         try:
             answer = self._context.caller(target, request)
@@ -184,7 +184,7 @@ class Exchange:
             columns |= {"error_code": None, "description": why}
         elif cause is Cause.OUT_OF_ORDER:
             late = f"postponed too long: {why}"
-            columns |= {"error_code": Code.POSTPONED_TOO_LONG, "description": late}
+            columns |= {"error_code": ProcessingCode.POSTPONED_TOO_LONG, "description": late}
         self.end(cause, why, **columns)
 
     def end(self, cause: Cause, why: str | None = None, **columns: Any) -> None:

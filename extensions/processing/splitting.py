@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from extensions.processing.async_message_store import Store
+from extensions.processing.async_message_store import AsyncStore
 from extensions.processing.processing_parameters import Parameters
 from extensions.processing.progress import Progress
 from extensions.processing.route_exchange import Child
@@ -17,7 +17,7 @@ from rdss_sandbox.shapes.processing import State
 class Splitting:
     """Inserts the children of a message, and restarts existing ones after a restart of their parent."""
 
-    def __init__(self, store: Store, parameters: Parameters, progress: Progress) -> None:
+    def __init__(self, store: AsyncStore, parameters: Parameters, progress: Progress) -> None:
         self._store = store
         self._parameters = parameters
         self._progress = progress

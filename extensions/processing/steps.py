@@ -20,7 +20,7 @@ class _Step(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
     when: str | None = None
 
 
-class Call(_Step, frozen=True, tag="call"):
+class CallStep(_Step, frozen=True, tag="call"):
     """Call a simulated system; the call succeeds once, even if the message is processed several times.
 
     ``request`` is the request, by default the body of the message. ``known_by`` is the kind of the key: by
@@ -71,7 +71,7 @@ class DeclaredChild(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_
     binding: Binding = Binding.HARD
 
 
-class Split(_Step, frozen=True, tag="split"):
+class SplitStep(_Step, frozen=True, tag="split"):
     """Split the message into children, whose first run is in this order; the route ends here."""
 
     children: tuple[DeclaredChild, ...]
@@ -100,23 +100,23 @@ class Fail(_Step, frozen=True, tag="fail"):
     why: Template
 
 
-class End(_Step, frozen=True, tag="end"):
+class EndStep(_Step, frozen=True, tag="end"):
     """End the route: as OK, or as an attempt without effect, which is not counted."""
 
     kind: Literal["ok", "no effect"] = msgspec.field(name="as")
 
 
-Step: TypeAlias = Call | Funnel | Split | Keep | Remember | Wait | Fail | End
+Step: TypeAlias = CallStep | Funnel | SplitStep | Keep | Remember | Wait | Fail | EndStep
 STEPS: Final[dict[str, type[Step]]] = {
-    "call": Call,
+    "call": CallStep,
     "funnel": Funnel,
-    "split": Split,
+    "split": SplitStep,
     "keep": Keep,
     "remember": Remember,
     "wait": Wait,
     "fail": Fail,
-    "end": End,
+    "end": EndStep,
 }
 """The kinds of steps by the value of ``do``."""
-LAST: Final = (Split, Fail, End)
+LAST: Final = (SplitStep, Fail, EndStep)
 """A step behind one of these is never reached, unless the earlier step has a condition."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rdss_sandbox.shapes.queues import Claim, Queue, QueueMessage
 from rdss_sandbox.text import figures
-from tui.text.columns import Column
+from tui.text.columns import ListColumn
 
 _BAR = 10
 _EIGHTHS = " ▏▎▍▌▋▊▉"
@@ -33,25 +33,25 @@ def _free(row: QueueMessage) -> str:
     return "" if row.claim is None else "accent"
 
 
-QUEUE_COLUMNS: tuple[Column[Queue], ...] = (
-    Column("queue", 12, lambda row: row.name, worth=9, stretch=True),
-    Column("project", 8, lambda row: row.project, "dim", worth=4),
-    Column("view", 4, lambda row: "yes" if row.view else "", "dim", worth=3),
-    Column("messages", 8, lambda row: figures.short_count(row.total), right=True, worth=8),
-    Column("held", 6, lambda row: figures.short_count(row.claimed), right=True, worth=7),
-    Column("claims", 6, lambda row: figures.count(row.claims), right=True, worth=6),
+QUEUE_COLUMNS: tuple[ListColumn[Queue], ...] = (
+    ListColumn("queue", 12, lambda row: row.name, worth=9, stretch=True),
+    ListColumn("project", 8, lambda row: row.project, "dim", worth=4),
+    ListColumn("view", 4, lambda row: "yes" if row.view else "", "dim", worth=3),
+    ListColumn("messages", 8, lambda row: figures.short_count(row.total), right=True, worth=8),
+    ListColumn("held", 6, lambda row: figures.short_count(row.claimed), right=True, worth=7),
+    ListColumn("claims", 6, lambda row: figures.count(row.claims), right=True, worth=6),
 )
-CLAIM_COLUMNS: tuple[Column[Claim], ...] = (
-    Column("held by", 12, lambda row: row.client, worth=9, stretch=True),
-    Column("messages", 8, lambda row: figures.count(len(row.messages)), right=True, worth=7),
-    Column("time left", _BAR, remaining, _soon, worth=6),
-    Column("", 8, lambda row: figures.span(row.left), _soon, right=True, worth=8),
-    Column("claim", 8, lambda row: figures.tail(row.id, 8), "dim", worth=4),
+CLAIM_COLUMNS: tuple[ListColumn[Claim], ...] = (
+    ListColumn("held by", 12, lambda row: row.client, worth=9, stretch=True),
+    ListColumn("messages", 8, lambda row: figures.count(len(row.messages)), right=True, worth=7),
+    ListColumn("time left", _BAR, remaining, _soon, worth=6),
+    ListColumn("", 8, lambda row: figures.span(row.left), _soon, right=True, worth=8),
+    ListColumn("claim", 8, lambda row: figures.tail(row.id, 8), "dim", worth=4),
 )
-MESSAGE_COLUMNS: tuple[Column[QueueMessage], ...] = (
-    Column("age", 8, lambda row: figures.span(row.age), "dim", right=True, worth=6),
-    Column("held", 8, lambda row: figures.tail(row.claim, 8) if row.claim else "free", _free, worth=8),
-    Column("claimed", 7, lambda row: f"{row.claims} x" if row.claims else "", right=True, worth=4),
-    Column("size", 8, lambda row: figures.size(row.size), right=True, worth=5),
-    Column("message", 20, _name, _free, worth=9, stretch=True),
+MESSAGE_COLUMNS: tuple[ListColumn[QueueMessage], ...] = (
+    ListColumn("age", 8, lambda row: figures.span(row.age), "dim", right=True, worth=6),
+    ListColumn("held", 8, lambda row: figures.tail(row.claim, 8) if row.claim else "free", _free, worth=8),
+    ListColumn("claimed", 7, lambda row: f"{row.claims} x" if row.claims else "", right=True, worth=4),
+    ListColumn("size", 8, lambda row: figures.size(row.size), right=True, worth=5),
+    ListColumn("message", 20, _name, _free, worth=9, stretch=True),
 )

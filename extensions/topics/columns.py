@@ -9,7 +9,7 @@ import msgspec
 
 from rdss_sandbox.shapes.topics import Topic, TopicChange, TopicRecord
 from rdss_sandbox.text import figures
-from tui.text.columns import Column
+from tui.text.columns import ListColumn
 
 _LONGEST = 300
 _IDENTIFIER = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
@@ -37,27 +37,27 @@ def _tone(row: TopicChange) -> str:
     return _REASONS.get(row.reason or "", "good")
 
 
-TOPIC_COLUMNS: tuple[Column[Topic], ...] = (
-    Column("topic", 12, lambda row: row.name, worth=9, stretch=True),
-    Column("kind", 9, lambda row: row.kind or "-", "dim", worth=5),
-    Column(
+TOPIC_COLUMNS: tuple[ListColumn[Topic], ...] = (
+    ListColumn("topic", 12, lambda row: row.name, worth=9, stretch=True),
+    ListColumn("kind", 9, lambda row: row.kind or "-", "dim", worth=5),
+    ListColumn(
         "records",
         8,
         lambda row: "" if row.records is None else figures.count(row.records),
         right=True,
         worth=8,
     ),
-    Column("subscribed", 10, lambda row: figures.count(row.subscriptions), right=True, worth=4),
-    Column("log", 3, lambda row: "yes" if row.logged else "", "dim", worth=2),
+    ListColumn("subscribed", 10, lambda row: figures.count(row.subscriptions), right=True, worth=4),
+    ListColumn("log", 3, lambda row: "yes" if row.logged else "", "dim", worth=2),
 )
-RECORD_COLUMNS: tuple[Column[TopicRecord], ...] = (
-    Column("key", 8, lambda row: figures.tail(row.sow_key, 8), "dim", worth=5),
-    Column("record", 20, lambda row: summary(row.data), worth=9, stretch=True),
+RECORD_COLUMNS: tuple[ListColumn[TopicRecord], ...] = (
+    ListColumn("key", 8, lambda row: figures.tail(row.sow_key, 8), "dim", worth=5),
+    ListColumn("record", 20, lambda row: summary(row.data), worth=9, stretch=True),
 )
-CHANGE_COLUMNS: tuple[Column[TopicChange], ...] = (
-    Column("time (UTC)", 12, lambda row: figures.clock_time(row.time), "dim", worth=4),
-    Column("what", 7, lambda row: row.cmd, _tone, worth=8),
-    Column("reason", 11, _reason, _tone, worth=9),
-    Column("key", 8, lambda row: figures.tail(row.sow_key or "", 8), "dim", worth=6),
-    Column("record", 20, lambda row: summary(row.data), worth=7, stretch=True),
+CHANGE_COLUMNS: tuple[ListColumn[TopicChange], ...] = (
+    ListColumn("time (UTC)", 12, lambda row: figures.clock_time(row.time), "dim", worth=4),
+    ListColumn("what", 7, lambda row: row.cmd, _tone, worth=8),
+    ListColumn("reason", 11, _reason, _tone, worth=9),
+    ListColumn("key", 8, lambda row: figures.tail(row.sow_key or "", 8), "dim", worth=6),
+    ListColumn("record", 20, lambda row: summary(row.data), worth=7, stretch=True),
 )

@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from emulator.journal import KeyedLog
-from schemas.rdss.versions import Told, after_deletes, named_versions, places
+from schemas.rdss.versions import Knowledge, after_deletes, named_versions, places
 
 _encode: Final = msgspec.json.Encoder().encode
 _decode: Final = msgspec.json.Decoder(
@@ -38,18 +38,18 @@ class ObjectVersions:
     """
 
     def __init__(self, path: Path | None) -> None:
-        self._told: dict[str, Told] = {}
+        self._told: dict[str, Knowledge] = {}
         self._near: dict[str, set[str]] = {}
         self._log = KeyedLog(path, read_old=_read_old)
         self.torn_bytes = self._log.torn_bytes
         for uuid, value in self._log.read().items():
-            self._remember(Told(uuid.decode(), *_decode_value(value)))
+            self._remember(Knowledge(uuid.decode(), *_decode_value(value)))
         self._find_shown()
 
     def publish(self, uuid: str, body: Any, at: float) -> Change:
         """Add a version that was published ``at`` seconds since the epoch."""
         named = named_versions(body)
-        known = self._told.get(uuid, Told(uuid))
+        known = self._told.get(uuid, Knowledge(uuid))
         linked = known._replace(
             previous=tuple({*known.previous, *named.previous}),
             following=tuple({*known.following, *named.following}),
@@ -63,7 +63,7 @@ class ObjectVersions:
 
     def delete(self, uuid: str, at: float) -> Change:
         """Delete the work of this version, ``at`` seconds since the epoch."""
-        known = self._told.get(uuid, Told(uuid))
+        known = self._told.get(uuid, Knowledge(uuid))
         self._write(known._replace(deleted=at if known.deleted is None else max(known.deleted, at)))
         return self._changed(uuid, newest=True, replaced=set())
 
@@ -78,7 +78,7 @@ class ObjectVersions:
     def load(self, saved: Iterable[bytes]) -> None:
         """Take what was saved. Nothing is known yet."""
         for payload in saved:
-            self._write(Told(*_decode(payload)))
+            self._write(Knowledge(*_decode(payload)))
         self._find_shown()
 
     def close(self) -> None:
@@ -88,18 +88,18 @@ class ObjectVersions:
         known = places(self._told.values()).values()
         self._shown = {place.uuid for place in known if place.current and not place.deleted}
 
-    def _write(self, told: Told) -> None:
+    def _write(self, told: Knowledge) -> None:
         self._remember(told)
         self._log.append([(told.uuid.encode(), _encode(told[1:]))])
 
-    def _remember(self, told: Told) -> None:
+    def _remember(self, told: Knowledge) -> None:
         self._told[told.uuid] = told
         near = self._near.setdefault(told.uuid, set())
         for other in (*told.previous, *told.following):
             near.add(other)
             self._near.setdefault(other, set()).add(told.uuid)
 
-    def _work(self, uuid: str) -> list[Told]:
+    def _work(self, uuid: str) -> list[Knowledge]:
         """All known versions of the work of an object."""
         found, waiting = {uuid}, [uuid]
         while waiting:

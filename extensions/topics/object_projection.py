@@ -16,7 +16,7 @@ import msgspec
 
 from emulator.channels.checkpoints.checkpoint_file import CheckpointFile
 from emulator.clock import Clock, stopwatch
-from emulator.streams.merged_reading import ShardCursor, ShardKey, Streams, merge_by_arrival
+from emulator.streams.merged_reading import IndexedStreams, ShardCursor, ShardKey, merge_by_arrival
 from extensions.topics.current_versions import Change, ObjectVersions
 from extensions.topics.engine.commands import Command, Publish, SowDelete
 from rdss_sandbox.shapes.topics import OBJECTS
@@ -32,7 +32,7 @@ _ASIDE: Final = 1_000
 """Objects whose last message is kept, since another message may make them the current version."""
 
 
-class Session(Protocol):
+class CommandSession(Protocol):
     """The session that executes the commands."""
 
     def execute(self, command: Command) -> None: ...
@@ -47,7 +47,7 @@ class ObjectProjection:
 
     def __init__(
         self,
-        streams: Streams,
+        streams: IndexedStreams,
         clock: Clock,
         positions: CheckpointFile,
         versions: ObjectVersions,
@@ -64,7 +64,7 @@ class ObjectProjection:
         self._seen: OrderedDict[str, None] = OrderedDict()
         self._sequences: OrderedDict[str, Assembly] = OrderedDict()
 
-    def step(self, session: Session) -> int:
+    def step(self, session: CommandSession) -> int:
         """Read a batch of every shard and return the number of records read."""
         with self._lock:
             shards = [shard for shard in self._streams.shards() if shard.stream not in self._skipped]
@@ -78,7 +78,7 @@ class ObjectProjection:
                     self._positions.put(reading.shard.stream, _place(reading.shard), reading.read_up_to)
         return len(found)
 
-    def catch_up(self, session: Session, seconds: float) -> bool:
+    def catch_up(self, session: CommandSession, seconds: float) -> bool:
         """Read new records for about ``seconds`` of real time; return True when none are left."""
         deadline = stopwatch() + seconds
         while self.step(session):

@@ -18,14 +18,14 @@ from emulator.events import Events
 from emulator.faults.fault_engine import FaultEngine
 from emulator.journal import DamagedLogError, ends_whole, unlist_below
 from emulator.journal.packed import segment_files
-from emulator.streams.merged_reading import Streams
+from emulator.streams.merged_reading import IndexedStreams
 from emulator.streams.stream_service import StreamService
 from rdss_sandbox.shapes.topics import OURS, Access, Downstream
 
 if TYPE_CHECKING:
     from emulator.channels.checkpoints.checkpoint_file import CheckpointFile
     from extensions.topics.current_versions import ObjectVersions
-    from extensions.topics.engine import Session, TopicsEngine
+    from extensions.topics.engine import ClientSession, TopicsEngine
     from extensions.topics.engine.outgoing_messages import Message
     from extensions.topics.link_settings import TopicLinks
     from extensions.topics.object_projection import ObjectProjection
@@ -42,7 +42,7 @@ class ObjectSources:
     ``skipped`` are the streams of the error and the invalid queue.
     """
 
-    streams: Streams
+    streams: IndexedStreams
     arrivals: StreamService
     skipped: frozenset[str]
 
@@ -128,7 +128,7 @@ class TopicService:
         *,
         client_name: str = "",
         ended: Callable[[str], None] = lambda _: None,
-    ) -> Session:
+    ) -> ClientSession:
         """Open a session. ``ended`` is called with ``displaced`` or ``reset`` when the service ends it.
 
         A session is displaced by another of the same user and ``client_name``. Raises NameInUseError.
@@ -179,7 +179,7 @@ class TopicService:
         except ValueError as error:
             self._failed(error)
 
-    def left(self, session: Session, ended: Callable[[str], None]) -> None:
+    def left(self, session: ClientSession, ended: Callable[[str], None]) -> None:
         """Close a session whose client is gone."""
         self._closers.discard(ended)
         session.close()
@@ -325,7 +325,7 @@ class TopicService:
 @dataclass(frozen=True, slots=True)
 class _Running:
     topics: TopicsEngine
-    session: Session
+    session: ClientSession
     feed: ObjectProjection
     links: TopicLinks
     positions: CheckpointFile

@@ -9,7 +9,7 @@ from typing import Final
 import msgspec
 
 from emulator.clock import Clock
-from extensions.topics.engine import Session
+from extensions.topics.engine import ClientSession
 from extensions.topics.engine.commands import SowAndSubscribe, Subscribe
 from extensions.topics.engine.outgoing_messages import Ack, Message, OofMessage, PublishMessage
 from extensions.topics.topics_service import TopicService
@@ -68,7 +68,7 @@ class TopicWatch:
 class _Kept:
     """The messages of one subscription, numbered from 1."""
 
-    session: Session
+    session: ClientSession
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock

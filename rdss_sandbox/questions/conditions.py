@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 _PAGE: Final = 1000
 
 
-class Reading(NamedTuple):
+class ConditionReading(NamedTuple):
     """Whether a condition holds, and what was seen, as a sentence."""
 
     holds: bool
     seen: str
 
 
-Condition: TypeAlias = Callable[["Client"], Reading]
+Condition: TypeAlias = Callable[["Client"], ConditionReading]
 
 
 class UnknownConditionError(ValueError):
@@ -46,7 +46,7 @@ def wait_for(
     seconds: float,
     wanted: str,
     absent: tuple[type[Exception], ...] = (UnreachableError,),
-) -> Reading:
+) -> ConditionReading:
     """Ask the sandbox again and again until the condition holds, and return what was seen then.
 
     While no sandbox answers, which the errors ``absent`` tell, it does not hold. Raises
@@ -62,7 +62,7 @@ def wait_for(
                     deadline.pause()
                     reading = condition(client)
         except absent as error:
-            reading = Reading(holds=False, seen=str(error))
+            reading = ConditionReading(holds=False, seen=str(error))
         if reading.holds:
             return reading
         if last or deadline.passed:
@@ -114,7 +114,7 @@ def _compare(found: re.Match[str], count: int) -> bool:
 def _messages(found: re.Match[str]) -> Condition:
     name = found["stream"]
 
-    def look(client: Client) -> Reading:
+    def look(client: Client) -> ConditionReading:
         return _count_messages(client, name, found, f"stream {name}")
 
     return look
@@ -123,33 +123,33 @@ def _messages(found: re.Match[str]) -> Condition:
 def _queue_messages(found: re.Match[str]) -> Condition:
     queue = found["queue"].lower()
 
-    def look(client: Client) -> Reading:
+    def look(client: Client) -> ConditionReading:
         name = find_queue(queue, client.status())
         if name is None:
-            return Reading(holds=False, seen=f"the topology has no {queue} queue")
+            return ConditionReading(holds=False, seen=f"the topology has no {queue} queue")
         return _count_messages(client, name, found, f"the {queue} queue, {name},")
 
     return look
 
 
-def _count_messages(client: Client, stream: str, found: re.Match[str], told: str) -> Reading:
+def _count_messages(client: Client, stream: str, found: re.Match[str], told: str) -> ConditionReading:
     try:
         count = client.stream(stream).records
     except RefusedError as error:
-        return Reading(holds=False, seen=str(error))
-    return Reading(_compare(found, count), f"{told} has {_counted(count, 'message')}")
+        return ConditionReading(holds=False, seen=str(error))
+    return ConditionReading(_compare(found, count), f"{told} has {_counted(count, 'message')}")
 
 
 def _read(found: re.Match[str]) -> Condition:
     name = found["stream"]
 
-    def look(client: Client) -> Reading:
+    def look(client: Client) -> ConditionReading:
         try:
             stream = client.stream(name)
         except RefusedError as error:
-            return Reading(holds=False, seen=str(error))
+            return ConditionReading(holds=False, seen=str(error))
         unread = stream.records if stream.unread is None else stream.unread
-        return Reading(unread == 0, f"{_counted(unread, 'message')} of stream {name} not read")
+        return ConditionReading(unread == 0, f"{_counted(unread, 'message')} of stream {name} not read")
 
     return look
 
@@ -157,12 +157,12 @@ def _read(found: re.Match[str]) -> Condition:
 def _shards(found: re.Match[str]) -> Condition:
     name = found["stream"]
 
-    def look(client: Client) -> Reading:
+    def look(client: Client) -> ConditionReading:
         try:
             count = client.stream(name).open_shards
         except RefusedError as error:
-            return Reading(holds=False, seen=str(error))
-        return Reading(_compare(found, count), f"stream {name} has {_counted(count, 'open shard')}")
+            return ConditionReading(holds=False, seen=str(error))
+        return ConditionReading(_compare(found, count), f"stream {name} has {_counted(count, 'open shard')}")
 
     return look
 
@@ -170,12 +170,12 @@ def _shards(found: re.Match[str]) -> Condition:
 def _struck(found: re.Match[str]) -> Condition:
     name = found["fault"]
 
-    def look(client: Client) -> Reading:
+    def look(client: Client) -> ConditionReading:
         try:
             count = client.fault(name).injected
         except RefusedError as error:
-            return Reading(holds=False, seen=str(error))
-        return Reading(_compare(found, count), f"fault {name} has struck {_counted(count, 'time')}")
+            return ConditionReading(holds=False, seen=str(error))
+        return ConditionReading(_compare(found, count), f"fault {name} has struck {_counted(count, 'time')}")
 
     return look
 
@@ -183,14 +183,14 @@ def _struck(found: re.Match[str]) -> Condition:
 def _rejected(found: re.Match[str]) -> Condition:
     message_id, code = found["id"], found["code"]
 
-    def look(client: Client) -> Reading:
+    def look(client: Client) -> ConditionReading:
         codes = [row.code for row in _rejects(client, message_id)]
         if not codes:
-            return Reading(
+            return ConditionReading(
                 holds=False, seen=f"message {message_id} is in neither the error nor the invalid queue"
             )
         with_codes = ", ".join(each or "no code" for each in codes)
-        return Reading(
+        return ConditionReading(
             code is None or code.upper() in codes, f"message {message_id} was rejected with {with_codes}"
         )
 
@@ -209,7 +209,7 @@ def _rejects(client: Client, message_id: str) -> list[MessageRow]:
 def _objects(found: re.Match[str]) -> Condition:
     name = found["bucket"]
 
-    def look(client: Client) -> Reading:
+    def look(client: Client) -> ConditionReading:
         count, after = 0, None
         try:
             while True:
@@ -218,8 +218,8 @@ def _objects(found: re.Match[str]) -> Condition:
                 if after is None:
                     break
         except RefusedError as error:
-            return Reading(holds=False, seen=str(error))
-        return Reading(_compare(found, count), f"bucket {name} has {_counted(count, 'object')}")
+            return ConditionReading(holds=False, seen=str(error))
+        return ConditionReading(_compare(found, count), f"bucket {name} has {_counted(count, 'object')}")
 
     return look
 
@@ -227,19 +227,19 @@ def _objects(found: re.Match[str]) -> Condition:
 def _events(found: re.Match[str]) -> Condition:
     kind, seen, after = found["kind"], 0, 0
 
-    def look(client: Client) -> Reading:
+    def look(client: Client) -> ConditionReading:
         nonlocal seen, after
         while page := client.events(after=after, limit=_PAGE):
             after = page[-1].id
             seen += sum(event.kind == kind for event in page)
-        return Reading(_compare(found, seen), f"event {kind} has happened {_counted(seen, 'time')}")
+        return ConditionReading(_compare(found, seen), f"event {kind} has happened {_counted(seen, 'time')}")
 
     return look
 
 
 def _ready(_found: re.Match[str]) -> Condition:
-    def look(client: Client) -> Reading:
-        return Reading(holds=client.health().status == "ok", seen="the sandbox answers")
+    def look(client: Client) -> ConditionReading:
+        return ConditionReading(holds=client.health().status == "ok", seen="the sandbox answers")
 
     return look
 

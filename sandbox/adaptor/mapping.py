@@ -11,7 +11,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any, Final
 
-from sandbox.template import NOTHING, Scope, fill, resolve
+from sandbox.template import NOTHING, TemplateScope, fill, resolve
 
 JSON = dict[str, Any]
 Watermark = str | int | float
@@ -52,7 +52,7 @@ class Mapping:
     def object(self, item: JSON) -> JSON:
         """Build the digital object of an item, without its objectUUID. Raises ``TemplateError``."""
         namespace = uuid.uuid5(_NAMESPACE, f"{self.application} {self.tenant}")
-        filled = fill(self.template, Scope(item, item, namespace))
+        filled = fill(self.template, TemplateScope(item, item, namespace))
         return {} if filled is NOTHING else filled
 
 

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import msgspec
 
-from schemas.rdss.versions import Told, VersionState, after_deletes, named_versions, places
+from schemas.rdss.versions import Knowledge, VersionState, after_deletes, named_versions, places
 
 JSON = dict[str, Any]
 
@@ -104,11 +104,12 @@ class Works:
         update = "UPDATE versions SET preserved = ? WHERE objectUUID = ?"
         return self._store.execute(update, (package_uuid, uuid)).rowcount > 0
 
-    def _known_versions(self, uuid: str) -> list[Told]:
+    def _known_versions(self, uuid: str) -> list[Knowledge]:
         """Every version of a work, by any of its objectUUIDs."""
         rows = self._store.execute(_CONNECTED, (uuid,)).fetchall()
         return [
-            Told(known, published, deleted, self._followed_by(known)) for known, published, deleted in rows
+            Knowledge(known, published, deleted, self._followed_by(known))
+            for known, published, deleted in rows
         ]
 
     def _followed_by(self, uuid: str) -> tuple[str, ...]:

@@ -16,7 +16,7 @@ from emulator.clock import Clock, stopwatch
 from emulator.machine.marked_processes import kill_marked
 from emulator.rng import new_uuid
 from sandbox.certify.client_process import ClientProcess
-from sandbox.certify.history import Life, Told
+from sandbox.certify.history import Life, Statement
 from sandbox.certify.kill_moments import measure_pause
 from sandbox.certify.lab import Lab
 from sandbox.certify.silence import Silence
@@ -37,7 +37,7 @@ _LEASE_SECONDS: Final = 240.0
 """The default KCL 3 needs 201 s until it reads again after a SIGKILL: two minutes of that are one lease."""
 
 
-class Moment(Enum):
+class KillMoment(Enum):
     """A moment in a message's life at which the client may be killed."""
 
     PUT = "put"
@@ -100,7 +100,7 @@ class Attempt:
         self._early_ends = 0
         self._tellings: Counter[str] = Counter()
         self._lines = 0
-        self._deaths: dict[tuple[Moment, str], tuple[signal.Signals, float]] = {}
+        self._deaths: dict[tuple[KillMoment, str], tuple[signal.Signals, float]] = {}
         self._struck: signal.Signals | None = None
         self._starting = threading.Lock()
         self._mark = new_uuid()
@@ -248,14 +248,16 @@ class Attempt:
             Clock().wait(_SHORTEST_LIFE)
         self.start()
 
-    def plan_death(self, number: signal.Signals, moment: Moment, message_id: str, part: float = 0.0) -> None:
+    def plan_death(
+        self, number: signal.Signals, moment: KillMoment, message_id: str, part: float = 0.0
+    ) -> None:
         """Send the client a signal as soon as this message is put, before the answer, or is told.
 
         It comes later by ``part`` of the pause that this producer makes between a telling and a put.
         """
         self._deaths[moment, message_id] = number, part
 
-    def strike_when(self, moment: Moment, ids: Iterable[str]) -> None:
+    def strike_when(self, moment: KillMoment, ids: Iterable[str]) -> None:
         """Send the signal that was planned for this moment of one of these messages, once; open the gate."""
         for message_id in ids:
             # A large batch has several of these messages: the others are for later starts.
@@ -285,7 +287,7 @@ class Attempt:
             process.signal(number)
         self.lab.gate.open()
 
-    def plans_death(self, moment: Moment, ids: Iterable[str]) -> bool:
+    def plans_death(self, moment: KillMoment, ids: Iterable[str]) -> bool:
         """Whether the client that runs gets a signal at this moment of one of these messages."""
         return self._lives and any((moment, message_id) in self._deaths for message_id in ids)
 
@@ -354,5 +356,5 @@ class Attempt:
             if told.message_id not in lab.known or self._tellings[told.message_id] >= _MOST_TOLD:
                 continue
             self._tellings[told.message_id] += 1
-            lab.add(lab.history.told, Told(told.message_id, lab.now, life, told.digest, self._lines))
-            self.strike_when(Moment.TOLD, (told.message_id,))
+            lab.add(lab.history.told, Statement(told.message_id, lab.now, life, told.digest, self._lines))
+            self.strike_when(KillMoment.TOLD, (told.message_id,))

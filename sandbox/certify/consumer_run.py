@@ -11,7 +11,7 @@ from emulator.clock import Clock
 from emulator.diagnosis.leases import has_tables
 from rdss_sandbox.shapes.trace import Read, TraceItem
 from sandbox.certify.attempt import Attempt, ClientGivesUpError
-from sandbox.certify.history import Returned, Sent, SentBad, SentOlder, SentSequence
+from sandbox.certify.history import OfferedMessage, Returned, SentBad, SentOlder, SentSequence
 from sandbox.certify.kill_moments import measure_pace, spread
 from sandbox.certify.kit_messages import KitMessages
 from sandbox.certify.lab import ERROR, INVALID, OUTPUT, Lab
@@ -138,7 +138,10 @@ class ConsumerRun:
         ids = []
         for message in messages:
             message_id = lab.identify(*message) or ""
-            lab.add(lab.history.sent, Sent(message_id, self._messages.digest(message), lab.level, lab.now))
+            lab.add(
+                lab.history.sent,
+                OfferedMessage(message_id, self._messages.digest(message), lab.level, lab.now),
+            )
             ids.append(message_id)
             self._expected[message_id] = message
         return ids

@@ -28,7 +28,7 @@ class Level(IntEnum):
     GOLD = 3
 
 
-class Sent(msgspec.Struct, frozen=True):
+class OfferedMessage(msgspec.Struct, frozen=True):
     """A whole, valid message for the client. ``digest`` is the SHA-256 of its body's text."""
 
     message_id: str
@@ -74,7 +74,7 @@ class Returned(msgspec.Struct, frozen=True):
     at: float
 
 
-class Told(msgspec.Struct, frozen=True):
+class Statement(msgspec.Struct, frozen=True):
     """What a line of the client's output says: this message is processed, or the broker has it.
 
     ``line`` is the number of the line; one that tells a whole batch has several messages.
@@ -114,7 +114,7 @@ class Injected(msgspec.Struct, frozen=True):
     level: Level
 
 
-class Reshard(msgspec.Struct, frozen=True):
+class ShardChange(msgspec.Struct, frozen=True):
     """A split or a merge; ``unread`` counts the parents' records that the client had not been given."""
 
     at: float
@@ -137,7 +137,7 @@ class StageEnd(msgspec.Struct, frozen=True):
     impatient: bool = False
 
 
-class Shard(msgspec.Struct, frozen=True):
+class FinalShard(msgspec.Struct, frozen=True):
     """A shard at the end of the run, with its records as (sequence number, messageId).
 
     A queue of RabbitMQ stands here with all that the kit ever put on it.
@@ -148,7 +148,7 @@ class Shard(msgspec.Struct, frozen=True):
     records: tuple[tuple[str, str | None], ...]
 
 
-class Stored(msgspec.Struct, frozen=True):
+class KeptRecord(msgspec.Struct, frozen=True):
     """A record that a stream holds. ``life`` is the client's start that ran when it was found there."""
 
     message_id: str | None
@@ -169,20 +169,20 @@ class History:
 
     stream: str
     began: float
-    sent: list[Sent] = field(default_factory=list)
+    sent: list[OfferedMessage] = field(default_factory=list)
     sequences: list[SentSequence] = field(default_factory=list)
     bad: list[SentBad] = field(default_factory=list)
     older: list[SentOlder] = field(default_factory=list)
     returned: list[Returned] = field(default_factory=list)
-    told: list[Told] = field(default_factory=list)
+    told: list[Statement] = field(default_factory=list)
     exchanges: list[TraceItem] = field(default_factory=list)
     lives: list[Life] = field(default_factory=list)
     injected: list[Injected] = field(default_factory=list)
-    reshards: list[Reshard] = field(default_factory=list)
-    shards: list[Shard] = field(default_factory=list)
-    stored: list[Stored] = field(default_factory=list)
-    errors: list[Stored] = field(default_factory=list)
-    invalid: list[Stored] = field(default_factory=list)
+    reshards: list[ShardChange] = field(default_factory=list)
+    shards: list[FinalShard] = field(default_factory=list)
+    stored: list[KeptRecord] = field(default_factory=list)
+    errors: list[KeptRecord] = field(default_factory=list)
+    invalid: list[KeptRecord] = field(default_factory=list)
     stages: list[tuple[float, str, Level]] = field(default_factory=list)
     ends: list[StageEnd] = field(default_factory=list)
     put_at: dict[tuple[str, str], float] = field(default_factory=dict)
@@ -247,7 +247,7 @@ class History:
         ends = ((sent.message_id, self.end_of(sent.at)) for sent in self.sent)
         return {name for name, end in ends if end.impatient or first.get(name, inf) <= end.life}
 
-    def unread(self, shard: Shard) -> list[tuple[str, str | None]]:
+    def unread(self, shard: FinalShard) -> list[tuple[str, str | None]]:
         """The records of a shard that were not delivered in time, as in ``told_in_time``."""
         reads = (read for read in self.reads() if read.shard == shard.id)
         first = _find_first((each.sequence_number, read.life) for read in reads for each in read.records)

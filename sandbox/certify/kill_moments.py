@@ -13,7 +13,7 @@ _LONGEST_SECONDS: Final = 5.0
 _UNKNOWN_SECONDS: Final = 0.01
 
 
-class Pace(NamedTuple):
+class ConsumerPace(NamedTuple):
     """The seconds that a consumer takes from a delivery to its first telling, and from telling to telling."""
 
     first: float
@@ -24,7 +24,7 @@ class Pace(NamedTuple):
         return min(self.first + self.each * records, _LONGEST_SECONDS)
 
 
-def measure_pace(history: History) -> Pace:
+def measure_pace(history: History) -> ConsumerPace:
     """The median times of a consumer so far."""
     told: dict[tuple[int, str], float] = {}
     for each in history.told:
@@ -42,7 +42,7 @@ def measure_pace(history: History) -> Pace:
         and min(found) >= read.at
     ]
     gaps = [after.at - before.at for before, after in pairwise(history.told) if before.life == after.life]
-    return Pace(median(firsts or [_UNKNOWN_SECONDS]), median(gaps or [_UNKNOWN_SECONDS]))
+    return ConsumerPace(median(firsts or [_UNKNOWN_SECONDS]), median(gaps or [_UNKNOWN_SECONDS]))
 
 
 def measure_pause(history: History) -> float:

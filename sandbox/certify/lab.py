@@ -24,7 +24,7 @@ from rdss_sandbox.shapes.faults import NewFault
 from rdss_sandbox.shapes.topology import Topology
 from rdss_sandbox.shapes.trace import Read, TraceItem
 from sandbox.certify.gate import Gate
-from sandbox.certify.history import History, Injected, Level, Reshard, Shard, StageEnd, Stored
+from sandbox.certify.history import FinalShard, History, Injected, KeptRecord, Level, ShardChange, StageEnd
 from schemas.bound import CONTRACT
 from schemas.contract import Contract, Sample
 
@@ -276,7 +276,7 @@ class Lab:
         """Add what came to the input since the last call to what the history knows to be stored."""
         for _, each in self.records_after(self._collected):
             found = self.identify(each.data, each.partition_key or "")
-            self.history.stored.append(Stored(found, each.data, self.life))
+            self.history.stored.append(KeptRecord(found, each.data, self.life))
 
     def records_after(self, last: dict[str, str]) -> Iterator[tuple[str, StoredRecord]]:
         """Yield the records of the input behind the ``last`` ones, with their shards; move these on."""
@@ -294,9 +294,9 @@ class Lab:
             seen = tuple(
                 (each.sequence_number, self.identify(each.data, each.partition_key or "")) for each in records
             )
-            history.shards.append(Shard(shard.id, tuple(shard.parents), seen))
+            history.shards.append(FinalShard(shard.id, tuple(shard.parents), seen))
         for stream, stored in ((ERROR, history.errors), (INVALID, history.invalid)):
-            stored += [Stored(self.identify(*each), each.data) for each in self.written(stream)]
+            stored += [KeptRecord(self.identify(*each), each.data) for each in self.written(stream)]
         components = self._emulator.components
         history.epoch = components.clock.time() - self.now
         complete = False
@@ -315,7 +315,7 @@ class Lab:
         self._call(operation, request)
         self._emulator.components.infrastructure.finish(INPUT, self._emulator.components.home)
         children = tuple(each.id for each in self._shards() if each.id not in before)
-        done = Reshard(self.now, action, parents, children, unread, self.level)
+        done = ShardChange(self.now, action, parents, children, unread, self.level)
         self.add(self.history.reshards, done)
 
     def _call(self, operation: str, request: dict[str, Any]) -> dict[str, Any]:

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Final
 
 from rdss_sandbox.shapes.trace import Put, TraceItem
-from sandbox.certify.attempt import Attempt, Moment
+from sandbox.certify.attempt import Attempt, KillMoment
 from sandbox.certify.gate import PUTS
-from sandbox.certify.history import Sent, SentBad, SentSequence
+from sandbox.certify.history import OfferedMessage, SentBad, SentSequence
 from sandbox.certify.kill_moments import spread
 from sandbox.certify.kit_messages import KitMessages
 from sandbox.certify.lab import Lab
@@ -103,7 +103,7 @@ class ProducerRun:
             if large:
                 lab.add(history.sequences, SentSequence((message.key,), digest, lab.now))
             else:
-                lab.add(history.sent, Sent(message.key, digest, stage.level, lab.now))
+                lab.add(history.sent, OfferedMessage(message.key, digest, stage.level, lab.now))
             self._stage_of[message.key] = stage
         lab.known.add(message.key)
         return message
@@ -115,7 +115,7 @@ class ProducerRun:
             self._strike("latency", message_id, delay="200ms")
 
     def restart(self, ids: Sequence[str]) -> None:
-        self._attempt.plan_death(signal.SIGTERM, Moment.TOLD, ids[len(ids) // 2])
+        self._attempt.plan_death(signal.SIGTERM, KillMoment.TOLD, ids[len(ids) // 2])
 
     def partial_failures(self, ids: Sequence[str]) -> None:
         for message_id in ids[:: max(1, len(ids) // _STRUCK)]:
@@ -145,13 +145,13 @@ class ProducerRun:
         for number, (message_id, part) in enumerate(zip(put, parts, strict=True)):
             if number % 2:
                 self._strike("throttle", message_id)
-            self._attempt.plan_death(signal.SIGKILL, Moment.PUT, message_id)
+            self._attempt.plan_death(signal.SIGKILL, KillMoment.PUT, message_id)
             told = ids[ids.index(message_id) - _FOR_EACH_KILL // 2]
-            self._attempt.plan_death(signal.SIGKILL, Moment.TOLD, told, part)
+            self._attempt.plan_death(signal.SIGKILL, KillMoment.TOLD, told, part)
 
     def killed_after_telling(self, ids: Sequence[str]) -> None:
         for message_id in _spread(ids):
-            self._attempt.plan_death(signal.SIGKILL, Moment.TOLD, message_id)
+            self._attempt.plan_death(signal.SIGKILL, KillMoment.TOLD, message_id)
 
     def _strike(self, fault: str, message_id: str, *, times: int = 1, **attributes: object) -> None:
         self._faulty.add(message_id)
@@ -171,10 +171,10 @@ class ProducerRun:
         if found := [stage for each in refused or ids if (stage := self._stage_of.get(each))]:
             for stage in dict.fromkeys(found):
                 self._attempt.enter(stage)
-        if self._attempt.plans_death(Moment.TOLD, ids):
+        if self._attempt.plans_death(KillMoment.TOLD, ids):
             # The call after this one waits until the producer has told, and is dead.
             self._lab.gate.close((PUTS,))
-        self._attempt.strike_when(Moment.PUT, ids)
+        self._attempt.strike_when(KillMoment.PUT, ids)
 
 
 def _spread(ids: Sequence[str]) -> Sequence[str]:

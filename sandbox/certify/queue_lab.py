@@ -18,7 +18,7 @@ from emulator.settings.settings import Settings
 from rdss_sandbox.shapes.topology import Topology
 from rdss_sandbox.shapes.trace import Put, TraceItem, Verdict
 from sandbox.certify.gate import PUTS
-from sandbox.certify.history import Shard, Stored
+from sandbox.certify.history import FinalShard, KeptRecord
 from sandbox.certify.lab import ERROR, INPUT, INVALID, OUTPUT, Lab
 from schemas.bound import CONTRACT
 from schemas.contract import Contract, Sample
@@ -144,16 +144,16 @@ class QueueLab(Lab):
         """Take what lies in the input queue into the history, once no connection has it in hand."""
         self.wait(_END_SECONDS, lambda: not self._clients)
         drained = list(self._drain(INPUT))
-        self.history.stored += [Stored(self.identify(data), data, self.life) for _, data in drained]
+        self.history.stored += [KeptRecord(self.identify(data), data, self.life) for _, data in drained]
         self.history.left += [number for number, _ in drained if number]
 
     def settle_history(self) -> None:
         """Add what lies in the queues at the end to the history."""
         history = self.history
         self.collect()
-        history.shards.append(Shard(INPUT, (), tuple(self._numbered)))
+        history.shards.append(FinalShard(INPUT, (), tuple(self._numbered)))
         for queue, stored in ((ERROR, history.errors), (INVALID, history.invalid)):
-            stored += [Stored(self.identify(data), data) for _, data in self._drain(queue)]
+            stored += [KeptRecord(self.identify(data), data) for _, data in self._drain(queue)]
 
     def _drain(self, queue: str) -> Iterator[tuple[str, bytes]]:
         """Take every message out of a queue, as (number, body)."""

@@ -10,7 +10,7 @@ from hashlib import sha256
 from emulator.channels.kind_registry import KINDS
 from emulator.streams.amqp_log import stream_of_channel
 from rdss_sandbox.files.record_lines import ArchivedRecord, read_line
-from sandbox.aws_endpoint import Endpoint
+from sandbox.aws_endpoint import AwsEndpoint
 from sandbox.receiver.assembled_receiver import BUCKETS
 from sandbox.scenarios.facts import changed_messages
 from sandbox.scenarios.play import Played
@@ -32,7 +32,7 @@ class Archived:
     missing: int
 
 
-def read_archives(endpoint: Endpoint, kind: str, played: Played) -> Archived:
+def read_archives(endpoint: AwsEndpoint, kind: str, played: Played) -> Archived:
     """Read what the archives have of a run over channels of this kind."""
 
     def recorded(name: str) -> str:
@@ -55,7 +55,7 @@ def read_archives(endpoint: Endpoint, kind: str, played: Played) -> Archived:
     )
 
 
-def read_bucket(endpoint: Endpoint, bucket: str) -> Iterator[ArchivedRecord]:
+def read_bucket(endpoint: AwsEndpoint, bucket: str) -> Iterator[ArchivedRecord]:
     """Yield every record of the archive in a bucket."""
     s3 = endpoint.s3()
     for page in s3.get_paginator("list_objects_v2").paginate(Bucket=bucket):

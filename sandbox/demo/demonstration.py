@@ -15,7 +15,7 @@ from emulator.clock import Clock
 from emulator.events import Events
 from rdss_sandbox.client import Client
 from rdss_sandbox.shapes.events import Event
-from sandbox.aws_endpoint import Endpoint
+from sandbox.aws_endpoint import AwsEndpoint
 from sandbox.demo.archive_contents import read_archives
 from sandbox.demo.demo_verdict import Leg, Result, judge
 from sandbox.scenarios.expectation import split
@@ -35,7 +35,7 @@ _MOST_EVENTS: Final = 1_000_000
 
 Progress = Callable[[str, float], None]
 """Called with the present activity and the finished share of it, 0 to 1."""
-Pipeline = Callable[[Endpoint, Path, Progress], Mapping[str, int]]
+Pipeline = Callable[[AwsEndpoint, Path, Progress], Mapping[str, int]]
 """Writes tables from an AWS endpoint to a folder and returns the number of rows of each table."""
 
 
@@ -74,7 +74,7 @@ class DemoTarget:
     a broker, everything goes through Kinesis.
     """
 
-    aws: Endpoint
+    aws: AwsEndpoint
     control: str
     folder: Path
     token: str | None = None

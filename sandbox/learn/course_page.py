@@ -14,7 +14,7 @@ from emulator.pages.frame import render_page
 from rdss_sandbox.shapes.certificate import ClauseResult, ClauseVerdict
 from sandbox.certify.clause import Role
 from sandbox.learn.check import CheckResult
-from sandbox.learn.course_progress import LessonProgress, Progress
+from sandbox.learn.course_progress import CourseProgress, LessonProgress
 from sandbox.learn.lesson import Lesson
 from sandbox.learn.stage_counts import StageCount
 
@@ -28,7 +28,9 @@ _MARKDOWN: Final = MarkdownIt("js-default")
 """Markdown in which HTML is text: a lesson can be somebody else's."""
 
 
-def course_page(lessons: Sequence[Lesson], progress: Progress, checks: Mapping[str, CheckResult]) -> str:
+def course_page(
+    lessons: Sequence[Lesson], progress: CourseProgress, checks: Mapping[str, CheckResult]
+) -> str:
     """The whole HTML document. ``checks`` has the last check of each lesson that was checked, by its name.
 
     It shows what the learner has seen in the terminal, and no hint or reason that was not earned yet.
@@ -49,7 +51,7 @@ def course_page(lessons: Sequence[Lesson], progress: Progress, checks: Mapping[s
     )
 
 
-def _navigation(lessons: Sequence[Lesson], progress: Progress) -> str:
+def _navigation(lessons: Sequence[Lesson], progress: CourseProgress) -> str:
     items = []
     for each in lessons:
         found = progress.lessons.get(each.name)

@@ -32,25 +32,25 @@ class LessonProgress(msgspec.Struct):
     passed: int | None = None
 
 
-class Progress(msgspec.Struct):
+class CourseProgress(msgspec.Struct):
     """How far the course is, by the names of its lessons; ``current`` is the one started last."""
 
     current: str | None = None
     lessons: dict[str, LessonProgress] = {}
 
 
-def read_progress(directory: Path) -> Progress:
+def read_progress(directory: Path) -> CourseProgress:
     """Read the progress in a directory; a new one where there is none. Raises ``ProgressError``."""
     file = directory / FILE
     try:
-        return msgspec.json.decode(file.read_bytes(), type=Progress)
+        return msgspec.json.decode(file.read_bytes(), type=CourseProgress)
     except FileNotFoundError:
-        return Progress()
+        return CourseProgress()
     except msgspec.MsgspecError as error:
         raise ProgressError(f"{file} is damaged ({error}); remove it to begin the course again") from error
 
 
-def write_progress(progress: Progress, directory: Path) -> None:
+def write_progress(progress: CourseProgress, directory: Path) -> None:
     """Write the progress. Raises OSError."""
     file = directory / FILE
     private_files.make_directory(file.parent)

@@ -14,7 +14,7 @@ from emulator.pages.course import COURSE_PAGE
 from rdss_sandbox.files.rewriting import rewriting
 from sandbox.learn.check import CheckResult
 from sandbox.learn.course_page import course_page
-from sandbox.learn.course_progress import Progress
+from sandbox.learn.course_progress import CourseProgress
 from sandbox.learn.lesson import Language, Lesson
 
 FOLDER: Final = COURSE_PAGE.parent.name
@@ -74,7 +74,7 @@ def read_checks(lessons: Sequence[Lesson], directory: Path) -> dict[str, CheckRe
     return found
 
 
-def write_page(lessons: Sequence[Lesson], progress: Progress, directory: Path) -> None:
+def write_page(lessons: Sequence[Lesson], progress: CourseProgress, directory: Path) -> None:
     """Write the course's page for a browser. Raises OSError."""
     page = directory / COURSE_PAGE
     page.parent.mkdir(parents=True, exist_ok=True)

@@ -22,7 +22,7 @@ from sandbox.pipeline.stages import objects
 from sandbox.pipeline.stages.audited import read_audit_batches
 from sandbox.pipeline.stages.batch import Past, Rules, process
 from sandbox.pipeline.stages.storing import Incoming
-from sandbox.pipeline.storage.files import Attempt, write
+from sandbox.pipeline.storage.files import BatchAttempt, write
 from sandbox.pipeline.storage.schema import build_tables
 from sandbox.pipeline.storage.table_storage import TableStorage
 from sandbox.pipeline.storage.table_store import Commit, Tables
@@ -190,7 +190,7 @@ def _open_query(
         try:
             if not tables.holds(batch, run):
                 tell(f"batch {batch}", 0.1 + 0.8 * batch / (batch + 3))
-                attempt = Attempt(job.place, batch, token, tables.schema)
+                attempt = BatchAttempt(job.place, batch, token, tables.schema)
                 _report_progress(tell, process(incoming.of(rows), past, job.rules, attempt, run))
         except PipelineFailedError as error:
             failed.append(error)
@@ -237,7 +237,7 @@ def publish(spark: SparkSession, tables: Tables, token: str) -> None:
     batch, after = tables.last_batch, tables.published
     if batch <= after or "object_uuid" not in tables.schema["messages"].names:
         return
-    attempt = Attempt(tables.place, batch, token, tables.schema)
+    attempt = BatchAttempt(tables.place, batch, token, tables.schema)
     state = objects.merge_objects(tables.read(spark, "objects"), read_changes(spark, tables, after))
     tables.publish(write(state, "objects", attempt), batch)
 

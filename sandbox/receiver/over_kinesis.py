@@ -5,12 +5,12 @@ from __future__ import annotations
 from emulator.channels import Channel, Checkpoints
 from emulator.channels.kinesis import KinesisChannel
 from emulator.clock import Clock
-from sandbox.aws_endpoint import Endpoint
+from sandbox.aws_endpoint import AwsEndpoint
 from sandbox.receiver.assembled_receiver import OpenChannel
 from sandbox.receiver.originals import S3Originals
 
 
-def open_endpoint(endpoint: Endpoint, clock: Clock) -> tuple[OpenChannel, S3Originals]:
+def open_endpoint(endpoint: AwsEndpoint, clock: Clock) -> tuple[OpenChannel, S3Originals]:
     """The first two arguments of ``assembled_receiver``.
 
     Channels back off on ``clock``, and poll for records in real time.

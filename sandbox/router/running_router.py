@@ -16,7 +16,7 @@ from emulator.channels import Channel, Checkpoints
 from emulator.channels.kinesis import KinesisChannel
 from emulator.channels.memory import MemoryChannel
 from emulator.clock import Clock
-from sandbox.aws_endpoint import Endpoint
+from sandbox.aws_endpoint import AwsEndpoint
 from sandbox.gateway import Gateway, Machine
 from sandbox.receiver import Originals, Rejects, S3Originals
 from sandbox.receiver.assembled_receiver import BUCKETS, OpenChannel
@@ -56,7 +56,7 @@ class _Work:
 
     def __init__(self, emulator: Embedded, routes: RoutingTable, repository: Repository) -> None:
         self._parts = emulator.components
-        self._endpoint = Endpoint(emulator.aws, emulator.settings.region, emulator.settings.token)
+        self._endpoint = AwsEndpoint(emulator.aws, emulator.settings.region, emulator.settings.token)
         self._routes = routes
         self._repository = repository
         self._generations: dict[str, str] = {}

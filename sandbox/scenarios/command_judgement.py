@@ -12,7 +12,7 @@ from sandbox.scenarios.command_play import CommandRun
 from sandbox.scenarios.command_receiver import describe_end
 from sandbox.scenarios.condition import Condition
 from sandbox.scenarios.facts import CONTRACT, Facts, compute_facts
-from sandbox.scenarios.judgement import Judgement
+from sandbox.scenarios.judgement import ScenarioJudgement
 from sandbox.scenarios.scenario import INPUT, Scenario
 
 ENDED: Final = "ended"
@@ -41,7 +41,7 @@ _STIMULI: Final = frozenset(
 _MOST_REMARKS: Final = 5
 
 
-def judge_command(scenario: Scenario, run: CommandRun) -> Judgement:
+def judge_command(scenario: Scenario, run: CommandRun) -> ScenarioJudgement:
     """Compare what was seen of a command with the contract and with the scenario's expectations.
 
     What cannot be seen has no line. It is told in ``not_observable``, and does not count for the verdict,
@@ -70,7 +70,9 @@ def judge_command(scenario: Scenario, run: CommandRun) -> Judgement:
     lines = tuple(_lines({k: v for k, v in conditions.items() if k not in unseen}, facts, silent=silent))
     if silent:
         unseen["altered"] = _NO_DIGEST
-    return Judgement(facts, lines, not_observable=unseen, remarks=tuple(_remarks(history))[:_MOST_REMARKS])
+    return ScenarioJudgement(
+        facts, lines, not_observable=unseen, remarks=tuple(_remarks(history))[:_MOST_REMARKS]
+    )
 
 
 def _conditions(scenario: Scenario) -> dict[str, Condition]:

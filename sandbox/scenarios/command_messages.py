@@ -6,7 +6,7 @@ from collections import defaultdict
 
 from emulator.clock import Clock
 from rdss_sandbox.shapes.trace import Put, Read, TraceItem
-from sandbox.certify.history import Level, Sent
+from sandbox.certify.history import Level, OfferedMessage
 from sandbox.certify.lab import ERROR, INPUT, INVALID, Lab
 from sandbox.scenarios.workload import identity
 from schemas.bound import CONTRACT
@@ -87,7 +87,7 @@ class CommandMessages:
                 if each.message_id is not None and each.message_id not in lab.known:
                     # A command tells of what it was given. The clauses on repeats ask for what was sent.
                     lab.known.add(each.message_id)
-                    lab.history.sent.append(Sent(each.message_id, "", Level.BRONZE, item.at))
+                    lab.history.sent.append(OfferedMessage(each.message_id, "", Level.BRONZE, item.at))
                     self._came[each.message_id] = item.at
         elif isinstance(item, Put) and item.stream in {ERROR, INVALID}:
             for entry in item.entries:

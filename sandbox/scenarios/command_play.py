@@ -35,7 +35,14 @@ from sandbox.scenarios.backend import ScenarioBackend
 from sandbox.scenarios.command_messages import CommandMessages
 from sandbox.scenarios.command_receiver import CommandProcess, CommandReceiver
 from sandbox.scenarios.jumping_clock import JumpingClock
-from sandbox.scenarios.play import START, Played, Turns, UnplayableError, input_shards, open_environment
+from sandbox.scenarios.play import (
+    START,
+    Played,
+    ProcessTurns,
+    UnplayableError,
+    input_shards,
+    open_environment,
+)
 from sandbox.scenarios.scenario import INPUT, Scenario, Workload
 from sandbox.scenarios.scenario_client import Client, OurSender
 from sandbox.scenarios.workload import Offered, make_messages
@@ -112,7 +119,7 @@ def play_command(scenario: Scenario, command: Command, folder: Path, *, seed: in
                     clock.on_move = engine.run_due
                     engine.run_due()
                     client = Client(OurSender, lambda _environment: receiver)
-                    Turns(scenario, environment, client, start=start).run(messages)
+                    ProcessTurns(scenario, environment, client, start=start).run(messages)
             finally:
                 receiver.close()
             lab.settle_history()

@@ -10,7 +10,7 @@ from emulator.clock import Clock
 from rdss_sandbox.shapes.trace import Read
 from sandbox.certify.attempt import Attempt, ClientGivesUpError
 from sandbox.certify.consumer_clauses.repeats import definite_repeats
-from sandbox.certify.history import Life, Told
+from sandbox.certify.history import Life, Statement
 from sandbox.scenarios.client_environment import ClientEnvironment, KillableProcess
 from sandbox.scenarios.command_messages import CommandMessages
 from sandbox.scenarios.scenario import INPUT
@@ -162,12 +162,12 @@ class CommandReceiver:
         self._told += len(told)
         self._messages.scan()
         self._reads += sum(isinstance(each, Read) and each.stream == INPUT for each in exchanges)
-        rows: list[Read | Told] = [*told, *(each for each in exchanges if isinstance(each, Read))]
+        rows: list[Read | Statement] = [*told, *(each for each in exchanges if isinstance(each, Read))]
         new = sum(self._tell(each) for each in sorted(rows, key=lambda row: row.at))
         return new + self._tell_ends()
 
-    def _tell(self, row: Read | Told) -> int:
-        if isinstance(row, Told):
+    def _tell(self, row: Read | Statement) -> int:
+        if isinstance(row, Statement):
             return self._tell_processed(row)
         if row.stream != INPUT:
             return 0
@@ -186,7 +186,7 @@ class CommandReceiver:
             self._emit("message.delivered", channel=INPUT, message_id=identity(data), size=len(data), **place)
         return self._delivered[shard, number] == 1
 
-    def _tell_processed(self, told: Told) -> int:
+    def _tell_processed(self, told: Statement) -> int:
         messages, name = self._messages, self._messages.whole_of(told.message_id)
         again = name in self._processed
         self._processed.add(name)
@@ -196,7 +196,7 @@ class CommandReceiver:
         self._emit("message.processed", message_id=name, at=self._environment.clock.time(), **fields)
         return not again
 
-    def _is_excused(self, told: Told) -> bool:
+    def _is_excused(self, told: Statement) -> bool:
         """Whether this is the one repeat that a SIGKILL between telling and checkpoint excuses."""
         history = self._lab.history
         earlier = any(

@@ -12,7 +12,7 @@ from sandbox.scenarios.scenario import Scenario
 
 
 @dataclass(frozen=True, slots=True)
-class Judgement:
+class ScenarioJudgement:
     """The lines of a verdict; without lines, ``note`` says why the scenario could not be played.
 
     Of a run against a command, ``not_observable`` has the facts that nobody can see of it, with the reason,
@@ -30,17 +30,17 @@ class Judgement:
         return verdict_of(self.lines) if self.lines else Verdict.INCONCLUSIVE
 
 
-def judge_facts(scenario: Scenario, facts: Facts) -> Judgement:
+def judge_facts(scenario: Scenario, facts: Facts) -> ScenarioJudgement:
     """Compare the facts with the scenario.
 
     A fault that was not injected as expected makes the verdict inconclusive: it is not the client's failure.
     """
-    return Judgement(facts, tuple(_lines(scenario, facts)))
+    return ScenarioJudgement(facts, tuple(_lines(scenario, facts)))
 
 
-def unplayable(why: str) -> Judgement:
+def unplayable(why: str) -> ScenarioJudgement:
     """The judgement of a scenario that could not be played, for the reason ``why``."""
-    return Judgement({}, (), why)
+    return ScenarioJudgement({}, (), why)
 
 
 def _lines(scenario: Scenario, facts: Facts) -> Iterator[VerdictLine]:

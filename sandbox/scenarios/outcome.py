@@ -12,7 +12,7 @@ import msgspec
 
 from rdss_sandbox.shapes.events import Event
 from sandbox.scenarios.facts import Culprits
-from sandbox.scenarios.judgement import Judgement
+from sandbox.scenarios.judgement import ScenarioJudgement
 from sandbox.scenarios.scenario import Scenario
 from schemas.bound import CONTRACT
 
@@ -22,7 +22,7 @@ PATIENCE_SECONDS: Final = 8.0
 """How long a command may ask and get nothing new before what is missing is given up."""
 
 
-class Report(StrEnum):
+class ReportKind(StrEnum):
     """A report that a run can write besides its summary."""
 
     JUNIT = "junit"
@@ -60,7 +60,7 @@ class Run:
     source: str
     seed: int
     kind: str
-    judgement: Judgement
+    judgement: ScenarioJudgement
     events: tuple[Event, ...]
     folder: Path
     culprits: Culprits = field(default_factory=dict)

@@ -28,7 +28,7 @@ from sandbox.scenarios.backend import Amqp, NotHereError, ScenarioBackend, open_
 from sandbox.scenarios.client_environment import ClientEnvironment, Crash, KillableProcess
 from sandbox.scenarios.driven_clock import DrivenClock
 from sandbox.scenarios.scenario import INPUT, Claims, Scenario
-from sandbox.scenarios.scenario_client import OURS, Client, Receiver, Sender
+from sandbox.scenarios.scenario_client import OURS, Client, ReceivingProcess, Sender
 from sandbox.scenarios.workload import Offered, identity, make_messages
 from schemas.bound import CONTRACT
 from schemas.contract import list_queues
@@ -101,7 +101,7 @@ def play(
                     backend.components.fault_engine.add(fault)
                 clock.on_move = backend.components.fault_engine.run_due
                 backend.components.fault_engine.run_due()
-                Turns(scenario, environment, client or _ours(scenario), backend.wait).run(messages)
+                ProcessTurns(scenario, environment, client or _ours(scenario), backend.wait).run(messages)
                 environment.emit_kept()
             events = backend.components.events
             return Played(messages, tuple(events.since(0, events.last)), tuple(input_shards(backend)))
@@ -188,7 +188,7 @@ def _workers(claims: Claims | None) -> tuple[KillableProcess, ...]:
     return tuple(KillableProcess(f"worker-{number + 1}") for number in range(claims.workers if claims else 0))
 
 
-class Turns:
+class ProcessTurns:
     """Runs the sending and the receiving process in turns.
 
     Every round sends what is due, receives once, and reads the error and invalid queues. The clock is moved
@@ -213,7 +213,7 @@ class Turns:
         self._queues: dict[str, Channel] = {
             queue: environment.channels(queue, None) for queue in list_queues(CONTRACT)
         }
-        self._receiver: Receiver | None = None
+        self._receiver: ReceivingProcess | None = None
         self._starts = 0
         self._unsent = False
 

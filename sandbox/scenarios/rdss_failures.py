@@ -39,7 +39,7 @@ _WRONG_CHECKSUM: Final = "wrong-checksum.csv"
 
 
 @dataclass(frozen=True, slots=True)
-class Failure:
+class MessageFailure:
     """What happens to a message of ``kind``: ``application`` fails, and its ``code`` is the outcome.
 
     The message refers to the ``file``, if any.
@@ -51,16 +51,18 @@ class Failure:
     file: str = ""
 
 
-FAILURES: Final[Mapping[str, Failure]] = {
-    OWN_MESSAGE: Failure(None),
-    UNREACHABLE: Failure(ErrorCode.GENERR005),
-    "missing-file": Failure(ErrorCode.GENERR006, application="preservation", file="gone.csv"),
-    "commits-and-fails": Failure(ErrorCode.GENERR008, application="hasty"),
-    "application-fails": Failure(ErrorCode.GENERR009, application="broken"),
-    "update-of-unknown": Failure(ErrorCode.APPERRMET001, "MetadataUpdate", "repository"),
-    "delete-of-unknown": Failure(ErrorCode.APPERRMET002, "MetadataDelete", "repository"),
-    "read-of-unknown": Failure(ErrorCode.APPERRMET003, "MetadataRead", "repository"),
-    "wrong-checksum": Failure(ErrorCode.APPERRMET004, application="preservation", file=_WRONG_CHECKSUM),
+FAILURES: Final[Mapping[str, MessageFailure]] = {
+    OWN_MESSAGE: MessageFailure(None),
+    UNREACHABLE: MessageFailure(ErrorCode.GENERR005),
+    "missing-file": MessageFailure(ErrorCode.GENERR006, application="preservation", file="gone.csv"),
+    "commits-and-fails": MessageFailure(ErrorCode.GENERR008, application="hasty"),
+    "application-fails": MessageFailure(ErrorCode.GENERR009, application="broken"),
+    "update-of-unknown": MessageFailure(ErrorCode.APPERRMET001, "MetadataUpdate", "repository"),
+    "delete-of-unknown": MessageFailure(ErrorCode.APPERRMET002, "MetadataDelete", "repository"),
+    "read-of-unknown": MessageFailure(ErrorCode.APPERRMET003, "MetadataRead", "repository"),
+    "wrong-checksum": MessageFailure(
+        ErrorCode.APPERRMET004, application="preservation", file=_WRONG_CHECKSUM
+    ),
 }
 
 

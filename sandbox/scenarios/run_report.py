@@ -17,7 +17,7 @@ from sandbox.scenarios.play import START
 from sandbox.scenarios.replay.first_failure import FirstFailure, find_first_failure
 from sandbox.scenarios.replay.replay_section import replay_section, script, style
 from sandbox.scenarios.replay.replay_steps import fold_events
-from sandbox.scenarios.timeline_drawing import Timeline, draw, timeline
+from sandbox.scenarios.timeline_drawing import TimelineDrawing, draw, timeline
 
 _MARKS: Final = {True: "holds", False: "fails", None: "not shown"}
 _SAID: Final = {
@@ -78,7 +78,7 @@ def _teaching(run: Run) -> str:
     return f"<section class=teach>{parts}</section>"
 
 
-def _timeline(run: Run, found: Timeline, lit: FirstFailure | None) -> str:
+def _timeline(run: Run, found: TimelineDrawing, lit: FirstFailure | None) -> str:
     if not found.steps:
         return ""
     drawing = draw(found, lit)
@@ -169,7 +169,7 @@ def _facts(run: Run) -> str:
     )
 
 
-def _messages(found: Timeline) -> str:
+def _messages(found: TimelineDrawing) -> str:
     """The steps of each message, in order, as a table; parts of a sequence are with their whole message."""
     said: dict[str, list[str]] = {}
     for step in found.steps:

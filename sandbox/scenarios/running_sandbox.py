@@ -14,11 +14,11 @@ from emulator.events import Events
 from emulator.rng import Chance
 from rdss_sandbox.client import Client
 from rdss_sandbox.shapes.events import Event
-from sandbox.aws_endpoint import Endpoint
+from sandbox.aws_endpoint import AwsEndpoint
 from sandbox.receiver.originals import S3Originals
 from sandbox.scenarios.backend import BROKER_SECONDS
 from sandbox.scenarios.client_environment import ClientEnvironment
-from sandbox.scenarios.play import Played, Turns, failing, place_faults
+from sandbox.scenarios.play import Played, ProcessTurns, failing, place_faults
 from sandbox.scenarios.scenario import INPUT, Scenario
 from sandbox.scenarios.scenario_client import OURS
 from sandbox.scenarios.workload import Offered
@@ -30,7 +30,7 @@ _MOST_EVENTS = 1_000_000
 class ScenarioSandbox:
     """The AWS endpoint, the control API and the URL of the AMQP broker of a sandbox."""
 
-    aws: Endpoint
+    aws: AwsEndpoint
     control: Client
     amqp: str = ""
 
@@ -74,7 +74,7 @@ def play_in(
         )
         added = [control.add_fault(fault) for fault in place_faults(scenario, messages, kind)]
         try:
-            Turns(scenario, environment, OURS, BROKER_SECONDS, began).run(messages)
+            ProcessTurns(scenario, environment, OURS, BROKER_SECONDS, began).run(messages)
         finally:
             environment.close()
     for fault in added:

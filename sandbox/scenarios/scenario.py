@@ -46,7 +46,7 @@ class Teach(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     client: str
 
 
-class Streams(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class ScenarioStreams(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The number of shards of each channel at the start."""
 
     input: Annotated[int, msgspec.Meta(ge=1)] = 2
@@ -81,7 +81,7 @@ class Claims(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     limit: Annotated[int, msgspec.Meta(ge=1, le=20)] = 5
 
 
-class Consumer(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class ScenarioConsumer(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The receiving side: it ``takes`` a time for each message and reads ``batch`` messages at once.
 
     With ``claims``, workers claim the messages from a queue that is a view of the channel.
@@ -99,9 +99,9 @@ class Scenario(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename={
     title: str
     teach: Teach
     expect: dict[str, int | float | str]
-    streams: Streams = Streams()
+    streams: ScenarioStreams = ScenarioStreams()
     workload: Workload = Workload()
-    consumer: Consumer = Consumer()
+    consumer: ScenarioConsumer = ScenarioConsumer()
     faults: tuple[NewFault, ...] = ()
     failures: tuple[str, ...] = ()
     schema: str = ""

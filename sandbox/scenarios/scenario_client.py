@@ -26,7 +26,7 @@ class Sender(Protocol):
     def close(self) -> None: ...
 
 
-class Receiver(Protocol):
+class ReceivingProcess(Protocol):
     """A receiving process. An exception ends it, and it is started again."""
 
     def receive(self, limit: int, wait: float) -> int:
@@ -40,7 +40,7 @@ class Client:
     """Functions that start the two processes of a client, the first time and after a crash."""
 
     sender: Callable[[ClientEnvironment], Sender]
-    receiver: Callable[[ClientEnvironment], Receiver]
+    receiver: Callable[[ClientEnvironment], ReceivingProcess]
 
 
 class OurSender:

@@ -22,7 +22,7 @@ from sandbox.scenarios.command_play import play_command
 from sandbox.scenarios.facts import Culprits, compute_facts, find_culprits
 from sandbox.scenarios.judgement import judge_facts, unplayable
 from sandbox.scenarios.junit import junit
-from sandbox.scenarios.outcome import Against, Report, Run
+from sandbox.scenarios.outcome import Against, ReportKind, Run
 from sandbox.scenarios.play import AT_ONCE, UnplayableError, ViewerOptions, play
 from sandbox.scenarios.run_report import page
 from sandbox.scenarios.scenario import Scenario, ScenarioError
@@ -37,7 +37,7 @@ def run_scenario(
     *,
     seed: int,
     kind: str = "memory",
-    reports: frozenset[Report] = frozenset(Report),
+    reports: frozenset[ReportKind] = frozenset(ReportKind),
     runs: Path = RUNS,
     client: Client | None = None,
     show: ViewerOptions = AT_ONCE,
@@ -110,16 +110,16 @@ def read_run(folder: Path) -> Recorded:
     return found
 
 
-def _write_reports(run: Run, reports: frozenset[Report]) -> None:
+def _write_reports(run: Run, reports: frozenset[ReportKind]) -> None:
     summary = run.summary() | {"source": run.source, "scenario": msgspec.to_builtins(run.scenario)}
     _write(run.folder / SUMMARY, msgspec.json.format(msgspec.json.encode(summary)) + b"\n")
     _write(run.folder / "repeat.txt", f"{run.command}\n".encode())
-    if Report.NDJSON in reports:
+    if ReportKind.NDJSON in reports:
         lines = (msgspec.json.encode(event) + b"\n" for event in run.events)
         _write(run.folder / "events.ndjson", b"".join(lines))
-    if Report.JUNIT in reports:
+    if ReportKind.JUNIT in reports:
         _write(run.folder / "junit.xml", junit(run))
-    if Report.HTML in reports:
+    if ReportKind.HTML in reports:
         _write(run.folder / "report.html", page(run).encode())
     point_latest(run.folder)
 

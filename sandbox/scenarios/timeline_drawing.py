@@ -21,7 +21,7 @@ from sandbox.scenarios.replay.replay_steps import (
     IDLE_SLOTS,
     RECEIVER,
     RESHARDED,
-    Step,
+    ReplayStep,
 )
 
 LANE: Final = 26
@@ -32,13 +32,13 @@ _NARROWEST, _WIDEST = 2.2, 9.0
 
 
 @dataclass(frozen=True, slots=True)
-class Timeline:
+class TimelineDrawing:
     """What is drawn: the steps, the paths, and the lanes of places and of faults from top to bottom.
 
     A slot is the place of one step from left to right.
     """
 
-    steps: Sequence[Step]
+    steps: Sequence[ReplayStep]
     paths: Sequence[Path]
     lanes: Sequence[str]
     faults: Sequence[str]
@@ -47,7 +47,7 @@ class Timeline:
     """The width of a slot in pixels."""
 
 
-def timeline(steps: Sequence[Step]) -> Timeline:
+def timeline(steps: Sequence[ReplayStep]) -> TimelineDrawing:
     """Lay out the steps of a run."""
     shards = {step.event.fields["shard"] for step in steps if step.event and "shard" in step.event.fields}
     for step in steps:
@@ -58,7 +58,7 @@ def timeline(steps: Sequence[Step]) -> Timeline:
     slots = steps[-1].slot + (IDLE_SLOTS if steps[-1].kind == IDLE else 1) if steps else 1
     pace = min(max(_WIDTH / slots, _NARROWEST), _WIDEST)
     lanes = [APPLICATION, *sorted(shards), RECEIVER, DONE, *queues]
-    return Timeline(steps, find_paths(steps), lanes, [*faults], slots, pace)
+    return TimelineDrawing(steps, find_paths(steps), lanes, [*faults], slots, pace)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +69,7 @@ class Drawing:
     picture: str
 
 
-def draw(found: Timeline, lit: FirstFailure | None = None) -> Drawing:
+def draw(found: TimelineDrawing, lit: FirstFailure | None = None) -> Drawing:
     """Draw a timeline; ``lit`` are the steps to mark as cause and effects."""
     lanes = [*found.faults, *found.lanes]
     heights = {lane: _TOP + LANE * (at + 0.5) for at, lane in enumerate(lanes)}
@@ -93,7 +93,7 @@ def short_name(lane: str) -> str:
     return f"shard {int(number)}" if dash and not head and number.isdecimal() else lane
 
 
-def _names(lanes: Sequence[str], found: Timeline, height: float) -> str:
+def _names(lanes: Sequence[str], found: TimelineDrawing, height: float) -> str:
     rows = [
         text(
             short_name(lane),
@@ -106,14 +106,14 @@ def _names(lanes: Sequence[str], found: Timeline, height: float) -> str:
     return drawing("".join(rows), GUTTER, height, style="names")
 
 
-def _bands(lanes: Sequence[str], found: Timeline, width: float) -> list[str]:
+def _bands(lanes: Sequence[str], found: TimelineDrawing, width: float) -> list[str]:
     return [
         rect("band fault" if lane in found.faults else "band", 0, _TOP + LANE * at + 1, width, LANE - 2)
         for at, lane in enumerate(lanes)
     ]
 
 
-def _times(found: Timeline, height: float) -> list[str]:
+def _times(found: TimelineDrawing, height: float) -> list[str]:
     """A dotted line through all lanes for each idle time, and the time at which it ends."""
     drawn = [text("0 s", 2, 18, "time")]
     free = 40.0
@@ -129,7 +129,7 @@ def _times(found: Timeline, height: float) -> list[str]:
     return drawn
 
 
-def _strikes(found: Timeline, heights: dict[str, float], height: float) -> list[str]:
+def _strikes(found: TimelineDrawing, heights: dict[str, float], height: float) -> list[str]:
     """A vertical line through all lanes for each injected fault."""
     return [
         line("strike", step.slot * found.pace, heights[step.place], step.slot * found.pace, height)
@@ -138,7 +138,7 @@ def _strikes(found: Timeline, heights: dict[str, float], height: float) -> list[
     ]
 
 
-def _draw_paths(found: Timeline, heights: dict[str, float]) -> list[str]:
+def _draw_paths(found: TimelineDrawing, heights: dict[str, float]) -> list[str]:
     drawn = []
     for path in found.paths:
         if len(path.stops) < 2:
@@ -149,7 +149,7 @@ def _draw_paths(found: Timeline, heights: dict[str, float]) -> list[str]:
     return drawn
 
 
-def _draw_dots(found: Timeline, heights: dict[str, float]) -> list[str]:
+def _draw_dots(found: TimelineDrawing, heights: dict[str, float]) -> list[str]:
     again = {path.stops[1][0] for path in found.paths if path.again and len(path.stops) > 1}
     drawn = []
     for index, step in enumerate(found.steps):
@@ -161,7 +161,7 @@ def _draw_dots(found: Timeline, heights: dict[str, float]) -> list[str]:
     return drawn
 
 
-def _draw_marks(found: Timeline, lit: FirstFailure | None, heights: dict[str, float]) -> list[str]:
+def _draw_marks(found: TimelineDrawing, lit: FirstFailure | None, heights: dict[str, float]) -> list[str]:
     """Rings around the cause, the step that went wrong, and the effects."""
     if lit is None:
         return []

@@ -39,7 +39,7 @@ def named_versions(body: Any) -> Named:
     return Named(tuple(found[IS_NEW_VERSION_OF]), tuple(found[IS_PREVIOUS_VERSION_OF]))
 
 
-class Told(NamedTuple):
+class Knowledge(NamedTuple):
     """What is known of one version.
 
     ``published`` is the time when it was last published, and ``deleted`` the time when a delete last named
@@ -71,12 +71,12 @@ class VersionState(NamedTuple):
     deleted: bool
 
 
-def after_deletes(published: float, told: Iterable[Told]) -> float:
+def after_deletes(published: float, told: Iterable[Knowledge]) -> float:
     """The time of a publication that follows a delete at the same time: the next larger float."""
     return nextafter(published, inf) if any(each.deleted == published for each in told) else published
 
 
-def places(told: Iterable[Told]) -> dict[str, VersionState]:
+def places(told: Iterable[Knowledge]) -> dict[str, VersionState]:
     """Compute the state of each version, of one or many works; the order of ``told`` does not matter.
 
     A work is a connected component of versions that name one another. Its current version is the published
@@ -101,19 +101,19 @@ class _VersionLine:
     ``latest`` is the member published last; ``ahead`` the last published version that follows the group.
     """
 
-    def __init__(self, members: list[str], latest: Told | None) -> None:
+    def __init__(self, members: list[str], latest: Knowledge | None) -> None:
         self.members = members
         self.latest = latest
-        self.ahead: Told | None = None
+        self.ahead: Knowledge | None = None
         self.depth = 1
         self.first = min(members)
 
 
-def _order(told: Told) -> tuple[float, str]:
+def _order(told: Knowledge) -> tuple[float, str]:
     return (told.published or 0.0, told.uuid)
 
 
-def _newer(told: Iterable[Told]) -> dict[str, set[str]]:
+def _newer(told: Iterable[Knowledge]) -> dict[str, set[str]]:
     """The versions that follow each version, those known only by name included."""
     newer: dict[str, set[str]] = defaultdict(set)
     for each in told:
@@ -167,7 +167,9 @@ def _pop_until(open_: dict[str, None], until: str) -> list[str]:
             return sorted(members)
 
 
-def _lines(groups: list[list[str]], newer: dict[str, set[str]], known: dict[str, Told]) -> list[_VersionLine]:
+def _lines(
+    groups: list[list[str]], newer: dict[str, set[str]], known: dict[str, Knowledge]
+) -> list[_VersionLine]:
     """The groups, newest first, each with what follows it and its depth."""
     lines: list[_VersionLine] = []
     following: list[set[int]] = []
@@ -207,7 +209,7 @@ def _works(newer: dict[str, set[str]]) -> dict[str, str]:
     return {uuid: root(uuid) for uuid in newer}
 
 
-def _states_of_work(lines: list[_VersionLine], known: dict[str, Told]) -> list[VersionState]:
+def _states_of_work(lines: list[_VersionLine], known: dict[str, Knowledge]) -> list[VersionState]:
     tips = [line for line in lines if line.latest is not None and line.ahead is None]
     tip = max(tips, key=lambda line: _order(line.latest) if line.latest else (0.0, ""), default=None)
     current = tip.latest if tip else None
@@ -231,13 +233,13 @@ def _states_of_work(lines: list[_VersionLine], known: dict[str, Told]) -> list[V
     ]
 
 
-def _is_deleted(told: Told | None, deleted: float | None) -> bool:
+def _is_deleted(told: Knowledge | None, deleted: float | None) -> bool:
     """Whether a version was deleted after its publication, or was never published but deleted."""
     published = told.published if told else None
     return deleted is not None and (published is None or published <= deleted)
 
 
-def _replacement(uuid: str, line: _VersionLine, current: Told) -> str:
+def _replacement(uuid: str, line: _VersionLine, current: Knowledge) -> str:
     latest = line.latest
     if latest is not None and latest.uuid != uuid:
         return latest.uuid

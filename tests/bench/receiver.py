@@ -15,7 +15,7 @@ from pathlib import Path
 from time import process_time
 
 from emulator.clock import Clock, stopwatch
-from sandbox.aws_endpoint import Endpoint
+from sandbox.aws_endpoint import AwsEndpoint
 from sandbox.receiver import Arrival
 from sandbox.receiver.assembled_receiver import assembled_receiver
 from sandbox.receiver.over_kinesis import open_endpoint
@@ -45,7 +45,7 @@ def _figures(url: str, folder: Path, count: int) -> Iterator[Row]:
     with (
         closing(Repository(folder / "received.sqlite3", clock)) as repository,
         assembled_receiver(
-            *open_endpoint(Endpoint(url, "us-east-1"), clock),
+            *open_endpoint(AwsEndpoint(url, "us-east-1"), clock),
             stream="messages",
             repository=repository,
             application=take,

@@ -25,11 +25,11 @@ from emulator.channels.kinesis import KinesisChannel
 from emulator.clock import Clock, stopwatch
 from rdss_sandbox.client import Client, UnreachableError
 from rdss_sandbox.installed_extensions import list_ports
-from sandbox.aws_endpoint import Endpoint
+from sandbox.aws_endpoint import AwsEndpoint
 from sandbox.demo.demonstration import spread_reshards
 from sandbox.gateway import Gateway
 from sandbox.judging.arrivals import ARRIVALS, record_arrival
-from sandbox.pipeline.reports.impact import Injected, fetch_injections
+from sandbox.pipeline.reports.impact import FaultInjection, fetch_injections
 from sandbox.pipeline.stages.reconciliation import Reconciliation
 from sandbox.receiver import Arrival
 from sandbox.receiver.assembled_receiver import assembled_receiver
@@ -83,8 +83,8 @@ class Sandbox:
         return Client(f"http://127.0.0.1:{self.control}")
 
     @property
-    def endpoint(self) -> Endpoint:
-        return Endpoint(f"http://127.0.0.1:{self.aws}", "us-east-1")
+    def endpoint(self) -> AwsEndpoint:
+        return AwsEndpoint(f"http://127.0.0.1:{self.aws}", "us-east-1")
 
     def kill(self) -> None:
         self._process.send_signal(signal.SIGKILL)
@@ -113,19 +113,19 @@ class Ran:
 
     found: Reconciliation
     sent: int
-    injected: list[Injected]
+    injected: list[FaultInjection]
     deaths: int
     rows: dict[str, int]
 
 
 def sent_in_rounds(
     folder: Path, sandbox: Sandbox, messages: int, per_round: int
-) -> tuple[int, list[Injected]]:
+) -> tuple[int, list[FaultInjection]]:
     """Send in rounds, each with its faults, each ended by a death.
 
     The messages sent, parts one by one, and what the faults did to them.
     """
-    clock, sent, injected = Clock(), 0, list[Injected]()
+    clock, sent, injected = Clock(), 0, list[FaultInjection]()
     with closing(Repository(folder / "sender.sqlite3", clock)) as sender:
         for seed in range(1, messages // per_round + 1):
             plan = shrink_plan(
@@ -217,7 +217,7 @@ def run(
 ) -> Ran:
     """All of it, in ``folder``."""
     from sandbox.pipeline.pipeline_run import Job, once
-    from sandbox.pipeline.reports.reconciling import Running, reconcile
+    from sandbox.pipeline.reports.reconciling import ReconciledSystem, reconcile
     from sandbox.pipeline.storage.table_storage import TableStorage
 
     with _started(folder) as sandbox:
@@ -229,7 +229,7 @@ def run(
         url = sandbox.endpoint.url
         job = Job(TableStorage.at(folder / "tables", url), url, streams=streams, records_per_trigger=batch)
         tables = once(spark, job)
-        running = Running(url, "us-east-1", streams, "rdss-audit", folder / "receiver.sqlite3")
+        running = ReconciledSystem(url, "us-east-1", streams, "rdss-audit", folder / "receiver.sqlite3")
         found = reconcile(spark, tables, running)
         return Ran(found, sent, injected, sandbox.deaths + len(driver_dies_at), tables.rows())
 

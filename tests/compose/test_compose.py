@@ -25,7 +25,7 @@ from rdss_sandbox.files.record_lines import read_line
 from rdss_sandbox.machine.docker_connection import connect
 from rdss_sandbox.shapes.faults import NewFault
 from rdss_sandbox.shapes.streams import Reshard
-from sandbox.aws_endpoint import Endpoint
+from sandbox.aws_endpoint import AwsEndpoint
 from schemas.rdss.envelope import serialise
 from schemas.rdss.samples import Samples
 from tests.compose.stack import FILE, Stack
@@ -322,7 +322,7 @@ def test_down_keeps_what_it_holds(stack: Stack, aws: Callable[[str], Any]) -> No
     assert stack.command("status").returncode == 3
     stack.up()
     assert got_from(stack, "kept") == b"kept"
-    anew = Endpoint(stack.said["aws"], stack.said["region"], stack.said["token"])
+    anew = AwsEndpoint(stack.said["aws"], stack.said["region"], stack.said["token"])
     kinesis, s3 = anew.kinesis(), anew.s3()
     assert b"kept" in read_all(kinesis, "output")
     # The audit bucket is made again from the audit stream.
@@ -352,7 +352,7 @@ def test_a_killed_stack_has_what_users_put(stack: Stack, aws: Callable[[str], An
     assert killed.returncode == 0, killed.stderr
     assert stack.command("down").returncode == 0
     stack.up()
-    again = Endpoint(stack.said["aws"], stack.said["region"], stack.said["token"]).s3()
+    again = AwsEndpoint(stack.said["aws"], stack.said["region"], stack.said["token"]).s3()
     assert all_versions(again) == before
     assert again.get_object(Bucket="mine", Key="thing")["Metadata"] == {"n": "19"}
     assert again.get_object_tagging(Bucket="mine", Key="thing")["TagSet"] == [{"Key": "a", "Value": "b"}]

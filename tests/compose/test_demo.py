@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from rdss_sandbox.client import Client
-from sandbox.aws_endpoint import Endpoint
+from sandbox.aws_endpoint import AwsEndpoint
 from sandbox.demo.demonstration import DemoTarget, demonstrate
 from sandbox.judging.verdict import Verdict
 from tests.compose.stack import Stack
@@ -23,7 +23,7 @@ def test_the_demonstration_holds(stack: Stack, control: Client, tmp_path: Path) 
     """Duplicates, delays, two splits and a merge; every line of the verdict holds as in our own engine."""
     control.reset()
     place = DemoTarget(
-        Endpoint(stack.said["aws"], stack.said["region"], stack.said["token"]),
+        AwsEndpoint(stack.said["aws"], stack.said["region"], stack.said["token"]),
         stack.said["control"],
         tmp_path,
         stack.said["token"],

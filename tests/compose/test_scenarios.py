@@ -9,7 +9,7 @@ import pytest
 from emulator.clock import Clock
 from rdss_sandbox.client import Client
 from rdss_sandbox.shapes.clock import ClockChange
-from sandbox.aws_endpoint import Endpoint
+from sandbox.aws_endpoint import AwsEndpoint
 from sandbox.judging.verdict import Verdict
 from sandbox.scenarios.facts import Facts, compute_facts
 from sandbox.scenarios.judgement import judge_facts
@@ -40,7 +40,7 @@ def played(scenario: Scenario, stack: Stack, control: Client, folder: Path, kind
     clock = Clock(frozen_at=START)
     clock.run_at(SPEED)
     said = stack.said
-    sandbox = ScenarioSandbox(Endpoint(said["aws"], said["region"], said["token"]), control, said["amqp"])
+    sandbox = ScenarioSandbox(AwsEndpoint(said["aws"], said["region"], said["token"]), control, said["amqp"])
     messages = tuple(make_messages(scenario.workload, 7, START))
     try:
         return compute_facts(play_in(sandbox, scenario, messages, folder, clock, seed=7, kind=kind))

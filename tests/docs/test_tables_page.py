@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 
 from sandbox.pipeline.reports.database import open_database
-from sandbox.pipeline.storage.files import Attempt, write_here
+from sandbox.pipeline.storage.files import BatchAttempt, write_here
 from sandbox.pipeline.storage.schema import TABLES, arrow_schema
 from sandbox.pipeline.storage.table_storage import TableStorage
 from sandbox.pipeline.storage.table_store import Commit, Tables
@@ -48,7 +48,7 @@ def test_the_notebook_runs_from_top_to_bottom(tmp_path: Path, monkeypatch: pytes
     monkeypatch.chdir(tmp_path)
     tables = Tables(TableStorage.at("runs/pipeline"))
     tables.prepare()
-    attempt, files, now = Attempt(tables.place, 0, "t"), [], datetime(2026, 11, 21, 8, tzinfo=UTC)
+    attempt, files, now = BatchAttempt(tables.place, 0, "t"), [], datetime(2026, 11, 21, 8, tzinfo=UTC)
     for table, numbers in {"arrivals": (1, 2, 3), "messages": (1, 2), "rejects": (3,)}.items():
         record = {
             "stream": "input",

@@ -17,7 +17,7 @@ from emulator.rng import new_uuid
 from rdss_sandbox.client import RefusedError
 from rdss_sandbox.shapes.events import Event
 from rdss_sandbox.shapes.faults import NewFault
-from sandbox.aws_endpoint import Endpoint
+from sandbox.aws_endpoint import AwsEndpoint
 from schemas.contract import Contract
 from schemas.rdss.contract import RDSS
 from tests.profile_sandboxes import REGION, ProfileSandbox, SandboxClock
@@ -53,7 +53,7 @@ class ProfileBench:
             options.pop("attempts", None)
             channel = RabbitMQChannel(self._sandbox.broker(), self.name, clock=Clock(), **options)
         else:
-            client = Endpoint(self._sandbox.aws, REGION, self._sandbox.token).kinesis()
+            client = AwsEndpoint(self._sandbox.aws, REGION, self._sandbox.token).kinesis()
             channel = KinesisChannel(client, self.name, clock=Clock(), checkpoints=checkpoints, **options)
         self._opened.append(channel)
         return channel

@@ -9,7 +9,7 @@ import pytest
 
 from emulator.channels import SHARD_END
 from emulator.clock import Clock
-from sandbox.repository import Repository, Status
+from sandbox.repository import MessageStatus, Repository
 from schemas.rdss.envelope import serialise
 
 
@@ -80,7 +80,7 @@ def test_the_same_message_waits_to_be_sent_once(repository: Repository) -> None:
     """Handing it over again changes nothing until it was sent; then it is a message to send again."""
     repository.record_to_send("input", [b"{}", b"{}"])
     repository.record_sent(repository.unsent("input", 10))
-    assert repository.tally("input") == {(Status.SENT, None, None): 1}
+    assert repository.tally("input") == {(MessageStatus.SENT, None, None): 1}
     repository.record_to_send("input", [b"{}"])
     assert len(repository.unsent("input", 10)) == 1
 

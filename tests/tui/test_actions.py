@@ -13,7 +13,7 @@ from tests.docs.tui_page import list_fields, list_keys
 from tests.taken_out import needs
 from tests.tui.canned import CONTRACT, Canned
 from tests.tui.conftest import opened, until
-from tui.keys.actions import ACTIONS, Group
+from tui.keys.actions import ACTIONS, ActionGroup
 from tui.keys.preferences import Preferences, PreferencesError, read
 from tui.state import query
 from tui.widgets.message_list import MessageList
@@ -23,7 +23,7 @@ DOCS = Path(__file__).parents[2] / "docs" / "tui.md"
 
 def test_no_key_means_two_things_in_one_place() -> None:
     """Within a group every key stands once, and so does every name."""
-    for group in Group:
+    for group in ActionGroup:
         keys = Counter(key for a in ACTIONS if a.group is group for key in a.keys.split(","))
         assert [key for key, times in keys.items() if times > 1] == []
     assert len({action.id for action in ACTIONS}) == len(ACTIONS)

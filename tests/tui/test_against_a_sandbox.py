@@ -25,7 +25,7 @@ from tui.dialogs.diff import Diff
 from tui.dialogs.edit import Edit
 from tui.dialogs.pane_dialog import PaneDialog
 from tui.panes.message_browser import MessageBrowser
-from tui.widgets.message_detail import MessageDetail
+from tui.widgets.message_detail import MessageDetailPane
 from tui.widgets.message_list import MessageList
 from tui.widgets.row_list import RowList
 from tui.widgets.sequence_detail import SequenceDetail
@@ -223,7 +223,7 @@ async def test_a_life_line_crosses_streams(sandbox: Client, url: str) -> None:
     async with opened(AsyncClient(url)) as pilot:
         await until(pilot, lambda: pilot.app.screen.query_one(MessageList).total == 2)
         await pilot.press("l")
-        ways = pilot.app.screen.query_one(MessageDetail).query_one("Waterfall")
+        ways = pilot.app.screen.query_one(MessageDetailPane).query_one("Waterfall")
 
         def places() -> list[str]:
             return [hop.place for hop in ways._pages._held.get(0, {}).values()]

@@ -33,7 +33,7 @@ from tests.waiting import wait_until
 from tui.dialogs.help import Help
 from tui.keys.actions import places
 from tui.screens.run_player import RunScreen
-from tui.widgets.message_detail import MessageDetail
+from tui.widgets.message_detail import MessageDetailPane
 from tui.widgets.message_list import MessageList
 from tui.widgets.row_list import RowList
 from tui.widgets.stream_tree import StreamTree
@@ -185,7 +185,7 @@ async def test_audit(audited: list[bytes], running: Embedded, place: str) -> Non
         await answer(pilot, f"id:{wanted}")
         await see(pilot, "1 message   ", f"sandbox messages --audit {place} --filter id:{wanted}")
         await pilot.press("enter")
-        detail = pilot.app.screen.query_one(MessageDetail)
+        detail = pilot.app.screen.query_one(MessageDetailPane)
         await until(pilot, lambda: detail.detail is not None)
         assert detail.detail
         assert (detail.detail.raw or "").encode() == audited[1]

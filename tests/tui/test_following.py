@@ -22,7 +22,7 @@ from tests.taken_out import needs
 from tests.tui.canned import CONTRACT, Canned
 from tests.tui.conftest import opened, text_of, until
 from tui.state import feed
-from tui.state.worker_messages import ConnectionLost, NewsArrived, Snapshot, SnapshotTaken
+from tui.state.worker_messages import ConnectionLost, NewsArrived, ObservedState, SnapshotTaken
 from tui.widgets.message_list import MessageList
 
 NEVER = 3600.0
@@ -201,11 +201,11 @@ async def test_a_flood_is_refreshed_less_often(each: int, pause: float) -> None:
     status, pace = await Canned(messages=0).status(), feed.Pace()
     for number in range(20):
         counted = r.Status(**{**_fields(status), "messages": number * each})
-        last = pace.after(Snapshot(number * 0.05, counted, (), CONTRACT))
+        last = pace.after(ObservedState(number * 0.05, counted, (), CONTRACT))
     assert last == pause
     quiet = r.Status(**{**_fields(status), "messages": 20 * each})
-    pace.after(Snapshot(2.0, quiet, (), CONTRACT))
-    assert pace.after(Snapshot(3.0, quiet, (), CONTRACT)) == feed.PAUSE_SECONDS
+    pace.after(ObservedState(2.0, quiet, (), CONTRACT))
+    assert pace.after(ObservedState(3.0, quiet, (), CONTRACT)) == feed.PAUSE_SECONDS
 
 
 def _fields(status: r.Status) -> dict[str, Any]:

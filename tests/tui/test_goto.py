@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tui.state.goto import End, Message, Moment, SequenceNumber, parse
+from tui.state.goto import GoToEnd, GoToMessage, GoToMoment, SequenceNumber, parse
 
 NOON = 1_780_056_000.0  # 2026-05-29T12:00:00Z
 
@@ -12,18 +12,18 @@ NOON = 1_780_056_000.0  # 2026-05-29T12:00:00Z
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("TRIM_HORIZON", End("first")),
-        ("latest", End("last")),
-        ("#42", Message(42)),
+        ("TRIM_HORIZON", GoToEnd("first")),
+        ("latest", GoToEnd("last")),
+        ("#42", GoToMessage(42)),
         ("4959", SequenceNumber("4959")),
         ("AT_SEQUENCE_NUMBER 4959", SequenceNumber("4959")),
         ("AFTER_SEQUENCE_NUMBER 4959", SequenceNumber("4959", after=True)),
-        ("AT_TIMESTAMP 2026-05-29T12:00:00.5Z", Moment(NOON + 0.5)),
-        ("2026-05-29T14:00:00+02:00", Moment(NOON)),
-        ("2026-05-29T12:00", Moment(NOON)),
-        ("11:30", Moment(NOON - 1800)),
-        ("11:30:15.25", Moment(NOON - 1784.75)),
-        ("-10m", Moment(NOON - 600)),
+        ("AT_TIMESTAMP 2026-05-29T12:00:00.5Z", GoToMoment(NOON + 0.5)),
+        ("2026-05-29T14:00:00+02:00", GoToMoment(NOON)),
+        ("2026-05-29T12:00", GoToMoment(NOON)),
+        ("11:30", GoToMoment(NOON - 1800)),
+        ("11:30:15.25", GoToMoment(NOON - 1784.75)),
+        ("-10m", GoToMoment(NOON - 600)),
     ],
 )
 def test_places_by_word_number_and_time(text: str, expected: object) -> None:

@@ -13,36 +13,36 @@ from tests.taken_out import needs
 from tests.tui.canned import Canned
 from tests.tui.conftest import NARROW, OURS, opened, text_of, until
 from tui.dialogs.help import Help
-from tui.keys.actions import ACTIONS, SHORT_LABELS, Group, keys_for_people, places
+from tui.keys.actions import ACTIONS, SHORT_LABELS, ActionGroup, keys_for_people, places
 from tui.keys.preferences import Preferences, read
 from tui.panes.message_browser import MessageBrowser
 from tui.panes.object_browser import ObjectBrowser
 from tui.screens.run_player import RunScreen
 from tui.widgets.banner import name_places
 from tui.widgets.key_footer import KeyFooter
-from tui.widgets.message_detail import MessageDetail
+from tui.widgets.message_detail import MessageDetailPane
 from tui.widgets.message_list import MessageList
 from tui.widgets.row_list import RowList
 from tui.widgets.stream_tree import StreamTree
 
 # Where each group's keys work: how to get there.
 WAYS = {
-    Group.EVERYWHERE: (),
-    Group.LIST: (),
-    Group.MESSAGES: (),
-    Group.MESSAGE: (),
-    Group.STREAMS: (),
-    Group.SEQUENCES: ("2",),
-    Group.ERRORS: ("4",),
-    Group.FAULTS: ("5",),
-    Group.BUCKETS: ("6",),
-    Group.SCENARIOS: ("7",),
-    Group.RUN: ("7", "enter"),
+    ActionGroup.EVERYWHERE: (),
+    ActionGroup.LIST: (),
+    ActionGroup.MESSAGES: (),
+    ActionGroup.MESSAGE: (),
+    ActionGroup.STREAMS: (),
+    ActionGroup.SEQUENCES: ("2",),
+    ActionGroup.ERRORS: ("4",),
+    ActionGroup.FAULTS: ("5",),
+    ActionGroup.BUCKETS: ("6",),
+    ActionGroup.SCENARIOS: ("7",),
+    ActionGroup.RUN: ("7", "enter"),
 }
 
 
 @pytest.mark.parametrize("group", WAYS, ids=lambda group: group.name.lower())
-async def test_every_key_has_its_action_where_it_is_said_to(canned: Canned, group: Group) -> None:
+async def test_every_key_has_its_action_where_it_is_said_to(canned: Canned, group: ActionGroup) -> None:
     """Each key of a group leads, on its screen, to that action, and there is something that does it."""
     async with opened(canned) as pilot:
         for key in WAYS[group]:
@@ -110,7 +110,7 @@ async def test_the_detail_is_leafed_through(canned: Canned) -> None:
     """] and [ go along header, body, raw and history, and round."""
     async with opened(canned) as pilot:
         await until(pilot, lambda: pilot.app.screen.query_one(MessageList).current is not None)
-        detail = pilot.app.screen.query_one(MessageDetail)
+        detail = pilot.app.screen.query_one(MessageDetailPane)
         await pilot.press("enter")
         await until(pilot, lambda: detail.detail is not None)
         tabs = detail.query_one("TabbedContent")
@@ -200,7 +200,7 @@ async def test_the_mouse_does_what_the_keys_do(canned: Canned) -> None:
         assert rows.cursor == first + 2
         assert not rows.following
         await pilot.click(MessageList, offset=(5, 3))
-        await until(pilot, lambda: pilot.app.screen.query_one(MessageDetail).detail is not None)
+        await until(pilot, lambda: pilot.app.screen.query_one(MessageDetailPane).detail is not None)
         await pilot.click("#places", offset=(text_of(pilot).index(" 5 Faults") + 3, 0))
         await until(pilot, lambda: pilot.app.current_mode == "faults")
 

@@ -7,7 +7,7 @@ from textual.events import MouseScrollUp
 from tests.tui.canned import Canned
 from tests.tui.conftest import answer, opened, see, text_of, until
 from tui.panes.message_browser import MessageBrowser
-from tui.widgets.message_detail import MessageDetail
+from tui.widgets.message_detail import MessageDetailPane
 from tui.widgets.message_list import MessageList
 
 
@@ -152,7 +152,7 @@ async def test_enter_opens_the_message_and_escape_closes_it(canned: Canned) -> N
     """The detail shows header, body, the text as sent and the way; it goes along with the cursor."""
     async with opened(canned) as pilot:
         await until(pilot, lambda: pilot.app.screen.query_one(MessageList).total == 500)
-        detail = pilot.app.screen.query_one(MessageDetail)
+        detail = pilot.app.screen.query_one(MessageDetailPane)
         await pilot.press("enter")
         await until(pilot, lambda: detail.detail is not None and detail.detail.id == 500)
         await see(pilot, "GENERR006")

@@ -9,7 +9,7 @@ import pytest
 from rdss_sandbox.shapes.events import Event
 from tests.tui.canned import EVENTS, Canned
 from tests.tui.conftest import NARROW, opened, see, text_of, until
-from tui.text.columns import Column, split_cell
+from tui.text.columns import ListColumn, split_cell
 from tui.text.narration import remaining_fields, sentence
 from tui.widgets.event_list import EventList
 
@@ -70,7 +70,7 @@ def test_every_kind_has_a_sentence_in_words() -> None:
 
 def test_the_sentence_is_whole_before_the_fields_have_any_room() -> None:
     """Of a cell the fields get what the sentence leaves."""
-    column = Column[str]("x", 10, lambda _: "a sentence", after=lambda _: "stream input, shards 2")
+    column = ListColumn[str]("x", 10, lambda _: "a sentence", after=lambda _: "stream input, shards 2")
     assert split_cell(column, "", 10) == ("a sentence", "")
     assert split_cell(column, "", 12) == ("a sentence  ", "")
     assert split_cell(column, "", 24) == ("a sentence  ", "stream inpu…")

@@ -16,11 +16,11 @@ from tests.tui.canned import Canned
 from tests.tui.canned_readings import CannedReadings
 from tests.tui.conftest import NARROW, WIDE, show_screens, until
 from tui.app import SandboxApp
-from tui.keys.actions import ACTIONS, Group
+from tui.keys.actions import ACTIONS, ActionGroup
 from tui.keys.preferences import Preferences
 from tui.screens.run_player import RunScreen
 from tui.widgets import banner
-from tui.widgets.message_detail import MessageDetail
+from tui.widgets.message_detail import MessageDetailPane
 from tui.widgets.row_list import RowList
 from tui.widgets.waterfall import Waterfall
 
@@ -57,8 +57,15 @@ SEEN = [
 
 
 GROUPS = (
-    *(Group.EVERYWHERE, Group.LIST, Group.MESSAGES, Group.MESSAGE, Group.STREAMS, Group.SEQUENCES),
-    *(Group.ERRORS, Group.FAULTS, Group.BUCKETS, Group.SCENARIOS, Group.RUN),
+    *(
+        ActionGroup.EVERYWHERE,
+        ActionGroup.LIST,
+        ActionGroup.MESSAGES,
+        ActionGroup.MESSAGE,
+        ActionGroup.STREAMS,
+        ActionGroup.SEQUENCES,
+    ),
+    *(ActionGroup.ERRORS, ActionGroup.FAULTS, ActionGroup.BUCKETS, ActionGroup.SCENARIOS, ActionGroup.RUN),
 )
 
 
@@ -83,7 +90,7 @@ async def settled(pilot: Pilot[Any]) -> None:
     for rows in app.screen.query(RowList):
         if rows._source is not None and rows.id != "list":
             await until(pilot, partial(_told, rows))
-    for detail in app.screen.query(MessageDetail):
+    for detail in app.screen.query(MessageDetailPane):
         if detail.display:
             await until(pilot, partial(_there, detail))
     for line in app.screen.query(Waterfall):
@@ -108,7 +115,7 @@ def _is_whole(line: Waterfall) -> bool:
     return any(hop.place.startswith("bucket") for page in line._pages._held.values() for hop in page.values())
 
 
-def _there(detail: MessageDetail) -> bool:
+def _there(detail: MessageDetailPane) -> bool:
     return detail.detail is not None
 
 

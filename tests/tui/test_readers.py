@@ -7,7 +7,7 @@ import msgspec
 from tests.tui.canned import NOON, Canned, reader, shard, stream
 from tests.tui.conftest import NARROW, opened, see, text_of, until
 from tui.text.lag import behind
-from tui.widgets.reader_list import ReaderList
+from tui.widgets.reader_list import ReaderTable
 from tui.widgets.stream_tree import StreamTree
 
 NOW = NOON + 120
@@ -46,7 +46,7 @@ def test_what_nobody_reads_waits_as_well() -> None:
 async def test_readers_stand_beside_the_tree_those_furthest_behind_first(canned: Canned) -> None:
     """The tree says how many records wait, the list who they wait for."""
     async with opened(canned) as pilot:
-        tree, readers = pilot.app.screen.query_one(StreamTree), pilot.app.screen.query_one(ReaderList)
+        tree, readers = pilot.app.screen.query_one(StreamTree), pilot.app.screen.query_one(ReaderTable)
         await until(pilot, lambda: readers.total == 5)
         waiting = {line.branch.key: line.behind for line in tree._pages._held[0].values()}
         assert waiting["input/shardId-000000000004"] == 8
@@ -59,7 +59,7 @@ async def test_readers_stand_beside_the_tree_those_furthest_behind_first(canned:
 async def test_readers_take_the_trees_place_on_a_small_screen(canned: Canned) -> None:
     """r shows who reads instead of the tree, and r again the tree."""
     async with opened(canned, size=NARROW) as pilot:
-        readers = pilot.app.screen.query_one(ReaderList)
+        readers = pilot.app.screen.query_one(ReaderTable)
         assert not readers.display
         await pilot.press("r")
         await until(pilot, lambda: "fan-out" in text_of(pilot) and pilot.app.focused is readers)

@@ -16,7 +16,7 @@ from rdss_sandbox.shapes.trace import Delivery, IteratorRequest, Put, PutEntry, 
 from sandbox.certify.clause import Role
 from sandbox.certify.clause_verdicts import count_verdicts, judge_clauses
 from sandbox.certify.clauses import clauses
-from sandbox.certify.history import History, Injected, Level, Life, Reshard, Shard, Told
+from sandbox.certify.history import FinalShard, History, Injected, Level, Life, ShardChange, Statement
 from sandbox.certify.results_folder import write_results
 from sandbox.cli.environment.tui import tui
 from sandbox.scenarios.scenario import find_scenario
@@ -66,11 +66,11 @@ def write_certificate(folder: Path) -> Path:
         Put(4.0, 4.1, 2, "error", (PutEntry("m-2", "d", 10, "k"),)),
         Settlement(4.2, 2, "input", Verdict.ACK, (Delivery("1", "m-1"),)),
     ]
-    history.told.append(Told("m-1", 0.6, 0))
+    history.told.append(Statement("m-1", 0.6, 0))
     history.injected.append(Injected(2.0, "throttle", None, Level.SILVER))
     parent, children = "shardId-000000000000", ("shardId-000000000002", "shardId-000000000003")
-    history.reshards.append(Reshard(2.5, "split", (parent,), children, 0, Level.SILVER))
-    history.shards.append(Shard(children[0], (parent,), (("9", "m-9"),)))
+    history.reshards.append(ShardChange(2.5, "split", (parent,), children, 0, Level.SILVER))
+    history.shards.append(FinalShard(children[0], (parent,), (("9", "m-9"),)))
     results, reached = judge_clauses(
         clauses(Role.CONSUMER), history, "sandbox certify again", {"joins-sequences": "deselected"}
     )

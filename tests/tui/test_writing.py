@@ -11,7 +11,7 @@ from rdss_sandbox.shapes.sequences import SequenceRow
 from rdss_sandbox.text import figures
 from tui.text import sequence_parts
 from tui.text.bars import range_bar, sparkline
-from tui.text.columns import Column, choose_columns, fit
+from tui.text.columns import ListColumn, choose_columns, fit
 
 
 def test_figures_are_written_for_reading() -> None:
@@ -30,7 +30,7 @@ def test_figures_are_written_for_reading() -> None:
 @given(st.text(max_size=40), st.integers(1, 30))
 def test_a_cell_is_exactly_as_wide_as_its_column(text: str, width: int) -> None:
     """Whatever comes from outside, wide and control characters included, a row keeps its columns."""
-    column: Column[str] = Column("", width, str)
+    column: ListColumn[str] = ListColumn("", width, str)
     assert cell_len(column.fit(text, width)) == width
     assert column.fit(text, width).isprintable()
 
@@ -40,7 +40,7 @@ def test_a_cell_is_exactly_as_wide_as_its_column(text: str, width: int) -> None:
 )
 def test_columns_fit_and_the_least_worth_goes_first(made: list[tuple[int, int]], width: int) -> None:
     """No row is wider than its list, and nothing is left out that was worth more than what was kept."""
-    columns = [Column(str(number), size, str, worth=worth) for number, (size, worth) in enumerate(made)]
+    columns = [ListColumn(str(number), size, str, worth=worth) for number, (size, worth) in enumerate(made)]
     chosen = [column for column, _ in choose_columns(columns, width)]
     assert sum(cells + 1 for _, cells in choose_columns(columns, width)) - 1 <= width
     gone = [column.worth for column in columns if column not in chosen]

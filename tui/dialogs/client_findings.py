@@ -10,16 +10,16 @@ from textual.screen import ModalScreen
 
 from rdss_sandbox.shapes.diagnosis import Finding
 from rdss_sandbox.text.figures import clock_time, shard
-from tui.text.columns import Column
+from tui.text.columns import ListColumn
 from tui.widgets.row_list import RowList
 from tui.widgets.text_lines import TextLines
 
-FINDING_COLUMNS: tuple[Column[Finding], ...] = (
-    Column("harm", 10, lambda found: found.harm, "error", worth=8),
-    Column("what", 20, lambda found: found.rule, "warning", worth=9),
-    Column("stream", 10, lambda found: found.stream, worth=7),
-    Column("shard", 5, lambda found: shard(found.shard) if found.shard else "", worth=6),
-    Column("client", 16, lambda found: found.client or "", "dim", worth=7, stretch=True),
+FINDING_COLUMNS: tuple[ListColumn[Finding], ...] = (
+    ListColumn("harm", 10, lambda found: found.harm, "error", worth=8),
+    ListColumn("what", 20, lambda found: found.rule, "warning", worth=9),
+    ListColumn("stream", 10, lambda found: found.stream, worth=7),
+    ListColumn("shard", 5, lambda found: shard(found.shard) if found.shard else "", worth=6),
+    ListColumn("client", 16, lambda found: found.client or "", "dim", worth=7, stretch=True),
 )
 
 

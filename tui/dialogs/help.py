@@ -11,7 +11,7 @@ from textual.widgets import Static, TabbedContent, TabPane
 from tui.keys.actions import ACTIONS, Action, keys_for_people
 from tui.session import session_of
 from tui.state.query import Meaning, explain_fields
-from tui.text.columns import Column
+from tui.text.columns import ListColumn
 from tui.widgets.row_list import RowList
 
 SIGNS = """\
@@ -28,17 +28,17 @@ A filter's terms are separated by spaces and must all hold. - before a term turn
 * stands for any text, a comma for or, none for a missing field. A word without a field is
 looked for in the message id and the partition key. @name stands for a saved filter."""
 
-KEY_COLUMNS: tuple[Column[Action], ...] = (
-    Column("where", 19, lambda row: row.group, "dim", worth=5),
-    Column("key", 14, lambda row: keys_for_people(row.keys), "accent", worth=9),
-    Column("does", 14, lambda row: row.label, worth=8),
-    Column("in full", 24, lambda row: row.help, worth=7, stretch=True),
-    Column("in a keymap", 25, lambda row: row.id, "dim", worth=2),
+KEY_COLUMNS: tuple[ListColumn[Action], ...] = (
+    ListColumn("where", 19, lambda row: row.group, "dim", worth=5),
+    ListColumn("key", 14, lambda row: keys_for_people(row.keys), "accent", worth=9),
+    ListColumn("does", 14, lambda row: row.label, worth=8),
+    ListColumn("in full", 24, lambda row: row.help, worth=7, stretch=True),
+    ListColumn("in a keymap", 25, lambda row: row.id, "dim", worth=2),
 )
-FIELD_COLUMNS: tuple[Column[tuple[str, Meaning]], ...] = (
-    Column("field", 10, lambda row: row[0], "accent", worth=9),
-    Column("looks at", 34, lambda row: row[1].what, worth=8),
-    Column("for example", 20, lambda row: row[1].example, worth=7, stretch=True),
+FIELD_COLUMNS: tuple[ListColumn[tuple[str, Meaning]], ...] = (
+    ListColumn("field", 10, lambda row: row[0], "accent", worth=9),
+    ListColumn("looks at", 34, lambda row: row[1].what, worth=8),
+    ListColumn("for example", 20, lambda row: row[1].example, worth=7, stretch=True),
 )
 
 

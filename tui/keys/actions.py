@@ -12,7 +12,7 @@ from textual.binding import Binding
 from rdss_sandbox.installed_extensions import list_extensions
 
 
-class Group(StrEnum):
+class ActionGroup(StrEnum):
     """Where an action works; the value is the heading in the help."""
 
     EVERYWHERE = "Everywhere"
@@ -60,7 +60,9 @@ class Action:
         )
 
 
-def _in(group: Group, *rows: tuple[str, str, str, str] | tuple[str, str, str, str, int]) -> Iterator[Action]:
+def _in(
+    group: ActionGroup, *rows: tuple[str, str, str, str] | tuple[str, str, str, str, int]
+) -> Iterator[Action]:
     for name, keys, label, sentence, *worth in rows:
         yield Action(f"{group.name.lower()}.{name}", keys, label, sentence, group, *worth)
 
@@ -77,7 +79,7 @@ SCREENS: Final = tuple(
 # fmt: off
 ACTIONS: tuple[Action, ...] = (
     *_in(
-        Group.EVERYWHERE,
+        ActionGroup.EVERYWHERE,
         ("go_streams", "1", "Streams", "Streams, their shards, and the messages in them."),
         ("go_sequences", "2", "Sequences", "Messages sent in several parts: what came, what is missing."),
         ("go_audit", "3", "Audit", "The audit log, and one message's way through everything."),
@@ -91,7 +93,7 @@ ACTIONS: tuple[Action, ...] = (
         ("quit", "q", "Quit", "Leave; the sandbox goes on running.", 9),
     ),
     *_in(
-        Group.LIST,
+        ActionGroup.LIST,
         ("cursor_up", "up,k", "Up", "One row up."),
         ("cursor_down", "down,j", "Down", "One row down."),
         ("page_up", "pageup,ctrl+b", "Page up", "A screenful up."),
@@ -101,7 +103,7 @@ ACTIONS: tuple[Action, ...] = (
         ("open", "enter", "Open", "Show the row in full, or choose it.", 8),
     ),
     *_in(
-        Group.MESSAGES,
+        ActionGroup.MESSAGES,
         ("filter", "slash", "Filter", "Show only what matches: type:*Create size>500k -mark:late", 8),
         ("follow", "t", "Tail", "Stay at the newest message, or stop staying there.", 5),
         ("pause", "space", "Pause", "Hold the list still; what arrives is counted and kept.", 5),
@@ -113,7 +115,7 @@ ACTIONS: tuple[Action, ...] = (
         ("previous_tab", "left_square_bracket", "Previous tab", "The detail's tab before."),
     ),
     *_in(
-        Group.MESSAGE,
+        ActionGroup.MESSAGE,
         ("redrive", "x", "Redrive", "Send the message again, to the stream it came from.", 7),
         ("edit", "E", "Edit", "Edit the message, see what the contract says of it, and send it.", 7),
         ("diff", "d", "Diff", "Compare with the message marked before; a duplicate with its first.", 5),
@@ -124,7 +126,7 @@ ACTIONS: tuple[Action, ...] = (
         ("import", "i", "Import", "Send every message of such a file to a stream.", 3),
     ),
     *_in(
-        Group.STREAMS,
+        ActionGroup.STREAMS,
         ("split", "S", "Split", "Split the shard under the cursor at its middle, or the stream's widest.", 6),
         ("readers", "r", "Readers", "Who reads the streams and how far behind. Again: the tree.", 8),
         ("events", "v", "Events", "What happens, in sentences; enter shows one whole. Again: the tree.", 8),
@@ -133,19 +135,19 @@ ACTIONS: tuple[Action, ...] = (
         ("merge", "M", "Merge", "Merge the shard with its neighbour, or the two narrowest.", 6),
     ),
     *_in(
-        Group.AUDIT,
+        ActionGroup.AUDIT,
         ("place", "b", "Stream or bucket", "Its entries from the audit stream, or from the bucket.", 8),
     ),
     *_in(
-        Group.SEQUENCES,
+        ActionGroup.SEQUENCES,
         ("unfinished", "u", "Unfinished", "Only sequences with a part missing, or all of them.", 8),
     ),
     *_in(
-        Group.ERRORS,
+        ActionGroup.ERRORS,
         ("redrive_all", "X", "Redrive all", "Send every message of the list where it came from.", 6),
     ),
     *_in(
-        Group.FAULTS,
+        ActionGroup.FAULTS,
         ("add", "a", "Add", "Add a fault of the kind under the cursor: a form with its settings.", 8),
         ("pause_fault", "space", "Pause", "Pause the fault, or let it go on.", 7),
         ("remove", "delete,backspace,r", "Remove", "Remove the fault.", 7),
@@ -154,7 +156,7 @@ ACTIONS: tuple[Action, ...] = (
         ("real_time", "Z", "Real time", "Put the clock back to real time.", 6),
     ),
     *_in(
-        Group.BUCKETS,
+        ActionGroup.BUCKETS,
         ("up", "backspace,left,h", "Up", "Out of the folder, back to the buckets.", 8),
         ("prefix", "slash", "Prefix", "Only objects whose key begins so.", 8),
     ),
@@ -164,12 +166,12 @@ ACTIONS: tuple[Action, ...] = (
         for action in each.actions
     ),
     *_in(
-        Group.SCENARIOS,
+        ActionGroup.SCENARIOS,
         ("seeded", "s", "With a seed", "Play it with a seed of yours: the same seed, the same run.", 8),
         ("explain", "w", "Why", "All that the scenario teaches, to scroll in. Again: the list.", 8),
     ),
     *_in(
-        Group.RUN,
+        ActionGroup.RUN,
         ("play", "space", "Play", "Let it happen, or hold it.", 8),
         ("step", "right,l", "Step", "One event further.", 7),
         ("step_back", "left,h", "Back", "One event back.", 6),

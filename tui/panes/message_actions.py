@@ -20,7 +20,7 @@ from tui.dialogs.diff import Diff
 from tui.dialogs.edit import Edit
 from tui.dialogs.pane_dialog import PaneDialog
 from tui.dialogs.prompt import Prompt, ask
-from tui.keys.actions import Group, bindings
+from tui.keys.actions import ActionGroup, bindings
 from tui.panes.message_browser import MessageBrowser
 from tui.state import redrive, transfer
 from tui.state.worker_messages import ActionDone
@@ -33,7 +33,7 @@ _PAGE = 500
 class MessageActions(Vertical):
     """A message browser with the actions on its messages."""
 
-    BINDINGS: ClassVar[list[Any]] = bindings(Group.MESSAGE)
+    BINDINGS: ClassVar[list[Any]] = bindings(ActionGroup.MESSAGE)
 
     def __init__(self, browser: MessageBrowser) -> None:
         super().__init__()

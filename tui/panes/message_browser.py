@@ -20,7 +20,7 @@ from rdss_sandbox.shapes.audit import AuditPlace
 from rdss_sandbox.shapes.messages import MessageRow
 from rdss_sandbox.text.figures import count, counted
 from tui.dialogs.prompt import Prompt, ask
-from tui.keys.actions import Group, bindings
+from tui.keys.actions import ActionGroup, bindings
 from tui.panes.filter_bar import FilterBar
 from tui.session import Session, posting_failures, session_of
 from tui.state import goto
@@ -30,7 +30,7 @@ from tui.state.seeking import MessageLog, find_index, message_source, next_match
 from tui.state.worker_messages import ActionFailed
 from tui.text.message_trace import trace_of
 from tui.text.reasons import find_reasons
-from tui.widgets.message_detail import MessageDetail
+from tui.widgets.message_detail import MessageDetailPane
 from tui.widgets.message_list import HERE, Columns, MessageList, copied_from
 from tui.widgets.row_list import RowList
 
@@ -38,13 +38,13 @@ from tui.widgets.row_list import RowList
 class MessageBrowser(Vertical):
     """Shows the messages that match both the screen's scope and the user's filter."""
 
-    BINDINGS: ClassVar[list[Any]] = bindings(Group.MESSAGES)
+    BINDINGS: ClassVar[list[Any]] = bindings(ActionGroup.MESSAGES)
     DEFAULT_CSS = """
     MessageBrowser {
         width: 1fr; height: 1fr;
         MessageList { height: 1fr; }
-        MessageDetail { display: none; height: 1fr; }
-        &.-reading MessageDetail { display: block; }
+        MessageDetailPane { display: none; height: 1fr; }
+        &.-reading MessageDetailPane { display: block; }
     }
     """
 
@@ -73,7 +73,7 @@ class MessageBrowser(Vertical):
         yield Static(id="where", classes="line")
         yield MessageList(lambda row: self.marked is not None and row.id == self.marked.id, self._columns)
         yield FilterBar()
-        yield MessageDetail()
+        yield MessageDetailPane()
 
     def on_mount(self) -> None:
         self.watch(self.app, "topology", self._browse)
@@ -159,7 +159,7 @@ class MessageBrowser(Vertical):
             row, self.filter = self.list.current, ""
             self._browse()
             if row:
-                self._seek(goto.Message(row.id))
+                self._seek(goto.GoToMessage(row.id))
 
     def action_next_match(self) -> None:
         self._match(forward=True)
@@ -223,14 +223,14 @@ class MessageBrowser(Vertical):
 
     def show_history(self) -> None:
         """Open the history of the message under the cursor."""
-        self.query_one(MessageDetail).open_tab("history")
+        self.query_one(MessageDetailPane).open_tab("history")
         self._open_detail(True)
 
     def action_next_tab(self) -> None:
-        self.query_one(MessageDetail).turn(1)
+        self.query_one(MessageDetailPane).turn(1)
 
     def action_previous_tab(self) -> None:
-        self.query_one(MessageDetail).turn(-1)
+        self.query_one(MessageDetailPane).turn(-1)
 
     def on_tabbed_content_tab_activated(self, message: TabbedContent.TabActivated) -> None:
         """Fetch the history when its tab is opened: most readers of a message do not ask for it."""
@@ -246,7 +246,7 @@ class MessageBrowser(Vertical):
     @work(group="read", exclusive=True)
     async def _read(self, row: MessageRow) -> None:
         with posting_failures(self):
-            log, shown = self.message_log, self.query_one(MessageDetail)
+            log, shown = self.message_log, self.query_one(MessageDetailPane)
             detail, reasons = await asyncio.gather(
                 log.message(row.id), find_reasons(log, row, self.session.contract)
             )

@@ -16,28 +16,30 @@ from rdss_sandbox.shapes.buckets import Bucket, ObjectRow
 from rdss_sandbox.shapes.topology import Topology
 from rdss_sandbox.text import figures
 from tui.dialogs.prompt import Prompt, ask
-from tui.keys.actions import Group, bindings
+from tui.keys.actions import ActionGroup, bindings
 from tui.session import session_of
 from tui.state.worker_messages import ActionFailed
-from tui.text.columns import Column
-from tui.text.folders import Entry, above, level
+from tui.text.columns import ListColumn
+from tui.text.folders import FolderEntry, above, level
 from tui.widgets.row_list import RowList
 
 _PAGE = 1000
 _AGAIN_SECONDS = 3.0
 
-ENTRY_COLUMNS: tuple[Column[Entry], ...] = (
-    Column("name", 14, lambda row: f"{row.name}/" if row.objects else row.name, worth=9, stretch=True),
-    Column("objects", 7, lambda row: figures.count(row.objects) if row.objects else "", right=True, worth=5),
-    Column("size", 7, lambda row: figures.size(row.size) if row.key else "", right=True, worth=7),
-    Column("modified (UTC)", 23, lambda row: figures.date_time(row.modified), "dim", worth=4),
+ENTRY_COLUMNS: tuple[ListColumn[FolderEntry], ...] = (
+    ListColumn("name", 14, lambda row: f"{row.name}/" if row.objects else row.name, worth=9, stretch=True),
+    ListColumn(
+        "objects", 7, lambda row: figures.count(row.objects) if row.objects else "", right=True, worth=5
+    ),
+    ListColumn("size", 7, lambda row: figures.size(row.size) if row.key else "", right=True, worth=7),
+    ListColumn("modified (UTC)", 23, lambda row: figures.date_time(row.modified), "dim", worth=4),
 )
 
 
 class ObjectBrowser(Vertical):
     """Shows all buckets, or the one that ``bucket`` selects from a topology, one folder at a time."""
 
-    BINDINGS: ClassVar[list[Any]] = bindings(Group.BUCKETS)
+    BINDINGS: ClassVar[list[Any]] = bindings(ActionGroup.BUCKETS)
     DEFAULT_CSS = """
     ObjectBrowser {
         RowList { height: 1fr; }
@@ -136,7 +138,7 @@ class ObjectBrowser(Vertical):
 
     def _show_buckets(self, buckets: tuple[Bucket, ...]) -> None:
         if not self.bucket:
-            self.query_one(RowList).fill([Entry(b.name, "", 0, b.created) for b in buckets])
+            self.query_one(RowList).fill([FolderEntry(b.name, "", 0, b.created) for b in buckets])
 
     def _show_objects(self, bucket: str, found: dict[str, ObjectRow], below: str | None = None) -> None:
         """Show a page of a bucket's objects, or with ``below`` all those of this prefix."""
@@ -154,7 +156,7 @@ class ObjectBrowser(Vertical):
 
     def on_row_list_opened(self, message: RowList.Opened) -> None:
         message.stop()
-        entry: Entry = message.row
+        entry: FolderEntry = message.row
         if not self.bucket:
             self._go(entry.name, "")
         elif entry.objects:

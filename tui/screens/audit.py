@@ -14,7 +14,7 @@ from rdss_sandbox.shapes.audit import AuditPlace, AuditStatus
 from rdss_sandbox.shapes.topology import Topology
 from rdss_sandbox.text.figures import count, counted
 from tui.dialogs.pane_dialog import PaneDialog
-from tui.keys.actions import Group, bindings
+from tui.keys.actions import ActionGroup, bindings
 from tui.panes.message_actions import MessageActions
 from tui.panes.message_browser import MessageBrowser
 from tui.panes.object_browser import ObjectBrowser
@@ -27,7 +27,7 @@ class AuditScreen(FollowingScreen):
     """Shows the objects of the audit bucket beside the entries of the audit log."""
 
     RECORDS = True
-    BINDINGS: ClassVar[list[Any]] = bindings(Group.AUDIT)
+    BINDINGS: ClassVar[list[Any]] = bindings(ActionGroup.AUDIT)
 
     def __init__(self) -> None:
         super().__init__()

@@ -8,12 +8,12 @@ from textual.app import ComposeResult
 
 from rdss_sandbox.shapes.messages import Count
 from rdss_sandbox.text import figures
-from tui.keys.actions import Group, bindings
+from tui.keys.actions import ActionGroup, bindings
 from tui.panes.message_actions import MessageActions
 from tui.panes.message_browser import MessageBrowser
 from tui.screens.base import FollowingScreen
 from tui.state.query import both, refused
-from tui.text.columns import Column
+from tui.text.columns import ListColumn
 from tui.widgets.row_list import RowList
 
 
@@ -23,7 +23,7 @@ class ErrorsScreen(FollowingScreen):
     KINDS = ("sandbox.",)
     RECORDS = True
     AGAIN_SECONDS = None
-    BINDINGS: ClassVar[list[Any]] = bindings(Group.ERRORS)
+    BINDINGS: ClassVar[list[Any]] = bindings(ActionGroup.ERRORS)
 
     def __init__(self) -> None:
         super().__init__()
@@ -31,9 +31,9 @@ class ErrorsScreen(FollowingScreen):
 
     def content(self) -> ComposeResult:
         columns = (
-            Column[Count]("code", 12, lambda row: row.value or "no code", "error", worth=9),
-            Column[Count]("count", 7, lambda row: figures.count(row.count), right=True, worth=8),
-            Column[Count]("meaning", 20, self._explain, "dim", worth=5, stretch=True),
+            ListColumn[Count]("code", 12, lambda row: row.value or "no code", "error", worth=9),
+            ListColumn[Count]("count", 7, lambda row: figures.count(row.count), right=True, worth=8),
+            ListColumn[Count]("meaning", 20, self._explain, "dim", worth=5, stretch=True),
         )
         yield RowList(columns, marked=self._is_chosen, empty="no message was refused", id="codes")
         yield MessageActions(MessageBrowser(refused))

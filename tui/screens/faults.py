@@ -15,10 +15,10 @@ from rdss_sandbox.text import figures
 from rdss_sandbox.text.durations import seconds
 from tui.dialogs.add_fault import AddFault
 from tui.dialogs.prompt import Prompt, ask
-from tui.keys.actions import Group, bindings
+from tui.keys.actions import ActionGroup, bindings
 from tui.screens.base import MainScreen
 from tui.session import posting_failures
-from tui.text.columns import Column
+from tui.text.columns import ListColumn
 from tui.text.pretty import pretty
 from tui.widgets.event_list import EventList
 from tui.widgets.row_list import RowList, Whole
@@ -33,13 +33,13 @@ def _paused(row: Fault) -> str:
     return "" if row.enabled else "dim"
 
 
-FAULT_COLUMNS: tuple[Column[Fault], ...] = (
-    Column("in force", 14, lambda row: f"{'●' if row.enabled else '‖'} {row.name}", _paused, worth=9),
-    Column("kind", 10, lambda row: row.type, _paused, worth=5),
-    Column("channel", 8, lambda row: row.channel, _paused, worth=8),
-    Column("way", 7, lambda row: row.direction, _paused, worth=4),
-    Column("share", 5, lambda row: f"{row.toxicity:.0%}", _paused, right=True, worth=7),
-    Column(
+FAULT_COLUMNS: tuple[ListColumn[Fault], ...] = (
+    ListColumn("in force", 14, lambda row: f"{'●' if row.enabled else '‖'} {row.name}", _paused, worth=9),
+    ListColumn("kind", 10, lambda row: row.type, _paused, worth=5),
+    ListColumn("channel", 8, lambda row: row.channel, _paused, worth=8),
+    ListColumn("way", 7, lambda row: row.direction, _paused, worth=4),
+    ListColumn("share", 5, lambda row: f"{row.toxicity:.0%}", _paused, right=True, worth=7),
+    ListColumn(
         "struck",
         7,
         lambda row: figures.count(row.injected),
@@ -47,12 +47,12 @@ FAULT_COLUMNS: tuple[Column[Fault], ...] = (
         right=True,
         worth=8,
     ),
-    Column("settings", 12, _attributes, "dim", worth=6, stretch=True),
+    ListColumn("settings", 12, _attributes, "dim", worth=6, stretch=True),
 )
-TYPE_COLUMNS: tuple[Column[FaultType], ...] = (
-    Column("kinds", 16, lambda row: row.type, "accent", worth=9),
-    Column("way", 24, lambda row: ", ".join(row.directions), "dim", worth=3),
-    Column("does", 30, lambda row: row.help, worth=8, stretch=True),
+TYPE_COLUMNS: tuple[ListColumn[FaultType], ...] = (
+    ListColumn("kinds", 16, lambda row: row.type, "accent", worth=9),
+    ListColumn("way", 24, lambda row: ", ".join(row.directions), "dim", worth=3),
+    ListColumn("does", 30, lambda row: row.help, worth=8, stretch=True),
 )
 
 
@@ -64,7 +64,7 @@ def _tell(fault: Fault) -> Whole:
 class FaultsScreen(MainScreen):
     """Shows the faults and fault types beside the events; adds, pauses and removes faults; sets the clock."""
 
-    BINDINGS: ClassVar[list[Any]] = bindings(Group.FAULTS)
+    BINDINGS: ClassVar[list[Any]] = bindings(ActionGroup.FAULTS)
 
     def content(self) -> ComposeResult:
         with Vertical(id="faults"):

@@ -15,10 +15,10 @@ from rdss_sandbox.shapes.events import Event
 from rdss_sandbox.shapes.scenarios import Teaching
 from rdss_sandbox.text import figures
 from tui.dialogs.whole_row import WholeRow
-from tui.keys.actions import Group, bindings
+from tui.keys.actions import ActionGroup, bindings
 from tui.state.playback import Playback
 from tui.state.recording import Recording
-from tui.text.columns import Column
+from tui.text.columns import ListColumn
 from tui.text.narration import TURNS, remaining_fields, sentence
 from tui.widgets.event_list import tell_event
 from tui.widgets.key_footer import KeyFooter
@@ -42,7 +42,7 @@ class RunScreen(Screen[None]):
     What came of the run is told from when the last event was shown.
     """
 
-    BINDINGS: ClassVar[list[Any]] = bindings(Group.RUN)
+    BINDINGS: ClassVar[list[Any]] = bindings(ActionGroup.RUN)
     DEFAULT_CSS = """
     RunScreen {
         #title { height: 1; padding: 0 1; background: $panel; }
@@ -90,11 +90,11 @@ class RunScreen(Screen[None]):
     def playing(self) -> bool:
         return self._next is not None
 
-    def _columns(self) -> tuple[Column[Event], ...]:
+    def _columns(self) -> tuple[ListColumn[Event], ...]:
         return (
-            Column[Event]("at", 10, self._at, "dim", right=True),
-            Column[Event]("", 1, lambda row: TURNS.get(row.kind, ""), "warning", worth=9),
-            Column[Event](
+            ListColumn[Event]("at", 10, self._at, "dim", right=True),
+            ListColumn[Event]("", 1, lambda row: TURNS.get(row.kind, ""), "warning", worth=9),
+            ListColumn[Event](
                 "what happened",
                 24,
                 self._tell,

@@ -16,13 +16,13 @@ from rdss_sandbox.client import RefusedError
 from rdss_sandbox.shapes.faults import NewFault
 from rdss_sandbox.shapes.scenarios import NewRun, Scenario, ScenarioRun
 from tui.dialogs.prompt import Prompt, ask
-from tui.keys.actions import Group, bindings
+from tui.keys.actions import ActionGroup, bindings
 from tui.screens.base import FollowingScreen
 from tui.screens.run_player import RunScreen, tell_teaching
 from tui.session import posting_failures
 from tui.state.recording import Recording, fetch_recording
 from tui.state.worker_messages import ActionDone, ActionFailed
-from tui.text.columns import Column
+from tui.text.columns import ListColumn
 from tui.text.message_trace import describe
 from tui.widgets.row_list import RowList
 
@@ -38,22 +38,22 @@ def _tone(run: ScenarioRun) -> str:
     return _TONES.get(run.verdict, "")
 
 
-SCENARIO_COLUMNS: tuple[Column[Scenario], ...] = (
-    Column("scenario", 28, lambda row: row.name, "accent", worth=9),
-    Column("what goes wrong", 20, lambda row: row.title, worth=8, stretch=True),
+SCENARIO_COLUMNS: tuple[ListColumn[Scenario], ...] = (
+    ListColumn("scenario", 28, lambda row: row.name, "accent", worth=9),
+    ListColumn("what goes wrong", 20, lambda row: row.title, worth=8, stretch=True),
 )
-RUN_COLUMNS: tuple[Column[ScenarioRun], ...] = (
-    Column("run", 4, lambda row: str(row.id), "dim", right=True, worth=5),
-    Column("scenario", 28, lambda row: row.scenario, worth=9),
-    Column("seed", 12, lambda row: str(row.seed), "dim", right=True, worth=6),
-    Column(
+RUN_COLUMNS: tuple[ListColumn[ScenarioRun], ...] = (
+    ListColumn("run", 4, lambda row: str(row.id), "dim", right=True, worth=5),
+    ListColumn("scenario", 28, lambda row: row.scenario, worth=9),
+    ListColumn("seed", 12, lambda row: str(row.seed), "dim", right=True, worth=6),
+    ListColumn(
         "verdict",
         14,
         lambda row: row.verdict or row.state,
         _tone,
         worth=9,
     ),
-    Column("", 10, lambda row: row.problem or f"{row.events} events", "dim", worth=4, stretch=True),
+    ListColumn("", 10, lambda row: row.problem or f"{row.events} events", "dim", worth=4, stretch=True),
 )
 
 
@@ -62,7 +62,7 @@ class ScenariosScreen(FollowingScreen):
 
     KINDS = ("scenario.",)
     AGAIN_SECONDS = None
-    BINDINGS: ClassVar[list[Any]] = bindings(Group.SCENARIOS)
+    BINDINGS: ClassVar[list[Any]] = bindings(ActionGroup.SCENARIOS)
 
     def content(self) -> ComposeResult:
         with Vertical(id="scenarios"):

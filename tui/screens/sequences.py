@@ -11,12 +11,12 @@ from textual.widgets import Static
 
 from rdss_sandbox.shapes.sequences import SequenceRow
 from rdss_sandbox.text import figures
-from tui.keys.actions import Group, bindings
+from tui.keys.actions import ActionGroup, bindings
 from tui.screens.base import MainScreen
 from tui.state.paging import Page
 from tui.state.query import everything_once
 from tui.text import sequence_parts
-from tui.text.columns import Column
+from tui.text.columns import ListColumn
 from tui.text.pretty import pretty
 from tui.widgets.message_list import came
 from tui.widgets.row_list import RowList, Whole
@@ -32,7 +32,7 @@ def _tone(row: SequenceRow) -> str:
 class SequencesScreen(MainScreen):
     """Shows the sequences beside the parts of the one under the cursor."""
 
-    BINDINGS: ClassVar[list[Any]] = bindings(Group.SEQUENCES)
+    BINDINGS: ClassVar[list[Any]] = bindings(ActionGroup.SEQUENCES)
 
     def __init__(self) -> None:
         super().__init__()
@@ -41,19 +41,21 @@ class SequencesScreen(MainScreen):
 
     def content(self) -> ComposeResult:
         columns = (
-            Column[SequenceRow]("first (UTC)", 12, lambda row: figures.clock_time(row.first), "dim", worth=5),
-            Column[SequenceRow]("stream", 8, lambda row: row.stream, worth=7),
-            Column[SequenceRow]("type", 17, lambda row: row.message_type or "", worth=4),
-            Column[SequenceRow](
+            ListColumn[SequenceRow](
+                "first (UTC)", 12, lambda row: figures.clock_time(row.first), "dim", worth=5
+            ),
+            ListColumn[SequenceRow]("stream", 8, lambda row: row.stream, worth=7),
+            ListColumn[SequenceRow]("type", 17, lambda row: row.message_type or "", worth=4),
+            ListColumn[SequenceRow](
                 "came", 7, lambda row: f"{len(row.positions)}/{row.total}", _tone, right=True, worth=9
             ),
-            Column[SequenceRow](
+            ListColumn[SequenceRow](
                 "parts", _CELLS, lambda row: sequence_parts.cells(row, _CELLS), _tone, worth=8
             ),
-            Column[SequenceRow]("size", 7, lambda row: figures.size(row.size), right=True, worth=3),
-            Column[SequenceRow]("waiting", 8, self._waiting, right=True, worth=4),
-            Column[SequenceRow]("left", 8, self._left, self._left_tone, right=True, worth=6),
-            Column[SequenceRow]("state", 16, sequence_parts.state, _tone, worth=6, stretch=True),
+            ListColumn[SequenceRow]("size", 7, lambda row: figures.size(row.size), right=True, worth=3),
+            ListColumn[SequenceRow]("waiting", 8, self._waiting, right=True, worth=4),
+            ListColumn[SequenceRow]("left", 8, self._left, self._left_tone, right=True, worth=6),
+            ListColumn[SequenceRow]("state", 16, sequence_parts.state, _tone, worth=6, stretch=True),
         )
         with Vertical(id="sequences"):
             yield Static(id="where", classes="line")

@@ -17,15 +17,15 @@ from rdss_sandbox.shapes.diagnosis import Finding
 from rdss_sandbox.shapes.streams import Reshard, Stream, StreamDetail
 from rdss_sandbox.text import figures
 from tui.dialogs.client_findings import Findings
-from tui.keys.actions import Group, bindings
+from tui.keys.actions import ActionGroup, bindings
 from tui.panes.message_actions import MessageActions
 from tui.panes.message_browser import MessageBrowser
 from tui.screens.base import FollowingScreen
-from tui.state.worker_messages import Snapshot
+from tui.state.worker_messages import ObservedState
 from tui.widgets.event_list import EventList
 from tui.widgets.flow_plot import FlowPlots
 from tui.widgets.message_list import MessageList
-from tui.widgets.reader_list import ReaderList
+from tui.widgets.reader_list import ReaderTable
 from tui.widgets.row_list import RowList
 from tui.widgets.stream_tree import StreamTree, concerns, scope
 
@@ -37,7 +37,7 @@ class StreamsScreen(FollowingScreen):
     """Shows streams, readers and events beside the messages; splits and merges shards."""
 
     AGAIN_SECONDS = None
-    BINDINGS: ClassVar[list[Any]] = bindings(Group.STREAMS)
+    BINDINGS: ClassVar[list[Any]] = bindings(ActionGroup.STREAMS)
 
     def __init__(self) -> None:
         super().__init__()
@@ -51,7 +51,7 @@ class StreamsScreen(FollowingScreen):
         with Vertical(id="overview"):
             yield StreamTree()
             yield FlowPlots(id="plots")
-            yield ReaderList()
+            yield ReaderTable()
             yield EventList()
         yield MessageActions(MessageBrowser())
 
@@ -88,13 +88,13 @@ class StreamsScreen(FollowingScreen):
 
     def _draw(
         self,
-        snapshot: Snapshot,
+        snapshot: ObservedState,
         streams: Sequence[StreamDetail],
         readers: readers.ReaderList,
         findings: tuple[Finding, ...],
     ) -> None:
         self.query_one(StreamTree).show(snapshot, streams, readers, findings)
-        self.query_one(ReaderList).show(snapshot, readers)
+        self.query_one(ReaderTable).show(snapshot, readers)
         self._snapshot_at = snapshot.at
         self._plot()
 
@@ -122,7 +122,7 @@ class StreamsScreen(FollowingScreen):
         self._reshard("split")
 
     def action_readers(self) -> None:
-        self._show_pane(self.query_one(ReaderList))
+        self._show_pane(self.query_one(ReaderTable))
 
     def action_events(self) -> None:
         self._show_pane(self.query_one(EventList))

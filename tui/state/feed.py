@@ -10,7 +10,7 @@ from textual.message import Message
 
 from rdss_sandbox.client import AsyncClient, RefusedError, UnreachableError
 from rdss_sandbox.shapes.events import News
-from tui.state.worker_messages import ConnectionLost, NewsArrived, Snapshot, SnapshotTaken
+from tui.state.worker_messages import ConnectionLost, NewsArrived, ObservedState, SnapshotTaken
 
 HEARTBEAT_SECONDS = 1.0
 """The time after which the state is fetched without news: the clock goes on, and reads make no event."""
@@ -55,7 +55,7 @@ class Pace:
     def __init__(self) -> None:
         self._counts: deque[tuple[float, int]] = deque()
 
-    def after(self, snapshot: Snapshot) -> float:
+    def after(self, snapshot: ObservedState) -> float:
         """The pause after this snapshot, in seconds."""
         self._counts.append((snapshot.at, snapshot.status.messages + snapshot.status.events))
         while len(self._counts) > 2 and self._counts[1][0] <= snapshot.at - _WINDOW_SECONDS:
@@ -72,7 +72,7 @@ async def follow_sandbox(client: AsyncClient, post: Callable[[Message], object])
     """
     unread, pace = UnreadNews(), Pace()
     listening = asyncio.create_task(_listen(client, unread))
-    snapshot: Snapshot | None = None
+    snapshot: ObservedState | None = None
     news, retry = News(first=True), RETRY_SECONDS
     try:
         while True:
@@ -94,7 +94,7 @@ async def follow_sandbox(client: AsyncClient, post: Callable[[Message], object])
         listening.cancel()
 
 
-async def take_snapshot(client: AsyncClient, before: Snapshot | None, news: News) -> Snapshot:
+async def take_snapshot(client: AsyncClient, before: ObservedState | None, news: News) -> ObservedState:
     """Fetch the state of the sandbox; what cannot have changed since ``before`` is taken from it.
 
     The contract is that of the sandbox's process, and faults change with an event.
@@ -103,7 +103,7 @@ async def take_snapshot(client: AsyncClient, before: Snapshot | None, news: News
     same = before if before and not news.first and before.status.pid == status.pid else None
     faults = same.faults if same and not news.kinds else await client.faults()
     contract = same.contract if same else await client.contract()
-    return Snapshot(asyncio.get_running_loop().time(), status, faults, contract)
+    return ObservedState(asyncio.get_running_loop().time(), status, faults, contract)
 
 
 async def _listen(client: AsyncClient, unread: UnreadNews) -> None:

@@ -16,14 +16,14 @@ _TIME_OF_DAY = re.compile(r"(\d{1,2}):(\d{2})(?::(\d{2}(?:\.\d+)?))?")
 
 
 @dataclass(frozen=True, slots=True)
-class End:
+class GoToEnd:
     """The first row or the last."""
 
     which: Literal["first", "last"]
 
 
 @dataclass(frozen=True, slots=True)
-class Message:
+class GoToMessage:
     """The message with this id."""
 
     id: int
@@ -38,13 +38,13 @@ class SequenceNumber:
 
 
 @dataclass(frozen=True, slots=True)
-class Moment:
+class GoToMoment:
     """The first message at this time or later, in seconds since the epoch."""
 
     time: float
 
 
-Goal: TypeAlias = End | Message | SequenceNumber | Moment
+Goal: TypeAlias = GoToEnd | GoToMessage | SequenceNumber | GoToMoment
 
 
 def parse(text: str, now: float) -> Goal:
@@ -52,16 +52,16 @@ def parse(text: str, now: float) -> Goal:
     word, _, rest = text.strip().partition(" ")
     match word.upper(), rest.strip():
         case "TRIM_HORIZON" | "LATEST" as end, "":
-            return End("first" if end == "TRIM_HORIZON" else "last")
+            return GoToEnd("first" if end == "TRIM_HORIZON" else "last")
         case "AT_SEQUENCE_NUMBER" | "AFTER_SEQUENCE_NUMBER" as how, number if number.isdigit():
             return SequenceNumber(number, after=how == "AFTER_SEQUENCE_NUMBER")
         case "AT_TIMESTAMP", time:
-            return Moment(_time(time, now))
+            return GoToMoment(_time(time, now))
         case number, "" if number.isdigit():
             return SequenceNumber(number)
         case message, "" if message[:1] == "#" and message[1:].isdigit():
-            return Message(int(message[1:]))
-    return Moment(_time(text.strip(), now))
+            return GoToMessage(int(message[1:]))
+    return GoToMoment(_time(text.strip(), now))
 
 
 def _time(text: str, now: float) -> float:

@@ -26,7 +26,7 @@ class Copy:
 
 
 @dataclass(frozen=True)
-class Life:
+class MessageLife:
     """Its ``arrivals`` in streams, the ``reads`` of these if they are ``known``, and its ``copies``."""
 
     arrivals: tuple[MessageRow, ...] = ()
@@ -37,7 +37,7 @@ class Life:
 
 async def follow_life(
     client: AsyncClient, topology: Topology, row: MessageRow, address: RecordAddress
-) -> AsyncIterator[Life]:
+) -> AsyncIterator[MessageLife]:
     """Fetch the life of a message, more and more of it while messages are still being indexed.
 
     ``address`` is where it was dispatched. A message without an id is followed by that address alone.
@@ -55,7 +55,7 @@ async def follow_life(
             entries = await client.audit(place).messages(limit=_MOST, matching=copied)
             complete = complete and entries.indexed
             copies += [Copy(entry, place, holder) for entry in entries.messages]
-        yield Life(page.messages, read.reads, tuple(copies), read.known)
+        yield MessageLife(page.messages, read.reads, tuple(copies), read.known)
         if not complete:
             await asyncio.sleep(_INCOMPLETE_SECONDS)
 

@@ -43,12 +43,12 @@ async def find_index(log: MessageLog, matching: str, goal: goto.Goal) -> int:
     """Find the index of the goal in the list of matching messages. Raises NothingThereError."""
     source = message_source(log, matching)
     match goal:
-        case goto.End(which):
+        case goto.GoToEnd(which):
             total = (await source(0, 1)).total
             return total - 1 if which == "last" and total else 0
-        case goto.Message(id=wanted):
+        case goto.GoToMessage(id=wanted):
             return await _index_of(source, wanted)
-        case goto.Moment(time):
+        case goto.GoToMoment(time):
             index = await first_index(source, lambda row: row.time >= time)
             if index == (await source(0, 1)).total:
                 raise NothingThereError("no message so late yet")

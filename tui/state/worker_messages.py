@@ -13,7 +13,7 @@ from rdss_sandbox.shapes.status import Status
 
 
 @dataclass(frozen=True)
-class Snapshot:
+class ObservedState:
     """The state of the sandbox at ``at`` (seconds of the event loop), and the contract of its messages."""
 
     at: float
@@ -33,7 +33,7 @@ class NewsArrived(Message):
 class SnapshotTaken(Message):
     """The sandbox answered with its state."""
 
-    snapshot: Snapshot
+    snapshot: ObservedState
 
 
 @dataclass

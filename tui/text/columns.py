@@ -16,7 +16,7 @@ _AFTER_GAP = 2
 
 
 @dataclass(frozen=True)
-class Column(Generic[Row]):
+class ListColumn(Generic[Row]):
     """``cell`` gives the text for ``width`` cells; ``tone`` is its style or gives it, a tone of ``row_list``.
 
     Without room for all columns, those with the lowest ``worth`` are left out. The column with ``stretch``
@@ -44,7 +44,7 @@ class Column(Generic[Row]):
         return fit(visible(text), width, right=self.right)
 
 
-def split_cell(column: Column[Row], row: Row, width: int) -> tuple[str, str]:
+def split_cell(column: ListColumn[Row], row: Row, width: int) -> tuple[str, str]:
     """The text of a cell and what follows it, together in exactly ``width`` cells."""
     text = visible(column.cell(row))
     more = visible(column.after(row)) if column.after else ""
@@ -64,7 +64,9 @@ def fit(text: str, width: int, *, right: bool = False) -> str:
     return " " * (width - length) + text if right else text + " " * (width - length)
 
 
-def choose_columns(columns: Sequence[Column[Row]], width: int, gap: int = 1) -> list[tuple[Column[Row], int]]:
+def choose_columns(
+    columns: Sequence[ListColumn[Row]], width: int, gap: int = 1
+) -> list[tuple[ListColumn[Row], int]]:
     """The columns that fit into ``width`` cells, in order, each with its width."""
     kept = list(columns)
     while len(kept) > 1 and sum(column.width + gap for column in kept) - gap > width:

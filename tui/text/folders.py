@@ -9,7 +9,7 @@ from rdss_sandbox.shapes.buckets import ObjectRow
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class FolderEntry:
     """A folder with its number of ``objects``, or an object, where that is 0.
 
     ``name`` is the last part of ``key``. ``modified`` of a folder is that of its newest object.
@@ -22,20 +22,20 @@ class Entry:
     objects: int = 0
 
 
-def level(objects: Iterable[ObjectRow], prefix: str) -> list[Entry]:
+def level(objects: Iterable[ObjectRow], prefix: str) -> list[FolderEntry]:
     """The folders and objects directly below ``prefix``: folders first, then by name."""
-    folders: dict[str, Entry] = {}
-    files: list[Entry] = []
+    folders: dict[str, FolderEntry] = {}
+    files: list[FolderEntry] = []
     for each in objects:
         if not each.key.startswith(prefix):
             continue
         name, slash, _ = each.key.removeprefix(prefix).partition("/")
         if not slash:
-            files.append(Entry(name, each.key, each.size, each.modified))
+            files.append(FolderEntry(name, each.key, each.size, each.modified))
             continue
-        held = folders.get(name) or Entry(name, f"{prefix}{name}/", 0, 0.0)
+        held = folders.get(name) or FolderEntry(name, f"{prefix}{name}/", 0, 0.0)
         newest = max(held.modified, each.modified)
-        folders[name] = Entry(name, held.key, held.size + each.size, newest, held.objects + 1)
+        folders[name] = FolderEntry(name, held.key, held.size + each.size, newest, held.objects + 1)
     return sorted(folders.values(), key=lambda entry: entry.name) + sorted(
         files, key=lambda entry: entry.name
     )

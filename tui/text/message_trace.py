@@ -10,7 +10,7 @@ from typing import Any
 from rdss_sandbox.files.record_lines import place_in_key
 from rdss_sandbox.shapes.messages import MessageDetail, MessageRead, MessageRow
 from rdss_sandbox.text.figures import clock_time, shard
-from tui.state.life import Copy, Life
+from tui.state.life import Copy, MessageLife
 
 _FIRST = ("did", "stream", "channel", "shard", "fault", "type", "code", "bucket", "key")
 
@@ -25,12 +25,12 @@ class Hop:
     tone: str = ""
 
 
-def trace_of(detail: MessageDetail, life: Life | None = None) -> list[Hop]:
+def trace_of(detail: MessageDetail, life: MessageLife | None = None) -> list[Hop]:
     """Every hop, oldest first: from the header, the events, and where the message was and who read it.
 
     Before its life is known, the message itself is the only arrival.
     """
-    life = life or Life((detail,))
+    life = life or MessageLife((detail,))
     hops = [
         *_header(detail.header or {}),
         *map(_arrival, life.arrivals),

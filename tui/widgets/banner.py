@@ -14,7 +14,7 @@ from rdss_sandbox.shapes.clock import ClockReading
 from rdss_sandbox.text.figures import clock_time, counted, short_count
 from tui.keys.actions import SHORT_LABELS, places
 from tui.session import session_of
-from tui.state.worker_messages import Snapshot
+from tui.state.worker_messages import ObservedState
 
 _STATE_CELLS = 16
 _MARGIN_CELLS = 4
@@ -104,7 +104,7 @@ def _count_cells(form: Sequence[tuple[str, str]]) -> int:
     return sum(len(text) for _, text in form)
 
 
-def _state(snapshot: Snapshot, cells: int) -> str:
+def _state(snapshot: ObservedState, cells: int) -> str:
     """The state of the sandbox in at most ``cells`` cells, if the shortest form fits."""
     status = snapshot.status
     faults = sum(fault.enabled for fault in snapshot.faults)

@@ -9,7 +9,7 @@ from rdss_sandbox.shapes.events import Event
 from rdss_sandbox.text import figures
 from tui.session import session_of
 from tui.state.paging import Page
-from tui.text.columns import Column
+from tui.text.columns import ListColumn
 from tui.text.narration import remaining_fields, sentence
 from tui.text.pretty import pretty
 from tui.widgets.row_list import RowList, Whole
@@ -28,8 +28,8 @@ class EventList(RowList[Event]):
 
     def __init__(self) -> None:
         columns = (
-            Column[Event]("UTC", 8, lambda row: figures.clock_time(row.time)[:8], "dim", worth=8),
-            Column[Event](
+            ListColumn[Event]("UTC", 8, lambda row: figures.clock_time(row.time)[:8], "dim", worth=8),
+            ListColumn[Event](
                 "happened",
                 42,
                 lambda row: sentence(row, self._meanings),

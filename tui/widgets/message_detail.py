@@ -22,11 +22,11 @@ from tui.widgets.waterfall import Waterfall
 _RAW_WIDTH = 400
 
 
-class MessageDetail(Vertical):
+class MessageDetailPane(Vertical):
     """Shows the message that it is given; it fetches nothing."""
 
     DEFAULT_CSS = """
-    MessageDetail {
+    MessageDetailPane {
         background: $surface;
         border-top: tall $panel;
         #what { height: 1; padding: 0 1; color: $text-muted; }

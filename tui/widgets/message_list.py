@@ -14,7 +14,7 @@ from rdss_sandbox.shapes.events import News
 from rdss_sandbox.shapes.messages import MessageRow
 from rdss_sandbox.shapes.streams import AMQP_PREFIX
 from rdss_sandbox.text.figures import clock_time, shard, size, tail
-from tui.text.columns import Column
+from tui.text.columns import ListColumn
 from tui.widgets.row_list import RowList
 
 _MARK_TONES = {"oversize": "error", "late": "warning", "duplicate": "warning", "retried": "accent"}
@@ -39,32 +39,32 @@ def _code_tone(row: MessageRow) -> str:
     return "error" if row.code else ""
 
 
-Columns = Mapping[str, Column[MessageRow]]
+Columns = Mapping[str, ListColumn[MessageRow]]
 
 HERE: Final[Columns] = {
-    "time": Column("time (UTC)", 12, lambda row: clock_time(row.time), "dim", worth=9),
-    "stream": Column("stream", 7, lambda row: row.stream, worth=8),
-    "shard": Column("shard", 5, lambda row: shard(row.shard), "dim", worth=6),
-    "number": Column("number", 8, lambda row: tail(row.sequence_number, 8), "dim", worth=3),
-    "type": Column("type", 17, lambda row: row.message_type or "unreadable", _code_tone, worth=9),
-    "sequence": Column("part", 5, part, "accent", right=True, worth=7),
-    "size": Column("size", 7, lambda row: size(row.size), right=True, worth=7),
-    "code": Column("code", 9, lambda row: row.code or "", _code_tone, worth=8),
-    "mark": Column(
+    "time": ListColumn("time (UTC)", 12, lambda row: clock_time(row.time), "dim", worth=9),
+    "stream": ListColumn("stream", 7, lambda row: row.stream, worth=8),
+    "shard": ListColumn("shard", 5, lambda row: shard(row.shard), "dim", worth=6),
+    "number": ListColumn("number", 8, lambda row: tail(row.sequence_number, 8), "dim", worth=3),
+    "type": ListColumn("type", 17, lambda row: row.message_type or "unreadable", _code_tone, worth=9),
+    "sequence": ListColumn("part", 5, part, "accent", right=True, worth=7),
+    "size": ListColumn("size", 7, lambda row: size(row.size), right=True, worth=7),
+    "code": ListColumn("code", 9, lambda row: row.code or "", _code_tone, worth=8),
+    "mark": ListColumn(
         "mark", 4, lambda row: "".join(mark[0].upper() for mark in row.marks), _mark_tone, worth=8
     ),
-    "id": Column("message id", 8, lambda row: row.message_id or "", "dim", worth=2, stretch=True),
+    "id": ListColumn("message id", 8, lambda row: row.message_id or "", "dim", worth=2, stretch=True),
 }
 """The columns by the fields that they show."""
 COPIED: Final[Columns] = {
     **HERE,
-    "stream": Column("from", 7, lambda row: copied_from(row).stream, worth=8),
-    "shard": Column("shard", 5, lambda row: shard(copied_from(row).shard_id), "dim", worth=6),
+    "stream": ListColumn("from", 7, lambda row: copied_from(row).stream, worth=8),
+    "shard": ListColumn("shard", 5, lambda row: shard(copied_from(row).shard_id), "dim", worth=6),
 }
 """Columns of the audit log: the stream and shard of the copied record, the number of the entry itself."""
 
 
-def list_columns(contract: Contract, columns: Columns) -> tuple[Column[MessageRow], ...]:
+def list_columns(contract: Contract, columns: Columns) -> tuple[ListColumn[MessageRow], ...]:
     """Those of the columns whose field a record has or the contract declares, and one for each listed label.
 
     Before the contract is known they are all there.
@@ -75,7 +75,7 @@ def list_columns(contract: Contract, columns: Columns) -> tuple[Column[MessageRo
     return (*kept[:-1], *labels, *kept[-1:])
 
 
-def _label(field: ContractField) -> Column[MessageRow]:
+def _label(field: ContractField) -> ListColumn[MessageRow]:
     """The column of a field that is the contract's own."""
 
     def tell(row: MessageRow) -> str:
@@ -83,7 +83,7 @@ def _label(field: ContractField) -> Column[MessageRow]:
         value = own.get(field.column, getattr(row, field.column, None))
         return "" if value in (None, UNSET) else str(value)
 
-    return Column(field.name, 10, tell, worth=4)
+    return ListColumn(field.name, 10, tell, worth=4)
 
 
 _REPLACING = frozenset(("sandbox.reset", "snapshot.loaded"))

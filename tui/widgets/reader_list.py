@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from rdss_sandbox.shapes import readers
 from rdss_sandbox.shapes.readers import Reader
 from rdss_sandbox.text.figures import count, shard, span, tail
-from tui.state.worker_messages import Snapshot
-from tui.text.columns import Column
+from tui.state.worker_messages import ObservedState
+from tui.text.columns import ListColumn
 from tui.text.lag import live
 from tui.text.pretty import pretty
 from tui.widgets.row_list import RowList, Whole
@@ -50,18 +50,18 @@ def _tell(line: ReaderLine) -> Whole:
     return f"{who} reads {line.place}", pretty(line.reader)
 
 
-READER_COLUMNS: tuple[Column[ReaderLine], ...] = (
-    Column("kind", 10, lambda line: _KINDS[line.reader.kind], _tone, worth=9),
-    Column("stream, shard", 13, lambda line: line.place, _tone, worth=9),
-    Column(
+READER_COLUMNS: tuple[ListColumn[ReaderLine], ...] = (
+    ListColumn("kind", 10, lambda line: _KINDS[line.reader.kind], _tone, worth=9),
+    ListColumn("stream, shard", 13, lambda line: line.place, _tone, worth=9),
+    ListColumn(
         "behind", 7, _waiting, lambda line: "warning" if line.reader.behind else "good", right=True, worth=9
     ),
-    Column("late", 8, _late, "warning", right=True, worth=7),
-    Column("records", 8, lambda line: count(line.reader.records), _tone, right=True, worth=6),
-    Column("reads", 6, lambda line: count(line.reader.reads), "dim", right=True, worth=3),
-    Column("seen", 8, lambda line: line.idle, "dim", right=True, worth=5),
-    Column("at", 8, lambda line: tail(line.reader.position or "", 8), "dim", worth=4),
-    Column(
+    ListColumn("late", 8, _late, "warning", right=True, worth=7),
+    ListColumn("records", 8, lambda line: count(line.reader.records), _tone, right=True, worth=6),
+    ListColumn("reads", 6, lambda line: count(line.reader.reads), "dim", right=True, worth=3),
+    ListColumn("seen", 8, lambda line: line.idle, "dim", right=True, worth=5),
+    ListColumn("at", 8, lambda line: tail(line.reader.position or "", 8), "dim", worth=4),
+    ListColumn(
         "read by",
         8,
         lambda line: line.reader.client or line.reader.consumer or "",
@@ -72,14 +72,14 @@ READER_COLUMNS: tuple[Column[ReaderLine], ...] = (
 )
 
 
-class ReaderList(RowList[ReaderLine]):
+class ReaderTable(RowList[ReaderLine]):
     """Shows iterators and fan-out consumers: live ones first, then by lag."""
 
     def __init__(self) -> None:
         empty = "nobody reads; an iterator or a fan-out consumer shows here"
         super().__init__(READER_COLUMNS, whole=_tell, empty=empty, id="readers")
 
-    def show(self, snapshot: Snapshot, readers: readers.ReaderList) -> None:
+    def show(self, snapshot: ObservedState, readers: readers.ReaderList) -> None:
         """Draw the readers as of a snapshot."""
         if not readers.known and not readers.readers:
             self.show_empty("the streams are an upstream's, which does not say who reads them")

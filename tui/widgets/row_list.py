@@ -25,9 +25,9 @@ from textual.strip import Strip
 
 from rdss_sandbox.client import RefusedError, UnreachableError
 from rdss_sandbox.shapes.events import News
-from tui.keys.actions import Group, bindings
+from tui.keys.actions import ActionGroup, bindings
 from tui.state.paging import Page, Pages, Source
-from tui.text.columns import Column, choose_columns, fit, split_cell
+from tui.text.columns import ListColumn, choose_columns, fit, split_cell
 
 Row = TypeVar("Row")
 Whole: TypeAlias = tuple[str, Sequence[str]]
@@ -50,7 +50,7 @@ class RowList(ScrollView, Generic[Row], can_focus=True, inherit_bindings=False):
     """
 
     ALLOW_SELECT: ClassVar[bool] = False
-    BINDINGS: ClassVar[list[Any]] = bindings(Group.LIST)
+    BINDINGS: ClassVar[list[Any]] = bindings(ActionGroup.LIST)
     COMPONENT_CLASSES: ClassVar[set[str]] = {
         "row-list--heading",
         "row-list--cursor",
@@ -111,7 +111,7 @@ class RowList(ScrollView, Generic[Row], can_focus=True, inherit_bindings=False):
 
     def __init__(
         self,
-        columns: Sequence[Column[Row]],
+        columns: Sequence[ListColumn[Row]],
         *,
         live: Callable[[News], bool] | None = None,
         marked: Callable[[Row], bool] = lambda _: False,
@@ -135,7 +135,7 @@ class RowList(ScrollView, Generic[Row], can_focus=True, inherit_bindings=False):
         self._look_again = False
         self._strips: dict[tuple[int, bool], Strip] = {}
         self._styles: dict[str, Style] = {}
-        self._chosen: list[tuple[Column[Row], int]] = []
+        self._chosen: list[tuple[ListColumn[Row], int]] = []
         self._told: tuple[int, object] = (-1, None)
         self._goal: int | None = None
         self._by_hand = False
@@ -173,7 +173,7 @@ class RowList(ScrollView, Generic[Row], can_focus=True, inherit_bindings=False):
         self._pages.put(Page(0, rows, len(rows)))
         self._set_total(len(rows))
 
-    def show_columns(self, columns: Sequence[Column[Row]]) -> None:
+    def show_columns(self, columns: Sequence[ListColumn[Row]]) -> None:
         """Show the rows in other columns."""
         self._columns = columns
         self.on_resize()

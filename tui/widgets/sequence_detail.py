@@ -12,22 +12,22 @@ from rdss_sandbox.shapes.sequences import SequenceRow
 from rdss_sandbox.text import figures
 from tui.session import posting_failures, session_of
 from tui.text import sequence_parts
-from tui.text.columns import Column
+from tui.text.columns import ListColumn
 from tui.text.pretty import pretty
 from tui.widgets.row_list import RowList, Whole
 from tui.widgets.text_lines import TextLines
 
 _PARTS_READ = 200
 
-PART_COLUMNS: tuple[Column[MessageRow], ...] = (
-    Column("part", 7, lambda row: f"{row.position}/{row.total}", "accent", right=True, worth=9),
-    Column("time (UTC)", 12, lambda row: figures.clock_time(row.time), "dim", worth=8),
-    Column("shard", 5, lambda row: figures.shard(row.shard), "dim", worth=5),
-    Column("size", 7, lambda row: figures.size(row.size), right=True, worth=6),
-    Column(
+PART_COLUMNS: tuple[ListColumn[MessageRow], ...] = (
+    ListColumn("part", 7, lambda row: f"{row.position}/{row.total}", "accent", right=True, worth=9),
+    ListColumn("time (UTC)", 12, lambda row: figures.clock_time(row.time), "dim", worth=8),
+    ListColumn("shard", 5, lambda row: figures.shard(row.shard), "dim", worth=5),
+    ListColumn("size", 7, lambda row: figures.size(row.size), right=True, worth=6),
+    ListColumn(
         "marks", 20, lambda row: ", ".join(row.marks), lambda row: "warning" if row.marks else "", worth=7
     ),
-    Column("message id", 8, lambda row: row.message_id or "", "dim", worth=3, stretch=True),
+    ListColumn("message id", 8, lambda row: row.message_id or "", "dim", worth=3, stretch=True),
 )
 
 

@@ -11,10 +11,10 @@ from rdss_sandbox.shapes.diagnosis import Finding
 from rdss_sandbox.shapes.readers import ReaderList
 from rdss_sandbox.shapes.streams import Shard, StreamDetail
 from rdss_sandbox.text.figures import rate, shard, short_count, size
-from tui.state.worker_messages import Snapshot
+from tui.state.worker_messages import ObservedState
 from tui.text import lineage
 from tui.text.bars import range_bar, sparkline
-from tui.text.columns import Column
+from tui.text.columns import ListColumn
 from tui.text.lag import behind
 from tui.text.lineage import Branch
 from tui.text.readings import Readings
@@ -88,12 +88,12 @@ def _waiting(line: TreeLine) -> str:
     return "" if line.behind is None else short_count(line.behind)
 
 
-TREE_COLUMNS: tuple[Column[TreeLine], ...] = (
-    Column("stream, shard", 21, _name, _tone, worth=9, stretch=True),
-    Column("hash keys", _BAR_CELLS, lambda line: hash_range(line.branch), _bar_tone, worth=8),
-    Column("records", 7, lambda line: short_count(line.held.records), _tone, right=True, worth=8),
-    Column("bytes", 7, lambda line: size(line.held.bytes), "dim", right=True, worth=2),
-    Column(
+TREE_COLUMNS: tuple[ListColumn[TreeLine], ...] = (
+    ListColumn("stream, shard", 21, _name, _tone, worth=9, stretch=True),
+    ListColumn("hash keys", _BAR_CELLS, lambda line: hash_range(line.branch), _bar_tone, worth=8),
+    ListColumn("records", 7, lambda line: short_count(line.held.records), _tone, right=True, worth=8),
+    ListColumn("bytes", 7, lambda line: size(line.held.bytes), "dim", right=True, worth=2),
+    ListColumn(
         "per s",
         7,
         lambda line: rate(line.now).removesuffix("/s") if line.now else "",
@@ -101,9 +101,9 @@ TREE_COLUMNS: tuple[Column[TreeLine], ...] = (
         right=True,
         worth=6,
     ),
-    Column("rate", _SPARK_CELLS, lambda line: sparkline(line.rates, _SPARK_CELLS), "good", worth=5),
-    Column("behind", 6, _waiting, lambda line: "warning" if line.behind else "good", right=True, worth=7),
-    Column("lag", _SPARK_CELLS, _lag, "warning", worth=5),
+    ListColumn("rate", _SPARK_CELLS, lambda line: sparkline(line.rates, _SPARK_CELLS), "good", worth=5),
+    ListColumn("behind", 6, _waiting, lambda line: "warning" if line.behind else "good", right=True, worth=7),
+    ListColumn("lag", _SPARK_CELLS, _lag, "warning", worth=5),
 )
 
 
@@ -128,7 +128,7 @@ class StreamTree(RowList[TreeLine]):
 
     def show(
         self,
-        snapshot: Snapshot,
+        snapshot: ObservedState,
         streams: Sequence[StreamDetail],
         readers: ReaderList,
         findings: Sequence[Finding] = (),

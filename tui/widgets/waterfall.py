@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rdss_sandbox.text.figures import date_time, span
-from tui.text.columns import Column
+from tui.text.columns import ListColumn
 from tui.text.message_trace import Hop
 from tui.widgets.row_list import RowList, Whole
 
@@ -19,11 +19,11 @@ class Waterfall(RowList[Hop]):
         self._start = 0.0
         self._length = 0.0
         columns = (
-            Column[Hop]("time (UTC)", 23, lambda hop: date_time(hop.at), "dim", worth=4),
-            Column[Hop]("after", 8, lambda hop: "+" + span(hop.at - self._start), right=True, worth=7),
-            Column[Hop]("", _LANE_CELLS, self._lane, lambda hop: hop.tone or "accent", worth=6),
-            Column[Hop]("where", 16, lambda hop: hop.place, lambda hop: hop.tone, worth=9),
-            Column[Hop]("what", 34, lambda hop: hop.what, lambda hop: hop.tone, worth=8, stretch=True),
+            ListColumn[Hop]("time (UTC)", 23, lambda hop: date_time(hop.at), "dim", worth=4),
+            ListColumn[Hop]("after", 8, lambda hop: "+" + span(hop.at - self._start), right=True, worth=7),
+            ListColumn[Hop]("", _LANE_CELLS, self._lane, lambda hop: hop.tone or "accent", worth=6),
+            ListColumn[Hop]("where", 16, lambda hop: hop.place, lambda hop: hop.tone, worth=9),
+            ListColumn[Hop]("what", 34, lambda hop: hop.what, lambda hop: hop.tone, worth=8, stretch=True),
         )
         super().__init__(columns, whole=self._tell, empty="no event names this message", id=id)
 

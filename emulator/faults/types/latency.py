@@ -6,7 +6,16 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from emulator.faults.fault import Attribute, Direction, Done, FaultRefusedError, FaultType, Hit, Moment, Phase
+from emulator.faults.fault import (
+    Attribute,
+    Direction,
+    Done,
+    FaultRefusedError,
+    FaultType,
+    Hit,
+    HoldTime,
+    Phase,
+)
 from emulator.rng import Draws
 
 
@@ -14,9 +23,9 @@ def inject(hit: Hit) -> Done:
     seconds = round(draw_seconds(hit.attributes, hit.draws), 6)
     if hit.attributes["on"] == "record":
         arrived = hit.item.message.arrived
-        hit.item.hidden.append(Moment(hit.hold, (hit.now if arrived is None else arrived) + seconds))
+        hit.item.hidden.append(HoldTime(hit.hold, (hit.now if arrived is None else arrived) + seconds))
         return Done(f"hidden for {seconds:.3f} s after it arrived", {"seconds": seconds})
-    hit.call.delays.append(Moment(hit.hold, seconds))
+    hit.call.delays.append(HoldTime(hit.hold, seconds))
     return Done(f"the call took {seconds:.3f} s longer", {"seconds": seconds})
 
 

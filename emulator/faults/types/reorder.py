@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from emulator.faults.fault import Attribute, Direction, Done, FaultType, Hit, Moment, Phase
+from emulator.faults.fault import Attribute, Direction, Done, FaultType, Hit, HoldTime, Phase
 
 
 def inject(hit: Hit) -> Done:
     distance = hit.attributes["distance"]
     hit.item.overtaken_by = distance
-    hit.item.patience.append(Moment(hit.hold, hit.now + hit.attributes["patience"]))
+    hit.item.patience.append(HoldTime(hit.hold, hit.now + hit.attributes["patience"]))
     return Done(f"let {distance} later messages of its shard go first", {"distance": distance})
 
 

@@ -13,14 +13,14 @@ from emulator.http.answer_date import AnswerDate
 from emulator.http.asgi import App, ClientGoneError, HttpScope, Message, NoRoomError
 from emulator.http.bounds.client_limits import USUAL, Limits
 from emulator.http.bounds.request_queue import RequestQueue
-from emulator.http.bounds.timeouts import Client, ClientTimeouts
+from emulator.http.bounds.timeouts import ClientTimeouts, WaitingConnection
 from emulator.http.bounds.turns import Turns
 from emulator.http.http1.closing_answer import close_with_answer, refusal
 
 FailureHandler: TypeAlias = Callable[[Exception], None]
 
 
-class HttpConnection(Client, Protocol):
+class HttpConnection(WaitingConnection, Protocol):
     """One client's connection."""
 
     def drain(self) -> None:
@@ -30,7 +30,7 @@ class HttpConnection(Client, Protocol):
         """Close at once."""
 
 
-class Exchange(Protocol):
+class HttpExchange(Protocol):
     """One request and its response, as the application sees them."""
 
     scope: HttpScope
@@ -79,7 +79,7 @@ class Connections:
         # The last long body is kept alive until the next one replaces it. Otherwise the allocator returns its
         # pages to the system, and each next body page-faults all of them in again.
         self.last_body: bytes | bytearray = b""
-        self.streams: set[Client] = set()
+        self.streams: set[WaitingConnection] = set()
         self._open: set[HttpConnection] = set()
         self._timeouts = ClientTimeouts(
             limits, self._clients, lambda: len(self._open) > limits.connections // 2
@@ -106,7 +106,7 @@ class Connections:
     def start(
         self,
         connection: HttpConnection,
-        exchange: Exchange,
+        exchange: HttpExchange,
         app: App | None = None,
         done: Callable[[], None] | None = None,
     ) -> None:
@@ -119,7 +119,7 @@ class Connections:
         else:
             self._starts.put(connection, partial(self._begin, exchange, app or self.app, done))
 
-    def _begin(self, exchange: Exchange, app: App, done: Callable[[], None] | None) -> None:
+    def _begin(self, exchange: HttpExchange, app: App, done: Callable[[], None] | None) -> None:
         task = asyncio.get_running_loop().create_task(self._answer(exchange, app))
         self._requests.add(task)
         self._starts.begun(task)
@@ -131,7 +131,7 @@ class Connections:
         self._requests.discard(task)
         self._starts.ended(task)
 
-    async def _answer(self, exchange: Exchange, app: App) -> None:
+    async def _answer(self, exchange: HttpExchange, app: App) -> None:
         if exchange.gone:
             return
         try:
@@ -149,7 +149,7 @@ class Connections:
             if not exchange.done:
                 await exchange.fail()
 
-    def _clients(self) -> list[Client]:
+    def _clients(self) -> list[WaitingConnection]:
         return [*self._open, *self.streams]
 
     def failed(self, error: Exception) -> None:

@@ -31,7 +31,7 @@ class Waiting(NamedTuple):
     progress: int
 
 
-class Client(Protocol):
+class WaitingConnection(Protocol):
     """A connection whose client can keep it waiting."""
 
     def waiting(self) -> Waiting | None:
@@ -48,7 +48,10 @@ class ClientTimeouts:
     """
 
     def __init__(
-        self, limits: Limits, clients: Callable[[], Collection[Client]], crowded: Callable[[], bool]
+        self,
+        limits: Limits,
+        clients: Callable[[], Collection[WaitingConnection]],
+        crowded: Callable[[], bool],
     ) -> None:
         self._crowded_seconds = limits.crowded_seconds
         self._clients = clients
@@ -60,7 +63,7 @@ class ClientTimeouts:
             Awaited.READER: limits.unread_seconds,
         }
         self._every = min(_LONGEST_LOOK, *(seconds / _LOOKS for seconds in self._seconds.values()))
-        self._seen: dict[Client, tuple[Waiting, int]] = {}
+        self._seen: dict[WaitingConnection, tuple[Waiting, int]] = {}
         self._next: asyncio.TimerHandle | None = None
 
     def start(self) -> None:

@@ -25,7 +25,7 @@ from emulator.http.asgi import Message, answer
 from emulator.http.bounds.allowance import Allowance
 from emulator.http.bounds.body_memory import ARRIVING, NO_ROOM
 from emulator.http.bounds.client_limits import MESSAGE_BYTES, SLICE_BYTES
-from emulator.http.bounds.port_connections import Connections, Exchange
+from emulator.http.bounds.port_connections import Connections, HttpExchange
 from emulator.http.bounds.timeouts import Awaited, Waiting
 from emulator.http.bounds.turns import Piece
 from emulator.http.http1.closing_answer import close_with_answer, refusal
@@ -233,7 +233,7 @@ class WebSocketProtocol(WebSocketsSansIOProtocol):
     # -- the application's side
 
     async def run_asgi(self) -> None:
-        self._connections.start(self, cast("Exchange", self))
+        self._connections.start(self, cast("HttpExchange", self))
 
     async def send(self, message: Any) -> None:
         if self.gone:

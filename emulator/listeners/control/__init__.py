@@ -12,7 +12,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from emulator.http.asgi import App
-from emulator.listeners.control.api_documentation import Documents
+from emulator.listeners.control.api_documentation import ApiDocumentation
 from emulator.listeners.control.course_resource import CoursePage
 from emulator.listeners.control.endpoint_routing import JSON, list_handlers, route_by_segments
 from emulator.listeners.control.watch.watch_page import WatchPage
@@ -33,7 +33,7 @@ def control_app(
     asks for; the pages of the port are then opened with it.
     """
     handlers = list_handlers(resources)
-    documents = Documents([handler.endpoint for handler in handlers], version)
+    documents = ApiDocumentation([handler.endpoint for handler in handlers], version)
     return route_by_segments(
         Starlette(
             routes=[

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _HEADERS: Final = page_headers(INLINE_STYLE)
 
 
-class Documents:
+class ApiDocumentation:
     """``/openapi.json``, and the page at ``/docs``. A start does not wait for their imports."""
 
     def __init__(self, endpoints: Iterable[Described], version: str) -> None:

@@ -20,20 +20,20 @@ arrives from there, so that faults on the channel apply in both directions.
 """
 
 from extensions.queues.engine.address import Address
-from extensions.queues.engine.operations.messages import NewMessage
+from extensions.queues.engine.operations.messages import MessageToPost
 from extensions.queues.engine.queue_engine import QueueEngine
 from extensions.queues.engine.queue_errors import QueuesError, SourceUnavailableError
-from extensions.queues.engine.queued_message import Claim, Found, Held, Message
+from extensions.queues.engine.queued_message import ClaimedMessages, Found, Held, QueuedMessage
 from extensions.queues.engine.view_source import ViewedMessage, ViewSource
 
 __all__ = [
     "Address",
-    "Claim",
+    "ClaimedMessages",
     "Found",
     "Held",
-    "Message",
-    "NewMessage",
+    "MessageToPost",
     "QueueEngine",
+    "QueuedMessage",
     "QueuesError",
     "SourceUnavailableError",
     "ViewSource",

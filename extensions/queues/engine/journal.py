@@ -14,9 +14,9 @@ from typing import Final
 from emulator.journal import Log
 from emulator.journal.reserve import spending_reserve
 from extensions.queues.engine.queue_changes import (
-    Entry,
+    ChangeSet,
+    ClaimReleased,
     QueueGone,
-    Released,
     Removed,
     Unsubscribed,
     decode,
@@ -24,12 +24,12 @@ from extensions.queues.engine.queue_changes import (
 )
 from extensions.queues.engine.queue_state import QueueState
 
-_DELETIONS: Final = (QueueGone, Released, Removed, Unsubscribed)
+_DELETIONS: Final = (QueueGone, ClaimReleased, Removed, Unsubscribed)
 """What makes room, sooner or later."""
 _CHANGES_IN_AN_ENTRY: Final = 50
 
 
-def store(log: Log, entry: Entry) -> None:
+def store(log: Log, entry: ChangeSet) -> None:
     """Store the entry before returning. Raises OSError, and then nothing of it is stored."""
     write = partial(log.append, encode(entry))
     freeing = all(isinstance(change, _DELETIONS) for change in entry.changes)
@@ -40,7 +40,7 @@ def list_entries(state: QueueState, now: float) -> Iterator[bytes]:
     """Yield encoded entries that produce ``state`` from an empty one."""
     changes = state.list_changes()
     while batch := list(islice(changes, _CHANGES_IN_AN_ENTRY)):
-        yield encode(Entry(now, batch))
+        yield encode(ChangeSet(now, batch))
 
 
 def replay(payload: bytes | memoryview, state: QueueState) -> float:

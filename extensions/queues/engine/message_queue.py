@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple
 
 from emulator.priority_queue import PriorityQueue
 from extensions.queues.engine.address import Address
-from extensions.queues.engine.queued_message import Claim, Found, Message
+from extensions.queues.engine.queued_message import ClaimedMessages, Found, QueuedMessage
 from extensions.queues.engine.subscription import Subscription
 
 _EMPTY_CLAIMS_KEPT: Final = 1000
@@ -20,11 +20,11 @@ _LEAST_STALE: Final = 1024
 class Passed(NamedTuple):
     """What has expired: claims, each with the messages that it still held, and messages."""
 
-    claims: list[tuple[Claim, list[Message]]]
-    messages: list[Message]
+    claims: list[tuple[ClaimedMessages, list[QueuedMessage]]]
+    messages: list[QueuedMessage]
 
 
-class Queue:
+class LiveQueue:
     """The messages, claims and subscriptions of a queue, as of the last ``pass_time``.
 
     The cost of a method depends on the number of messages that it returns, not on the length of the queue.
@@ -35,10 +35,10 @@ class Queue:
         self.metadata = metadata
         self.number = number
         self.messages = Order()
-        self.claims: dict[str, Claim] = {}
+        self.claims: dict[str, ClaimedMessages] = {}
         self.subscriptions: dict[str, Subscription] = {}
-        self._ids: dict[str, Message] = {}
-        self._held: dict[int, Claim] = {}
+        self._ids: dict[str, QueuedMessage] = {}
+        self._held: dict[int, ClaimedMessages] = {}
         self._free: list[int] = []
         self._delayed: PriorityQueue[int] = PriorityQueue()
         self._lives: PriorityQueue[int] = PriorityQueue()
@@ -47,14 +47,14 @@ class Queue:
 
     # -- looking
 
-    def get(self, id_: str) -> Message | None:
+    def get(self, id_: str) -> QueuedMessage | None:
         return self._ids.get(id_)
 
-    def holder(self, message: Message) -> Claim | None:
+    def holder(self, message: QueuedMessage) -> ClaimedMessages | None:
         """The claim that holds the message."""
         return self._held.get(message.number)
 
-    def describe(self, message: Message) -> Found:
+    def describe(self, message: QueuedMessage) -> Found:
         claim = self._held.get(message.number)
         return Found(message, claim.id if claim else None)
 
@@ -68,10 +68,10 @@ class Queue:
         """The number of messages that cannot be claimed yet."""
         return sum(1 for number in set(self._delayed) if self.messages.get(number) is not None)
 
-    def held_by(self, claim: Claim) -> list[Message]:
+    def held_by(self, claim: ClaimedMessages) -> list[QueuedMessage]:
         return [message for number in claim.numbers if (message := self.messages.get(number))]
 
-    def page(self, after: int, limit: int, wanted: Callable[[Message], bool]) -> list[Found]:
+    def page(self, after: int, limit: int, wanted: Callable[[QueuedMessage], bool]) -> list[Found]:
         """Up to ``limit`` wanted messages with numbers above ``after``."""
         found: list[Found] = []
         for message in self.messages.after(after):
@@ -83,7 +83,7 @@ class Queue:
 
     # -- changing
 
-    def add(self, message: Message, now: float) -> None:
+    def add(self, message: QueuedMessage, now: float) -> None:
         self.number = max(self.number, message.number + 1)
         self.messages.add(message)
         self._ids[message.id] = message
@@ -93,9 +93,9 @@ class Queue:
         else:
             heapq.heappush(self._free, message.number)
 
-    def take(self, limit: int) -> list[Message]:
+    def take(self, limit: int) -> list[QueuedMessage]:
         """Take out the oldest free messages. The caller must ``hold`` them, or ``put_back`` them."""
-        taken: list[Message] = []
+        taken: list[QueuedMessage] = []
         last = -1
         free = self._free
         while free and len(taken) < limit:
@@ -106,11 +106,11 @@ class Queue:
                 last = number
         return taken
 
-    def put_back(self, messages: Iterable[Message]) -> None:
+    def put_back(self, messages: Iterable[QueuedMessage]) -> None:
         for message in messages:
             heapq.heappush(self._free, message.number)
 
-    def hold(self, claim: Claim, counts: Iterable[tuple[int, int]]) -> None:
+    def hold(self, claim: ClaimedMessages, counts: Iterable[tuple[int, int]]) -> None:
         """Add ``claim``, which holds messages by (number, count of claims with this one)."""
         self.claims[claim.id] = claim
         self._terms.add(claim.ends, claim.id)
@@ -124,13 +124,13 @@ class Queue:
         if not claim.numbers:
             self._note_empty(claim)
 
-    def renew(self, claim: Claim, ttl: int, grace: int, now: float) -> None:
+    def renew(self, claim: ClaimedMessages, ttl: int, grace: int, now: float) -> None:
         claim.ttl, claim.grace, claim.since = ttl, grace, now
         self._terms.add(claim.ends, claim.id)
         for message in self.held_by(claim):
             self._extend_life(message, claim)
 
-    def release(self, claim: Claim) -> list[Message]:
+    def release(self, claim: ClaimedMessages) -> list[QueuedMessage]:
         """Remove the claim, and return its messages, which are free again."""
         del self.claims[claim.id]
         messages = self.held_by(claim)
@@ -139,7 +139,7 @@ class Queue:
         self.put_back(messages)
         return messages
 
-    def remove(self, number: int) -> Message | None:
+    def remove(self, number: int) -> QueuedMessage | None:
         message = self.messages.get(number)
         if message is None:
             return None
@@ -181,13 +181,13 @@ class Queue:
         deadlines = (self._delayed, self._lives, self._terms)
         return min((when for each in deadlines if (when := each.lowest) is not None), default=None)
 
-    def _extend_life(self, message: Message, claim: Claim) -> None:
+    def _extend_life(self, message: QueuedMessage, claim: ClaimedMessages) -> None:
         before = message.expires
         message.extend_life(claim.ends, claim.grace, claim.since)
         if message.expires != before:
             self._lives.add(message.expires, message.number)
 
-    def _note_empty(self, claim: Claim) -> None:
+    def _note_empty(self, claim: ClaimedMessages) -> None:
         """Note a claim without messages. It can be read until its end, unless there are very many."""
         self._done.append(claim.id)
         if len(self._done) > _EMPTY_CLAIMS_KEPT:
@@ -225,17 +225,17 @@ class Order:
     """
 
     def __init__(self) -> None:
-        self._blocks: dict[int, dict[int, Message]] = {}
+        self._blocks: dict[int, dict[int, QueuedMessage]] = {}
         self._starts: list[int] = []
         self._length = 0
 
     def __len__(self) -> int:
         return self._length
 
-    def __iter__(self) -> Iterator[Message]:
+    def __iter__(self) -> Iterator[QueuedMessage]:
         return self.after(-1)
 
-    def add(self, message: Message) -> None:
+    def add(self, message: QueuedMessage) -> None:
         start = message.number // _BLOCK
         block = self._blocks.get(start)
         if block is None:
@@ -244,7 +244,7 @@ class Order:
         block[message.number] = message
         self._length += 1
 
-    def get(self, number: int) -> Message | None:
+    def get(self, number: int) -> QueuedMessage | None:
         block = self._blocks.get(number // _BLOCK)
         return block.get(number) if block is not None else None
 
@@ -257,7 +257,7 @@ class Order:
             del self._blocks[start]
             del self._starts[bisect_left(self._starts, start)]
 
-    def after(self, number: int) -> Iterator[Message]:
+    def after(self, number: int) -> Iterator[QueuedMessage]:
         """Yield the messages with higher numbers. Nothing may be added or removed meanwhile."""
         first = (number + 1) // _BLOCK
         for start in self._starts[bisect_left(self._starts, first) :]:
@@ -265,10 +265,10 @@ class Order:
                 if each.number > number:
                     yield each
 
-    def oldest(self) -> Message | None:
+    def oldest(self) -> QueuedMessage | None:
         return next(iter(self), None)
 
-    def newest(self) -> Message | None:
+    def newest(self) -> QueuedMessage | None:
         if not self._starts:
             return None
         block = self._blocks[self._starts[-1]]

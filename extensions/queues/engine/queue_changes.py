@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from extensions.queues.engine.address import Address
-from extensions.queues.engine.queued_message import Message
+from extensions.queues.engine.queued_message import QueuedMessage
 from extensions.queues.engine.subscription import Subscription
 
 
@@ -34,7 +34,7 @@ class Posted(msgspec.Struct, array_like=True, tag="posted"):
     """Messages came into the queue."""
 
     at: Address
-    messages: list[Message]
+    messages: list[QueuedMessage]
 
 
 class Claimed(msgspec.Struct, array_like=True, tag="claimed"):
@@ -59,7 +59,7 @@ class Renewed(msgspec.Struct, array_like=True, tag="renewed"):
     since: float
 
 
-class Released(msgspec.Struct, array_like=True, tag="released"):
+class ClaimReleased(msgspec.Struct, array_like=True, tag="released"):
     """A claim was released."""
 
     at: Address
@@ -99,7 +99,7 @@ Change = (
     | Posted
     | Claimed
     | Renewed
-    | Released
+    | ClaimReleased
     | Removed
     | Subscribed
     | Unsubscribed
@@ -107,7 +107,7 @@ Change = (
 )
 
 
-class Entry(msgspec.Struct, array_like=True):
+class ChangeSet(msgspec.Struct, array_like=True):
     """Changes that happened together, at ``time`` (seconds since the epoch)."""
 
     time: float
@@ -115,4 +115,4 @@ class Entry(msgspec.Struct, array_like=True):
 
 
 encode = msgspec.msgpack.Encoder().encode
-decode = msgspec.msgpack.Decoder(Entry).decode
+decode = msgspec.msgpack.Decoder(ChangeSet).decode

@@ -16,13 +16,13 @@ from extensions.queues.engine.operations.messages import MessageOperations
 from extensions.queues.engine.operations.queues import QueueOperations
 from extensions.queues.engine.operations.subscriptions import SubscriptionOperations
 from extensions.queues.engine.signatures import Signed
-from extensions.queues.engine.store import Store
+from extensions.queues.engine.store import QueueStore
 
 _LONGEST_WAIT: Final = 60.0
 """Seconds of the clock. Every claim and message lasts at least this long; a longer pause could miss one."""
 
 
-class QueueEngine(Store):
+class QueueEngine(QueueStore):
     """The queues of all projects. Thread-safe.
 
     Every operation is atomic, and durable when it returns unless ``path`` is None. With ``fsync`` it

@@ -6,21 +6,21 @@ from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 from extensions.queues.engine.address import Address
-from extensions.queues.engine.message_queue import Queue
+from extensions.queues.engine.message_queue import LiveQueue
 from extensions.queues.engine.queue_changes import (
     Change,
     Claimed,
+    ClaimReleased,
     Posted,
     QueueGone,
     QueueSet,
-    Released,
     Removed,
     Renewed,
     SecretSet,
     Subscribed,
     Unsubscribed,
 )
-from extensions.queues.engine.queued_message import Claim, Message
+from extensions.queues.engine.queued_message import ClaimedMessages, QueuedMessage
 
 _MESSAGES_IN_A_CHANGE: Final = 100
 
@@ -29,7 +29,7 @@ class QueueState:
     """All queues, and the signing key. Only ``apply`` and the clock change them."""
 
     def __init__(self) -> None:
-        self.queues: dict[Address, Queue] = {}
+        self.queues: dict[Address, LiveQueue] = {}
         self.secret = ""
 
     def apply(self, change: Change, now: float) -> None:
@@ -59,58 +59,58 @@ class QueueState:
     def _set(self, change: QueueSet) -> None:
         queue = self.queues.get(change.at)
         if queue is None:
-            self.queues[change.at] = Queue(change.at, change.metadata, change.number)
+            self.queues[change.at] = LiveQueue(change.at, change.metadata, change.number)
         else:
             queue.metadata = change.metadata
 
 
-def _apply_posted(queue: Queue, change: Posted, now: float) -> None:
+def _apply_posted(queue: LiveQueue, change: Posted, now: float) -> None:
     for message in change.messages:
         queue.add(message, now)
 
 
-def _apply_claimed(queue: Queue, change: Claimed, _now: float) -> None:
-    claim = Claim(change.claim, change.client, change.ttl, change.grace, change.since)
+def _apply_claimed(queue: LiveQueue, change: Claimed, _now: float) -> None:
+    claim = ClaimedMessages(change.claim, change.client, change.ttl, change.grace, change.since)
     queue.hold(claim, change.messages)
 
 
-def _apply_renewed(queue: Queue, change: Renewed, _now: float) -> None:
+def _apply_renewed(queue: LiveQueue, change: Renewed, _now: float) -> None:
     if (claim := queue.claims.get(change.claim)) is not None:
         queue.renew(claim, change.ttl, change.grace, change.since)
 
 
-def _apply_released(queue: Queue, change: Released, _now: float) -> None:
+def _apply_released(queue: LiveQueue, change: ClaimReleased, _now: float) -> None:
     if (claim := queue.claims.get(change.claim)) is not None:
         queue.release(claim)
 
 
-def _apply_removed(queue: Queue, change: Removed, _now: float) -> None:
+def _apply_removed(queue: LiveQueue, change: Removed, _now: float) -> None:
     for number in change.numbers:
         queue.remove(number)
 
 
-def _apply_subscribed(queue: Queue, change: Subscribed, _now: float) -> None:
+def _apply_subscribed(queue: LiveQueue, change: Subscribed, _now: float) -> None:
     queue.subscriptions[change.subscription.id] = change.subscription
 
 
-def _apply_unsubscribed(queue: Queue, change: Unsubscribed, _now: float) -> None:
+def _apply_unsubscribed(queue: LiveQueue, change: Unsubscribed, _now: float) -> None:
     queue.subscriptions.pop(change.id, None)
 
 
-_APPLY: Final[dict[type, Callable[[Queue, Any, float], None]]] = {
+_APPLY: Final[dict[type, Callable[[LiveQueue, Any, float], None]]] = {
     Posted: _apply_posted,
     Claimed: _apply_claimed,
     Renewed: _apply_renewed,
-    Released: _apply_released,
+    ClaimReleased: _apply_released,
     Removed: _apply_removed,
     Subscribed: _apply_subscribed,
     Unsubscribed: _apply_unsubscribed,
 }
 
 
-def _list_changes(queue: Queue) -> Iterator[Change]:
+def _list_changes(queue: LiveQueue) -> Iterator[Change]:
     yield QueueSet(queue.at, queue.metadata, queue.number)
-    batch: list[Message] = []
+    batch: list[QueuedMessage] = []
     for message in queue.messages:
         batch.append(message)
         if len(batch) == _MESSAGES_IN_A_CHANGE:

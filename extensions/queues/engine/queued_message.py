@@ -13,7 +13,7 @@ AT_ONCE: Final = 0.0
 """The ``ready`` of a message without a delay: not its arrival, as the clock may be set back before that."""
 
 
-class Message(msgspec.Struct, array_like=True, gc=False):
+class QueuedMessage(msgspec.Struct, array_like=True, gc=False):
     """A message. ``number`` gives its order in the queue; ``body`` is the posted JSON, byte for byte.
 
     ``ttl`` is in seconds, as clients see it. The message expires at ``expires`` and cannot be claimed before
@@ -47,7 +47,7 @@ class Message(msgspec.Struct, array_like=True, gc=False):
 
 
 @dataclass(slots=True)
-class Claim:
+class ClaimedMessages:
     """Messages that ``client`` holds from ``since`` (seconds since the epoch) for ``ttl`` seconds.
 
     ``numbers`` are the messages that it still holds, oldest first.
@@ -73,12 +73,12 @@ class Claim:
 class Found(NamedTuple):
     """A message, and the id of the claim that holds it, or None."""
 
-    message: Message
+    message: QueuedMessage
     claim: str | None
 
 
 class Held(NamedTuple):
     """A claim and the messages it holds, oldest first."""
 
-    claim: Claim
-    messages: list[Message]
+    claim: ClaimedMessages
+    messages: list[QueuedMessage]

@@ -15,17 +15,17 @@ from emulator.journal import Log
 from emulator.rng import new_uuid
 from extensions.queues.engine.address import Address
 from extensions.queues.engine.journal import list_entries, replay, store
-from extensions.queues.engine.message_queue import Queue
-from extensions.queues.engine.queue_changes import Change, Entry, Posted, QueueGone, QueueSet, SecretSet
+from extensions.queues.engine.message_queue import LiveQueue
+from extensions.queues.engine.queue_changes import Change, ChangeSet, Posted, QueueGone, QueueSet, SecretSet
 from extensions.queues.engine.queue_errors import QueueNotThereError, SourceUnavailableError
 from extensions.queues.engine.queue_state import QueueState
-from extensions.queues.engine.queued_message import AT_ONCE, Message
+from extensions.queues.engine.queued_message import AT_ONCE, QueuedMessage
 from extensions.queues.engine.view_source import ViewedMessage, ViewSource, message_id
 
 _ARRIVALS_AT_ONCE: Final = 500
 
 
-class Store:
+class QueueStore:
     """The queues behind one lock. Callers hold ``lock`` to read or change them.
 
     ``path`` None keeps everything in memory. Raises ``DamagedLogError``, and OSError when the journal cannot
@@ -64,14 +64,14 @@ class Store:
         with self.lock:
             yield self.now()
 
-    def find_queue(self, at: Address, now: float) -> Queue | None:
+    def find_queue(self, at: Address, now: float) -> LiveQueue | None:
         """The queue after expiry at ``now``; None when there is none."""
         queue = self.state.queues.get(at)
         if queue is not None:
             self.pass_time(queue, now)
         return queue
 
-    def require_queue(self, at: Address, now: float) -> Queue:
+    def require_queue(self, at: Address, now: float) -> LiveQueue:
         """The queue after expiry at ``now``. Raises ``QueueNotThereError``."""
         queue = self.find_queue(at, now)
         if queue is None:
@@ -81,7 +81,7 @@ class Store:
     def commit(self, now: float, *changes: Change) -> None:
         """Write the changes to the journal and apply them. Raises OSError, and then none takes effect."""
         if self._log is not None:
-            store(self._log, Entry(now, list(changes)))
+            store(self._log, ChangeSet(now, list(changes)))
         for change in changes:
             self.state.apply(change, now)
         if self._log is not None:
@@ -98,7 +98,7 @@ class Store:
         """Emit the event ``queue.<what>``."""
         self._events.emit(f"queue.{what}", project=at.project, queue=at.name, **fields)
 
-    def report_gone(self, at: Address, messages: Iterable[Message]) -> None:
+    def report_gone(self, at: Address, messages: Iterable[QueuedMessage]) -> None:
         """Tell the channel of a view that these messages have left the view."""
         if (source := self.sources.get(at)) is not None:
             refs = [message.ref for message in messages if message.ref is not None]
@@ -154,12 +154,12 @@ class Store:
     def _post_arrivals(self, at: Address, arrivals: Sequence[ViewedMessage]) -> None:
         queue = self.state.queues.get(at)
         number = queue.number if queue else 1
-        messages: dict[str, Message] = {}
+        messages: dict[str, QueuedMessage] = {}
         for arrival in arrivals:
             id_ = message_id(at, arrival.ref)
             if id_ not in messages and not (queue and queue.get(id_)):
                 ends = arrival.arrived + arrival.ttl
-                messages[id_] = Message(
+                messages[id_] = QueuedMessage(
                     number + len(messages),
                     id_,
                     arrival.body,
@@ -175,7 +175,7 @@ class Store:
         if messages:
             self.emit("messages_arrived", at, messages=list(messages))
 
-    def pass_time(self, queue: Queue, now: float) -> None:
+    def pass_time(self, queue: LiveQueue, now: float) -> None:
         """Expire what is due in the queue, and emit the events of it."""
         if passed := queue.pass_time(now):
             for claim, messages in passed.claims:

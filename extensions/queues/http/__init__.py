@@ -16,8 +16,8 @@ from emulator.http.daemon_threads import DaemonThreads
 from extensions.queues.engine import QueueEngine
 from extensions.queues.http import request_rules as rules
 from extensions.queues.http import v1, v1_1, v2
-from extensions.queues.http.answers import Answer, encode, nothing_here
-from extensions.queues.http.messaging_endpoints import Endpoint
+from extensions.queues.http.answers import MessagingAnswer, encode, nothing_here
+from extensions.queues.http.messaging_endpoints import MessagingEndpoint
 from extensions.queues.http.routes import Handler, build_home, render_version
 from extensions.queues.queue_access_policy import POLICY
 
@@ -52,7 +52,7 @@ class QueuesApp:
         self._engine = engine
         self._events = events
         self._token = token
-        build = partial(Endpoint, engine, DaemonThreads("views", _MOST_VIEWS_AT_ONCE))
+        build = partial(MessagingEndpoint, engine, DaemonThreads("views", _MOST_VIEWS_AT_ONCE))
         endpoints = [build("/", (), {"GET": _build_document(_LIST, HTTPStatus.MULTIPLE_CHOICES)})]
         for version, (its_rules, routes) in _VERSIONS.items():
             endpoints += [build(f"/{version}/{route.path}", its_rules, route.handlers) for route in routes]
@@ -83,7 +83,7 @@ def _build_document(
     body: bytes, status: HTTPStatus = HTTPStatus.OK, headers: tuple[tuple[bytes, bytes], ...] = ()
 ) -> Handler:
     """Build a handler that always answers with the same document."""
-    return lambda _call: Answer(status, body, headers)
+    return lambda _call: MessagingAnswer(status, body, headers)
 
 
 async def _refuse(_scope: HttpScope, _receive: Receive, send: Send) -> None:

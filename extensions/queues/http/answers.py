@@ -25,7 +25,7 @@ _JSON: Final = (b"content-type", b"application/json")
 _VARY: Final = (b"vary", b"Accept")
 
 
-class Answer(NamedTuple):
+class MessagingAnswer(NamedTuple):
     """A response. ``headers`` are those besides Content-Type."""
 
     status: int
@@ -40,16 +40,16 @@ class Answer(NamedTuple):
         return given
 
 
-NO_CONTENT: Final = Answer(HTTPStatus.NO_CONTENT)
+NO_CONTENT: Final = MessagingAnswer(HTTPStatus.NO_CONTENT)
 
 
-def answer_json(document: Any) -> Answer:
+def answer_json(document: Any) -> MessagingAnswer:
     """Answer 200 with the document."""
-    return Answer(HTTPStatus.OK, encode(document))
+    return MessagingAnswer(HTTPStatus.OK, encode(document))
 
 
-def answer_location(status: int, path: str, body: bytes = b"") -> Answer:
-    return Answer(status, body, ((b"location", path.encode()),))
+def answer_location(status: int, path: str, body: bytes = b"") -> MessagingAnswer:
+    return MessagingAnswer(status, body, ((b"location", path.encode()),))
 
 
 class RequestRefusedError(Exception):
@@ -68,10 +68,10 @@ class RequestRefusedError(Exception):
         self.description = description
         self.headers = headers
 
-    def answer(self) -> Answer:
+    def answer(self) -> MessagingAnswer:
         shown = {"title": self.title, "description": self.description}
         body = {key: value for key, value in shown.items() if value is not None}
-        return Answer(self.status, encode(body) if body else b"", (*self.headers, _VARY))
+        return MessagingAnswer(self.status, encode(body) if body else b"", (*self.headers, _VARY))
 
 
 def bad_body(description: str) -> RequestRefusedError:

@@ -19,7 +19,7 @@ _decode = msgspec.json.decode
 
 
 @dataclass(slots=True)
-class Call:
+class MessagingCall:
     """A request with a known path. ``names`` are the variable parts of the path.
 
     ``project`` and ``client`` (a UUID in its canonical form) are "" when they are optional and missing.

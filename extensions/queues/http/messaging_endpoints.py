@@ -12,21 +12,21 @@ from emulator.http.asgi import BodyTooLongError, HttpScope, Receive, Send, answe
 from emulator.http.daemon_threads import DaemonThreads
 from extensions.queues.engine import QueueEngine, QueuesError
 from extensions.queues.http.answers import (
-    Answer,
+    MessagingAnswer,
     RequestRefusedError,
     bad_request,
     build_refusal,
     not_allowed,
     unavailable,
 )
-from extensions.queues.http.call import Call
+from extensions.queues.http.call import MessagingCall
 from extensions.queues.http.request_rules import Rule
 from extensions.queues.http.routes import Handler
 
 _MOST_BODY_BYTES: Final = 1 << 24
 
 
-class Endpoint:
+class MessagingEndpoint:
     """One path, and its handlers by method. ``rules`` check a request before its handler.
 
     Requests that may take long run on ``threads``: those of a view, and those that resolve a subscriber's
@@ -72,15 +72,15 @@ class Endpoint:
         query: str,
         headers: dict[bytes, bytes],
         body: bytes,
-    ) -> Answer:
+    ) -> MessagingAnswer:
         """Answer a request. ``names`` are the variable parts of its path. Every error becomes an answer."""
         params = _parse_query(query) if query else {}
-        call = Call(self._engine, self._version, method, path, query, names, params, headers, body)
+        call = MessagingCall(self._engine, self._version, method, path, query, names, params, headers, body)
         if self._resolves or (names and self._engine.has_view(names[0])):
             return await self._threads.run(partial(catch_errors, self._answer, call))
         return catch_errors(self._answer, call)
 
-    def _answer(self, call: Call) -> Answer:
+    def _answer(self, call: MessagingCall) -> MessagingAnswer:
         for rule in self._rules:
             rule(call)
         handler = self._handlers.get(call.method)
@@ -88,11 +88,11 @@ class Endpoint:
             return handler(call)
         allowed = ", ".join(sorted(self._handlers))
         if call.method == "OPTIONS":
-            return Answer(HTTPStatus.OK, headers=((b"allow", allowed.encode()),))
+            return MessagingAnswer(HTTPStatus.OK, headers=((b"allow", allowed.encode()),))
         raise not_allowed(f"{allowed}, OPTIONS")
 
 
-def catch_errors(respond: Callable[[Call], Answer], call: Call) -> Answer:
+def catch_errors(respond: Callable[[MessagingCall], MessagingAnswer], call: MessagingCall) -> MessagingAnswer:
     """Return the answer, or the answer for the error."""
     try:
         return respond(call)

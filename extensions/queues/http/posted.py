@@ -6,11 +6,11 @@ from typing import Any
 
 import msgspec
 
-from extensions.queues.engine import NewMessage
+from extensions.queues.engine import MessageToPost
 from extensions.queues.engine.queue_errors import BadValueError, QueueNotThereError
 from extensions.queues.engine.queue_metadata import MOST_BYTES
 from extensions.queues.http.answers import bad_body, bad_request
-from extensions.queues.http.call import Call, checked_integer
+from extensions.queues.http.call import MessagingCall, checked_integer
 from rdss_sandbox.shapes.queue_limits import POST_BYTES
 
 
@@ -28,7 +28,7 @@ _decode_document = msgspec.json.Decoder(_Document).decode
 _decode_array = msgspec.json.Decoder(list[_Item]).decode
 
 
-def read_document(call: Call) -> list[NewMessage]:
+def read_document(call: MessagingCall) -> list[MessageToPost]:
     """Parse ``{"messages": [{"body", "ttl", "delay"}]}``. Messages may lack ttl and delay.
 
     Raises ``RequestRefusedError``.
@@ -46,7 +46,7 @@ def read_document(call: Call) -> list[NewMessage]:
             raise bad_body("Document type not supported.")
         _refuse_array(document["messages"])
     return [
-        NewMessage(
+        MessageToPost(
             _require_body(item),
             None if item.ttl is msgspec.UNSET else checked_integer(item.ttl, "ttl"),
             None if item.delay is msgspec.UNSET else checked_integer(item.delay, "delay"),
@@ -55,7 +55,7 @@ def read_document(call: Call) -> list[NewMessage]:
     ]
 
 
-def read_array(call: Call) -> list[NewMessage]:
+def read_array(call: MessagingCall) -> list[MessageToPost]:
     """Parse ``[{"body", "ttl"}]``, as v1 has it, with both required. Raises ``RequestRefusedError``."""
     _check_size(call)
     try:
@@ -64,7 +64,7 @@ def read_array(call: Call) -> list[NewMessage]:
         items = []
     if not items:
         _refuse_array(call.json())
-    return [NewMessage(_require_body(item), checked_integer(item.ttl, "ttl"), 0) for item in items]
+    return [MessageToPost(_require_body(item), checked_integer(item.ttl, "ttl"), 0) for item in items]
 
 
 def _refuse_array(messages: Any) -> None:
@@ -73,7 +73,7 @@ def _refuse_array(messages: Any) -> None:
     raise bad_body("Document type not supported.")
 
 
-def _check_size(call: Call) -> None:
+def _check_size(call: MessagingCall) -> None:
     if len(call.body) > POST_BYTES:
         raise bad_request(f"Message collection size is too large. Max size {POST_BYTES}")
     try:

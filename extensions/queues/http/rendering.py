@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from extensions.queues.engine import Found, Message
+from extensions.queues.engine import Found, QueuedMessage
 from rdss_sandbox.text.timestamps import timestamp
 
 
@@ -39,7 +39,7 @@ def render_message_v1(found: Found, queue_path: str, now: float) -> bytes:
     )
 
 
-def render_popped(found: Iterable[Message], claim: str, now: float, *, counted: bool) -> bytes:
+def render_popped(found: Iterable[QueuedMessage], claim: str, now: float, *, counted: bool) -> bytes:
     """``[{"id", "age", "ttl", "body", "claim_id", "claim_count"}]`` of popped messages.
 
     ``claim`` is an id for ``claim_id``. ``claim_count`` is 0 unless the queue's claims are ``counted``.
@@ -73,6 +73,6 @@ def render_milestone(found: Found, queue_path: str, now: float, *, counted: bool
     )
 
 
-def render_href(shown: Message, queue_path: str, claim: str | None) -> bytes:
+def render_href(shown: QueuedMessage, queue_path: str, claim: str | None) -> bytes:
     held = f"?claim_id={claim}" if claim else ""
     return f"{queue_path}/messages/{shown.id}{held}".encode()

@@ -12,15 +12,15 @@ from extensions.queues.engine import bounds as checks
 from extensions.queues.engine.queue_errors import BadValueError
 from extensions.queues.engine.signatures import Signed
 from extensions.queues.http.answers import RequestRefusedError, nothing_here
-from extensions.queues.http.call import Call, missing_header
+from extensions.queues.http.call import MessagingCall, missing_header
 
-Rule: TypeAlias = Callable[[Call], None]
+Rule: TypeAlias = Callable[[MessagingCall], None]
 """Checks one thing, and stores it in the call. Raises ``RequestRefusedError``."""
 
 _JSON_RANGES: Final = ("*/*", "application/*", "application/json")
 
 
-def check_signature(call: Call) -> None:
+def check_signature(call: MessagingCall) -> None:
     """Check that a given signature is ours and permits this method and path. A wrong one gets a 404."""
     given = call.header(b"url-signature")
     if given is None:
@@ -35,7 +35,7 @@ def check_signature(call: Call) -> None:
         raise nothing_here()
 
 
-def check_content(call: Call) -> None:
+def check_content(call: MessagingCall) -> None:
     """Refuse form data."""
     given = call.header(b"content-type") or ""
     if call.body and given.lower() == "application/x-www-form-urlencoded":
@@ -48,21 +48,21 @@ def check_content(call: Call) -> None:
         )
 
 
-def check_accept(call: Call) -> None:
+def check_accept(call: MessagingCall) -> None:
     """Check that the client accepts JSON."""
     given = call.headers.get(b"accept")
     if given is not None and not _welcomes_json(given):
         raise RequestRefusedError(HTTPStatus.NOT_ACCEPTABLE)
 
 
-def check_client(call: Call) -> None:
+def check_client(call: MessagingCall) -> None:
     """Check that the client identifies itself with a UUID."""
     if b"client-id" not in call.headers:
         raise missing_header("Client-Id")
     check_optional_client(call)
 
 
-def check_optional_client(call: Call) -> None:
+def check_optional_client(call: MessagingCall) -> None:
     """Check that the client's id, if given, is a UUID."""
     given = call.headers.get(b"client-id")
     if given is not None:
@@ -74,7 +74,7 @@ def check_optional_client(call: Call) -> None:
             ) from error
 
 
-def check_project(call: Call) -> None:
+def check_project(call: MessagingCall) -> None:
     """Check that the project is given."""
     check_optional_project(call)
     if not call.project:
@@ -83,7 +83,7 @@ def check_project(call: Call) -> None:
         )
 
 
-def check_optional_project(call: Call) -> None:
+def check_optional_project(call: MessagingCall) -> None:
     """Check that the project, if given, is not empty."""
     given = call.header(b"x-project-id")
     if given == "":
@@ -95,7 +95,7 @@ def check_optional_project(call: Call) -> None:
     call.project = given or ""
 
 
-def check_queue(call: Call) -> None:
+def check_queue(call: MessagingCall) -> None:
     """Check that the queue's name in the path is valid."""
     if call.names:
         try:

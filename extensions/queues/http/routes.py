@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from extensions.queues.http.answers import Answer
-from extensions.queues.http.call import Call
+from extensions.queues.http.answers import MessagingAnswer
+from extensions.queues.http.call import MessagingCall
 
-Handler: TypeAlias = Callable[[Call], Answer]
+Handler: TypeAlias = Callable[[MessagingCall], MessagingAnswer]
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,18 +8,18 @@ from typing import Any
 from extensions.queues.engine.subscription import Subscription
 from extensions.queues.http.answers import (
     NO_CONTENT,
-    Answer,
+    MessagingAnswer,
     RequestRefusedError,
     answer_json,
     answer_location,
     bad_request,
     encode,
 )
-from extensions.queues.http.call import Call
+from extensions.queues.http.call import MessagingCall
 from rdss_sandbox.shapes.queue_limits import DEFAULT_PAGE, DEFAULT_SUBSCRIPTION_TTL
 
 
-def list_subscriptions(call: Call) -> Answer:
+def list_subscriptions(call: MessagingCall) -> MessagingAnswer:
     """Answer with a page of subscriptions, oldest first."""
     subscriptions = call.engine.subscriptions.page(
         call.at, after=call.text("marker") or "", limit=call.integer("limit", DEFAULT_PAGE)
@@ -30,7 +30,7 @@ def list_subscriptions(call: Call) -> Answer:
     )
 
 
-def post_subscription(call: Call) -> Answer:
+def post_subscription(call: MessagingCall) -> MessagingAnswer:
     """Answer 201 for a new subscription or one that is not confirmed yet, 409 for a confirmed one."""
     document = call.document_or_empty()
     if "subscriber" not in document:
@@ -51,11 +51,11 @@ def post_subscription(call: Call) -> Answer:
     return answer_location(HTTPStatus.CREATED, call.path, encode({"subscription_id": made.subscription.id}))
 
 
-def get_subscription(call: Call) -> Answer:
+def get_subscription(call: MessagingCall) -> MessagingAnswer:
     return answer_json(render_subscription(call, call.engine.subscriptions.get(call.at, call.names[1])))
 
 
-def patch_subscription(call: Call) -> Answer:
+def patch_subscription(call: MessagingCall) -> MessagingAnswer:
     """Change the subscriber, the ttl or the options."""
     document = call.document_or_empty()
     if not document:
@@ -71,13 +71,13 @@ def patch_subscription(call: Call) -> Answer:
     return answer_location(HTTPStatus.NO_CONTENT, call.path)
 
 
-def delete_subscription(call: Call) -> Answer:
+def delete_subscription(call: MessagingCall) -> MessagingAnswer:
     """Answer 204, also for a missing subscription."""
     call.engine.subscriptions.delete(call.at, call.names[1])
     return NO_CONTENT
 
 
-def confirm_subscription(call: Call) -> Answer:
+def confirm_subscription(call: MessagingCall) -> MessagingAnswer:
     """Store whether the subscriber agrees."""
     confirmed = call.document_or_empty().get("confirmed")
     if not isinstance(confirmed, bool):
@@ -86,7 +86,7 @@ def confirm_subscription(call: Call) -> Answer:
     return answer_location(HTTPStatus.NO_CONTENT, call.path)
 
 
-def render_subscription(call: Call, subscription: Subscription) -> dict[str, Any]:
+def render_subscription(call: MessagingCall, subscription: Subscription) -> dict[str, Any]:
     """The document of a subscription."""
     return {
         "id": subscription.id,

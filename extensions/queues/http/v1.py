@@ -12,40 +12,40 @@ from extensions.queues.http import queue_requests as queues
 from extensions.queues.http import rendering
 from extensions.queues.http.answers import (
     NO_CONTENT,
-    Answer,
+    MessagingAnswer,
     RequestRefusedError,
     answer_json,
     answer_location,
     bad_request,
 )
-from extensions.queues.http.call import Call, field, missing_header
+from extensions.queues.http.call import MessagingCall, field, missing_header
 from extensions.queues.http.posted import read_array
 from extensions.queues.http.routes import QueueRoute
 from rdss_sandbox.shapes.queue_limits import METADATA_BYTES
 
 
-def list_queues(call: Call) -> Answer:
+def list_queues(call: MessagingCall) -> MessagingAnswer:
     page = queues.limit_page(call, call.engine.queues.page(call.project, call.text("marker") or ""))
     document = queues.build_list(call, page, [each.metadata for each in page])
     return _with_location(call, answer_json(document)) if page else NO_CONTENT
 
 
-def put_queue(call: Call) -> Answer:
+def put_queue(call: MessagingCall) -> MessagingAnswer:
     created = call.engine.queues.create(call.at)
     return answer_location(HTTPStatus.CREATED if created else HTTPStatus.NO_CONTENT, call.path)
 
 
-def get_queue(call: Call) -> Answer:
+def get_queue(call: MessagingCall) -> MessagingAnswer:
     """Answer 204 when the queue exists, else 404."""
     there = call.engine.queues.exists(call.at)
-    return _with_location(call, NO_CONTENT if there else Answer(HTTPStatus.NOT_FOUND))
+    return _with_location(call, NO_CONTENT if there else MessagingAnswer(HTTPStatus.NOT_FOUND))
 
 
-def get_metadata(call: Call) -> Answer:
+def get_metadata(call: MessagingCall) -> MessagingAnswer:
     return _with_location(call, answer_json(call.engine.queues.metadata(call.at)))
 
 
-def put_metadata(call: Call) -> Answer:
+def put_metadata(call: MessagingCall) -> MessagingAnswer:
     """Replace the metadata. Reserved keys belong to later versions, so they are refused."""
     if len(call.body) > METADATA_BYTES:
         raise bad_request(f"Queue metadata is too large. Max size: {METADATA_BYTES}")
@@ -58,34 +58,36 @@ def put_metadata(call: Call) -> Answer:
     return answer_location(HTTPStatus.NO_CONTENT, call.path)
 
 
-def get_stats(call: Call) -> Answer:
+def get_stats(call: MessagingCall) -> MessagingAnswer:
     return _with_location(
-        call, Answer(HTTPStatus.OK, queues.render_stats(call, call.engine.queues.stats(call.at)))
+        call, MessagingAnswer(HTTPStatus.OK, queues.render_stats(call, call.engine.queues.stats(call.at)))
     )
 
 
-def post_messages(call: Call) -> Answer:
+def post_messages(call: MessagingCall) -> MessagingAnswer:
     _require_client(call)
     ids = call.engine.messages.post(call.at, read_array(call), call.client)
     return messages.answer_posted(call, ids, {"partial": False})
 
 
-def get_messages(call: Call) -> Answer:
+def get_messages(call: MessagingCall) -> MessagingAnswer:
     """Answer with a bare array for ids, else with a page and its link; 204 when there are no messages."""
     ids = call.several("ids")
     if ids is not None:
         checks.page_limit(len(ids))
         there = call.engine.messages.find(call.at, ids)
-        return _with_location(call, Answer(HTTPStatus.OK, _render(call, there)) if there else NO_CONTENT)
+        return _with_location(
+            call, MessagingAnswer(HTTPStatus.OK, _render(call, there)) if there else NO_CONTENT
+        )
     _require_client(call)
     page = messages.find_page(call)
     if not page:
         return _with_location(call, NO_CONTENT)
     body = b'{"messages":%b,"links":%b}' % (_render(call, page), messages.link_next_page(call, page))
-    return _with_location(call, Answer(HTTPStatus.OK, body))
+    return _with_location(call, MessagingAnswer(HTTPStatus.OK, body))
 
 
-def delete_messages(call: Call) -> Answer:
+def delete_messages(call: MessagingCall) -> MessagingAnswer:
     ids = call.several("ids")
     if ids is None:
         raise RequestRefusedError(
@@ -96,13 +98,13 @@ def delete_messages(call: Call) -> Answer:
     return NO_CONTENT
 
 
-def get_message(call: Call) -> Answer:
+def get_message(call: MessagingCall) -> MessagingAnswer:
     there = call.engine.messages.get(call.at, call.names[1])
     shown = rendering.render_message_v1(Found(there.message, None), call.queue_path, call.engine.now())
-    return _with_location(call, Answer(HTTPStatus.OK, shown))
+    return _with_location(call, MessagingAnswer(HTTPStatus.OK, shown))
 
 
-def post_claim(call: Call) -> Answer:
+def post_claim(call: MessagingCall) -> MessagingAnswer:
     """Answer with a bare array of the claimed messages. The request must have ttl and grace."""
     document = call.document()
     held = claims.create_claim(call, ttl=field(document, "ttl", None), grace=field(document, "grace", None))
@@ -111,21 +113,21 @@ def post_claim(call: Call) -> Answer:
     return answer_location(HTTPStatus.CREATED, f"{call.path}/{held.claim.id}", _render_held(call, held))
 
 
-def get_claim(call: Call) -> Answer:
+def get_claim(call: MessagingCall) -> MessagingAnswer:
     held = call.engine.claims.get(call.at, call.names[1])
     return _with_location(
-        call, Answer(HTTPStatus.OK, claims.render_claim(call, held, _render_held(call, held)))
+        call, MessagingAnswer(HTTPStatus.OK, claims.render_claim(call, held, _render_held(call, held)))
     )
 
 
-def patch_claim(call: Call) -> Answer:
+def patch_claim(call: MessagingCall) -> MessagingAnswer:
     document = call.document()
     ttl, grace = field(document, "ttl", None), field(document, "grace", 0)
     call.engine.claims.renew(call.at, call.names[1], ttl=ttl, grace=grace)
     return NO_CONTENT
 
 
-def health(_call: Call) -> Answer:
+def health(_call: MessagingCall) -> MessagingAnswer:
     return NO_CONTENT
 
 
@@ -160,22 +162,22 @@ ROUTES = (
 )
 
 
-def _require_client(call: Call) -> None:
+def _require_client(call: MessagingCall) -> None:
     if not call.client:
         raise missing_header("Client-Id")
 
 
-def _render(call: Call, there: list[Found]) -> bytes:
+def _render(call: MessagingCall, there: list[Found]) -> bytes:
     free = [Found(each.message, None) for each in there]
     return rendering.render_messages_v1(free, call.queue_path, call.engine.now())
 
 
-def _render_held(call: Call, held: Held) -> bytes:
+def _render_held(call: MessagingCall, held: Held) -> bytes:
     there = [Found(message, held.claim.id) for message in held.messages]
     return rendering.render_messages_v1(there, call.queue_path, call.engine.now())
 
 
-def _with_location(call: Call, answer: Answer) -> Answer:
+def _with_location(call: MessagingCall, answer: MessagingAnswer) -> MessagingAnswer:
     """Add the request's URI to the answer, as Content-Location."""
     uri = call.path + (f"?{call.query}" if call.query else "")
     return answer._replace(headers=(*answer.headers, (b"content-location", uri.encode())))

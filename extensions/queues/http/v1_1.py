@@ -5,12 +5,12 @@ from __future__ import annotations
 from extensions.queues.http import claim_requests as claims
 from extensions.queues.http import message_requests as messages
 from extensions.queues.http import queue_requests as queues
-from extensions.queues.http.answers import NO_CONTENT, Answer
-from extensions.queues.http.call import Call
+from extensions.queues.http.answers import NO_CONTENT, MessagingAnswer
+from extensions.queues.http.call import MessagingCall
 from extensions.queues.http.routes import QueueRoute
 
 
-def ping(_call: Call) -> Answer:
+def ping(_call: MessagingCall) -> MessagingAnswer:
     """Answer 204, to show that the service runs."""
     return NO_CONTENT
 

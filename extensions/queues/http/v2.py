@@ -13,13 +13,13 @@ from extensions.queues.http import subscription_requests as subscriptions
 from extensions.queues.http import v1_1
 from extensions.queues.http.answers import (
     NO_CONTENT,
-    Answer,
+    MessagingAnswer,
     RequestRefusedError,
     answer_json,
     bad_body,
     bad_request,
 )
-from extensions.queues.http.call import Call
+from extensions.queues.http.call import MessagingCall
 from extensions.queues.http.routes import QueueRoute
 from rdss_sandbox.shapes.queue_limits import METADATA_BYTES
 
@@ -29,7 +29,7 @@ _SHARE_FIELDS: Final = frozenset(("paths", "methods", "expires"))
 _LIST_PARAMETERS: Final = frozenset(("marker", "limit", "detailed", "name", "with_count"))
 
 
-def list_queues(call: Call) -> Answer:
+def list_queues(call: MessagingCall) -> MessagingAnswer:
     """List queues, filtered by a part of ``name`` and by metadata: other parameters are keys and values."""
     after, name = call.text("marker") or "", call.text("name") or ""
     wanted = {key: values[-1] for key, values in call.params.items() if key not in _LIST_PARAMETERS}
@@ -45,12 +45,12 @@ def list_queues(call: Call) -> Answer:
     return answer_json(document)
 
 
-def get_queue(call: Call) -> Answer:
+def get_queue(call: MessagingCall) -> MessagingAnswer:
     """Answer with the metadata and the defaults of reserved keys, also for a missing queue."""
     return answer_json(with_defaults(queues.find_metadata(call)))
 
 
-def patch_queue(call: Call) -> Answer:
+def patch_queue(call: MessagingCall) -> MessagingAnswer:
     """Change the metadata with a JSON patch."""
     if len(call.body) > METADATA_BYTES:
         raise bad_body(f"Queue metadata is too large. Max size: {METADATA_BYTES}")
@@ -71,7 +71,7 @@ def patch_queue(call: Call) -> Answer:
         raise bad_body(str(error)) from error
 
 
-def purge_queue(call: Call) -> Answer:
+def purge_queue(call: MessagingCall) -> MessagingAnswer:
     """Remove messages, subscriptions, or, without a body, both."""
     types: Any = sorted(checks.RESOURCE_TYPES)
     if call.body:
@@ -84,7 +84,7 @@ def purge_queue(call: Call) -> Answer:
     return NO_CONTENT
 
 
-def share_queue(call: Call) -> Answer:
+def share_queue(call: MessagingCall) -> MessagingAnswer:
     """Answer with a signature that permits some methods on some paths of the queue until it expires."""
     document = call.document()
     if unknown := document.keys() - _SHARE_FIELDS:

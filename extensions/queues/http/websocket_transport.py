@@ -18,8 +18,8 @@ from emulator.events import Events
 from emulator.http.asgi import Message, Receive, Send
 from extensions.queues.engine import Address, QueueEngine, QueuesError
 from extensions.queues.engine import bounds as checks
-from extensions.queues.http.answers import Answer, RequestRefusedError, bad_request
-from extensions.queues.http.messaging_endpoints import Endpoint
+from extensions.queues.http.answers import MessagingAnswer, RequestRefusedError, bad_request
+from extensions.queues.http.messaging_endpoints import MessagingEndpoint
 from extensions.queues.http.websocket_actions import ACTIONS, build_document, build_query, find_names
 from rdss_sandbox.shapes.events import Event
 
@@ -40,7 +40,7 @@ class Socket:
         self,
         engine: QueueEngine,
         events: Events,
-        endpoints: Mapping[str, Endpoint],
+        endpoints: Mapping[str, MessagingEndpoint],
         send: Send,
         token: str | None = None,
     ) -> None:
@@ -163,7 +163,7 @@ def _build_response(request: Mapping[str, Any], status: int, body: Any) -> dict[
     return {"request": said | {"api": "v2"}, "headers": {"status": int(status)}, "body": body}
 
 
-def _read_body(answer: Answer) -> Any:
+def _read_body(answer: MessagingAnswer) -> Any:
     document = _decode(answer.body) if answer.body else {}
     location = next((value.decode() for name, value in answer.headers if name == b"location"), None)
     if location is not None and isinstance(document, dict):
@@ -171,6 +171,6 @@ def _read_body(answer: Answer) -> Any:
     return document
 
 
-def _read_error(answer: Answer) -> dict[str, Any]:
+def _read_error(answer: MessagingAnswer) -> dict[str, Any]:
     said = _decode(answer.body) if answer.body else {}
     return {"error": said.get("description") or said.get("title") or "refused"}

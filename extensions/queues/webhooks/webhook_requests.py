@@ -7,7 +7,7 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from extensions.queues.engine import Address, Message
+from extensions.queues.engine import Address, QueuedMessage
 from extensions.queues.engine.signatures import Signed
 from extensions.queues.engine.subscription import Subscription
 
@@ -23,7 +23,7 @@ class Notification(NamedTuple):
     body: bytes
 
 
-def build_message(at: Address, subscription: Subscription, message: Message) -> Notification:
+def build_message(at: Address, subscription: Subscription, message: QueuedMessage) -> Notification:
     """Build the notification of a message, from the subscription's ``post_data`` and ``post_headers``."""
     body = msgspec.Raw(message.body)
     content = _encode(

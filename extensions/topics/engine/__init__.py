@@ -1,6 +1,6 @@
 """The topic engine: publishing, deltas, a state of the world (SOW), queries, subscriptions and queues."""
 
-from extensions.topics.engine.client_session import Session
+from extensions.topics.engine.client_session import ClientSession
 from extensions.topics.engine.command_refusal import CommandRefusedError
 from extensions.topics.engine.topic_definitions import (
     BadDefinitionError,
@@ -17,6 +17,7 @@ from rdss_sandbox.shapes.topics import Access, Downstream, Entitlement
 __all__ = [
     "Access",
     "BadDefinitionError",
+    "ClientSession",
     "CommandRefusedError",
     "ConflatedTopic",
     "Definition",
@@ -25,7 +26,6 @@ __all__ = [
     "LogEntry",
     "NameInUseError",
     "Queue",
-    "Session",
     "Topic",
     "TopicsCopy",
     "TopicsEngine",

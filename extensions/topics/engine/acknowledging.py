@@ -106,7 +106,7 @@ class Persistence:
             self._session.deliver(Ack("persisted", one.status, one.cmd_id, one.seq, one.reason))
 
 
-class Receipt:
+class CommandReceipt:
     """Sends the acknowledgements that one command asked for."""
 
     __slots__ = ("_command", "_persistence", "_session", "asked")

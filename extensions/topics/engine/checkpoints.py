@@ -15,7 +15,7 @@ from extensions.topics.engine.leased_queues import MessageQueue
 from extensions.topics.engine.live_topic import LiveTopic
 from extensions.topics.engine.topic_definitions import Definition, Topic
 from extensions.topics.engine.topic_registry import TopicRegistry
-from extensions.topics.engine.transaction_log import Entry, build_entry
+from extensions.topics.engine.transaction_log import LoggedChange, build_entry
 from rdss_sandbox.files.rewriting import rewriting
 
 ENTRIES_BETWEEN: Final = 100_000
@@ -26,7 +26,7 @@ class WaitingMessage(msgspec.Struct, array_like=True, gc=False):
 
     queue: str
     number: int
-    entry: Entry
+    entry: LoggedChange
 
 
 class Checkpoint(msgspec.Struct, gc=False):
@@ -35,7 +35,7 @@ class Checkpoint(msgspec.Struct, gc=False):
     next: int
     definitions: tuple[Definition, ...]
     sequences: dict[str, int]
-    records: list[Entry]
+    records: list[LoggedChange]
     waiting: list[WaitingMessage]
     arrivals: dict[str, int] = {}
 
@@ -157,7 +157,7 @@ def save(path: Path, checkpoint: Checkpoint, *, fsync: bool) -> None:
         file.write(payload)
 
 
-def _records(topic: LiveTopic) -> Iterator[Entry]:
+def _records(topic: LiveTopic) -> Iterator[LoggedChange]:
     if topic.store is None or not isinstance(topic.definition, Topic):
         return
     for record in topic.store:

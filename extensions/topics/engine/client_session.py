@@ -5,21 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
-from extensions.topics.engine.acknowledging import Persistence, Receipt
+from extensions.topics.engine.acknowledging import CommandReceipt, Persistence
 from extensions.topics.engine.command_refusal import CommandRefusedError
 from extensions.topics.engine.commands import Command, Sow, Undecoded
 from extensions.topics.engine.headers import check_ack_types, known_ack_types
 from extensions.topics.engine.outgoing_messages import Message
 from extensions.topics.engine.topic_registry import TopicRegistry
-from extensions.topics.engine.topic_subscription import Subscription
+from extensions.topics.engine.topic_subscription import TopicSubscription
 
-Handler: TypeAlias = Callable[[TopicRegistry, "Session", Any, Receipt], None]
+Handler: TypeAlias = Callable[[TopicRegistry, "ClientSession", Any, CommandReceipt], None]
 
 _SILENT = Sow("")
 _PERSIST = frozenset({"publish", "delta_publish", "sow_delete"})
 
 
-class Session:
+class ClientSession:
     """The session of one client. All messages and acknowledgements go through ``deliver``, in order.
 
     ``publisher`` identifies the client over reconnections. ``conditions`` are in the filters of its
@@ -39,10 +39,10 @@ class Session:
         self.client_name = client_name
         self.closed = False
         self.publisher = f"{user}\x1f{client_name}" if client_name else ""
-        self.subscriptions: dict[str, Subscription] = {}
+        self.subscriptions: dict[str, TopicSubscription] = {}
         self.conditions = 0
         self.persistence = Persistence(registry, self)
-        self._silence = Receipt(self, self.persistence, _SILENT, frozenset())
+        self._silence = CommandReceipt(self, self.persistence, _SILENT, frozenset())
         self._registry = registry
         self._handlers = handlers
         self._deliver = deliver
@@ -71,7 +71,9 @@ class Session:
             receipt = self._silence
             try:
                 if command.ack_type:
-                    receipt = Receipt(self, self.persistence, command, known_ack_types(command.ack_type))
+                    receipt = CommandReceipt(
+                        self, self.persistence, command, known_ack_types(command.ack_type)
+                    )
                     receipt.acknowledge("received")
                     check_ack_types(command.ack_type)
                 self._handlers[type(command)](registry, self, command, receipt)
@@ -87,7 +89,7 @@ class Session:
         """Refuse an invalid command, in the acknowledgements that it asked for and as an event."""
         with self._registry.lock:
             asked = known_ack_types(command.ack_type)
-            receipt = Receipt(self, self.persistence, command, asked)
+            receipt = CommandReceipt(self, self.persistence, command, asked)
             receipt.acknowledge("received")
             self._refuse(command, command.cmd, receipt, CommandRefusedError("bad command", why))
 
@@ -109,7 +111,7 @@ class Session:
                 self.closed = True
                 self._end()
 
-    def drop(self, subscription: Subscription) -> None:
+    def drop(self, subscription: TopicSubscription) -> None:
         """End one subscription."""
         del self.subscriptions[subscription.sub_id]
         self.conditions -= subscription.conditions
@@ -124,7 +126,7 @@ class Session:
             action()
 
     def _refuse(
-        self, command: Command | Undecoded, name: str, receipt: Receipt, refused: CommandRefusedError
+        self, command: Command | Undecoded, name: str, receipt: CommandReceipt, refused: CommandRefusedError
     ) -> None:
         receipt.acknowledge_refusal(refused, persists=name in _PERSIST)
         self._registry.events.emit(

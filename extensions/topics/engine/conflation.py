@@ -6,7 +6,7 @@ import msgspec
 
 from extensions.topics.engine.live_topic import LiveTopic, Withdrawal
 from extensions.topics.engine.outgoing_messages import Reason
-from extensions.topics.engine.state_of_world import Record
+from extensions.topics.engine.state_of_world import WorldRecord
 from extensions.topics.engine.topic_definitions import ConflatedTopic
 from extensions.topics.engine.topic_registry import TopicRegistry
 from extensions.topics.engine.update import Update
@@ -49,13 +49,13 @@ class Conflator:
         self._pending.pop(key, None)
         self._pending[key] = change
 
-    def _announce(self, change: Update, record: Record | None) -> None:
+    def _announce(self, change: Update, record: WorldRecord | None) -> None:
         if self._topic.store is None:
             return
         before = record.data if record is not None else None
         update = msgspec.structs.replace(change, topic=self._topic.name, before=before, bookmark="", number=0)
         update.message_type, update.made = self._topic.message_type, None
-        record = record or Record(update.key)
+        record = record or WorldRecord(update.key)
         record.show(update)
         self._topic.store.add(record)
         self._topic.announce(update, record)

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from extensions.topics.engine.acknowledging import Receipt
-from extensions.topics.engine.client_session import Session
+from extensions.topics.engine.acknowledging import CommandReceipt
+from extensions.topics.engine.client_session import ClientSession
 from extensions.topics.engine.command_refusal import CommandRefusedError
 from extensions.topics.engine.commands import SowDelete
 from extensions.topics.engine.headers import read_options, split_list
 from extensions.topics.engine.live_topic import LiveTopic, check_fields
 from extensions.topics.engine.querying import read_filter
-from extensions.topics.engine.state_of_world import Record, Store
+from extensions.topics.engine.state_of_world import RecordStore, WorldRecord
 from extensions.topics.engine.topic_publishing import repeats
 from extensions.topics.engine.topic_registry import TopicRegistry
-from extensions.topics.engine.transaction_log import Entry
+from extensions.topics.engine.transaction_log import LoggedChange
 
 _QUEUE_OPTIONS = frozenset({"cancel", "expire"})
 
 
-def sow_delete(registry: TopicRegistry, session: Session, command: SowDelete, receipt: Receipt) -> None:
+def sow_delete(
+    registry: TopicRegistry, session: ClientSession, command: SowDelete, receipt: CommandReceipt
+) -> None:
     """Delete records or settle queue messages; a repeated command is only acknowledged."""
     repeat = command.seq is not None and repeats(session, command.seq)
     deleted = 0
@@ -35,7 +37,7 @@ def sow_delete(registry: TopicRegistry, session: Session, command: SowDelete, re
     receipt.acknowledge_persisted(registry.place(command.topic, number))
 
 
-def _settle(registry: TopicRegistry, session: Session, command: SowDelete, topic: LiveTopic) -> int:
+def _settle(registry: TopicRegistry, session: ClientSession, command: SowDelete, topic: LiveTopic) -> int:
     options = read_options(command.opts, _QUEUE_OPTIONS)
     if not command.bookmark or command.filter or command.sow_keys or command.data:
         raise CommandRefusedError(
@@ -49,7 +51,7 @@ def _settle(registry: TopicRegistry, session: Session, command: SowDelete, topic
 
 
 def _delete(
-    registry: TopicRegistry, session: Session, command: SowDelete, topic: LiveTopic
+    registry: TopicRegistry, session: ClientSession, command: SowDelete, topic: LiveTopic
 ) -> tuple[int, int]:
     """Delete records; return their count, and the log number of the last."""
     read_options(command.opts, frozenset())
@@ -62,7 +64,7 @@ def _delete(
         raise CommandRefusedError("not entitled", f"{session.user!r} may not write to topic {topic.name!r}")
     records = [one for one in _choose(store, topic, command) if rights.covers(one.data)]
     now = registry.clock.time()
-    entries = [Entry("deleted", topic.name, now, one.key, user_id=session.user) for one in records]
+    entries = [LoggedChange("deleted", topic.name, now, one.key, user_id=session.user) for one in records]
     if entries and command.seq is not None:
         entries[-1].publisher, entries[-1].seq = session.publisher, command.seq
     first = registry.keep(topic, *entries)
@@ -71,7 +73,7 @@ def _delete(
     return len(records), first + len(records) - 1
 
 
-def _choose(store: Store, topic: LiveTopic, command: SowDelete) -> list[Record]:
+def _choose(store: RecordStore, topic: LiveTopic, command: SowDelete) -> list[WorldRecord]:
     said = [name for name in ("filter", "sow_keys", "data", "bookmark") if getattr(command, name)]
     if said == ["bookmark"]:
         raise CommandRefusedError(

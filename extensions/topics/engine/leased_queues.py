@@ -21,8 +21,8 @@ from extensions.topics.engine.live_topic import LiveTopic, Withdrawal
 from extensions.topics.engine.outgoing_messages import PublishMessage
 from extensions.topics.engine.topic_definitions import Queue
 from extensions.topics.engine.topic_registry import TopicRegistry
-from extensions.topics.engine.topic_subscription import Subscriber, Subscription, Test
-from extensions.topics.engine.transaction_log import Entry, number_of
+from extensions.topics.engine.topic_subscription import Subscriber, Test, TopicSubscription
+from extensions.topics.engine.transaction_log import LoggedChange, number_of
 from extensions.topics.engine.update import Update
 from rdss_sandbox.text.timestamps import timestamp
 
@@ -34,7 +34,7 @@ class _Lease:
 
     __slots__ = ("holder", "update")
 
-    def __init__(self, update: Update, holder: Subscription) -> None:
+    def __init__(self, update: Update, holder: TopicSubscription) -> None:
         self.update = update
         self.holder = holder
 
@@ -50,7 +50,7 @@ class MessageQueue:
         self._leased: dict[int, _Lease] = {}
         self._ends: deque[tuple[float, int, _Lease]] = deque()
         self._cancels: dict[int, int] = {}
-        self.takers: dict[Subscription, Test | None] = {}
+        self.takers: dict[TopicSubscription, Test | None] = {}
 
     def __len__(self) -> int:
         return len(self._waiting) + len(self._leased)
@@ -84,12 +84,12 @@ class MessageQueue:
         leased = {number: lease.update for number, lease in self._leased.items()}
         return [update for _, update in sorted((leased | self._waiting).items())]
 
-    def join(self, subscription: Subscription, test: Test | None) -> None:
+    def join(self, subscription: TopicSubscription, test: Test | None) -> None:
         """Have ``subscription`` take messages that pass ``test``, None for all, from now on."""
         self.takers[subscription] = test
         self._dispatch()
 
-    def leave(self, subscription: Subscription) -> None:
+    def leave(self, subscription: TopicSubscription) -> None:
         """Stop giving messages to ``subscription``, and return its leased messages to the queue."""
         self.takers.pop(subscription, None)
         held = [number for number, lease in self._leased.items() if lease.holder is subscription]
@@ -134,8 +134,8 @@ class MessageQueue:
     def _leases(self) -> bool:
         return self._definition.semantics == "at-least-once"
 
-    def _choose(self) -> list[tuple[Update, Subscription]]:
-        chosen: list[tuple[Update, Subscription]] = []
+    def _choose(self) -> list[tuple[Update, TopicSubscription]]:
+        chosen: list[tuple[Update, TopicSubscription]] = []
         free = [one for one in self.takers if one.backlog < self._most(one) and not one.session.closed]
         for update in self._waiting.values() if free else ():
             taker = next(
@@ -152,14 +152,14 @@ class MessageQueue:
                 break
         return chosen
 
-    def _most(self, taker: Subscription) -> int:
+    def _most(self, taker: TopicSubscription) -> int:
         return min(taker.max_backlog, self._definition.max_backlog)
 
-    def _hand_out(self, chosen: list[tuple[Update, Subscription]]) -> bool:
+    def _hand_out(self, chosen: list[tuple[Update, TopicSubscription]]) -> bool:
         """Deliver the chosen messages; return False when there were none."""
         if chosen and not self._leases and not self._take_for_good(chosen):
             return False
-        messages: list[tuple[Subscription, PublishMessage]] = []
+        messages: list[tuple[TopicSubscription, PublishMessage]] = []
         for update, taker in chosen:
             del self._waiting[update.number]
             until = self._lend(update, taker) if self._leases else ""
@@ -171,7 +171,7 @@ class MessageQueue:
             taker.session.deliver(message)
         return bool(chosen)
 
-    def _take_for_good(self, chosen: list[tuple[Update, Subscription]]) -> bool:
+    def _take_for_good(self, chosen: list[tuple[Update, TopicSubscription]]) -> bool:
         for _, taker in chosen:
             taker.backlog -= 1
         try:
@@ -181,11 +181,11 @@ class MessageQueue:
             return False
         return True
 
-    def _message(self, update: Update, taker: Subscription, until: str) -> PublishMessage:
+    def _message(self, update: Update, taker: TopicSubscription, until: str) -> PublishMessage:
         message = update.message(taker.sub_id, taker, whole=True)
         return msgspec.structs.replace(message, topic=self._topic.name, lease_period=until)
 
-    def _lend(self, update: Update, taker: Subscription) -> str:
+    def _lend(self, update: Update, taker: TopicSubscription) -> str:
         clock, seconds = self._registry.clock, self._definition.lease
         until = clock.elapsed() + seconds
         lease = _Lease(update, taker)
@@ -253,7 +253,7 @@ class MessageQueue:
                 lease.holder.backlog -= 1
 
     def _log_taken(self, numbers: list[int]) -> None:
-        entry = Entry("taken", self._topic.name, self._registry.clock.time(), numbers=tuple(numbers))
+        entry = LoggedChange("taken", self._topic.name, self._registry.clock.time(), numbers=tuple(numbers))
         self._registry.log.append(entry)
 
     def _report_discarded(self, numbers: list[int], reason: Discarded) -> None:

@@ -12,9 +12,9 @@ from extensions.topics.engine.headers import CommandOptions
 from extensions.topics.engine.matching import TopicSubscriptions
 from extensions.topics.engine.message_types import JSON, MessageType
 from extensions.topics.engine.outgoing_messages import OofMessage, Reason
-from extensions.topics.engine.state_of_world import Record, Store
+from extensions.topics.engine.state_of_world import RecordStore, WorldRecord
 from extensions.topics.engine.topic_definitions import Definition, Queue, Topic
-from extensions.topics.engine.topic_subscription import Subscriber, Subscription, Test
+from extensions.topics.engine.topic_subscription import Subscriber, Test, TopicSubscription
 from extensions.topics.engine.update import Update, send
 
 
@@ -22,7 +22,7 @@ class Withdrawal(NamedTuple):
     """The removal of ``record`` from the state of the world of ``topic``."""
 
     topic: str
-    record: Record
+    record: WorldRecord
     reason: Reason
 
 
@@ -39,11 +39,11 @@ class Follower(Protocol):
 class WaitingMessages(Protocol):
     """The messages of a queue, and the subscriptions that take them."""
 
-    takers: dict[Subscription, Test | None]
+    takers: dict[TopicSubscription, Test | None]
 
     def __len__(self) -> int: ...
-    def join(self, subscription: Subscription, test: Test | None) -> None: ...
-    def leave(self, subscription: Subscription) -> None: ...
+    def join(self, subscription: TopicSubscription, test: Test | None) -> None: ...
+    def leave(self, subscription: TopicSubscription) -> None: ...
     def settle(self, session: Subscriber, bookmarks: list[str], options: CommandOptions) -> int: ...
 
 
@@ -59,7 +59,7 @@ class LiveTopic:
         name: str,
         definition: Definition | None,
         door: AccessRules,
-        store: Store | None,
+        store: RecordStore | None,
         message_type: MessageType = JSON,
     ) -> None:
         self.name = name
@@ -89,11 +89,11 @@ class LiveTopic:
         )
         return needed or not self.message_type.framed
 
-    def answers(self, subscription: Subscription) -> bool:
+    def answers(self, subscription: TopicSubscription) -> bool:
         """Whether its messages have fields, if the filter of ``subscription`` needs them."""
         return self.message_type.has_fields or not subscription.by_content
 
-    def attach(self, subscription: Subscription) -> None:
+    def attach(self, subscription: TopicSubscription) -> None:
         """Start sending ``subscription`` the messages that it is entitled to."""
         if not self.answers(subscription):
             return
@@ -103,17 +103,17 @@ class LiveTopic:
         elif rights.read:
             self.subscriptions.add(subscription, rights.narrow(subscription.holds))
 
-    def detach(self, subscription: Subscription) -> None:
+    def detach(self, subscription: TopicSubscription) -> None:
         """Stop sending it messages of this topic."""
         if self.queue is not None:
             self.queue.leave(subscription)
         else:
             self.subscriptions.remove(subscription)
 
-    def announce(self, update: Update, record: Record | None = None) -> None:
+    def announce(self, update: Update, record: WorldRecord | None = None) -> None:
         """Send ``update`` to matching subscriptions, and an oof to holders that no longer match."""
         matching = self.subscriptions.matching(update.data, update.key)
-        entering: list[Subscription] = []
+        entering: list[TopicSubscription] = []
         if record is not None:
             if record.holders:
                 self._leave(record, matching)
@@ -125,7 +125,7 @@ class LiveTopic:
         for follower in self.followers:
             follower.handle_update(update)
 
-    def withdraw(self, record: Record, reason: Reason) -> None:
+    def withdraw(self, record: WorldRecord, reason: Reason) -> None:
         """Remove ``record`` from the state of the world, and send an oof to its holders."""
         if self.store is not None:
             self.store.drop(record.key)
@@ -147,7 +147,7 @@ class LiveTopic:
             lost = [one for one in record.holders if not self._entitled(one, record)]
             self._out(record, lost, "entitlement")
 
-    def _leave(self, record: Record, matching: list[Subscription]) -> None:
+    def _leave(self, record: WorldRecord, matching: list[TopicSubscription]) -> None:
         staying = set(matching)
         lost = [one for one in record.holders if one not in staying]
         entitled = [one for one in lost if self._entitled(one, record)]
@@ -155,12 +155,12 @@ class LiveTopic:
         if len(entitled) < len(lost):
             self._out(record, [one for one in lost if one in record.holders], "entitlement")
 
-    def _entitled(self, subscription: Subscription, record: Record) -> bool:
+    def _entitled(self, subscription: TopicSubscription, record: WorldRecord) -> bool:
         rights = self._door.rights(subscription.session.user, self.name)
         return rights.read and rights.covers(record.data)
 
-    def _out(self, record: Record, lost: list[Subscription], reason: Reason) -> None:
-        together: dict[object, list[Subscription]] = {}
+    def _out(self, record: WorldRecord, lost: list[TopicSubscription], reason: Reason) -> None:
+        together: dict[object, list[TopicSubscription]] = {}
         for one in lost:
             one.forget(record)
             together.setdefault(one.session, []).append(one)

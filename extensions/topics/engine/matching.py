@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from emulator.filters import Equality, Path
-from extensions.topics.engine.topic_subscription import Subscription, Test
+from extensions.topics.engine.topic_subscription import Test, TopicSubscription
 from extensions.topics.engine.value_index import Bucket, ValueIndex
 
 
@@ -19,17 +19,17 @@ class TopicSubscriptions:
 
     def __init__(self) -> None:
         self._all: Bucket = {}
-        self._always: dict[Subscription, None] = {}
-        self._tried: dict[Subscription, Test] = {}
+        self._always: dict[TopicSubscription, None] = {}
+        self._tried: dict[TopicSubscription, Test] = {}
         self._by_key: dict[str, Bucket] = {}
         self._by_value: dict[Path, ValueIndex] = {}
-        self._equality: dict[Subscription, Equality] = {}
+        self._equality: dict[TopicSubscription, Equality] = {}
         self._tests = 0
 
     def __len__(self) -> int:
         return len(self._all)
 
-    def __iter__(self) -> Iterator[Subscription]:
+    def __iter__(self) -> Iterator[TopicSubscription]:
         return iter(self._all)
 
     @property
@@ -37,7 +37,7 @@ class TopicSubscriptions:
         """Whether a subscription has a test, which needs parsed data."""
         return self._tests > 0
 
-    def add(self, subscription: Subscription, test: Test | None) -> None:
+    def add(self, subscription: TopicSubscription, test: Test | None) -> None:
         """Add a subscription to messages that pass ``test``."""
         self._all[subscription] = test
         self._tests += test is not None
@@ -57,7 +57,7 @@ class TopicSubscriptions:
         else:
             self._tried[subscription] = test
 
-    def remove(self, subscription: Subscription) -> None:
+    def remove(self, subscription: TopicSubscription) -> None:
         if subscription not in self._all:
             return
         test = self._all.pop(subscription)
@@ -75,7 +75,7 @@ class TopicSubscriptions:
                 del self._by_value[equality.path]
         self._tests -= test is not None
 
-    def matching(self, data: Any, key: str) -> list[Subscription]:
+    def matching(self, data: Any, key: str) -> list[TopicSubscription]:
         """The subscriptions that match a message with ``data``; ``key`` is its SOW key, if it has one."""
         found = list(self._always)
         if len(found) == len(self._all):

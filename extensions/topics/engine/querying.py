@@ -7,18 +7,18 @@ from typing import Final, TypeAlias
 
 from emulator.filters import Filter as CompiledFilter
 from emulator.filters import FilterSyntaxError, compile_filter
-from extensions.topics.engine.acknowledging import Receipt
-from extensions.topics.engine.client_session import Session
+from extensions.topics.engine.acknowledging import CommandReceipt
+from extensions.topics.engine.client_session import ClientSession
 from extensions.topics.engine.command_refusal import CommandRefusedError
 from extensions.topics.engine.commands import Sow, SowAndSubscribe
 from extensions.topics.engine.headers import read_options, split_list
 from extensions.topics.engine.live_topic import LiveTopic
 from extensions.topics.engine.outgoing_messages import GroupBegin, GroupEnd, SowMessage, SowRecord
 from extensions.topics.engine.result_order import read_order, sort_records
-from extensions.topics.engine.state_of_world import Record
+from extensions.topics.engine.state_of_world import WorldRecord
 from extensions.topics.engine.topic_name_patterns import pattern_of
 from extensions.topics.engine.topic_registry import TopicRegistry
-from extensions.topics.engine.topic_subscription import Subscription
+from extensions.topics.engine.topic_subscription import TopicSubscription
 from rdss_sandbox.text.timestamps import timestamp
 
 Query: TypeAlias = Sow | SowAndSubscribe
@@ -26,10 +26,10 @@ Query: TypeAlias = Sow | SowAndSubscribe
 _OPTIONS: Final = frozenset({"skip_n"})
 
 
-def sow(registry: TopicRegistry, session: Session, command: Sow, receipt: Receipt) -> None:
+def sow(registry: TopicRegistry, session: ClientSession, command: Sow, receipt: CommandReceipt) -> None:
     """Send the records that match."""
     options = read_options(command.opts, _OPTIONS)
-    asking = Subscription(session, "", command.topic)
+    asking = TopicSubscription(session, "", command.topic)
     asking.pattern = pattern_of(command.topic)
     filtered = read_filter(command.filter)
     asking.by_content = filtered is not None and filtered.by_content
@@ -59,7 +59,7 @@ class QueryResult:
     def __init__(
         self,
         registry: TopicRegistry,
-        asking: Subscription,
+        asking: TopicSubscription,
         command: Query,
         filtered: CompiledFilter | None,
         *,
@@ -71,7 +71,7 @@ class QueryResult:
         _check(command)
         terms = read_order(command.orderby)
         keys = split_list(command.sow_keys)
-        found: list[tuple[LiveTopic, Record]] = []
+        found: list[tuple[LiveTopic, WorldRecord]] = []
         self._in_topic = 0
         for topic in registry.find_readable(asking):
             if terms:
@@ -84,7 +84,7 @@ class QueryResult:
         end = None if command.top_n is None else skip + command.top_n
         self._found = found[skip:end]
 
-    def send(self, session: Session, subscription: Subscription | None = None) -> None:
+    def send(self, session: ClientSession, subscription: TopicSubscription | None = None) -> None:
         """Send the records in batches of one topic; ``subscription`` remembers them for its oof messages."""
         now = timestamp(self._registry.clock.time())
         session.deliver(GroupBegin(self.query_id))
@@ -124,8 +124,8 @@ def _check_order(topic: LiveTopic) -> None:
 
 
 def _find_visible(
-    registry: TopicRegistry, asking: Subscription, topic: LiveTopic, keys: list[str]
-) -> list[Record]:
+    registry: TopicRegistry, asking: TopicSubscription, topic: LiveTopic, keys: list[str]
+) -> list[WorldRecord]:
     """The records of ``topic`` that the user may read; ``keys`` restricts them unless it is empty."""
     store = topic.store
     if store is None:
@@ -135,7 +135,7 @@ def _find_visible(
     return records if rights.holds is None else [one for one in records if rights.covers(one.data)]
 
 
-def _message(topic: LiveTopic, query_id: str, records: list[Record], now: str) -> SowMessage:
+def _message(topic: LiveTopic, query_id: str, records: list[WorldRecord], now: str) -> SowMessage:
     lengths: list[int | None] = [topic.message_type.size(record.body) for record in records]
     data = tuple(
         SowRecord(record.key, record.body, record.correlation_id, after)

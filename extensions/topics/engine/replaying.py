@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from extensions.topics.engine.acknowledging import Receipt
+from extensions.topics.engine.acknowledging import CommandReceipt
 from extensions.topics.engine.command_refusal import CommandRefusedError
 from extensions.topics.engine.live_topic import LiveTopic
 from extensions.topics.engine.topic_registry import TopicRegistry
-from extensions.topics.engine.topic_subscription import Subscription
-from extensions.topics.engine.transaction_log import Entry, bookmark_of
+from extensions.topics.engine.topic_subscription import TopicSubscription
+from extensions.topics.engine.transaction_log import LoggedChange, bookmark_of
 from extensions.topics.engine.update import Update
 
 SLICE: Final = 1000
@@ -24,7 +24,7 @@ class Replay:
     """
 
     def __init__(
-        self, registry: TopicRegistry, subscription: Subscription, receipt: Receipt, bookmark: str
+        self, registry: TopicRegistry, subscription: TopicSubscription, receipt: CommandReceipt, bookmark: str
     ) -> None:
         self._registry = registry
         self._subscription = subscription
@@ -49,7 +49,7 @@ class Replay:
         registry.attach(subscription)
         self._receipt.acknowledge("completed", sub_id=subscription.sub_id)
 
-    def _concerns(self, entry: Entry) -> bool:
+    def _concerns(self, entry: LoggedChange) -> bool:
         pattern = self._subscription.pattern
         topic = self._registry.topics.get(entry.topic)
         if entry.kind != "published" or topic is None or not topic.replays:
@@ -58,7 +58,7 @@ class Replay:
             return entry.topic == self._subscription.topic
         return pattern.fits(entry.topic) and topic.answers(self._subscription)
 
-    def _send(self, number: int, entry: Entry) -> None:
+    def _send(self, number: int, entry: LoggedChange) -> None:
         registry, subscription = self._registry, self._subscription
         rights = registry.door.rights(subscription.session.user, entry.topic)
         test = rights.narrow(subscription.holds)
@@ -72,7 +72,7 @@ class Replay:
         subscription.session.deliver(update.message(subscription.sub_id, subscription, whole=True))
 
 
-def _parse(topic: LiveTopic, entry: Entry) -> Any:
+def _parse(topic: LiveTopic, entry: LoggedChange) -> Any:
     """The parsed data of ``entry``; None if ``topic`` had another message type then."""
     try:
         return topic.message_type.parse(entry.data)

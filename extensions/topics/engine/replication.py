@@ -26,7 +26,7 @@ from extensions.topics.engine.live_topic import LiveTopic
 from extensions.topics.engine.topic_definitions import BadDefinitionError, Definition, Topic
 from extensions.topics.engine.topic_publishing import MessageAuthor, build_update, commit
 from extensions.topics.engine.topic_registry import TopicRegistry
-from extensions.topics.engine.transaction_log import Entry, EntryOrigin
+from extensions.topics.engine.transaction_log import EntryOrigin, LoggedChange
 from rdss_sandbox.shapes.topics import Downstream, TopicLink
 
 MOST_ENTRIES: Final = 1000
@@ -45,7 +45,7 @@ class Shipment(msgspec.Struct):
     source: Annotated[str, msgspec.Meta(max_length=_LONGEST_SOURCE)]
     after: int
     upto: int
-    entries: Annotated[list[tuple[int, Entry]], msgspec.Meta(max_length=MOST_ENTRIES)] = []
+    entries: Annotated[list[tuple[int, LoggedChange]], msgspec.Meta(max_length=MOST_ENTRIES)] = []
 
 
 class DownstreamPosition(msgspec.Struct, omit_defaults=True):
@@ -217,12 +217,12 @@ class Replication:
                 refused = f"not stored: the log could not be made durable ({error})"
             return DownstreamPosition(self.identity, registry.arrivals.get(shipment.source, 0), refused)
 
-    def _concerns(self, name: str, entry: Entry) -> bool:
+    def _concerns(self, name: str, entry: LoggedChange) -> bool:
         if entry.kind == "taken" or entry.topic not in self._topics.get(name, ()):
             return False
         return entry.arrived is None or entry.arrived.source != self._peers.get(name)
 
-    def _take_over(self, user: str, arrived: EntryOrigin, entry: Entry) -> None:
+    def _take_over(self, user: str, arrived: EntryOrigin, entry: LoggedChange) -> None:
         registry = self._registry
         known = registry.sequences.get(entry.publisher) if entry.publisher else None
         repeated = known is not None and entry.seq is not None and entry.seq <= known
@@ -242,7 +242,7 @@ class Replication:
         if entry.publisher and entry.seq is not None:
             registry.sequences[entry.publisher] = entry.seq
 
-    def _withdraw(self, user: str, topic: LiveTopic, entry: Entry, author: MessageAuthor) -> None:
+    def _withdraw(self, user: str, topic: LiveTopic, entry: LoggedChange, author: MessageAuthor) -> None:
         registry = self._registry
         rights = registry.door.rights(user, topic.name)
         record = topic.store.get(entry.key) if topic.store is not None else None
@@ -250,7 +250,7 @@ class Replication:
             raise CommandRefusedError("not entitled", f"{user!r} may not write to topic {topic.name!r}")
         if record is None:
             return
-        gone = Entry(entry.kind, topic.name, registry.clock.time(), record.key, user_id=entry.user_id)
+        gone = LoggedChange(entry.kind, topic.name, registry.clock.time(), record.key, user_id=entry.user_id)
         gone.publisher, gone.seq, gone.arrived = author.publisher, author.seq, author.arrived
         registry.keep(topic, gone)
         topic.withdraw(record, "expired" if entry.kind == "expired" else "deleted")

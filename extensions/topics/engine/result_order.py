@@ -13,7 +13,7 @@ from emulator.filters import read_path, reader
 from emulator.filters.values import elements, is_null, number_in, text_of
 from extensions.topics.engine.command_refusal import CommandRefusedError
 from extensions.topics.engine.headers import split_list
-from extensions.topics.engine.state_of_world import Record
+from extensions.topics.engine.state_of_world import WorldRecord
 
 
 class SortTerm(NamedTuple):
@@ -29,7 +29,7 @@ def read_order(orderby: str) -> list[SortTerm]:
     return [_parse_term(one) for one in split_list(orderby)]
 
 
-def sort_records(records: list[Record], terms: list[SortTerm]) -> list[Record]:
+def sort_records(records: list[WorldRecord], terms: list[SortTerm]) -> list[WorldRecord]:
     for term in reversed(terms):
         records = sorted(records, key=lambda record: _rank(term, record.data), reverse=term.descending)
     return records

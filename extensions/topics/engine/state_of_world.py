@@ -8,11 +8,11 @@ from typing import Any
 import msgspec
 
 from extensions.topics.engine.keys import KeyFields
-from extensions.topics.engine.topic_subscription import Subscription
+from extensions.topics.engine.topic_subscription import TopicSubscription
 from extensions.topics.engine.update import Update
 
 
-class Record:
+class WorldRecord:
     """One record: ``body`` as published or merged, ``data`` the same parsed, ``expires`` in epoch seconds.
 
     ``holders`` are the subscriptions that were sent the record and need an oof message when it leaves them.
@@ -30,7 +30,7 @@ class Record:
         self.time = 0.0
         self.expires: float | None = None
         self.alarm: float | None = None
-        self.holders: dict[Subscription, None] = {}
+        self.holders: dict[TopicSubscription, None] = {}
 
     def show(self, update: Update) -> None:
         """Take over the content of ``update``."""
@@ -46,23 +46,23 @@ class Record:
         return update
 
 
-class Store:
+class RecordStore:
     """Records by key, in the order in which they came. Without ``key_fields`` the publisher gives the key."""
 
     def __init__(self, key_fields: KeyFields | None) -> None:
         self.key_fields = key_fields
-        self._records: dict[str, Record] = {}
+        self._records: dict[str, WorldRecord] = {}
 
     def __len__(self) -> int:
         return len(self._records)
 
-    def __iter__(self) -> Iterator[Record]:
+    def __iter__(self) -> Iterator[WorldRecord]:
         return iter(self._records.values())
 
-    def get(self, key: str) -> Record | None:
+    def get(self, key: str) -> WorldRecord | None:
         return self._records.get(key)
 
-    def add(self, record: Record) -> None:
+    def add(self, record: WorldRecord) -> None:
         """Add or replace a record."""
         self._records[record.key] = record
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final, TypeAlias
 
-from extensions.topics.engine.acknowledging import Receipt
-from extensions.topics.engine.client_session import Session
+from extensions.topics.engine.acknowledging import CommandReceipt
+from extensions.topics.engine.client_session import ClientSession
 from extensions.topics.engine.command_refusal import CommandRefusedError
 from extensions.topics.engine.commands import (
     DeltaSubscribe,
@@ -19,7 +19,7 @@ from extensions.topics.engine.querying import QueryResult, read_filter
 from extensions.topics.engine.replaying import Replay
 from extensions.topics.engine.topic_name_patterns import pattern_of
 from extensions.topics.engine.topic_registry import TopicRegistry
-from extensions.topics.engine.topic_subscription import Subscription
+from extensions.topics.engine.topic_subscription import TopicSubscription
 
 MOST_CONDITIONS: Final = 2_000
 """Conditions in the filters of one session, without equalities, which are indexed. All of them may have to be
@@ -31,7 +31,9 @@ _OPTIONS: Final = frozenset({"timestamp", "replace", "no_empties", "max_backlog"
 _OPTIONS_WITH_QUERY: Final = frozenset({"oof", "timestamp", "replace", "no_empties", "skip_n"})
 
 
-def subscribe(registry: TopicRegistry, session: Session, command: Subscribe, receipt: Receipt) -> None:
+def subscribe(
+    registry: TopicRegistry, session: ClientSession, command: Subscribe, receipt: CommandReceipt
+) -> None:
     """Start a subscription, with a replay of the log if the command has a bookmark."""
     options = read_options(command.opts, _OPTIONS)
     subscription = _subscription(session, command, options, delta=isinstance(command, DeltaSubscribe))
@@ -48,7 +50,7 @@ def subscribe(registry: TopicRegistry, session: Session, command: Subscribe, rec
 
 
 def sow_and_subscribe(
-    registry: TopicRegistry, session: Session, command: SowAndSubscribe, receipt: Receipt
+    registry: TopicRegistry, session: ClientSession, command: SowAndSubscribe, receipt: CommandReceipt
 ) -> None:
     """Send the records that match, and start a subscription to their changes."""
     options = read_options(command.opts, _OPTIONS_WITH_QUERY)
@@ -65,7 +67,9 @@ def sow_and_subscribe(
     receipt.acknowledge("stats", **result.counts())
 
 
-def unsubscribe(_registry: TopicRegistry, session: Session, command: Unsubscribe, receipt: Receipt) -> None:
+def unsubscribe(
+    _registry: TopicRegistry, session: ClientSession, command: Unsubscribe, receipt: CommandReceipt
+) -> None:
     """End one subscription, or all subscriptions of the session."""
     if command.sub_id == "all":
         leaving = list(session.subscriptions.values())
@@ -81,8 +85,8 @@ def unsubscribe(_registry: TopicRegistry, session: Session, command: Unsubscribe
 
 
 def _subscription(
-    session: Session, command: Subscribing, options: CommandOptions, *, delta: bool
-) -> Subscription:
+    session: ClientSession, command: Subscribing, options: CommandOptions, *, delta: bool
+) -> TopicSubscription:
     sub_id = command.sub_id or command.cmd_id
     if not sub_id or "," in sub_id or sub_id == "all":
         why = f"{sub_id[:80]!r} cannot name one; give sub_id or cmd_id without a comma, and not 'all'"
@@ -90,7 +94,7 @@ def _subscription(
     if sub_id in session.subscriptions and not options.replace:
         why = f"{sub_id!r} is there; unsubscribe it, or take its place with the option replace"
         raise CommandRefusedError("subscription already exists", why)
-    subscription = Subscription(session, sub_id, command.topic)
+    subscription = TopicSubscription(session, sub_id, command.topic)
     subscription.pattern = pattern_of(command.topic)
     filtered = read_filter(command.filter)
     if filtered is not None:
@@ -101,7 +105,7 @@ def _subscription(
     return subscription
 
 
-def _check_conditions(session: Session, subscription: Subscription) -> None:
+def _check_conditions(session: ClientSession, subscription: TopicSubscription) -> None:
     """Raise CommandRefusedError if the filters of the session would have too many conditions with it."""
     replaced = session.subscriptions.get(subscription.sub_id)
     others = session.conditions - (replaced.conditions if replaced is not None else 0)
@@ -113,7 +117,7 @@ def _check_conditions(session: Session, subscription: Subscription) -> None:
         raise CommandRefusedError("bad filter", why)
 
 
-def _enter(session: Session, subscription: Subscription, options: CommandOptions) -> None:
+def _enter(session: ClientSession, subscription: TopicSubscription, options: CommandOptions) -> None:
     replaced = session.subscriptions.get(subscription.sub_id)
     if replaced is not None and options.replace:
         session.drop(replaced)

@@ -13,7 +13,7 @@ from extensions.topics.engine.keys import KeyFields
 from extensions.topics.engine.leased_queues import MessageQueue
 from extensions.topics.engine.live_topic import LiveTopic
 from extensions.topics.engine.message_types import JSON, MessageType, message_type
-from extensions.topics.engine.state_of_world import Record, Store
+from extensions.topics.engine.state_of_world import RecordStore, WorldRecord
 from extensions.topics.engine.topic_definitions import (
     BadDefinitionError,
     ConflatedTopic,
@@ -24,7 +24,7 @@ from extensions.topics.engine.topic_definitions import (
 )
 from extensions.topics.engine.topic_name_patterns import NAME
 from extensions.topics.engine.topic_registry import TopicRegistry
-from extensions.topics.engine.transaction_log import Entry, bookmark_of
+from extensions.topics.engine.transaction_log import LoggedChange, bookmark_of
 from extensions.topics.engine.update import Update
 from extensions.topics.engine.view_maker import ViewMaker
 
@@ -102,14 +102,14 @@ def _check(definition: Definition) -> None:
             raise ValueError(f"interval {seconds} is no number of seconds above 0")
 
 
-def _store(definition: Definition) -> Store | None:
+def _store(definition: Definition) -> RecordStore | None:
     match definition:
         case Queue() | Topic(keys=()):
             return None
         case Topic(keys=tuple() as paths):
-            return Store(KeyFields(definition.name, paths))
+            return RecordStore(KeyFields(definition.name, paths))
         case _:
-            return Store(None)
+            return RecordStore(None)
 
 
 def _attach_queue(registry: TopicRegistry, definition: Queue) -> None:
@@ -133,7 +133,7 @@ def _attach_copy(registry: TopicRegistry, definition: View | ConflatedTopic) -> 
     if isinstance(definition, View):
         maker, origins, kinds = ViewMaker(registry, topic, definition), definition.of, (Topic,)
     else:
-        maker, origins, kinds = Conflator(registry, topic, definition), (definition.of,), (Topic, View)
+        maker, origins, kinds = (Conflator(registry, topic, definition), (definition.of,), (Topic, View))
     followed: list[LiveTopic] = []
     for name in origins:
         origin = registry.topics.get(name)
@@ -174,7 +174,7 @@ def _recall_checkpoint(registry: TopicRegistry, checkpoint: Checkpoint) -> None:
             topic.queue.recall(_to_update(registry, one.entry, one.number))
 
 
-def _recall(registry: TopicRegistry, number: int, entry: Entry) -> None:
+def _recall(registry: TopicRegistry, number: int, entry: LoggedChange) -> None:
     """Apply a log entry to the topics again."""
     if entry.seq is not None and entry.publisher:
         registry.sequences[entry.publisher] = entry.seq
@@ -193,7 +193,7 @@ def _recall(registry: TopicRegistry, number: int, entry: Entry) -> None:
         _recall_published(registry, topic, number, entry)
 
 
-def _recall_published(registry: TopicRegistry, topic: LiveTopic, number: int, entry: Entry) -> None:
+def _recall_published(registry: TopicRegistry, topic: LiveTopic, number: int, entry: LoggedChange) -> None:
     update = _to_update(registry, entry, number)
     if topic.store is not None and entry.key:
         _recall_record(topic.store, update)
@@ -202,13 +202,13 @@ def _recall_published(registry: TopicRegistry, topic: LiveTopic, number: int, en
             follower.recall(update)
 
 
-def _recall_record(store: Store, update: Update) -> None:
-    record = store.get(update.key) or Record(update.key)
+def _recall_record(store: RecordStore, update: Update) -> None:
+    record = store.get(update.key) or WorldRecord(update.key)
     record.show(update)
     store.add(record)
 
 
-def _to_update(registry: TopicRegistry, entry: Entry, number: int) -> Update:
+def _to_update(registry: TopicRegistry, entry: LoggedChange, number: int) -> Update:
     """Convert a log entry to an update, unparsed."""
     update = Update(entry.topic, entry.data, None, entry.time, entry.key, entry.correlation_id)
     update.user_id = entry.user_id if registry.door.reveals_users else ""

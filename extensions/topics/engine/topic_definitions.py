@@ -55,9 +55,9 @@ class Queue(_Definition, frozen=True, tag="queue"):
     """A queue of the messages of the logged topics ``of``; each message goes to one subscriber.
 
     Without ``of``, the queue takes messages that are published to its own name; ``message_type`` and
-    ``separator`` are then as for a ``Topic``. A message is leased for ``lease`` seconds and returns to the
-    queue unless it is acknowledged. ``max_backlog`` limits the leased messages of a subscription. A message
-    is discarded after ``max_cancels`` returns by ``cancel``.
+    ``separator`` are then as for a ``Topic``. A message is leased for ``lease`` seconds and returns
+    to the queue unless it is acknowledged. ``max_backlog`` limits the leased messages of a subscription. A
+    message is discarded after ``max_cancels`` returns by ``cancel``.
     """
 
     of: tuple[str, ...] = ()

@@ -7,16 +7,16 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from extensions.topics.engine.acknowledging import Receipt
-from extensions.topics.engine.client_session import Session
+from extensions.topics.engine.acknowledging import CommandReceipt
+from extensions.topics.engine.client_session import ClientSession
 from extensions.topics.engine.command_refusal import CommandRefusedError
 from extensions.topics.engine.commands import DeltaPublish, Publish
 from extensions.topics.engine.entitlements import Rights
 from extensions.topics.engine.headers import check_base64
 from extensions.topics.engine.live_topic import LiveTopic
-from extensions.topics.engine.state_of_world import Record, Store
+from extensions.topics.engine.state_of_world import RecordStore, WorldRecord
 from extensions.topics.engine.topic_registry import TopicRegistry
-from extensions.topics.engine.transaction_log import Entry, EntryOrigin, bookmark_of, build_entry
+from extensions.topics.engine.transaction_log import EntryOrigin, LoggedChange, bookmark_of, build_entry
 from extensions.topics.engine.update import Update
 
 
@@ -29,7 +29,9 @@ class MessageAuthor(NamedTuple):
     arrived: EntryOrigin | None = None
 
 
-def publish(registry: TopicRegistry, session: Session, command: Publish, receipt: Receipt) -> None:
+def publish(
+    registry: TopicRegistry, session: ClientSession, command: Publish, receipt: CommandReceipt
+) -> None:
     """Publish a message; a repeated sequence number is only acknowledged."""
     repeat = command.seq is not None and repeats(session, command.seq)
     # The entry of a repeated message is somewhere in the log; waiting for its end is safe.
@@ -41,7 +43,7 @@ def publish(registry: TopicRegistry, session: Session, command: Publish, receipt
         receipt.acknowledge_persisted(registry.place(command.topic, number))
 
 
-def repeats(session: Session, seq: int) -> bool:
+def repeats(session: ClientSession, seq: int) -> bool:
     """Whether the publisher has sent this sequence number before.
 
     Raises CommandRefusedError for a negative number.
@@ -54,7 +56,7 @@ def repeats(session: Session, seq: int) -> bool:
 
 def build_update(
     registry: TopicRegistry, topic: LiveTopic, command: Publish, user: str
-) -> tuple[Update, Record | None]:
+) -> tuple[Update, WorldRecord | None]:
     """Build the update and the record for a command of ``user``, without changing any state.
 
     Raises CommandRefusedError.
@@ -63,7 +65,7 @@ def build_update(
     _check(topic, command, rights, user)
     body, kind = command.data, topic.message_type
     data = kind.parse(body) if topic.parses or rights.holds is not None or not body else None
-    record: Record | None = None
+    record: WorldRecord | None = None
     if topic.store is None:
         update = Update(topic.name, body, data, registry.clock.time(), "", command.correlation_id)
     else:
@@ -76,7 +78,11 @@ def build_update(
 
 
 def commit(
-    registry: TopicRegistry, topic: LiveTopic, update: Update, record: Record | None, author: MessageAuthor
+    registry: TopicRegistry,
+    topic: LiveTopic,
+    update: Update,
+    record: WorldRecord | None,
+    author: MessageAuthor,
 ) -> int:
     """Log an update, store it and send it to subscribers; return its number in the log, or 0.
 
@@ -95,7 +101,7 @@ def commit(
     return number
 
 
-def _build_authored_entry(update: Update, author: MessageAuthor) -> Entry:
+def _build_authored_entry(update: Update, author: MessageAuthor) -> LoggedChange:
     body = bytes(update.body)
     if b"\n" in body:
         update.body = msgspec.Raw(msgspec.json.format(body, indent=-1))
@@ -105,7 +111,7 @@ def _build_authored_entry(update: Update, author: MessageAuthor) -> Entry:
     return entry
 
 
-def _take(registry: TopicRegistry, session: Session, command: Publish) -> int:
+def _take(registry: TopicRegistry, session: ClientSession, command: Publish) -> int:
     topic = registry.find_published(command.topic)
     update, record = build_update(registry, topic, command, session.user)
     update.expires = _expiry(topic, command, update.time)
@@ -132,8 +138,8 @@ def _check(topic: LiveTopic, command: Publish, rights: Rights, user: str) -> Non
 
 
 def _build_stored_update(
-    registry: TopicRegistry, store: Store, topic: LiveTopic, command: Publish, data: Any
-) -> tuple[Update, Record]:
+    registry: TopicRegistry, store: RecordStore, topic: LiveTopic, command: Publish, data: Any
+) -> tuple[Update, WorldRecord]:
     """Build the update and the record for a topic with a state of the world, without changing any state."""
     kind = topic.message_type
     if kind.has_fields and not isinstance(data, dict):
@@ -153,10 +159,10 @@ def _build_stored_update(
         update.before = known.data
     if store.key_fields is not None:
         update.kept = store.key_fields.names
-    return update, known or Record(key)
+    return update, known or WorldRecord(key)
 
 
-def _key(store: Store, topic: LiveTopic, command: Publish, data: Any) -> str:
+def _key(store: RecordStore, topic: LiveTopic, command: Publish, data: Any) -> str:
     if store.key_fields is not None:
         return store.key_fields.key(data)
     if not command.sow_key:

@@ -12,10 +12,10 @@ from extensions.topics.engine.downstream_links import NOWHERE, AwaitedPlace
 from extensions.topics.engine.entitlements import AccessRules
 from extensions.topics.engine.live_topic import LiveTopic, check_fields
 from extensions.topics.engine.schedule import Schedule
-from extensions.topics.engine.state_of_world import Record
+from extensions.topics.engine.state_of_world import WorldRecord
 from extensions.topics.engine.topic_name_patterns import NAME
-from extensions.topics.engine.topic_subscription import Subscription
-from extensions.topics.engine.transaction_log import Entry, TransactionLog
+from extensions.topics.engine.topic_subscription import TopicSubscription
+from extensions.topics.engine.transaction_log import LoggedChange, TransactionLog
 
 _EARLY_SECONDS = 0.001
 _RETRY_SECONDS = 1.0
@@ -47,8 +47,8 @@ class TopicRegistry:
         self.conflates = False
         self.arrivals: dict[str, int] = {}
         self.held: dict[HeldAcknowledgements, None] = {}
-        self._patterns: dict[Subscription, None] = {}
-        self._attached: dict[Subscription, None] = {}
+        self._patterns: dict[TopicSubscription, None] = {}
+        self._attached: dict[TopicSubscription, None] = {}
 
     def catch_up(self) -> None:
         """Run the scheduled actions that are due."""
@@ -82,7 +82,7 @@ class TopicRegistry:
         self._prune(topic)
         return topic
 
-    def find_readable(self, subscription: Subscription) -> list[LiveTopic]:
+    def find_readable(self, subscription: TopicSubscription) -> list[LiveTopic]:
         """Find the topics of ``subscription`` that its user may read.
 
         Raises CommandRefusedError.
@@ -103,7 +103,7 @@ class TopicRegistry:
             if self.door.rights(user, topic.name).read and topic.answers(subscription)
         ]
 
-    def attach(self, subscription: Subscription) -> None:
+    def attach(self, subscription: TopicSubscription) -> None:
         """Start sending messages to ``subscription``, unless it has ended already."""
         if not subscription.live:
             return
@@ -113,7 +113,7 @@ class TopicRegistry:
         for topic in self._meant(subscription):
             topic.attach(subscription)
 
-    def detach(self, subscription: Subscription) -> None:
+    def detach(self, subscription: TopicSubscription) -> None:
         """Stop sending messages to ``subscription``."""
         self._attached.pop(subscription, None)
         self._patterns.pop(subscription, None)
@@ -132,7 +132,7 @@ class TopicRegistry:
             for topic in self._meant(subscription):
                 topic.attach(subscription)
 
-    def _meant(self, subscription: Subscription) -> list[LiveTopic]:
+    def _meant(self, subscription: TopicSubscription) -> list[LiveTopic]:
         """Find the topics that ``subscription`` names, without regard to access."""
         if subscription.pattern is None:
             return [self.get_or_add(subscription.topic)]
@@ -143,14 +143,14 @@ class TopicRegistry:
         if topic.definition is None and not len(topic.subscriptions):
             self.topics.pop(topic.name, None)
 
-    def watch(self, topic: LiveTopic, record: Record) -> None:
+    def watch(self, topic: LiveTopic, record: WorldRecord) -> None:
         """Schedule the expiry of ``record``."""
         if record.expires is None or (record.alarm is not None and record.alarm <= record.expires):
             return
         record.alarm = record.expires
         self.schedule.put(record.expires - self.clock.time(), lambda: self._look(topic, record))
 
-    def _look(self, topic: LiveTopic, record: Record) -> None:
+    def _look(self, topic: LiveTopic, record: WorldRecord) -> None:
         record.alarm = None
         if topic.store is None or topic.store.get(record.key) is not record or record.expires is None:
             return
@@ -159,7 +159,7 @@ class TopicRegistry:
             self.watch(topic, record)
             return
         try:
-            self.keep(topic, Entry("expired", topic.name, now, record.key))
+            self.keep(topic, LoggedChange("expired", topic.name, now, record.key))
         except CommandRefusedError as refused:
             self.events.emit(
                 "topic.expiry_failed", topic=topic.name, sow_key=record.key, reason=refused.reason
@@ -168,7 +168,7 @@ class TopicRegistry:
             return
         topic.withdraw(record, "expired")
 
-    def keep(self, topic: LiveTopic, *entries: Entry) -> int:
+    def keep(self, topic: LiveTopic, *entries: LoggedChange) -> int:
         """Log entries of ``topic``, if it is logged; return the number of the first, or 0.
 
         Raises CommandRefusedError.

@@ -26,11 +26,11 @@ class Subscriber(Protocol):
 class Holdable(Protocol):
     """A record that knows which subscriptions were sent it."""
 
-    holders: dict[Subscription, None]
+    holders: dict[TopicSubscription, None]
 
 
 @dataclass(slots=True, eq=False)
-class Subscription:
+class TopicSubscription:
     """The subscription ``sub_id`` of ``session``, as long as it is ``live``.
 
     ``pattern`` is set if ``topic`` is a regular expression. ``holds`` is the filter's test, None for all

@@ -25,7 +25,7 @@ from emulator.clock import Clock
 from emulator.events import Events
 from emulator.journal import Block, Segments
 from extensions.topics.engine.checkpoints import TopicCheckpoints, decode, encode, save
-from extensions.topics.engine.client_session import Handler, Session
+from extensions.topics.engine.client_session import ClientSession, Handler
 from extensions.topics.engine.commands import (
     Command,
     DeltaPublish,
@@ -132,8 +132,8 @@ class TopicsEngine:
             # The rest of the log no longer holds the whole state, so a checkpoint must.
             self._checkpoints.write()
         self._checkpoints.begin()
-        self._sessions: dict[Session, None] = {}
-        self._displaced: dict[str, tuple[Session, Callable[[], None]]] = {}
+        self._sessions: dict[ClientSession, None] = {}
+        self._displaced: dict[str, tuple[ClientSession, Callable[[], None]]] = {}
 
     def session(
         self,
@@ -142,7 +142,7 @@ class TopicsEngine:
         *,
         client_name: str = "",
         displaced: Callable[[], None] = lambda: None,
-    ) -> Session:
+    ) -> ClientSession:
         """Open a session for ``user``; ``deliver`` is called on any thread and must not block.
 
         An open session of the same user and ``client_name`` is closed, and its ``displaced`` is called.
@@ -150,7 +150,7 @@ class TopicsEngine:
         """
         with self._registry.lock:
             self._displace(user, client_name)
-            session = Session(self._registry, HANDLERS, user, deliver, client_name)
+            session = ClientSession(self._registry, HANDLERS, user, deliver, client_name)
             self._sessions[session] = None
             session.on_close.append(lambda: self._left(session))
             if client_name:
@@ -221,7 +221,7 @@ class TopicsEngine:
             self._checkpoints.write()
             self._registry.log.close()
 
-    def _left(self, session: Session) -> None:
+    def _left(self, session: ClientSession) -> None:
         self._sessions.pop(session, None)
         if self._displaced.get(session.client_name, (None,))[0] is session:
             del self._displaced[session.client_name]

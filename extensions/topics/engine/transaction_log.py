@@ -30,7 +30,7 @@ class EntryOrigin(msgspec.Struct, array_like=True, gc=False, frozen=True):
     origin: str
 
 
-class Entry(msgspec.Struct, array_like=True, gc=False):
+class LoggedChange(msgspec.Struct, array_like=True, gc=False):
     """A change of the record ``key`` of ``topic``; ``time`` is in seconds since the epoch.
 
     An entry of kind ``taken`` means that the messages ``numbers`` left the queue ``topic``. ``publisher`` and
@@ -53,7 +53,7 @@ class Entry(msgspec.Struct, array_like=True, gc=False):
 
 
 _encode = msgspec.json.Encoder().encode
-_decode = msgspec.json.Decoder(Entry).decode
+_decode = msgspec.json.Decoder(LoggedChange).decode
 
 
 class TransactionLog:
@@ -93,7 +93,7 @@ class TransactionLog:
         """The number of bytes of an incomplete last entry that were cut off."""
         return self._segments.torn_bytes
 
-    def append(self, *entries: Entry) -> int:
+    def append(self, *entries: LoggedChange) -> int:
         """Append entries, all or none, and return the number of the first.
 
         Raises CommandRefusedError.
@@ -131,7 +131,7 @@ class TransactionLog:
         """Return a copy of every entry. Raises DamagedLogError and OSError."""
         return list(self._segments.copy())
 
-    def entries(self, number: int = 1, limit: int | None = None) -> Iterator[tuple[int, Entry]]:
+    def entries(self, number: int = 1, limit: int | None = None) -> Iterator[tuple[int, LoggedChange]]:
         """Yield up to ``limit`` entries (None for all) from ``number`` on, with their numbers."""
         end = self._segments.next if limit is None else min(self._segments.next, number + limit)
         number = max(number, self._segments.first)
@@ -171,8 +171,8 @@ class TransactionLog:
         return self._segments.first_at_or_after(round(moment.timestamp() * 1000)) - 1
 
 
-def build_entry(update: Update) -> Entry:
-    return Entry(
+def build_entry(update: Update) -> LoggedChange:
+    return LoggedChange(
         "published",
         update.topic,
         update.time,

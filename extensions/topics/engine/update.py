@@ -9,7 +9,7 @@ import msgspec
 
 from extensions.topics.engine.message_types import JSON, MessageType
 from extensions.topics.engine.outgoing_messages import PublishMessage
-from extensions.topics.engine.topic_subscription import Subscription
+from extensions.topics.engine.topic_subscription import TopicSubscription
 from rdss_sandbox.text.timestamps import timestamp
 
 _encode = msgspec.json.Encoder().encode
@@ -61,7 +61,7 @@ class Update(msgspec.Struct, gc=False):
             self.made = find_changes(self.before or {}, self.data, self.kept)
         return self.made
 
-    def message(self, sids: str, subscription: Subscription, *, whole: bool) -> PublishMessage:
+    def message(self, sids: str, subscription: TopicSubscription, *, whole: bool) -> PublishMessage:
         """Build the message for the subscriptions ``sids``, in the form of ``subscription``, one of them."""
         return PublishMessage(
             self.topic,
@@ -76,7 +76,9 @@ class Update(msgspec.Struct, gc=False):
         )
 
 
-def send(update: Update, matching: list[Subscription], entering: Iterable[Subscription] = ()) -> None:
+def send(
+    update: Update, matching: list[TopicSubscription], entering: Iterable[TopicSubscription] = ()
+) -> None:
     """Send ``update`` to the subscriptions in ``matching``; those of one session share one message.
 
     For subscriptions in ``entering`` the record is new or back in focus, so they get it whole, not as a
@@ -85,7 +87,7 @@ def send(update: Update, matching: list[Subscription], entering: Iterable[Subscr
     if len(matching) == 1:
         _send(update, matching, whole=not matching[0].delta or matching[0] in entering)
         return
-    groups: dict[tuple[Any, int, bool], list[Subscription]] = {}
+    groups: dict[tuple[Any, int, bool], list[TopicSubscription]] = {}
     for one in matching:
         whole = not one.delta or one in entering
         groups.setdefault((one.session, one.shape, whole), []).append(one)
@@ -93,7 +95,7 @@ def send(update: Update, matching: list[Subscription], entering: Iterable[Subscr
         _send(update, together, whole=whole)
 
 
-def _send(update: Update, together: list[Subscription], *, whole: bool) -> None:
+def _send(update: Update, together: list[TopicSubscription], *, whole: bool) -> None:
     one = together[0]
     whole = whole or update.before is None
     if one.no_empties and not whole and len(update.delta()) <= len(update.kept):

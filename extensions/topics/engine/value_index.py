@@ -6,9 +6,9 @@ from typing import Any, Final, TypeAlias
 
 from emulator.filters import Equality, Path, reader
 from emulator.filters.indexing import Key, value_keys
-from extensions.topics.engine.topic_subscription import Subscription, Test
+from extensions.topics.engine.topic_subscription import Test, TopicSubscription
 
-Bucket: TypeAlias = dict[Subscription, Test | None]
+Bucket: TypeAlias = dict[TopicSubscription, Test | None]
 
 _NONE: Final[Bucket] = {}
 
@@ -28,12 +28,12 @@ class ValueIndex:
         """The number of subscriptions that share the buckets of ``equality``."""
         return sum(len(self._buckets.get(key, _NONE)) for key in equality.keys)
 
-    def add(self, equality: Equality, subscription: Subscription, test: Test) -> None:
+    def add(self, equality: Equality, subscription: TopicSubscription, test: Test) -> None:
         self._numeric += _is_numeric(equality)
         for key in equality.keys:
             self._buckets.setdefault(key, {})[subscription] = test
 
-    def remove(self, equality: Equality, subscription: Subscription) -> None:
+    def remove(self, equality: Equality, subscription: TopicSubscription) -> None:
         self._numeric -= _is_numeric(equality)
         for key in equality.keys:
             self._buckets[key].pop(subscription)

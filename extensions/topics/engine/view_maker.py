@@ -10,7 +10,7 @@ from emulator.filters import read_path, reader
 from emulator.filters.values import number_in
 from extensions.topics.engine.keys import opaque_key
 from extensions.topics.engine.live_topic import LiveTopic, Withdrawal
-from extensions.topics.engine.state_of_world import Record
+from extensions.topics.engine.state_of_world import WorldRecord
 from extensions.topics.engine.topic_definitions import Aggregate, View, ViewColumn
 from extensions.topics.engine.topic_registry import TopicRegistry
 from extensions.topics.engine.update import Update
@@ -73,7 +73,7 @@ class ViewMaker:
         for column, read in self._columns:
             row[column.name] = _AGGREGATES[column.aggregate](_values(column, read, members))
         known = self._topic.store.get(group)
-        record = known or Record(group)
+        record = known or WorldRecord(group)
         body = self._topic.message_type.render(row)
         if known is not None and bytes(known.body) == bytes(body):
             return

@@ -28,7 +28,7 @@ from extensions.topics.engine.commands import (
 )
 from extensions.topics.engine.outgoing_messages import Ack, Message
 from extensions.topics.http.conversation import BadCommandError, Conversation, find_failure, read_commands
-from extensions.topics.http.unsent_messages import Outbox
+from extensions.topics.http.unsent_messages import UnsentMessages
 
 Subscription: TypeAlias = Subscribe | DeltaSubscribe | SowAndSubscribe | SowAndDeltaSubscribe
 
@@ -94,7 +94,7 @@ def raise_for_failure(messages: Sequence[Message]) -> None:
         raise ApiError(_choose_status(failure), "bad_command", failure.reason)
 
 
-async def _wait_for_acks(outbox: Outbox, durable: list[Command]) -> list[Message]:
+async def _wait_for_acks(outbox: UnsentMessages, durable: list[Command]) -> list[Message]:
     """Wait for the ``persisted`` acks of ``durable``, for at most five seconds; return all messages."""
     messages = outbox.taken()
     waiting = _find_unpersisted(durable, messages)

@@ -10,7 +10,7 @@ from typing import Any, Final, get_args
 
 import msgspec
 
-from extensions.topics.engine import Session
+from extensions.topics.engine import ClientSession
 from extensions.topics.engine.commands import (
     Command,
     Publish,
@@ -22,7 +22,7 @@ from extensions.topics.engine.commands import (
 )
 from extensions.topics.engine.outgoing_messages import Ack, Message
 from extensions.topics.http.faults import TopicFaults
-from extensions.topics.http.unsent_messages import Outbox
+from extensions.topics.http.unsent_messages import UnsentMessages
 from extensions.topics.topics_service import TopicService
 from rdss_sandbox.shapes.topics import OBJECTS
 
@@ -69,8 +69,8 @@ class Conversation:
         self._faults = faults
         self._user = user
         self._client_name = client_name
-        self._session: Session | None = None
-        self.outbox = Outbox()
+        self._session: ClientSession | None = None
+        self.outbox = UnsentMessages()
         # The service identifies the session by this bound method, so it must be the same object.
         self._ended = self.outbox.close
 
@@ -115,7 +115,7 @@ class Conversation:
         return self._faults.sent(self.outbox)
 
     @property
-    def _opened(self) -> Session:
+    def _opened(self) -> ClientSession:
         assert self._session is not None, "open comes first"
         return self._session
 

@@ -20,7 +20,7 @@ from emulator.faults.held_deliveries import Form, PushedDeliveries
 from emulator.faults.waits import OnLoop
 from emulator.http.asgi import ClientGoneError
 from extensions.topics.engine.outgoing_messages import Message, OofMessage, PublishMessage
-from extensions.topics.http.unsent_messages import Outbox
+from extensions.topics.http.unsent_messages import UnsentMessages
 
 Sent: TypeAlias = PublishMessage | OofMessage
 
@@ -39,7 +39,7 @@ class FaultedOutboxes:
         self._point = point
         self._loop = loop
 
-    async def sent(self, outbox: Outbox) -> AsyncIterator[list[Message]]:
+    async def sent(self, outbox: UnsentMessages) -> AsyncIterator[list[Message]]:
         """Yield the messages to send, with faults applied, while the outbox is open.
 
         Raises ClientGoneError, or DeliveryFailedError with the reason, when a fault ends the connection.
@@ -93,7 +93,7 @@ def _is_full(pushed: PushedDeliveries[Sent]) -> bool:
     return pushed.throttled or len(pushed) >= _MOST_HELD
 
 
-async def _something(outbox: Outbox, pushed: PushedDeliveries[Sent], changed: asyncio.Event) -> None:
+async def _something(outbox: UnsentMessages, pushed: PushedDeliveries[Sent], changed: asyncio.Event) -> None:
     """Wait until a message arrives, or one that was held is ready."""
     if changed.is_set():
         return

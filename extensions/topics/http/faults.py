@@ -14,11 +14,11 @@ from emulator.faults.fault_point import FaultPoint
 from emulator.faults.faulted_message import Message as Struck
 from emulator.faults.waits import OnLoop
 from emulator.http.asgi import ClientGoneError
-from extensions.topics.engine import Session
+from extensions.topics.engine import ClientSession
 from extensions.topics.engine.commands import Command, Publish
 from extensions.topics.engine.outgoing_messages import Ack, Message
 from extensions.topics.http.faulted_outboxes import FaultedOutboxes
-from extensions.topics.http.unsent_messages import Outbox
+from extensions.topics.http.unsent_messages import UnsentMessages
 
 _FAILABLE: Final = ("processed", "completed", "persisted")
 
@@ -38,7 +38,7 @@ class TopicFaults:
         self._point.note_channel(command.topic)
         return command.topic in self._point.publishes
 
-    async def publish(self, session: Session, command: Publish, outbox: Outbox) -> None:
+    async def publish(self, session: ClientSession, command: Publish, outbox: UnsentMessages) -> None:
         """Execute it as the faults let it. Raises ClientGoneError when they cut the connection."""
         message = Struck(bytes(command.data), command.sow_key)
         call = self._point.plan_publish(command.topic, [message], single=True)
@@ -56,7 +56,7 @@ class TopicFaults:
         for ack in _refusals(command, failure):
             outbox.put(ack)
 
-    def sent(self, outbox: Outbox) -> AsyncIterator[list[Message]]:
+    def sent(self, outbox: UnsentMessages) -> AsyncIterator[list[Message]]:
         """The messages to send, with faults applied; see ``FaultedOutboxes.sent``."""
         return self._deliveries.sent(outbox)
 

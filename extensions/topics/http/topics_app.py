@@ -25,7 +25,7 @@ from extensions.topics.http.conversation import BadCommandError, Conversation
 from extensions.topics.http.event_streams import follow
 from extensions.topics.http.faults import TopicFaults
 from extensions.topics.http.socket import converse
-from extensions.topics.http.unsent_messages import Outbox
+from extensions.topics.http.unsent_messages import UnsentMessages
 from extensions.topics.topic_configuration import User
 from extensions.topics.topics_service import TopicService
 from rdss_sandbox.shapes.topics import OURS
@@ -103,7 +103,7 @@ class TopicsPort:
         self._failed = failed
         self._users = Users(service.configuration.users)
         self._faults = TopicFaults(service.fault_engine, service.clock)
-        self._streams: set[Outbox] = set()
+        self._streams: set[UnsentMessages] = set()
         routes = [
             WebSocketRoute(_SOCKET, _Endpoint(self._converse)),
             Route(_COMMANDS, _Endpoint(self._execute_commands), methods=["POST"]),

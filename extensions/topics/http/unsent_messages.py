@@ -13,7 +13,7 @@ MOST_BYTES: Final = 1 << 28
 _HEADER_BYTES: Final = 100
 
 
-class Outbox:
+class UnsentMessages:
     """A queue that is filled on any thread and emptied in the event loop that created it.
 
     ``closed`` is the reason after the outbox was closed; ``over`` is set then. It is closed as ``slow`` when

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import NamedTuple
 
-from sandbox.certify.history import History, Told
+from sandbox.certify.history import History, Statement
 
 
 class Repeat(NamedTuple):
     """A message that was told again, for the ``times``-th time; ``last`` is the telling before."""
 
-    told: Told
-    first: Told
-    last: Told
+    told: Statement
+    first: Statement
+    last: Statement
     times: int
 
 
@@ -27,7 +27,7 @@ def definite_repeats(history: History) -> list[Repeat]:
         life.number: None for life in history.lives if life.end in {"SIGKILL", "hung", "replaced"}
     }
     known = {sent.message_id for sent in history.sent}
-    before: dict[str, list[Told]] = defaultdict(list)
+    before: dict[str, list[Statement]] = defaultdict(list)
     found = []
     for each in history.told:
         earlier = before[each.message_id]

@@ -21,7 +21,7 @@ from sandbox.certify.clause import (
     judge_each,
     judged,
 )
-from sandbox.certify.history import History, Level, Stored
+from sandbox.certify.history import History, KeptRecord, Level
 from schemas.bound import CONTRACT
 
 _clause = partial(Clause, role=Role.PRODUCER, group=Group.CONTRACT, level=Level.GOLD)
@@ -38,7 +38,7 @@ _clause = partial(Clause, role=Role.PRODUCER, group=Group.CONTRACT, level=Level.
     rules=(bad_messages.INVALID, bad_messages.FOREIGN),
 )
 def valid_messages(history: History) -> Judgement:
-    def find_wrong(each: Stored) -> str | None:
+    def find_wrong(each: KeptRecord) -> str | None:
         why = describe_refusal(CONTRACT.judge(each.data))
         return f"{each.message_id or 'a record without messageId'} is invalid, {why}" if why else None
 

@@ -29,7 +29,7 @@ def fault() -> None:
     """Add, list and remove faults."""
 
 
-class FaultTypes(LazyGroup):
+class FaultTypeCommands(LazyGroup):
     """Makes a command for each fault type, with the type's attributes as options."""
 
     def list_commands(self, _ctx: click.Context) -> list[str]:
@@ -43,7 +43,7 @@ class FaultTypes(LazyGroup):
         return f"There is no type of fault {name!r}; there are: {', '.join(_types())}."
 
 
-@fault.group(cls=FaultTypes)
+@fault.group(cls=FaultTypeCommands)
 def add() -> None:
     """Add a fault of a type; sandbox fault add TYPE --help lists its attributes."""
 

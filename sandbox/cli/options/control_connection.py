@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from emulator.channels.kinds import Queues
     from emulator.clock import Clock
     from rdss_sandbox.client import Client
-    from sandbox.aws_endpoint import Endpoint
+    from sandbox.aws_endpoint import AwsEndpoint
 
 F = TypeVar("F", bound=Callable[..., Any])
 R = TypeVar("R")
@@ -111,7 +111,7 @@ class FoundChannel:
     name: str
     kind: str
     address: str
-    endpoint: Endpoint
+    endpoint: AwsEndpoint
     since: str
     queues: Mapping[str, str]
     absent: frozenset[str] = frozenset()
@@ -143,7 +143,7 @@ def find_channel(control: str | None, kind: str, name: str | None) -> FoundChann
     Raises CommandFailedError for an unknown stream, and where no broker answers.
     """
     from emulator.channels.kind_registry import KINDS
-    from sandbox.aws_endpoint import Endpoint
+    from sandbox.aws_endpoint import AwsEndpoint
     from sandbox.receiver.assembled_receiver import QUEUES
 
     if KINDS[kind].streams:
@@ -156,7 +156,7 @@ def find_channel(control: str | None, kind: str, name: str | None) -> FoundChann
     name = name or found.topology.first
     region = next((stream.arn.split(":")[3] for stream in found.streams), "us-east-1")
     since = quote(f"{kind}-{name}-{found.seed}", safe="")
-    return FoundChannel(name, kind, address, Endpoint(found.aws, region, token), since, QUEUES)
+    return FoundChannel(name, kind, address, AwsEndpoint(found.aws, region, token), since, QUEUES)
 
 
 def find_stream(control: str | None, name: str | None) -> FoundChannel:
@@ -164,7 +164,7 @@ def find_stream(control: str | None, name: str | None) -> FoundChannel:
 
     Raises CommandFailedError for an unknown name.
     """
-    from sandbox.aws_endpoint import Endpoint
+    from sandbox.aws_endpoint import AwsEndpoint
     from sandbox.receiver.assembled_receiver import queues_among
 
     _, token = reach(control)
@@ -176,7 +176,7 @@ def find_stream(control: str | None, name: str | None) -> FoundChannel:
             there = ", ".join(arns) or "none"
             raise CommandFailedError(f"the sandbox has no stream {name!r}; there are: {there}", Exit.USAGE)
         first = client.stream(name).shards[0].starting_sequence_number
-    endpoint = Endpoint(found.aws, arns[name].split(":")[3], token)
+    endpoint = AwsEndpoint(found.aws, arns[name].split(":")[3], token)
     queues = queues_among(arns)
     absent = frozenset(queue for queue, stream in queues.items() if stream not in arns)
     return FoundChannel(name, "kinesis", found.aws, endpoint, first, queues, absent)

@@ -15,7 +15,7 @@ from sandbox.cli.output.exit_codes import Exit
 from sandbox.cli.output.printing import print_json, print_rows, print_table
 from sandbox.cli.output.query_answers import FORMATS, print_answer
 from sandbox.cli.tables.pipeline_options import (
-    Service,
+    GivenEndpoint,
     Session,
     answering,
     choose,
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from sandbox.pipeline.pipeline_run import Job
-    from sandbox.pipeline.reports.impact import Injected
+    from sandbox.pipeline.reports.impact import FaultInjection
 
 
 @click.group("pipeline")
@@ -68,7 +68,13 @@ def pipeline() -> None:
 @spark_options
 @table_options
 def run(
-    *, once: bool, timeout: float | None, session: Session, service: Service, as_json: bool, **chosen: Any
+    *,
+    once: bool,
+    timeout: float | None,
+    session: Session,
+    service: GivenEndpoint,
+    as_json: bool,
+    **chosen: Any,
 ) -> None:
     """Read streams or the audit log and write tables, exactly once.
 
@@ -94,7 +100,7 @@ def run(
 
 
 def _job(
-    service: Service,
+    service: GivenEndpoint,
     *,
     source: str,
     place: str,
@@ -147,7 +153,7 @@ def report(
     place: str,
     html: Path,
     events: str | None,
-    service: Service,
+    service: GivenEndpoint,
     as_json: bool,
 ) -> None:
     """Summarise the tables: a page with charts, and a summary here."""
@@ -173,7 +179,7 @@ def report(
     click.echo(f"\npage: {html}")
 
 
-def _injected(events: str | None, service: Service) -> list[Injected]:
+def _injected(events: str | None, service: GivenEndpoint) -> list[FaultInjection]:
     from sandbox.pipeline.reports.impact import fetch_injections, read_injections
 
     if events is None:
@@ -213,7 +219,7 @@ def query(
     form: str,
     engine: str,
     session: Session,
-    service: Service,
+    service: GivenEndpoint,
     as_json: bool,
 ) -> None:
     """Query the tables with SQL; without SQL, answer statements at a prompt.
@@ -248,7 +254,7 @@ def query(
     help="How long files of older versions stay, for those who read them.",
 )
 @table_options
-def optimize(*, place: str, keep: int, service: Service, as_json: bool) -> None:
+def optimize(*, place: str, keep: int, service: GivenEndpoint, as_json: bool) -> None:
     """Join small files of the tables, and remove files that only older versions have.
 
     It may run beside a run and beside readers: who began to read before it goes on for the time of --keep.
@@ -278,19 +284,19 @@ def reconcile(
     bucket: str,
     repository: Path | None,
     session: Session,
-    service: Service,
+    service: GivenEndpoint,
     as_json: bool,
 ) -> int:
     """Compare what was dispatched with the audit log, the tables and a receiver.
 
     Exit code 1: something is missing, or there is something that no stream knows.
     """
-    from sandbox.pipeline.reports.reconciling import Running, reconcile as compare  # noqa: I001 -- as above
+    from sandbox.pipeline.reports.reconciling import ReconciledSystem, reconcile as compare  # noqa: I001 -- as above
 
     tables, (url, region) = tables_at(place, service), service()
     answering(url)
     read = choose(streams, url, region)
-    found = compare(session(), tables, Running(url, region, read, bucket, repository))
+    found = compare(session(), tables, ReconciledSystem(url, region, read, bucket, repository))
     if as_json:
         print_json(found)
     else:

@@ -29,7 +29,7 @@ Command: TypeAlias = Callable[..., Any]
 
 
 @dataclass(frozen=True)
-class Service:
+class GivenEndpoint:
     """The endpoint of the options ``--endpoint`` and ``--control``."""
 
     endpoint: str | None
@@ -125,7 +125,7 @@ def table_options(command: Command) -> Command:
     @wraps(command)
     @needs("pipeline")
     def with_service(*, endpoint: str | None, control: str | None, **others: Any) -> Any:
-        return command(service=Service(endpoint, control), **others)
+        return command(service=GivenEndpoint(endpoint, control), **others)
 
     text = (
         "The AWS endpoint; by default AWS_ENDPOINT_URL or that of the running sandbox, with 'aws' AWS's own."
@@ -161,7 +161,7 @@ def answering(endpoint: str | None) -> None:
     require_endpoint(endpoint)
 
 
-def tables_at(place: str, service: Service) -> Tables:
+def tables_at(place: str, service: GivenEndpoint) -> Tables:
     """Open the tables in a place. Raises CommandFailedError when there are none."""
     from sandbox.pipeline.sources.endpoint_check import require_endpoint
     from sandbox.pipeline.storage.table_storage import TableStorage

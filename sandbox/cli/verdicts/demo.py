@@ -13,7 +13,7 @@ from sandbox.cli.output.exit_codes import CommandFailedError, Exit
 from sandbox.cli.output.printing import json_option, print_json
 
 if TYPE_CHECKING:
-    from sandbox.aws_endpoint import Endpoint
+    from sandbox.aws_endpoint import AwsEndpoint
     from sandbox.demo.demo_verdict import Result
     from sandbox.demo.demonstration import DemoTarget, Pipeline, Plan, Progress
 
@@ -97,7 +97,7 @@ def _run(plan: Plan, folder: Path, progress: Progress, pipeline: Pipeline | None
 @contextmanager
 def _sandbox(folder: Path, seed: int) -> Iterator[DemoTarget]:
     """Start a separate sandbox for the demonstration on free ports, for the time of the context."""
-    from sandbox.aws_endpoint import Endpoint
+    from sandbox.aws_endpoint import AwsEndpoint
     from sandbox.demo.demonstration import DemoTarget
     from sandbox.profiles import in_process
 
@@ -105,7 +105,7 @@ def _sandbox(folder: Path, seed: int) -> Iterator[DemoTarget]:
     options += ["--amqp", "embedded", "--amqp-port", "0"]
     options += ["--host", "127.0.0.1", "--region", "us-east-1", "--data-dir", "data", "--seed", str(seed)]
     with in_process.started(options, folder) as running:
-        endpoint = Endpoint(running.aws, running.region, running.token)
+        endpoint = AwsEndpoint(running.aws, running.region, running.token)
         yield DemoTarget(endpoint, running.control, folder, running.token, running.amqp)
 
 
@@ -120,7 +120,7 @@ def _pipeline() -> Pipeline:
     return _tables
 
 
-def _tables(endpoint: Endpoint, to: Path, progress: Callable[[str, float], None]) -> Mapping[str, int]:
+def _tables(endpoint: AwsEndpoint, to: Path, progress: Callable[[str, float], None]) -> Mapping[str, int]:
     from sandbox.pipeline.pipeline_run import run_once
 
     # Spark's processes sign requests too; a sandbox accepts any credentials.

@@ -11,7 +11,7 @@ from sandbox.cli.verdicts.learn_course import HERE, Course, of_started_lesson, o
 from sandbox.cli.verdicts.learn_screen import check_on_screen, print_markdown, print_result
 
 if TYPE_CHECKING:
-    from sandbox.learn.course_progress import LessonProgress, Progress
+    from sandbox.learn.course_progress import CourseProgress, LessonProgress
     from sandbox.learn.lesson import Language, Lesson
 
 _LANGUAGES = ("python", "javascript")
@@ -50,7 +50,7 @@ def list_(lessons: Path | None, as_json: bool) -> None:
     )
 
 
-def _row(lesson: Lesson, progress: Progress) -> dict[str, Any]:
+def _row(lesson: Lesson, progress: CourseProgress) -> dict[str, Any]:
     found = progress.lessons.get(lesson.name)
     state = "-"
     if found is not None:

@@ -15,7 +15,7 @@ from sandbox.cli.output.exit_codes import CommandFailedError, Exit
 from sandbox.cli.output.printing import json_option
 
 if TYPE_CHECKING:
-    from sandbox.learn.course_progress import LessonProgress, Progress
+    from sandbox.learn.course_progress import CourseProgress, LessonProgress
     from sandbox.learn.lesson import Lesson
 
 T = TypeVar("T")
@@ -29,7 +29,7 @@ class Course:
     """The lessons, and how far the learner is."""
 
     lessons: tuple[Lesson, ...]
-    progress: Progress
+    progress: CourseProgress
 
     def pick(self, wanted: str | None) -> Lesson:
         """The lesson that is wanted; without a wish the current one."""

@@ -271,12 +271,12 @@ def _play_all(
     pace: float | None,
     against: Against | None,
 ) -> list[Run]:
-    from sandbox.scenarios.outcome import Report
+    from sandbox.scenarios.outcome import ReportKind
     from sandbox.scenarios.play import AT_ONCE, ViewerOptions
     from sandbox.scenarios.scenario_run import run_scenario
     from sandbox.visible_output import make_console
 
-    wanted = frozenset(Report(name) for name in reports)
+    wanted = frozenset(ReportKind(name) for name in reports)
     amqp = _read_amqp(kind)
     done: list[Run] = []
     talk = make_console(stderr=True)

@@ -20,7 +20,7 @@ INJECTED = "fault.injected"
 _NONE: dict[str, Any] = {"arrivals": 0, "duplicates": 0, "rejects": 0, "p50": None, "p95": None}
 
 
-class Injected(NamedTuple):
+class FaultInjection(NamedTuple):
     """One injection of a fault: its type, time in seconds since the epoch, and message, if there is one."""
 
     type: str
@@ -62,7 +62,7 @@ class _Line(msgspec.Struct):
     fields: _Fields | None = None
 
 
-def read_injections(events: Path) -> list[Injected]:
+def read_injections(events: Path) -> list[FaultInjection]:
     """Read the injections from a run's ``events.ndjson``. Raises UsageError for another file."""
     decode = msgspec.json.Decoder(_Line).decode
     try:
@@ -71,16 +71,16 @@ def read_injections(events: Path) -> list[Injected]:
         raise UsageError(f"{events} is not a file of events: {wrong}") from None
     found = [line for line in lines if line.kind == INJECTED]
     apart = [line.fields or _Fields(line.type, line.message_id) for line in found]
-    return [Injected(f.type, line.time, f.message_id) for line, f in zip(found, apart, strict=True)]
+    return [FaultInjection(f.type, line.time, f.message_id) for line, f in zip(found, apart, strict=True)]
 
 
-def fetch_injections(control: Client, since: int = 0) -> list[Injected]:
+def fetch_injections(control: Client, since: int = 0) -> list[FaultInjection]:
     """Fetch the injections from a running sandbox, in events with an id above ``since``."""
-    found: list[Injected] = []
+    found: list[FaultInjection] = []
     last = since
     while page := control.events(after=last):
         found += [
-            Injected(str(event.fields["type"]), event.time, event.fields.get("message_id"))
+            FaultInjection(str(event.fields["type"]), event.time, event.fields.get("message_id"))
             for event in page
             if event.kind == INJECTED
         ]
@@ -89,7 +89,7 @@ def fetch_injections(control: Client, since: int = 0) -> list[Injected]:
 
 
 def count_by_interval(
-    injected: Iterable[Injected], starts: Sequence[float], seconds: float
+    injected: Iterable[FaultInjection], starts: Sequence[float], seconds: float
 ) -> list[dict[str, int]]:
     """Count the injections by type in intervals that begin at ``starts`` and last ``seconds``."""
     counts: list[dict[str, int]] = [{} for _ in starts]
@@ -100,7 +100,7 @@ def count_by_interval(
     return counts
 
 
-def measure_impacts(database: DuckDBPyConnection, injected: Sequence[Injected]) -> list[Impact]:
+def measure_impacts(database: DuckDBPyConnection, injected: Sequence[FaultInjection]) -> list[Impact]:
     """Measure the impact of each type of fault in the view ``outcomes`` of a report; sorted by type."""
     import pyarrow as pa
 

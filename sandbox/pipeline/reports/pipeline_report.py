@@ -9,7 +9,7 @@ import msgspec
 
 from rdss_sandbox.text.timestamps import timestamp
 from sandbox.pipeline.reports.database import fetch_rows, open_database
-from sandbox.pipeline.reports.impact import Impact, Injected, count_by_interval, measure_impacts
+from sandbox.pipeline.reports.impact import FaultInjection, Impact, count_by_interval, measure_impacts
 from sandbox.pipeline.storage.schema import TABLES
 from sandbox.pipeline.storage.table_store import Tables
 
@@ -117,7 +117,7 @@ class Report(msgspec.Struct, frozen=True):
     impact: tuple[Impact, ...] = ()
 
 
-def build_report(tables: Tables, injected: Sequence[Injected] = ()) -> Report:
+def build_report(tables: Tables, injected: Sequence[FaultInjection] = ()) -> Report:
     """Build the report, with the faults that were ``injected``."""
     first, last = tables.span
     seconds = _interval_seconds(first, last)
@@ -233,7 +233,9 @@ def _streams(database: DuckDBPyConnection) -> dict[str, dict[str, int]]:
     return found
 
 
-def _intervals(database: DuckDBPyConnection, seconds: int, injected: Sequence[Injected]) -> list[Interval]:
+def _intervals(
+    database: DuckDBPyConnection, seconds: int, injected: Sequence[FaultInjection]
+) -> list[Interval]:
     start = f"epoch_ms(arrived) // {seconds * 1000} * {seconds}"
     rows = fetch_rows(
         database.sql(

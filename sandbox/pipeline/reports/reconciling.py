@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Running:
+class ReconciledSystem:
     """The system to reconcile; ``repository`` is the SQLite file of a receiver."""
 
     endpoint_url: str | None
@@ -34,7 +34,7 @@ class Running:
     repository: Path | None = None
 
 
-def reconcile(spark: SparkSession, tables: Tables, running: Running) -> Reconciliation:
+def reconcile(spark: SparkSession, tables: Tables, running: ReconciledSystem) -> Reconciliation:
     """Compare the current streams and audit bucket with the tables.
 
     Raises UsageError when the repository is not one, PipelineFailedError when something cannot be read.

@@ -42,7 +42,7 @@ class BucketSourceError(Exception):
 
 
 @dataclass(frozen=True)
-class Settings:
+class BucketOptions:
     """Options of one ``load()``; their names are case-insensitive."""
 
     bucket: str
@@ -55,7 +55,7 @@ class Settings:
     objects_per_partition: int = 50
 
     @classmethod
-    def of(cls, options: Mapping[str, str]) -> Settings:
+    def of(cls, options: Mapping[str, str]) -> BucketOptions:
         """Read the options. Raises BucketSourceError for an option that is missing, unknown or not valid."""
         names = {spelled.lower(): name for spelled, name in _SPELLED.items()}
         values: dict[str, Any] = {}
@@ -86,7 +86,7 @@ class Settings:
 
 
 @dataclass(frozen=True)
-class Objects(InputPartition):
+class ObjectKeys(InputPartition):
     """Keys that one task reads, in order."""
 
     keys: tuple[str, ...]
@@ -95,7 +95,7 @@ class Objects(InputPartition):
 class _Reading:
     """The common part of the batch reader and the streaming reader."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: BucketOptions) -> None:
         self._settings = settings
 
     def _keys(self, client: Any) -> list[str]:
@@ -117,11 +117,11 @@ class _Reading:
     def partitions_of(self, keys: Sequence[str]) -> list[InputPartition]:
         """Tasks of at most ``objectsPerPartition`` keys; at least two when there are as many keys."""
         size = max(1, min(self._settings.objects_per_partition, -(-len(keys) // 2)))
-        return [Objects(tuple(keys[at : at + size])) for at in range(0, len(keys), size)]
+        return [ObjectKeys(tuple(keys[at : at + size])) for at in range(0, len(keys), size)]
 
     def read(self, partition: InputPartition | None) -> Iterator[pa.RecordBatch]:
         """Read the lines that are not empty, without line ends. Spark passes None when there is nothing."""
-        if not isinstance(partition, Objects):
+        if not isinstance(partition, ObjectKeys):
             return
         client, bucket = self._settings.client(), self._settings.bucket
         for key in partition.keys:
@@ -153,7 +153,7 @@ class BucketBatchReader(_Reading, DataSourceReader):
 class BucketStreamReader(_Reading, DataSourceStreamReader, SupportsTriggerAvailableNow):
     """Reads new objects; ``availableNow`` ends with the objects that existed when it began."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: BucketOptions) -> None:
         super().__init__(settings)
         self._available: Offset | None = None
 
@@ -195,7 +195,7 @@ class BucketSource(DataSource):
         return COLUMNS
 
     def reader(self, schema: StructType) -> DataSourceReader:  # noqa: ARG002 - Spark passes it by name
-        return BucketBatchReader(Settings.of(self.options))
+        return BucketBatchReader(BucketOptions.of(self.options))
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802, ARG002 - Spark's
-        return BucketStreamReader(Settings.of(self.options))
+        return BucketStreamReader(BucketOptions.of(self.options))

@@ -14,7 +14,7 @@ from sandbox.pipeline.stages.parsing import build_judge
 from sandbox.pipeline.stages.sequences import write_finished
 from sandbox.pipeline.stages.storing import Incoming, store
 from sandbox.pipeline.stages.table_choice import choose_tables, write_outcomes
-from sandbox.pipeline.storage.files import Attempt, write_here
+from sandbox.pipeline.storage.files import BatchAttempt, write_here
 from sandbox.pipeline.storage.table_store import Commit, Tables
 from schemas.bound import CONTRACT
 from schemas.contract import Contract, list_queues
@@ -45,7 +45,7 @@ class Past(NamedTuple):
         return Past(Identities(tables, rules.dedupe_window), OpenSequences(tables, rules.sequence_limit))
 
 
-def process(incoming: Incoming, past: Past, rules: Rules, attempt: Attempt, run: str) -> Commit:
+def process(incoming: Incoming, past: Past, rules: Rules, attempt: BatchAttempt, run: str) -> Commit:
     """Take a batch through every stage and commit the results to the tables of ``past``.
 
     A batch without rows needs no commit.

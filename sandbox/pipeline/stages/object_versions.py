@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from sandbox.pipeline.storage.schema import arrow_schema
-from schemas.rdss.versions import Told, named_versions, places
+from schemas.rdss.versions import Knowledge, named_versions, places
 
 if TYPE_CHECKING:
     import numpy as np
@@ -29,14 +29,14 @@ class _Body(msgspec.Struct):
     related: Any = msgspec.field(default=None, name="objectRelatedIdentifier")
 
 
-class _Message(msgspec.Struct):
+class _ObjectMessage(msgspec.Struct):
     body: _Body = msgspec.field(name="messageBody")
 
 
-_bodies = msgspec.json.Decoder(_Message)
+_bodies = msgspec.json.Decoder(_ObjectMessage)
 
 
-class Subject(msgspec.Struct, frozen=True):
+class MessageObject(msgspec.Struct, frozen=True):
     """The object of a message; ``replaces`` is the first of its ``previous`` versions."""
 
     object_uuid: str | None = None
@@ -47,20 +47,22 @@ class Subject(msgspec.Struct, frozen=True):
     following: tuple[str, ...] | None = None
 
 
-NOTHING: Final = Subject()
+NOTHING: Final = MessageObject()
 
 
-def read_subject(raw: bytes) -> Subject:
+def read_subject(raw: bytes) -> MessageObject:
     """Read the object of a message; all fields are None if the body has another form."""
     try:
         body = _bodies.decode(raw).body
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return NOTHING
     if body.related is None:
-        return Subject(body.uuid, body.resource_type, body.title)
+        return MessageObject(body.uuid, body.resource_type, body.title)
     previous, following = named_versions({"objectRelatedIdentifier": body.related})
     replaces = previous[0] if previous else None
-    return Subject(body.uuid, body.resource_type, body.title, replaces, previous or None, following or None)
+    return MessageObject(
+        body.uuid, body.resource_type, body.title, replaces, previous or None, following or None
+    )
 
 
 def place_versions(state: DataFrame) -> DataFrame:
@@ -129,7 +131,7 @@ def _places(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 
     rows = [row for batch in batches for row in batch.to_pylist()]
     found = places(
-        Told(
+        Knowledge(
             row["object_uuid"],
             row["updated"],
             row["deleted_at"],

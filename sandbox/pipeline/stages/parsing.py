@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import msgspec
 
-from sandbox.pipeline.stages.object_versions import NOTHING, Subject, read_subject
+from sandbox.pipeline.stages.object_versions import NOTHING, MessageObject, read_subject
 from sandbox.pipeline.storage.schema import WITHOUT_COLUMN, arrow_schema, build_tables, list_columns
 from schemas.bound import CONTRACT
 from schemas.contract import Contract, Peek, Verdict, judge_received
@@ -52,7 +52,7 @@ class RecordJudge:
         self._said = [field.column for field in said]
         self.columns: Final = (
             *("size", "identity", *self._said, "code", "description"),
-            *Subject.__struct_fields__,
+            *MessageObject.__struct_fields__,
         )
         # Kept, since they are called for every message.
         self._peek, self._identity, self._undecorate = contract.peek, contract.identity, contract.undecorate

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from sandbox.pipeline.stages.open_sequences import OpenSequences
 from sandbox.pipeline.stages.parsing import RecordJudge
-from sandbox.pipeline.storage.files import Attempt, write_routed
+from sandbox.pipeline.storage.files import BatchAttempt, write_routed
 from sandbox.pipeline.storage.schema import COLUMNS, arrow_schema
 from sandbox.pipeline.storage.table_log import File
 from sandbox.pipeline.storage.table_store import read_files
@@ -31,7 +31,7 @@ def write_finished(
     spark: SparkSession,
     new: list[File],
     past: OpenSequences,
-    attempt: Attempt,
+    attempt: BatchAttempt,
     *,
     now: datetime,
     contract: Contract,

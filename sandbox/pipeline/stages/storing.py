@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from sandbox.pipeline.stages.deduplication import hash_identities
-from sandbox.pipeline.storage.files import Attempt, Batches, Writers, partition
+from sandbox.pipeline.storage.files import BatchAttempt, Batches, Writers, partition
 from sandbox.pipeline.storage.schema import arrow_schema, describe_fields, list_columns
 from sandbox.pipeline.storage.table_log import File
 from schemas.bound import CONTRACT
@@ -40,7 +40,7 @@ class Incoming:
 
 
 @dataclass(frozen=True)
-class Stored:
+class StoredBatch:
     """What is kept of a batch: rows of ``list_kept``, and the files of ``arrivals`` that hold them."""
 
     rows: pa.Table
@@ -64,8 +64,11 @@ def list_kept(contract: Contract) -> str:
 
 
 def store(
-    incoming: Incoming, judge: Callable[[Batches], Batches], attempt: Attempt, contract: Contract = CONTRACT
-) -> Stored:
+    incoming: Incoming,
+    judge: Callable[[Batches], Batches],
+    attempt: BatchAttempt,
+    contract: Contract = CONTRACT,
+) -> StoredBatch:
     """Judge the records and store each whole."""
     columns = list_kept(contract)
     opened, kept = incoming.opened, _build_keeper(attempt, columns)
@@ -73,7 +76,7 @@ def store(
     # record come to the driver, which a batch has as many of as its source lets in.
     packed = incoming.rows.mapInArrow(lambda batches: _pack(kept(judge(opened(batches)))), _PACKED)
     rows = _unpack(packed.toArrow(), columns)
-    return Stored(rows, tuple(_list_files(rows, attempt)))
+    return StoredBatch(rows, tuple(_list_files(rows, attempt)))
 
 
 def _pack(batches: Batches) -> Batches:
@@ -96,7 +99,7 @@ def _unpack(packed: pa.Table, columns: str) -> pa.Table:
     return pa.concat_tables([schema.empty_table(), *(stream.read_all().cast(schema) for stream in streams)])
 
 
-def _list_files(told: pa.Table, attempt: Attempt) -> Iterator[File]:
+def _list_files(told: pa.Table, attempt: BatchAttempt) -> Iterator[File]:
     """Yield the files of ``arrivals`` that the rows are kept in."""
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -114,7 +117,7 @@ def _list_files(told: pa.Table, attempt: Attempt) -> Iterator[File]:
         yield File("arrivals", path, r["part_count"], size(path), r["at_min"], r["at_max"], undated, batches)
 
 
-def _build_keeper(attempt: Attempt, columns: str) -> Callable[[Batches], Batches]:
+def _build_keeper(attempt: BatchAttempt, columns: str) -> Callable[[Batches], Batches]:
     """For mapInArrow: write judged rows to ``arrivals``, pass on ``columns`` of each.
 
     The bytes of a message are thus handled once; everything behind works on a few dozen bytes a message.

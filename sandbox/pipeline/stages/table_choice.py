@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from sandbox.pipeline.storage.files import WRITTEN, Attempt, Batches, Writers, collect
+from sandbox.pipeline.storage.files import WRITTEN, BatchAttempt, Batches, Writers, collect
 from sandbox.pipeline.storage.schema import OF_MESSAGES, TABLES, arrow_schema
 from sandbox.pipeline.storage.table_log import File
 from schemas.contract import Content, Contract
@@ -41,7 +41,9 @@ def choose_tables(marked: pa.Table, queues: Sequence[str]) -> pa.Table:
     return marked.append_column("table", chosen)
 
 
-def write_outcomes(spark: SparkSession, routed: pa.Table, attempt: Attempt, contract: Contract) -> list[File]:
+def write_outcomes(
+    spark: SparkSession, routed: pa.Table, attempt: BatchAttempt, contract: Contract
+) -> list[File]:
     """Write each row, whole, to the table in its column ``table``, and what it carries; return the files.
 
     Each file that ``storing`` kept is read again, with the bytes only where a table has them: in a task for
@@ -67,7 +69,7 @@ def write_outcomes(spark: SparkSession, routed: pa.Table, attempt: Attempt, cont
     return collect(spark.range(0, len(parts), 1, tasks).mapInArrow(write_part, WRITTEN), attempt)
 
 
-def _copy(attempt: Attempt, part: int, tables: pa.Array, writers: Writers, contract: Contract) -> None:
+def _copy(attempt: BatchAttempt, part: int, tables: pa.Array, writers: Writers, contract: Contract) -> None:
     """Copy the rows of a kept file to their tables, and what valid messages carry to those of their types."""
     contents = contract.contents
     whole = _WITH_DATA | _READ if contents else _WITH_DATA
@@ -107,7 +109,7 @@ def _by_file(rows: pa.Table) -> Iterator[tuple[int, pa.Array]]:
 
 
 def _rows(
-    attempt: Attempt, path: str, tables: pa.Array, whole: frozenset[str]
+    attempt: BatchAttempt, path: str, tables: pa.Array, whole: frozenset[str]
 ) -> Iterator[tuple[str, pa.RecordBatch]]:
     """Yield the rows of a kept file by table, with the bytes where one of the tables ``whole`` has rows."""
     import pyarrow.compute as pc

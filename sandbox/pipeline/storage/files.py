@@ -27,7 +27,7 @@ _FILE = [column.split()[0] for column in WRITTEN.split(", ")]
 
 
 @dataclass(frozen=True)
-class Attempt:
+class BatchAttempt:
     """One try at one batch of the tables in ``schema``.
 
     ``token`` is unique to the driver, so that two tries never write the same file.
@@ -64,7 +64,7 @@ class _Writing:
 class Writers:
     """The open files of one partition, ``part``."""
 
-    attempt: Attempt
+    attempt: BatchAttempt
     part: int
     files: dict[str, _Writing] = field(default_factory=dict)
 
@@ -123,7 +123,7 @@ class Writers:
             yield pa.RecordBatch.from_pylist(rows, schema=arrow_schema(WRITTEN))
 
 
-def store_columns(table: str, rows: pa.RecordBatch, attempt: Attempt) -> pa.RecordBatch:
+def store_columns(table: str, rows: pa.RecordBatch, attempt: BatchAttempt) -> pa.RecordBatch:
     """Choose the columns of a table, in its order, and the number of the batch. Raises WrongColumnError."""
     import numpy as np
     import pyarrow as pa
@@ -158,7 +158,7 @@ def span(time: str | None, rows: pa.RecordBatch) -> tuple[int | None, int | None
     return found["min"].as_py(), found["max"].as_py(), rows.column(time).null_count
 
 
-def write_routed(rows: DataFrame, attempt: Attempt) -> list[File]:
+def write_routed(rows: DataFrame, attempt: BatchAttempt) -> list[File]:
     """Write each row to the table in its column ``table``; return the files."""
 
     def write_partition(batches: Batches) -> Batches:
@@ -173,14 +173,14 @@ def write_routed(rows: DataFrame, attempt: Attempt) -> list[File]:
     return collect(rows.mapInArrow(write_partition, WRITTEN), attempt)
 
 
-def write(rows: DataFrame, table: str, attempt: Attempt) -> list[File]:
+def write(rows: DataFrame, table: str, attempt: BatchAttempt) -> list[File]:
     """Write all rows to one table; return the files."""
     from pyspark.sql import functions as F  # noqa: N812 - Spark's habit, heavy
 
     return write_routed(rows.withColumn("table", F.lit(table)), attempt)
 
 
-def write_here(rows: pa.Table, table: str, attempt: Attempt) -> list[File]:
+def write_here(rows: pa.Table, table: str, attempt: BatchAttempt) -> list[File]:
     """Write a few rows to a table from the driver, as one file."""
     writers = Writers(attempt, 0)
     for batch in rows.combine_chunks().to_batches():
@@ -188,7 +188,7 @@ def write_here(rows: pa.Table, table: str, attempt: Attempt) -> list[File]:
     return writers.close()
 
 
-def collect(files: DataFrame, attempt: Attempt) -> list[File]:
+def collect(files: DataFrame, attempt: BatchAttempt) -> list[File]:
     """Run the writing tasks of ``files``, a frame of ``WRITTEN``; return the files."""
     own = (attempt.batch, attempt.batch)
     return [

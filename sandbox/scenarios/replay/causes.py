@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias
 
-from sandbox.scenarios.replay.replay_steps import RESHARDED, Step
+from sandbox.scenarios.replay.replay_steps import RESHARDED, ReplayStep
 from schemas.bound import CONTRACT
 
 _Fields: TypeAlias = Mapping[str, Any]
@@ -22,7 +22,7 @@ _STOPS: Final = {"kill", "pause"}
 _CHANGES: Final = {"oversize", "mutate", "corrupt"}
 
 
-def link_causes(steps: Sequence[Step]) -> dict[int, int]:
+def link_causes(steps: Sequence[ReplayStep]) -> dict[int, int]:
     """The index of the cause of each step that has one in the run, by the index of the step."""
     seen = _Seen()
     causes: dict[int, int] = {}
@@ -54,7 +54,7 @@ def find_effects(causes: Mapping[int, int], root: int) -> list[int]:
     return [index for index in sorted(causes) if index != root and find_root(causes, index) == root]
 
 
-def _reshards_before(steps: Sequence[Step], index: int) -> list[int]:
+def _reshards_before(steps: Sequence[ReplayStep], index: int) -> list[int]:
     first = index
     while first and steps[first - 1].kind == RESHARDED:
         first -= 1

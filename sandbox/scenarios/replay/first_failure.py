@@ -9,7 +9,7 @@ from typing import Final
 
 from sandbox.judging.verdict import VerdictLine
 from sandbox.scenarios.replay.causes import find_effects, find_root, link_causes
-from sandbox.scenarios.replay.replay_steps import DEATHS, IDLE, READ_EMPTY, RESHARDED, Step
+from sandbox.scenarios.replay.replay_steps import DEATHS, IDLE, READ_EMPTY, RESHARDED, ReplayStep
 
 _WRONG: Final = {
     "fault.injected", "message.refused", "message.rejected", "sender.failed", "receiver.failed",
@@ -32,7 +32,7 @@ class FirstFailure:
 
 
 def find_first_failure(
-    steps: Sequence[Step], lines: Iterable[VerdictLine], culprits: Mapping[str, AbstractSet[str]]
+    steps: Sequence[ReplayStep], lines: Iterable[VerdictLine], culprits: Mapping[str, AbstractSet[str]]
 ) -> FirstFailure | None:
     """The first step that made a claim fail, or else the first trouble of any kind.
 
@@ -58,7 +58,7 @@ def find_first_failure(
     return FirstFailure(wrong, cause, effects, tuple(claim for claim, at in failed.items() if at == wrong))
 
 
-def _nearest_cause(steps: Sequence[Step], wrong: int) -> int | None:
+def _nearest_cause(steps: Sequence[ReplayStep], wrong: int) -> int | None:
     """What a client may have erred about: a fault on the message, its shard's reshard, or its content."""
     event, message = steps[wrong].event, steps[wrong].message
     if event is None or not event.kind.startswith("message."):
@@ -73,14 +73,14 @@ def _nearest_cause(steps: Sequence[Step], wrong: int) -> int | None:
     return next((found for each in candidates if (found := next(each, None)) is not None), None)
 
 
-def _opened(step: Step) -> Sequence[str]:
+def _opened(step: ReplayStep) -> Sequence[str]:
     return step.event.fields["opened"] if step.event else ()
 
 
 class _Evidence:
     """Finds the first step that speaks for a failed claim."""
 
-    def __init__(self, steps: Sequence[Step], culprits: Mapping[str, AbstractSet[str]]) -> None:
+    def __init__(self, steps: Sequence[ReplayStep], culprits: Mapping[str, AbstractSet[str]]) -> None:
         self._steps = steps
         self._culprits = culprits
 
@@ -120,11 +120,11 @@ class _Evidence:
         return last
 
 
-def _by_kind(*kinds: str) -> Callable[[Sequence[Step], str], Iterator[int]]:
+def _by_kind(*kinds: str) -> Callable[[Sequence[ReplayStep], str], Iterator[int]]:
     return lambda steps, _: (index for index, step in enumerate(steps) if step.kind in kinds)
 
 
-def _by_field(kind: str, name: str) -> Callable[[Sequence[Step], str], Iterator[int]]:
+def _by_field(kind: str, name: str) -> Callable[[Sequence[ReplayStep], str], Iterator[int]]:
     """Steps of a kind; where the claim has a detail, those with the detail in the field."""
     return lambda steps, detail: (
         index
@@ -133,10 +133,10 @@ def _by_field(kind: str, name: str) -> Callable[[Sequence[Step], str], Iterator[
     )
 
 
-def _again(key: Callable[[Step], object]) -> Callable[[Sequence[Step], str], Iterator[int]]:
+def _again(key: Callable[[ReplayStep], object]) -> Callable[[Sequence[ReplayStep], str], Iterator[int]]:
     """Deliveries with a key that an earlier one had."""
 
-    def find(steps: Sequence[Step], _: str) -> Iterator[int]:
+    def find(steps: Sequence[ReplayStep], _: str) -> Iterator[int]:
         seen: set[object] = set()
         for index, step in enumerate(steps):
             if step.kind == "message.delivered":
@@ -147,11 +147,11 @@ def _again(key: Callable[[Step], object]) -> Callable[[Sequence[Step], str], Ite
     return find
 
 
-def _fields(*names: str) -> Callable[[Step], object]:
+def _fields(*names: str) -> Callable[[ReplayStep], object]:
     return lambda step: tuple(step.event.fields[name] for name in names) if step.event else ()
 
 
-_MATCHES: Final[dict[str, Callable[[Sequence[Step], str], Iterator[int]]]] = {
+_MATCHES: Final[dict[str, Callable[[Sequence[ReplayStep], str], Iterator[int]]]] = {
     "refused": _by_kind("message.refused"),
     "redelivered": _again(_fields("shard", "sequence_number")),
     "repeated": _again(_fields("message_id")),

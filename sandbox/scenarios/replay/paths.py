@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from sandbox.scenarios.replay.replay_steps import DEATHS, RECEIVER, Step
+from sandbox.scenarios.replay.replay_steps import DEATHS, RECEIVER, ReplayStep
 
 
 @dataclass(slots=True)
@@ -25,7 +25,7 @@ class Path:
         return [lane for _, lane in self.stops]
 
 
-def find_paths(steps: Sequence[Step]) -> list[Path]:
+def find_paths(steps: Sequence[ReplayStep]) -> list[Path]:
     """The paths of all messages, in the order in which they begin."""
     by_name: dict[str, list[Path]] = {}
     found: list[Path] = []
@@ -43,7 +43,7 @@ def find_paths(steps: Sequence[Step]) -> list[Path]:
     return found
 
 
-def _follow(paths: list[Path], index: int, step: Step, died: int) -> None:
+def _follow(paths: list[Path], index: int, step: ReplayStep, died: int) -> None:
     """Continue a path of the message with the step, or begin another one.
 
     ``died`` is the index of the receiver's last death, -1 before the first.
@@ -71,7 +71,7 @@ def _follow(paths: list[Path], index: int, step: Step, died: int) -> None:
                 path.rejected = True
 
 
-def _continue(paths: list[Path], most: int, step: Step, stop: tuple[int, str]) -> None:
+def _continue(paths: list[Path], most: int, step: ReplayStep, stop: tuple[int, str]) -> None:
     """Append a stop to the first path of at most ``most`` stops; without one, begin a copy or a part."""
     for path in paths:
         if len(path.stops) <= most and not path.again:
@@ -80,7 +80,7 @@ def _continue(paths: list[Path], most: int, step: Step, stop: tuple[int, str]) -
     paths.append(Path(step.message, [stop], again=bool(paths)))
 
 
-def _finish(paths: list[Path], step: Step, stop: tuple[int, str], died: int) -> None:
+def _finish(paths: list[Path], step: ReplayStep, stop: tuple[int, str], died: int) -> None:
     """Append the last stop to the copy that the receiver worked on: the first since its last death."""
     held = [path for path in paths if path.lanes[-1] == RECEIVER]
     if held:

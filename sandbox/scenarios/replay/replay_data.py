@@ -10,8 +10,8 @@ import msgspec
 from sandbox.scenarios.outcome import Run
 from sandbox.scenarios.replay.first_failure import FirstFailure
 from sandbox.scenarios.replay.paths import Path
-from sandbox.scenarios.replay.replay_steps import APPLICATION, DONE, QUEUES, RECEIVER, RESHARDED, Step
-from sandbox.scenarios.timeline_drawing import Timeline, short_name
+from sandbox.scenarios.replay.replay_steps import APPLICATION, DONE, QUEUES, RECEIVER, RESHARDED, ReplayStep
+from sandbox.scenarios.timeline_drawing import TimelineDrawing, short_name
 
 _STRIKES: Final = {"publish": "publish", "deliver": "deliver", "reshard": "shards"}
 _FATES: Final = {
@@ -22,7 +22,7 @@ _FATES: Final = {
 }
 
 
-class Shard(msgspec.Struct):
+class PicturedShard(msgspec.Struct):
     """A shard in the picture. ``opened`` and ``closed`` are indexes of steps; both may be absent."""
 
     id: str
@@ -32,7 +32,7 @@ class Shard(msgspec.Struct):
     closed: int | None = None
 
 
-def build_replay_data(run: Run, found: Timeline, lit: FirstFailure | None) -> dict[str, Any]:
+def build_replay_data(run: Run, found: TimelineDrawing, lit: FirstFailure | None) -> dict[str, Any]:
     """The steps, messages, paths and shards of a run, and the steps to light.
 
     A step is ``[kind, at, slot, text, message, strike]``: ``message`` is an index into ``messages`` or -1,
@@ -59,9 +59,9 @@ def build_replay_data(run: Run, found: Timeline, lit: FirstFailure | None) -> di
 _PLACES: Final = {APPLICATION, RECEIVER, DONE, *QUEUES.values()}
 
 
-def find_shards(steps: Sequence[Step], seen: Sequence[str]) -> list[Shard]:
+def find_shards(steps: Sequence[ReplayStep], seen: Sequence[str]) -> list[PicturedShard]:
     """The shards of a run from top to bottom: children stand below the last of their parents."""
-    shards = {name: Shard(name, short_name(name)) for name in seen}
+    shards = {name: PicturedShard(name, short_name(name)) for name in seen}
     born = {
         each
         for step in steps
@@ -82,7 +82,7 @@ def find_shards(steps: Sequence[Step], seen: Sequence[str]) -> list[Shard]:
     return [shards[name] for name in order]
 
 
-def _step(step: Step, numbers: dict[str, int]) -> list[Any]:
+def _step(step: ReplayStep, numbers: dict[str, int]) -> list[Any]:
     strike = ""
     if step.event is not None and step.kind == "fault.injected":
         fields = step.event.fields

@@ -11,8 +11,8 @@ from emulator.pages.frame import embed_json
 from sandbox.scenarios.outcome import Run
 from sandbox.scenarios.replay.first_failure import FirstFailure
 from sandbox.scenarios.replay.replay_data import build_replay_data
-from sandbox.scenarios.replay.replay_steps import Step
-from sandbox.scenarios.timeline_drawing import Timeline
+from sandbox.scenarios.replay.replay_steps import ReplayStep
+from sandbox.scenarios.timeline_drawing import TimelineDrawing
 
 _MOST_EFFECTS: Final = 5
 _SPEEDS: Final = (1, 4, 16, 64, 256)
@@ -27,7 +27,7 @@ def style() -> str:
     return (files("sandbox.scenarios.replay") / "replay.css").read_text(encoding="utf-8")
 
 
-def replay_section(run: Run, found: Timeline, lit: FirstFailure | None) -> str:
+def replay_section(run: Run, found: TimelineDrawing, lit: FirstFailure | None) -> str:
     """The section, with the run's data; the page puts the script at its end."""
     data = embed_json("replay-data", build_replay_data(run, found, lit))
     speeds = "".join(
@@ -57,7 +57,7 @@ def replay_section(run: Run, found: Timeline, lit: FirstFailure | None) -> str:
     )
 
 
-def _first_failure(steps: Sequence[Step], lit: FirstFailure | None) -> str:
+def _first_failure(steps: Sequence[ReplayStep], lit: FirstFailure | None) -> str:
     if lit is None:
         return '<p id="first-failure">Nothing went wrong in this run.</p>'
     marked = (
@@ -75,7 +75,7 @@ def _first_failure(steps: Sequence[Step], lit: FirstFailure | None) -> str:
     )
 
 
-def _row(index: int, mark: str, step: Step) -> str:
+def _row(index: int, mark: str, step: ReplayStep) -> str:
     return (
         f'<li class="{mark}"><span class="tag">{_TAGS[mark]}</span> '
         f'<button type="button" data-step="{index}">+{step.at:,.3f} s</button> {escape(step.text)}</li>'

@@ -26,7 +26,7 @@ IDLE_SLOTS: Final = 6
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class ReplayStep:
     """One step: an event, ``count`` empty reads in a row, or idle time.
 
     ``at`` is in seconds since the start of the run; ``lasts``, in seconds, is the length of idle time and of
@@ -45,11 +45,11 @@ class Step:
     lasts: float = 0.0
 
 
-def fold_events(events: Iterable[Event]) -> list[Step]:
+def fold_events(events: Iterable[Event]) -> list[ReplayStep]:
     """The steps of a run, oldest first: one for each shown event, fewer for idle time and empty reads."""
     shown = [(event, place) for event in events if (place := _place(event)) is not None]
     wholes = _wholes(event for event, _ in shown)
-    steps: list[Step] = []
+    steps: list[ReplayStep] = []
     active = 0.0
     for event, place in shown:
         at = event.time - START
@@ -63,28 +63,30 @@ def fold_events(events: Iterable[Event]) -> list[Step]:
             active = max(active, at)
         name = str(event.fields.get("message_id") or "")
         text = sentence(event, CODES)
-        steps.append(Step(event.kind, at, _next_slot(steps), text, place, wholes.get(name, name), event))
+        steps.append(
+            ReplayStep(event.kind, at, _next_slot(steps), text, place, wholes.get(name, name), event)
+        )
     if steps and (end := steps[-1].at + steps[-1].lasts) - active > _IDLE_SECONDS:
         steps.append(_idle(steps, active, end))
     return steps
 
 
-def _next_slot(steps: list[Step]) -> int:
+def _next_slot(steps: list[ReplayStep]) -> int:
     if not steps:
         return 1
     return steps[-1].slot + (IDLE_SLOTS if steps[-1].kind == IDLE else 1)
 
 
-def _read_again(step: Step, at: float) -> Step:
+def _read_again(step: ReplayStep, at: float) -> ReplayStep:
     """The step of empty reads with one more of them."""
     count, lasts = step.count + 1, at - step.at
     text = f"the receiver reads {count:,} times in {figures.span(lasts)} and finds nothing"
     return replace(step, text=text, count=count, lasts=lasts)
 
 
-def _idle(steps: list[Step], began: float, ended: float) -> Step:
+def _idle(steps: list[ReplayStep], began: float, ended: float) -> ReplayStep:
     text = f"nothing happens for {figures.span(ended - began)}"
-    return Step(IDLE, began, _next_slot(steps), text, lasts=ended - began)
+    return ReplayStep(IDLE, began, _next_slot(steps), text, lasts=ended - began)
 
 
 def _wholes(events: Iterable[Event]) -> dict[str, str]:

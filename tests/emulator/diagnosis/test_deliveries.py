@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from emulator.diagnosis.shard_record import MOST_STEPS, Delivery, ReadingRun, ShardRecord
+from emulator.diagnosis.shard_record import MOST_STEPS, ReadingRun, RecordDelivery, ShardRecord
 
 
 def read_all(batches: list[int]) -> tuple[ReadingRun, list[tuple[int, float]]]:
@@ -31,7 +31,9 @@ def test_a_delivery_lies_in_its_bounds_however_long_ago(batches: list[int]) -> N
         assert found.after <= at <= found.at
     newest = [at for _, at in records if at > (records[-1][1] if records else 0) - MOST_STEPS // 2]
     assert all(
-        run.find_delivery(ordinal) == Delivery(at, at) for ordinal, at in records[-len(newest) :] if newest
+        run.find_delivery(ordinal) == RecordDelivery(at, at)
+        for ordinal, at in records[-len(newest) :]
+        if newest
     )
     assert run.find_delivery(run.position) is None
     assert run.find_delivery(0) is None
@@ -55,9 +57,9 @@ def test_what_a_read_passed_over_is_not_delivered_until_it_comes() -> None:
     run = ReadingRun("TRIM_HORIZON", 1, None, 0.0, 0.0)
     run.note_apart(1, 4, [1, 3], 1.0)
     run.note_read(4, 1.0, 1.0, True)
-    assert run.find_delivery(1) == Delivery(1.0, 1.0)
+    assert run.find_delivery(1) == RecordDelivery(1.0, 1.0)
     assert run.find_delivery(2) is None
     run.note_apart(4, 5, [2, 4], 2.0)
     run.note_read(5, 2.0, 2.0, True)
-    assert run.find_delivery(2) == Delivery(2.0, 2.0)
-    assert run.find_delivery(4) == Delivery(2.0, 2.0)
+    assert run.find_delivery(2) == RecordDelivery(2.0, 2.0)
+    assert run.find_delivery(4) == RecordDelivery(2.0, 2.0)

@@ -19,7 +19,7 @@ from emulator.channels.channel_faults import ChannelFaults
 from emulator.clock import Clock
 from emulator.events import Events
 from emulator.faults.delayed_deliveries import DelayedDeliveries
-from emulator.faults.fault import Hold, Item, Moment
+from emulator.faults.fault import Hold, HoldTime, Item
 from emulator.faults.fault_engine import FaultEngine
 from emulator.faults.faulted_message import Message
 from emulator.faults.registry import TYPES
@@ -194,7 +194,7 @@ def test_what_is_held_back_comes_once_and_its_copies_later(
             b"%d" % number,
             overtaken_by=overtaken,
             again=again,
-            patience=[Moment(Hold(), 100.0)],
+            patience=[HoldTime(Hold(), 100.0)],
         )
         pending.add([(item, number)])
     came = []

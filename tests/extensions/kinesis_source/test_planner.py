@@ -11,8 +11,14 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, rule
 
-from extensions.kinesis_source.kinesis_client import Client, ListedShard, MarkPage, Record, RecordMark
-from extensions.kinesis_source.options import Settings
+from extensions.kinesis_source.kinesis_client import (
+    KinesisClient,
+    ListedShard,
+    MarkPage,
+    ReadRecord,
+    RecordMark,
+)
+from extensions.kinesis_source.options import ReadOptions
 from extensions.kinesis_source.planner import Planner, ShardRange
 from extensions.kinesis_source.source import read_range
 from extensions.kinesis_source.source_errors import DataLossError, KinesisSourceError, ServiceError
@@ -102,7 +108,7 @@ class ModelStream:
         records: list[Any] = (
             [RecordMark(str(n), float(n)) for n in found]
             if kind is MarkPage
-            else [Record(str(n), str(n).encode(), "key", float(n)) for n in found]
+            else [ReadRecord(str(n), str(n).encode(), "key", float(n)) for n in found]
         )
         self.fetched += len(records)
         behind = 0 if done else 1000 * (shard.records[-1] - shard.records[end - 1])
@@ -110,11 +116,11 @@ class ModelStream:
         return page, self.record_size * len(found)
 
 
-def _settings(**more: str) -> Settings:
-    return Settings.of({"streamName": "stream", "region": "r", "endpointUrl": "http://x", **more})
+def _settings(**more: str) -> ReadOptions:
+    return ReadOptions.of({"streamName": "stream", "region": "r", "endpointUrl": "http://x", **more})
 
 
-def _read(stream: ModelStream, part: ShardRange, settings: Settings | None = None) -> list[int]:
+def _read(stream: ModelStream, part: ShardRange, settings: ReadOptions | None = None) -> list[int]:
     batches = read_range(settings or _settings(), stream, part)  # type: ignore[arg-type]
     return [int(data) for batch in batches for data in batch.column("data").to_pylist()]
 
@@ -290,7 +296,7 @@ def test_credentials_that_expired_are_looked_up_again(monkeypatch: pytest.Monkey
     """A client lives as long as its process, and credentials do not."""
     used: list[str] = []
 
-    def send(client: Client, _operation: str, _request: dict[str, Any]) -> bytes:
+    def send(client: KinesisClient, _operation: str, _request: dict[str, Any]) -> bytes:
         used.append(client._credentials.access_key)
         if used[-1] == "old":
             monkeypatch.setenv("AWS_ACCESS_KEY_ID", "new")
@@ -299,8 +305,8 @@ def test_credentials_that_expired_are_looked_up_again(monkeypatch: pytest.Monkey
 
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "old")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret")
-    monkeypatch.setattr(Client, "_send", send)
-    assert Client(_settings()).call("GetRecords", {}) == b"{}"
+    monkeypatch.setattr(KinesisClient, "_send", send)
+    assert KinesisClient(_settings()).call("GetRecords", {}) == b"{}"
     assert used == ["old", "new"]
 
 
@@ -421,13 +427,13 @@ def test_aws_itself_is_meant_where_no_endpoint_is_given(monkeypatch: pytest.Monk
     monkeypatch.delenv("AWS_ENDPOINT_URL", raising=False)
     monkeypatch.delenv("AWS_ENDPOINT_URL_KINESIS", raising=False)
     monkeypatch.setenv("AWS_REGION", "eu-west-2")
-    assert Settings.of({"streamName": "input"}).endpoint_url == "https://kinesis.eu-west-2.amazonaws.com"
+    assert ReadOptions.of({"streamName": "input"}).endpoint_url == "https://kinesis.eu-west-2.amazonaws.com"
 
 
 def test_options_in_any_case_with_or_without_their_prefix() -> None:
     """Options are found however the field writes them, and a wrong one is named with what would do."""
     options = {"KINESIS.STREAMNAME": "a, b", "kinesis.endpointUrl": "http://y", "initialposition": "LATEST"}
-    chosen = Settings.of(options | {"Region": "eu-west-2", "failondataloss": "FALSE"})
+    chosen = ReadOptions.of(options | {"Region": "eu-west-2", "failondataloss": "FALSE"})
     assert (chosen.streams, chosen.endpoint_url, chosen.region) == (("a", "b"), "http://y", "eu-west-2")
     assert chosen.starting_position == "LATEST"
     assert not chosen.fail_on_data_loss
@@ -441,4 +447,4 @@ def test_options_in_any_case_with_or_without_their_prefix() -> None:
         ({"streamName": "a", "failOnDataLoss": "maybe"}, "must be true or false"),
     ):
         with pytest.raises(KinesisSourceError, match=said):
-            Settings.of(wrong)
+            ReadOptions.of(wrong)

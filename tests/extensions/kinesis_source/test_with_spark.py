@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from extensions.kinesis_source import KinesisSource, begin_again
-from extensions.kinesis_source.options import Settings
+from extensions.kinesis_source.options import ReadOptions
 from extensions.kinesis_source.planner import Offset
 from extensions.kinesis_source.source import KinesisStreamReader
 from tests.sandbox.pipeline.workload import Endpoint
@@ -129,7 +129,7 @@ def test_a_job_whose_python_is_killed_begins_again(
             return f"mortal-{dying}"
 
         def streamReader(self, schema: Any) -> Reader:  # noqa: N802 - Spark's
-            return Reader(Settings.of(self.options))
+            return Reader(ReadOptions.of(self.options))
 
     spark.dataSource.register(Mortal)
     records = spark.readStream.format(f"mortal-{dying}").options(**_options(endpoint, stream)).load()

@@ -23,7 +23,7 @@ from emulator.events import Events
 from extensions.processing import Child, Exchange, NewMessage, Parameters, Processing, Routes, TechnicalError
 from extensions.processing.confirmation import Confirmation
 from extensions.processing.integration import DeclaredRoute, Integration, System, build_routes
-from extensions.processing.steps import Call, DeclaredChild, Split
+from extensions.processing.steps import CallStep, DeclaredChild, SplitStep
 from extensions.processing.transitions import FINAL, next_state
 from tests.sandbox.receiver.mortal import MortalStore
 
@@ -40,14 +40,17 @@ _DECLARED = Integration(
         DeclaredRoute(
             "customer",
             "set",
-            steps=(Call(system="billing", request=_CORRELATION), Call(system="mno", request=_CORRELATION)),
+            steps=(
+                CallStep(system="billing", request=_CORRELATION),
+                CallStep(system="mno", request=_CORRELATION),
+            ),
         ),
         DeclaredRoute(
             "customer",
             "split",
             steps=(
-                Call(system="crm", request=_CORRELATION),
-                Split(children=(DeclaredChild(service="customer", operation="set"),) * 2),
+                CallStep(system="crm", request=_CORRELATION),
+                SplitStep(children=(DeclaredChild(service="customer", operation="set"),) * 2),
             ),
         ),
     ),

@@ -15,7 +15,7 @@ from extensions.processing import (
     State,
     ValidationError,
 )
-from extensions.processing.processing_errors import Code, NothingFoundError, SeveralFoundError
+from extensions.processing.processing_errors import NothingFoundError, ProcessingCode, SeveralFoundError
 from tests.extensions.processing.conftest import START, Site, causes_of, message_of, state_of
 
 
@@ -42,10 +42,7 @@ def test_a_call_that_succeeded_is_left_out_when_the_message_is_processed_again(
     assert len(site.calls_of("mno")) == 1
     assert [(call.operation, str(call.state), call.failed) for call in process.calls.of_message(number)][
         :2
-    ] == [
-        ("billing", "OK", 0),
-        ("mno", "OK", 2),
-    ]
+    ] == [("billing", "OK", 0), ("mno", "OK", 2)]
 
 
 def test_after_a_call_that_fails_the_processing_stops(site: Site, process: Processing) -> None:
@@ -71,7 +68,11 @@ def test_technical_errors_are_tried_again_three_times_and_then_final(site: Site,
         assert (message.state, message.failed) == (State.PARTLY_FAILED, failed)
         site.retry(process)
     message = message_of(process, number)
-    assert (message.state, message.failed, message.error_code) == (State.FAILED, 4, Code.INPUT_OUTPUT)
+    assert (message.state, message.failed, message.error_code) == (
+        State.FAILED,
+        4,
+        ProcessingCode.INPUT_OUTPUT,
+    )
     assert message.description == "billing answered 500"
     assert site.retry(process) == 0
 
@@ -124,14 +125,14 @@ def test_a_process_in_the_background_retries_by_the_clock(site: Site) -> None:
 @pytest.mark.parametrize(
     ("error", "code"),
     [
-        (ValidationError("no such field"), Code.VALIDATION),
-        (BusinessError("the customer is there already"), Code.BUSINESS),
-        (NothingFoundError("no invoice 5"), Code.NOTHING_FOUND),
-        (SeveralFoundError("two invoices 5"), Code.SEVERAL_FOUND),
+        (ValidationError("no such field"), ProcessingCode.VALIDATION),
+        (BusinessError("the customer is there already"), ProcessingCode.BUSINESS),
+        (NothingFoundError("no invoice 5"), ProcessingCode.NOTHING_FOUND),
+        (SeveralFoundError("two invoices 5"), ProcessingCode.SEVERAL_FOUND),
     ],
 )
 def test_errors_that_no_attempt_would_change_end_the_processing_at_once(
-    site: Site, process: Processing, error: Exception, code: Code
+    site: Site, process: Processing, error: Exception, code: ProcessingCode
 ) -> None:
     """FAILED at the first attempt, with the error's code; also when another error was made of it."""
 
@@ -210,7 +211,7 @@ def test_whatever_a_route_raises_is_an_error_of_its_message_alone(site: Site, pr
 
     bad, good = site.send(process, body=b"{"), site.send(process, body=b"{}")
     process.drain()
-    assert message_of(process, bad).error_code == Code.UNSPECIFIED
+    assert message_of(process, bad).error_code == ProcessingCode.UNSPECIFIED
     assert (state_of(process, bad), state_of(process, good)) == (State.PARTLY_FAILED, State.OK)
 
 
@@ -376,7 +377,7 @@ def test_a_call_that_another_message_is_making_is_waited_for(site: Site, process
                 Nested.inside = site.send(process, object_id="5", correlation="second")
                 process.drain()
                 assert state_of(process, Nested.inside) is State.PARTLY_FAILED
-                assert message_of(process, Nested.inside).error_code == Code.LOCKED
+                assert message_of(process, Nested.inside).error_code == ProcessingCode.LOCKED
             return b""
 
     site.outside.systems["nested"] = Nested()  # type: ignore[assignment]

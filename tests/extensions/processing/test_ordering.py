@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from extensions.processing import Exchange, Processing, State, ValidationError
-from extensions.processing.processing_errors import Code
+from extensions.processing.processing_errors import ProcessingCode
 from tests.extensions.processing.conftest import START, Site, message_of, state_of
 
 
@@ -119,10 +119,10 @@ def test_one_that_failed_blocks_those_behind_it_unless_failed_ones_are_left_out(
     process.drain()
     message = message_of(process, second)
     assert message.state is end
-    assert message.error_code == (None if without_failed else Code.POSTPONED_TOO_LONG)
+    assert message.error_code == (None if without_failed else ProcessingCode.POSTPONED_TOO_LONG)
 
 
 def test_guaranteed_order_needs_a_funnel_value(site: Site, process: Processing) -> None:
     """Without one the message is answered FAIL."""
     receipt = process.receive(site.new(guaranteed_order=True))
-    assert (receipt.status, receipt.code) == ("FAIL", Code.VALIDATION)
+    assert (receipt.status, receipt.code) == ("FAIL", ProcessingCode.VALIDATION)

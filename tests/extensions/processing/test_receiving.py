@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from extensions.processing import Exchange, Limit, Processing, State
-from extensions.processing.processing_errors import Code, StoppingError, ThrottledError
+from extensions.processing.processing_errors import ProcessingCode, StoppingError, ThrottledError
 from extensions.processing.python_routes import start_endpoint
 from tests.extensions.processing.conftest import START, Site, causes_of, message_of, put, state_of
 
@@ -111,13 +111,17 @@ def test_a_route_is_given_the_record_and_the_payload(site: Site, process: Proces
 @pytest.mark.parametrize(
     ("missing", "code", "what"),
     [
-        (("source", "correlation", "timestamp"), Code.NO_TRACE_HEADER, "there is no trace header"),
-        (("source",), Code.TRACE_INCOMPLETE, "the trace header has no source"),
-        (("correlation", "timestamp"), Code.TRACE_INCOMPLETE, "has no correlation and no timestamp"),
+        (("source", "correlation", "timestamp"), ProcessingCode.NO_TRACE_HEADER, "there is no trace header"),
+        (("source",), ProcessingCode.TRACE_INCOMPLETE, "the trace header has no source"),
+        (
+            ("correlation", "timestamp"),
+            ProcessingCode.TRACE_INCOMPLETE,
+            "has no correlation and no timestamp",
+        ),
     ],
 )
 def test_a_trace_header_is_mandatory(
-    site: Site, process: Processing, missing: tuple[str, ...], code: Code, what: str
+    site: Site, process: Processing, missing: tuple[str, ...], code: ProcessingCode, what: str
 ) -> None:
     """What lacks it is answered FAIL, and nothing of it is kept."""
     receipt = process.receive(site.new(**dict.fromkeys(missing)))
@@ -132,7 +136,7 @@ def test_a_source_system_is_known_in_capitals_and_sends_a_correlation_id_once(
     """Repeated, also by another spelling of its name, it is answered FAIL; another system may use it."""
     site.send(process, source="Crm", correlation="c")
     again = process.receive(site.new(source="CRM", correlation="c"))
-    assert (again.status, again.code) == ("FAIL", Code.NOT_SAVED)
+    assert (again.status, again.code) == ("FAIL", ProcessingCode.NOT_SAVED)
     site.send(process, source="erp", correlation="c")
 
 
@@ -147,7 +151,7 @@ def test_a_validator_decides_who_may_send(site: Site, tmp_path: Path) -> None:
         validators=[lambda new: new.process == "p"],
     )
     assert allowed.receive(site.new(process="p")).status == "OK"
-    assert allowed.receive(site.new()).code == Code.NOT_ALLOWED
+    assert allowed.receive(site.new()).code == ProcessingCode.NOT_ALLOWED
     allowed.close()
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from extensions.processing import Exchange, Processing, State
-from extensions.processing.processing_errors import Code
+from extensions.processing.processing_errors import ProcessingCode
 from tests.extensions.processing.conftest import Site, message_of, state_of
 
 
@@ -56,7 +56,11 @@ def test_a_message_of_a_process_that_is_gone_is_taken_up_by_another(site: Site, 
     site.clock.advance(1)
     other.maintain_leases()
     message = message_of(other, number)
-    assert (message.state, message.failed, message.error_code) == (State.PARTLY_FAILED, 1, Code.STUCK)
+    assert (message.state, message.failed, message.error_code) == (
+        State.PARTLY_FAILED,
+        1,
+        ProcessingCode.STUCK,
+    )
     other.queue_due()
     other.drain()
     assert state_of(other, number) is State.OK
@@ -86,7 +90,7 @@ def test_a_message_that_is_stuck_again_and_again_fails(site: Site, process: Proc
         process.maintain_leases()
         process.queue_due()
     message = message_of(process, number)
-    assert (message.state, message.failed, message.error_code) == (State.FAILED, 4, Code.STUCK)
+    assert (message.state, message.failed, message.error_code) == (State.FAILED, 4, ProcessingCode.STUCK)
     assert site.told.results == ["FAILED"]
 
 

@@ -15,7 +15,7 @@ from extensions.processing import (
     State,
     ValidationError,
 )
-from extensions.processing.processing_errors import Code
+from extensions.processing.processing_errors import ProcessingCode
 from extensions.processing.processing_parameters import Dialect
 from tests.extensions.processing.conftest import Site, causes_of, message_of, state_of
 
@@ -81,7 +81,7 @@ def test_a_parent_is_failed_when_any_child_is(site: Site, process: Processing) -
     process.drain()
     assert _states(process, number) == [State.FAILED, State.PARTLY_FAILED, State.FAILED, State.OK]
     message = message_of(process, number)
-    assert message.error_code == Code.VALIDATION
+    assert message.error_code == ProcessingCode.VALIDATION
     assert str(message.description).endswith("_2 failed: no such field")
     site.retry(process)
     assert _states(process, number)[:2] == [State.FAILED, State.OK]

@@ -14,7 +14,7 @@ from emulator.assembly.components import Components, build_components
 from emulator.assembly.embedded import embedded
 from emulator.clock import Clock
 from emulator.settings.settings import Settings
-from extensions.queues.engine import Address, NewMessage, QueueEngine, SourceUnavailableError
+from extensions.queues.engine import Address, MessageToPost, QueueEngine, SourceUnavailableError
 from rdss_sandbox.client import Client
 from rdss_sandbox.shapes.faults import NewFault
 from rdss_sandbox.shapes.queues import PROJECT
@@ -71,7 +71,9 @@ def test_what_is_not_json_can_be_claimed_as_well(components: Components) -> None
 
 def test_what_is_posted_to_a_view_goes_through_its_stream(components: Components) -> None:
     """Readers of the stream see it, and the id that the client was told is the one that is listed."""
-    ids = components.extensions["queues"].engine.messages.post(ERRORS, [NewMessage(b'{"again": true}')], "a")
+    ids = components.extensions["queues"].engine.messages.post(
+        ERRORS, [MessageToPost(b'{"again": true}')], "a"
+    )
     assert [found.message.id for found in components.extensions["queues"].engine.messages.page(ERRORS)] == ids
     shard = next(view for view in components.streams.streams(components.home) if view.name == "error").shards[
         0
@@ -182,7 +184,7 @@ def test_a_slow_channel_holds_up_nobody_else(components: Components) -> None:
         waiting.start()
         assert struck.wait(60)
     other = Address("another", "queue")
-    components.extensions["queues"].engine.messages.post(other, [NewMessage(b"1")], "a")
+    components.extensions["queues"].engine.messages.post(other, [MessageToPost(b"1")], "a")
     assert bodies(components.extensions["queues"].engine, other) == [b"1"]
     assert not found
     components.clock.advance(60)
@@ -194,9 +196,9 @@ def test_a_refused_publish_is_told_to_who_posts(components: Components) -> None:
     """The fault throttle on the way in: an error, nothing in the queue, and the next try is taken."""
     components.fault_engine.add(NewFault("throttle", channel="error", direction="publish", limit=1))
     with pytest.raises(SourceUnavailableError, match="error took 0 of 1 messages"):
-        components.extensions["queues"].engine.messages.post(ERRORS, [NewMessage(b"1")], "a")
+        components.extensions["queues"].engine.messages.post(ERRORS, [MessageToPost(b"1")], "a")
     assert bodies(components.extensions["queues"].engine) == []
-    components.extensions["queues"].engine.messages.post(ERRORS, [NewMessage(b"1")], "a")
+    components.extensions["queues"].engine.messages.post(ERRORS, [MessageToPost(b"1")], "a")
     assert bodies(components.extensions["queues"].engine) == [b"1"]
 
 

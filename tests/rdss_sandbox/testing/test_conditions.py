@@ -11,7 +11,13 @@ import boto3
 import pytest
 
 from rdss_sandbox.client import Client
-from rdss_sandbox.questions.conditions import FORMS, ConditionNotMetError, Reading, read_condition, wait_for
+from rdss_sandbox.questions.conditions import (
+    FORMS,
+    ConditionNotMetError,
+    ConditionReading,
+    read_condition,
+    wait_for,
+)
 from rdss_sandbox.testing import Sandbox
 
 ID = "5680e8e0-28a5-4b20-948e-fd0d08781e2c"
@@ -74,7 +80,7 @@ def test_what_was_read_and_what_happened(kit: Sandbox) -> None:
     """Reads are counted by record; events from the first of the sandbox on."""
     kit.send("x")
     read = read_condition("stream input has been read")
-    assert read(kit.client) == Reading(holds=False, seen="1 message of stream input not read")
+    assert read(kit.client) == ConditionReading(holds=False, seen="1 message of stream input not read")
     _read(kit)
     assert read(kit.client).holds
     created = read_condition("event stream.created has happened 10000 times")(kit.client)

@@ -13,7 +13,7 @@ import pytest
 from sandbox.adaptor import MappingError, read_mapping
 from sandbox.adaptor.example.small_repository import sample_deposits
 from sandbox.adaptor.mapping import as_mapping
-from sandbox.template import NOTHING, Scope, TemplateError, fill
+from sandbox.template import NOTHING, TemplateError, TemplateScope, fill
 
 ITEM = {
     "id": 7,
@@ -34,7 +34,7 @@ MINIMAL = {
 
 
 def _filled(template: Any) -> Any:
-    return fill(template, Scope(ITEM, ITEM, uuid.NAMESPACE_URL))
+    return fill(template, TemplateScope(ITEM, ITEM, uuid.NAMESPACE_URL))
 
 
 @pytest.mark.parametrize(

@@ -17,17 +17,17 @@ from sandbox.certify.clause import Clause, Group, Role
 from sandbox.certify.clause_verdicts import count_verdicts, judge_clauses, judge_levels
 from sandbox.certify.clauses import CLAUSES, clauses
 from sandbox.certify.history import (
+    FinalShard,
     History,
+    KeptRecord,
     Level,
     Life,
+    OfferedMessage,
     Returned,
-    Sent,
     SentBad,
     SentOlder,
     SentSequence,
-    Shard,
-    Stored,
-    Told,
+    Statement,
 )
 from sandbox.certify.results_folder import write_results
 from sandbox.certify.told_lines import json_lines, matching_lines
@@ -40,12 +40,12 @@ def _history(sent: int = 12) -> History:
     """Twelve messages on one shard, each read and told once."""
     history = History("input", 0.0)
     ids = [f"m-{number}" for number in range(sent)]
-    history.sent = [Sent(each, f"digest of {each}", Level.BRONZE, 0.0) for each in ids]
-    history.told = [Told(each, 2.0, 0) for each in ids]
+    history.sent = [OfferedMessage(each, f"digest of {each}", Level.BRONZE, 0.0) for each in ids]
+    history.told = [Statement(each, 2.0, 0) for each in ids]
     history.lives = [Life(0, 0.0, 3.0, "SIGTERM")]
     history.stages = [(0.0, "duplicates", Level.BRONZE)]
     stored = tuple((f"{at}", each) for at, each in enumerate(ids))
-    history.shards = [Shard("shardId-000000000000", (), stored)]
+    history.shards = [FinalShard("shardId-000000000000", (), stored)]
     records = tuple(Delivery(*each) for each in stored)
     history.exchanges = [Read(1.0, 0, "input", "shardId-000000000000", "a", records)]
     return history
@@ -70,9 +70,9 @@ def test_a_repeat_after_a_kill_is_excused_once() -> None:
     history = _history()
     history.lives = [Life(0, 0.0, 3.0, "SIGKILL"), Life(1, 3.0, 9.0, "SIGTERM")]
     history.exchanges *= 2
-    history.told.append(Told("m-1", 4.0, 1))
+    history.told.append(Statement("m-1", 4.0, 1))
     assert _judge(history, "nothing-twice") == (ClauseVerdict.PASS, 12, None)
-    history.told.append(Told("m-2", 4.1, 1))
+    history.told.append(Statement("m-2", 4.1, 1))
     assert _judge(history, "nothing-twice") == (ClauseVerdict.FAIL, 12, None)
 
 
@@ -82,9 +82,9 @@ def test_what_was_never_sent_changes_no_verdict() -> None:
     history.lives = [Life(0, 0.0, 3.0, "SIGKILL"), Life(1, 3.0, 9.0, "SIGTERM")]
     history.exchanges *= 2
     before = judge_clauses(clauses(Role.CONSUMER), history, "again")
-    history.told += [Told(each, 2.5 + life, life) for each in ("ready", "m", "n") for life in (0, 1)]
+    history.told += [Statement(each, 2.5 + life, life) for each in ("ready", "m", "n") for life in (0, 1)]
     assert judge_clauses(clauses(Role.CONSUMER), history, "again") == before
-    history.told.append(Told("m-1", 4.0, 1))
+    history.told.append(Statement("m-1", 4.0, 1))
     assert _judge(history, "nothing-twice")[0] is ClauseVerdict.PASS
 
 
@@ -113,7 +113,7 @@ def test_a_repeat_after_a_restart_is_not_excused() -> None:
     history = _history()
     history.lives.append(Life(1, 3.0, 9.0, "SIGTERM"))
     history.exchanges *= 2
-    history.told.append(Told("m-1", 4.0, 1))
+    history.told.append(Statement("m-1", 4.0, 1))
     assert _judge(history, "nothing-twice")[0] is ClauseVerdict.FAIL
 
 
@@ -153,7 +153,7 @@ def test_no_level_is_above_a_failed_clause_of_it() -> None:
     """What is lost in the stages of silver takes bronze away: its clause demands that nothing is lost."""
     wanted = [each for each in clauses(Role.CONSUMER) if each.id in {"nothing-lost", "reads-within-limits"}]
     history = _history()
-    history.sent.append(Sent("m-late", "digest", Level.SILVER, 5.0))
+    history.sent.append(OfferedMessage("m-late", "digest", Level.SILVER, 5.0))
     results, reached = judge_clauses(wanted, history, "again")
     assert reached is None
     assert judge_levels(results) == {"bronze": ClauseVerdict.FAIL}
@@ -167,7 +167,7 @@ def test_a_sequence_is_told_once(told: list[str], verdict: ClauseVerdict) -> Non
     """The parts of a sequence count as one message, by whichever of their ids it is told."""
     history = _history()
     history.sequences = [SentSequence(("p-1", "p-2"), "d", 0.0), SentSequence(("q-1", "q-2"), "d", 0.0)]
-    history.told += [Told(each, 3.0, 0) for each in (*told, "q-1")]
+    history.told += [Statement(each, 3.0, 0) for each in (*told, "q-1")]
     assert _judge(history, "joins-sequences")[0] is verdict
 
 
@@ -179,12 +179,14 @@ def test_rejects_need_the_right_queue_and_code(wrong: str) -> None:
     name = msgspec.json.decode(data)["messageHeader"]["messageId"]
     history.bad = [SentBad(name, "GENERR001", "invalid", 1.0)] * 5
     code = b"GENERR002" if wrong == "code" else b"GENERR001"
-    stored = Stored(name, b'{"messageHeader":{"messageId":"%s","errorCode":"%s"}}' % (name.encode(), code))
+    stored = KeptRecord(
+        name, b'{"messageHeader":{"messageId":"%s","errorCode":"%s"}}' % (name.encode(), code)
+    )
     (history.errors if wrong == "queue" else history.invalid).append(stored)
     if wrong == "nowhere":
         history.invalid.clear()
     if wrong == "processed":
-        history.told.append(Told(name, 2.0, 0))
+        history.told.append(Statement(name, 2.0, 0))
     expected = ClauseVerdict.FAIL if wrong else ClauseVerdict.PASS
     assert _judge(history, "rejects-with-the-right-code")[0] is expected
 
@@ -203,7 +205,7 @@ def test_expired_messages_go_to_the_error_queue() -> None:
     history = _history()
     history.bad = [SentBad("old", "GENERR003", "error", 0.0)] * 2
     assert _judge(history, "refuses-expired")[0] is ClauseVerdict.FAIL
-    history.errors.append(Stored("old", b'{"messageHeader":{"messageId":"old","errorCode":"GENERR003"}}'))
+    history.errors.append(KeptRecord("old", b'{"messageHeader":{"messageId":"old","errorCode":"GENERR003"}}'))
     assert _judge(history, "refuses-expired")[0] is ClauseVerdict.PASS
 
 
@@ -231,7 +233,7 @@ def test_an_echo_is_neither_processed_nor_rejected() -> None:
     history.exchanges.append(again)
     assert _judge(history, "drops-its-own-echo")[0] is ClauseVerdict.FAIL
     history.exchanges.pop()
-    history.told.append(Told("m-1", 5.0, 0))
+    history.told.append(Statement("m-1", 5.0, 0))
     assert _judge(history, "drops-its-own-echo")[0] is ClauseVerdict.FAIL
 
 

@@ -24,7 +24,7 @@ from sandbox.certify.clause import Role
 from sandbox.certify.clause_verdicts import judge_clauses
 from sandbox.certify.clauses import clauses
 from sandbox.certify.client_process import ClientProcess
-from sandbox.certify.history import History, Level, Sent, Shard, Stored, Told
+from sandbox.certify.history import FinalShard, History, KeptRecord, Level, OfferedMessage, Statement
 from sandbox.certify.queue_lab import QueueLab
 from sandbox.certify.trial import play
 from schemas.contract import Sample
@@ -208,9 +208,9 @@ def _history() -> History:
     """Twelve messages that were delivered, told, and acknowledged after that."""
     history = History("input", 0.0)
     ids = [f"m-{number}" for number in range(12)]
-    history.sent = [Sent(each, "", Level.BRONZE, 0.0) for each in ids]
+    history.sent = [OfferedMessage(each, "", Level.BRONZE, 0.0) for each in ids]
     history.stages = [(0.0, "duplicates", Level.BRONZE)]
-    history.shards = [Shard("input", (), tuple((str(at), each) for at, each in enumerate(ids)))]
+    history.shards = [FinalShard("input", (), tuple((str(at), each) for at, each in enumerate(ids)))]
     history.exchanges = [Subscription(0.5, 0, "input", 10)]
     for at, each in enumerate(ids):
         came = (Delivery(str(at), each),)
@@ -218,7 +218,7 @@ def _history() -> History:
             Read(1.0 + at, 0, "input", "input", "", came, pushed=True, owed=True),
             Settlement(1.5 + at, 0, "input", Verdict.ACK, came),
         ]
-        history.told.append(Told(each, 1.4 + at, 0))
+        history.told.append(Statement(each, 1.4 + at, 0))
     return history
 
 
@@ -229,7 +229,7 @@ def _judge(history: History, name: str, role: Role = Role.CONSUMER) -> tuple[Cla
 
 
 def _ack_early(history: History) -> None:
-    history.told[3] = Told("m-3", 99.0, 0)
+    history.told[3] = Statement("m-3", 99.0, 0)
 
 
 def _never_tell(history: History) -> None:
@@ -314,8 +314,8 @@ def _published() -> History:
         message_id = f"m-{number}"
         entry = PutEntry(message_id, "", 1, "input")
         history.exchanges.append(Put(1.0, 1.5, 0, "input", (entry,)))
-        history.told.append(Told(message_id, 2.0, 0))
-        history.stored.append(Stored(message_id, b""))
+        history.told.append(Statement(message_id, 2.0, 0))
+        history.stored.append(KeptRecord(message_id, b""))
     return history
 
 

@@ -12,7 +12,7 @@ from sandbox.certify import silence
 from sandbox.certify.clause import Role
 from sandbox.certify.clauses import clauses
 from sandbox.certify.gate import Gate
-from sandbox.certify.history import History, Level, Life, Sent, Shard, Told
+from sandbox.certify.history import FinalShard, History, Level, Life, OfferedMessage, Statement
 from sandbox.certify.silence import Silence
 
 _PATIENCE = 4.0
@@ -77,7 +77,7 @@ def test_a_client_is_silent_when_it_asks_in_vain(time: _Time) -> None:
     assert not found.lasts()
     history.exchanges.append(_read())
     assert found.lasts()
-    history.told.append(Told("m-1", 2.0, 0))
+    history.told.append(Statement("m-1", 2.0, 0))
     assert not found.lasts()
 
 
@@ -109,7 +109,7 @@ def test_a_client_that_repeats_itself_becomes_silent(time: _Time) -> None:
     found.begin()
     for _ in range(100):
         history.exchanges.append(_read("m-1"))
-        history.told.append(Told("m-1", 2.0, 0))
+        history.told.append(Statement("m-1", 2.0, 0))
         time.now += 1.0
         if found.lasts():
             return
@@ -183,11 +183,13 @@ def test_the_gate_holds_a_read_until_it_opens() -> None:
 def _told_twice(lives: list[Life], tellings: list[tuple[str, int]], twice: str = "") -> dict[str, int]:
     """The number of findings of the clauses on repeats, by clause; the messages ``twice`` were sent twice."""
     history = _history()
-    history.shards = [Shard(_SHARD, (), tuple((str(at), name) for at, name in enumerate(twice * 2)))]
+    history.shards = [FinalShard(_SHARD, (), tuple((str(at), name) for at, name in enumerate(twice * 2)))]
     history.lives = lives
     history.stages = [(0.0, "killed after telling", Level.GOLD)]
-    history.sent = [Sent(each, "", Level.GOLD, 0.0) for each in sorted({name for name, _ in tellings})]
-    history.told = [Told(name, float(at), life) for at, (name, life) in enumerate(tellings)]
+    history.sent = [
+        OfferedMessage(each, "", Level.GOLD, 0.0) for each in sorted({name for name, _ in tellings})
+    ]
+    history.told = [Statement(name, float(at), life) for at, (name, life) in enumerate(tellings)]
     wanted = ("nothing-twice", "resumes-after-a-kill")
     judges = {each.id: each.judge for each in clauses(Role.CONSUMER) if each.id in wanted}
     return {name: len(judge(history).findings) for name, judge in judges.items()}
@@ -223,7 +225,7 @@ def test_a_read_cut_off_by_the_end_is_no_breach(
     """A shard that is not read again after a failure is a breach only where it held something."""
     history = _history()
     history.stages = [(0.0, "errors", Level.SILVER)]
-    history.shards = [Shard(_SHARD, (), tuple((each, each) for each in records))]
+    history.shards = [FinalShard(_SHARD, (), tuple((each, each) for each in records))]
     history.exchanges = [_read(error="disconnect")]
     (clause,) = [each for each in clauses(Role.CONSUMER) if each.id == "survives-errors"]
     found = clause.judge(history)

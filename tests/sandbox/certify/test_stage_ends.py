@@ -9,7 +9,17 @@ import pytest
 from rdss_sandbox.shapes.trace import Delivery, Put, PutEntry, Read, Settlement, Verdict
 from sandbox.certify.clause import Role, judge_clause
 from sandbox.certify.clauses import clauses
-from sandbox.certify.history import History, Level, Life, Reshard, Sent, Shard, StageEnd, Stored, Told
+from sandbox.certify.history import (
+    FinalShard,
+    History,
+    KeptRecord,
+    Level,
+    Life,
+    OfferedMessage,
+    ShardChange,
+    StageEnd,
+    Statement,
+)
 
 _CHILD = "shardId-000000000002"
 
@@ -20,13 +30,13 @@ def _history(*, life: int, impatient: bool = False) -> History:
     history.lives = [Life(0, 0.0, 10.5, "SIGKILL"), Life(1, 11.0, 20.0, "SIGTERM")]
     history.stages = [(1.0, "split", Level.SILVER), (10.2, "killed while idle", Level.GOLD)]
     history.ends = [StageEnd(10.0, "split", 0, impatient), StageEnd(20.0, "killed while idle", 1)]
-    history.sent = [Sent("m-1", "d", Level.SILVER, 2.0)]
+    history.sent = [OfferedMessage("m-1", "d", Level.SILVER, 2.0)]
     history.put_at = {(_CHILD, "1"): 2.0}
-    history.shards = [Shard(_CHILD, ("shardId-000000000000",), (("1", "m-1"),))]
-    history.reshards = [Reshard(1.5, "split", ("shardId-000000000000",), (_CHILD,), 3, Level.SILVER)]
+    history.shards = [FinalShard(_CHILD, ("shardId-000000000000",), (("1", "m-1"),))]
+    history.reshards = [ShardChange(1.5, "split", ("shardId-000000000000",), (_CHILD,), 3, Level.SILVER)]
     at = 3.0 if life == 0 else 12.0
     history.exchanges = [Read(at, life, "input", _CHILD, "i", (Delivery("1", "m-1"),))]
-    history.told = [Told("m-1", at, life)]
+    history.told = [Statement("m-1", at, life)]
     return history
 
 
@@ -61,13 +71,13 @@ def test_a_shard_that_is_given_up_until_a_restart_was_given_up(clause: str, erro
 
 
 def _kept(history: History, life: int) -> None:
-    history.shards = [Shard("input", (), (("1", "m-1"),))]
+    history.shards = [FinalShard("input", (), (("1", "m-1"),))]
     history.put_at = {("input", "1"): 2.0}
     read = Read(3.0, 0, "input", "input", "", (Delivery("1", "m-1"),), pushed=True, owed=True)
     again = Read(12.0, 1, "input", "input", "", (Delivery("1", "m-1"),), pushed=True, owed=True)
     settled = Settlement(3.5 if life == 0 else 12.5, life, "input", Verdict.ACK, (Delivery("1", "m-1"),))
     history.exchanges = [read, settled] if life == 0 else [read, again, settled]
-    history.told = [Told("m-1", 3.2, 0)]
+    history.told = [Statement("m-1", 3.2, 0)]
 
 
 def _poisoned(history: History, life: int) -> None:
@@ -113,8 +123,8 @@ def test_a_restart_heals_no_producer(clause: str, channel: str, error: str, life
         Put(3.0, 3.1, 0, "input", (entry,), error=error),
         Put(at, at, life, "input", (entry,)),
     ]
-    history.told = [Told("m-1", at + 0.1, life)]
-    history.stored = [Stored("m-1", b"{}", life)]
+    history.told = [Statement("m-1", at + 0.1, life)]
+    history.stored = [KeptRecord("m-1", b"{}", life)]
     assert _fails(history, clause, Role.PRODUCER, channel) is (life == 1)
 
 
@@ -126,22 +136,22 @@ def test_a_return_that_is_told_as_sent_is_a_breach_at_once() -> None:
         Put(3.0, 3.1, 0, "input", (entry,), error="returned"),
         Put(5.0, 5.1, 0, "input", (entry,)),
     ]
-    history.stored = [Stored("m-1", b"{}", 0)]
-    history.told = [Told("m-1", 5.2, 0)]
+    history.stored = [KeptRecord("m-1", b"{}", 0)]
+    history.told = [Statement("m-1", 5.2, 0)]
     assert not _fails(history, "notices-returned-messages", Role.PRODUCER, "rabbitmq")
-    history.told = [Told("m-1", 3.2, 0)]
+    history.told = [Statement("m-1", 3.2, 0)]
     assert _fails(history, "notices-returned-messages", Role.PRODUCER, "rabbitmq")
 
 
 def test_a_batch_that_is_told_in_one_line_is_one_unit() -> None:
     """A SIGKILL between line and commit makes the next start tell the whole batch again, and no more."""
     history = _history(life=0)
-    history.sent = [Sent(f"m-{number}", "d", Level.GOLD, 2.0) for number in range(3)]
-    batch = [Told(f"m-{number}", 3.0, 0, None, 1) for number in range(3)]
-    again = [Told(f"m-{number}", 12.0, 1, None, 2) for number in range(3)]
+    history.sent = [OfferedMessage(f"m-{number}", "d", Level.GOLD, 2.0) for number in range(3)]
+    batch = [Statement(f"m-{number}", 3.0, 0, None, 1) for number in range(3)]
+    again = [Statement(f"m-{number}", 12.0, 1, None, 2) for number in range(3)]
     history.told = [*batch, *again]
     assert not _fails(history, "nothing-twice", Role.CONSUMER)
-    history.told = [Told(f"m-{number}", 3.0, 0, None, number + 1) for number in range(3)] + again
+    history.told = [Statement(f"m-{number}", 3.0, 0, None, number + 1) for number in range(3)] + again
     assert _fails(history, "nothing-twice", Role.CONSUMER)
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from emulator.assembly.embedded import embedded
 from emulator.settings.settings import Settings
-from sandbox.aws_endpoint import Endpoint
+from sandbox.aws_endpoint import AwsEndpoint
 from sandbox.demo.demo_verdict import Result
 from sandbox.demo.demonstration import DemoTarget, Plan, demonstrate
 from sandbox.judging.verdict import Verdict
@@ -24,7 +24,7 @@ def _demonstrate(plan: Plan, folder: Path) -> Result:
         aws_port=0, control_port=0, amqp_port=0, data_dir=None, seed=plan.seed, amqp="embedded"
     )
     with embedded(settings) as emulator:
-        aws = Endpoint(emulator.aws, settings.region)
+        aws = AwsEndpoint(emulator.aws, settings.region)
         place = DemoTarget(aws, emulator.control, folder, amqp=emulator.broker.url)
         return demonstrate(plan, place, lambda _what, _share: None)
 

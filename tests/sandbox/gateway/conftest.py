@@ -16,7 +16,7 @@ from emulator.clock import Clock
 from emulator.rng import new_uuid
 from emulator.settings.settings import Settings
 from rdss_sandbox.shapes.topology import Topology
-from sandbox.aws_endpoint import Endpoint
+from sandbox.aws_endpoint import AwsEndpoint
 from sandbox.gateway import GatewaySettings, MetadataGateway, open_gateway
 from sandbox.gateway.metadata import open_queues
 from sandbox.repository import Repository
@@ -63,7 +63,7 @@ def opened(queue: str, request: pytest.FixtureRequest, folder: Path) -> Iterator
     )
     queues = open_queues(settings, Clock())
     if queue == "kinesis":
-        kinesis = Endpoint(url, settings.region).kinesis()
+        kinesis = AwsEndpoint(url, settings.region).kinesis()
         for name in names.values():
             kinesis.create_stream(StreamName=name, ShardCount=2)
         kinesis.close()

@@ -11,7 +11,7 @@ import pytest
 from emulator.channels import Delivery, Outcome, PublishRefusedError, PublishUnknownError, Receipt
 from emulator.clock import Clock
 from sandbox.gateway import Gateway, Machine, SendFailedError, SendRefusedError
-from sandbox.repository import Repository, Status
+from sandbox.repository import MessageStatus, Repository
 from schemas.rdss.sequence import join
 
 NOW = 1_780_000_000.0
@@ -86,9 +86,9 @@ def test_a_message_is_sent_once_the_broker_has_answered(repository: Repository, 
     broker = Broker()
     gateway = Gateway(broker, repository, clock)
     gateway.keep([b"{}"])
-    assert repository.tally("input") == {(Status.TO_SEND, None, None): 1}
+    assert repository.tally("input") == {(MessageStatus.TO_SEND, None, None): 1}
     assert gateway.flush() == 1
-    assert repository.tally("input") == {(Status.SENT, None, None): 1}
+    assert repository.tally("input") == {(MessageStatus.SENT, None, None): 1}
     assert broker.taken == [b"{}"]
 
 
@@ -142,7 +142,7 @@ def test_what_the_broker_will_never_take_holds_up_nothing_else(repository: Repos
     assert broker.taken == [b'"good"']
     assert clock.elapsed() == 0
     assert gateway.flush() == 0
-    assert repository.tally("input")[(Status.TO_SEND, None, "GENERR006")] == 1
+    assert repository.tally("input")[(MessageStatus.TO_SEND, None, "GENERR006")] == 1
 
 
 def test_a_large_message_goes_out_as_a_sequence(repository: Repository, clock: Clock) -> None:

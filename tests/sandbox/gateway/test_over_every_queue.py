@@ -14,12 +14,12 @@ import pytest
 from emulator.channels import Channel, Checkpoints, Delivery
 from emulator.channels.memory import DEFAULT_SCOPE
 from emulator.rng import new_uuid
-from sandbox.aws_endpoint import Endpoint
+from sandbox.aws_endpoint import AwsEndpoint
 from sandbox.gateway import MetadataGateway, NoAnswerError, NotPublishableError, ReadRefusedError
 from sandbox.gateway.gateway import Gateway
 from sandbox.receiver import Arrival, MemoryOriginals, Receiver
 from sandbox.receiver.assembled_receiver import assembled_receiver
-from sandbox.repository import Repository, Status
+from sandbox.repository import MessageStatus, Repository
 from schemas.rdss.envelope import serialise
 from schemas.rdss.error_codes import ErrorCode
 from schemas.rdss.peek import peek
@@ -69,7 +69,7 @@ def test_a_created_work_is_published_under_an_object_uuid_of_its_own(exchange: E
     work = a_work()
     with application(exchange) as (gateway, repository):
         first, second = gateway.create(work), gateway.create(work)
-        assert repository.tally(exchange.names["send"]) == {(Status.SENT, None, None): 2}
+        assert repository.tally(exchange.names["send"]) == {(MessageStatus.SENT, None, None): 2}
     messages = {m["messageHeader"]["messageId"]: m for m in take(exchange, "send", 2)}
     assert first.object_uuid != second.object_uuid
     header = messages[first.message_id]["messageHeader"]
@@ -197,7 +197,7 @@ def split_shard(streams: Exchange, name: str, shard: str) -> None:
         engine = streams.queues.engine  # type: ignore[attr-defined]
         engine.call("SplitShard", request | {"NewStartingHashKey": str(middle)}, DEFAULT_SCOPE)
     else:
-        kinesis = Endpoint(streams.settings.address, streams.settings.region).kinesis()
+        kinesis = AwsEndpoint(streams.settings.address, streams.settings.region).kinesis()
         kinesis.split_shard(**request, NewStartingHashKey=str(middle))
         kinesis.close()
 

@@ -14,7 +14,7 @@ from rdss_sandbox.shapes.certificate import ClauseResult, ClauseVerdict, Finding
 from sandbox.certify.history import Level
 from sandbox.learn.check import CheckResult
 from sandbox.learn.course_page import course_page
-from sandbox.learn.course_progress import LessonProgress, Progress
+from sandbox.learn.course_progress import CourseProgress, LessonProgress
 from sandbox.learn.lesson import Language, read_course, read_lesson
 from sandbox.learn.stage_counts import StageCount
 from sandbox.learn.workplace import keep_check, read_checks
@@ -34,7 +34,7 @@ def check(*, said: str = "m-1 was never read") -> CheckResult:
 
 
 def page(found: LessonProgress, *checks: CheckResult) -> str:
-    progress = Progress(FIRST.name, {FIRST.name: found})
+    progress = CourseProgress(FIRST.name, {FIRST.name: found})
     return course_page(LESSONS, progress, {each.lesson: each for each in checks})
 
 
@@ -114,7 +114,7 @@ def test_what_others_wrote_is_text(tmp_path: Path) -> None:
         "A stream does not", "<script>alert(1)</script> A stream does not"
     )
     file.write_text(text, encoding="utf-8")
-    progress = Progress(FIRST.name, {FIRST.name: LessonProgress()})
+    progress = CourseProgress(FIRST.name, {FIRST.name: LessonProgress()})
 
     shown = course_page([read_lesson(folder)], progress, {FIRST.name: check(said="<img src=x>")})
 
@@ -140,7 +140,7 @@ def test_the_page_fits_its_window(tmp_path: Path) -> None:
     """On a phone and on a screen nothing has to be shifted sideways but a wide table."""
     file = tmp_path / "index.html"
     passed = {each.name: LessonProgress(hints=3, checks=1, passed=1) for each in LESSONS}
-    file.write_text(course_page(LESSONS, Progress(FIRST.name, passed), {FIRST.name: check()}))
+    file.write_text(course_page(LESSONS, CourseProgress(FIRST.name, passed), {FIRST.name: check()}))
     with chromium(tmp_path / "profile") as tab:
         tab.open(file.as_uri())
         for width in (500, 1280):

@@ -11,15 +11,15 @@ from sandbox.certify.clause import Role
 from sandbox.certify.history import (
     History,
     Injected,
+    KeptRecord,
     Level,
     Life,
-    Reshard,
-    Sent,
+    OfferedMessage,
     SentBad,
     SentOlder,
     SentSequence,
-    Stored,
-    Told,
+    ShardChange,
+    Statement,
 )
 from sandbox.certify.stages import CONSUMER, PRODUCER, QUIET, Stage
 from sandbox.learn.stage_counts import StageCount, count_stages
@@ -39,12 +39,12 @@ def counts(found: History, *, over: bool = True) -> dict[str, StageCount]:
     return {each.stage: each for each in count_stages(Role.CONSUMER, found, (QUIET, SECOND), over=over)}
 
 
-def sent(*names: str, at: float) -> list[Sent]:
-    return [Sent(name, "", BRONZE, at) for name in names]
+def sent(*names: str, at: float) -> list[OfferedMessage]:
+    return [OfferedMessage(name, "", BRONZE, at) for name in names]
 
 
-def told(*names: str, at: float, life: int = 0) -> list[Told]:
-    return [Told(name, at, life) for name in names]
+def told(*names: str, at: float, life: int = 0) -> list[Statement]:
+    return [Statement(name, at, life) for name in names]
 
 
 def test_a_message_counts_where_it_was_sent() -> None:
@@ -108,7 +108,7 @@ def test_what_happened_is_counted_without_the_end_of_the_check() -> None:
     """Faults, reshards and deaths; the last SIGTERM ends the check, and is none of the lesson's."""
     found = history()
     found.injected += [Injected(11.0, "throttle", "a", BRONZE)] * 2
-    found.reshards += [Reshard(12.0, "split", ("s",), ("t", "u"), 0, BRONZE)]
+    found.reshards += [ShardChange(12.0, "split", ("s",), ("t", "u"), 0, BRONZE)]
     found.lives += [
         Life(number, 0.0, 1.0, end=end, stage=SECOND.name)
         for number, end in enumerate(("SIGTERM", "SIGKILL", "SIGTERM"))
@@ -127,7 +127,7 @@ def test_a_producers_file_is_counted_stage_by_stage() -> None:
     found.sent += sent(*names, at=0.0)
     entries = tuple(PutEntry(name, "", 1, "k", error="" if name != "5" else "Throttled") for name in names)
     found.exchanges.append(Put(1.0, 1.0, 0, "input", entries, batch=True))
-    found.stored += [Stored(name, b"") for name in [*names[:5], *names[6:], names[0]]]
+    found.stored += [KeptRecord(name, b"") for name in [*names[:5], *names[6:], names[0]]]
 
     quiet, second = count_stages(Role.PRODUCER, found, planned, over=True)
 
@@ -145,12 +145,12 @@ def test_a_run_that_goes_on_while_it_is_counted_is_counted() -> None:
     """The screen is drawn beside the run, which may enter its next stage at any moment."""
     found = history()
 
-    class Growing(list[Sent]):
+    class Growing(list[OfferedMessage]):
         """Is read at the moment at which a stage begins, and a message of it is sent."""
 
-        def __iter__(self) -> Iterator[Sent]:
+        def __iter__(self) -> Iterator[OfferedMessage]:
             found.stages.append((20.0, "split", BRONZE))
-            self.append(Sent("late", "", BRONZE, 21.0))
+            self.append(OfferedMessage("late", "", BRONZE, 21.0))
             return super().__iter__()
 
     found.sent = Growing(sent("a", at=1.0))

@@ -12,7 +12,7 @@ from sandbox.pipeline.stages import table_choice
 from sandbox.pipeline.stages.batch import Past, Rules, process
 from sandbox.pipeline.stages.parsing import RECORDS
 from sandbox.pipeline.stages.storing import Incoming
-from sandbox.pipeline.storage.files import Attempt
+from sandbox.pipeline.storage.files import BatchAttempt
 from sandbox.pipeline.storage.schema import build_tables
 from sandbox.pipeline.storage.table_storage import TableStorage
 from sandbox.pipeline.storage.table_store import Tables
@@ -40,7 +40,7 @@ def _batch(
     ]
     incoming = Incoming(spark.createDataFrame(records, RECORDS), lambda batches: batches)
     tables = past.sequences.tables
-    process(incoming, past, rules, Attempt(tables.place, number, "t", tables.schema), "run")
+    process(incoming, past, rules, BatchAttempt(tables.place, number, "t", tables.schema), "run")
 
 
 def _prepared(folder: Path, contract: Contract) -> Tables:

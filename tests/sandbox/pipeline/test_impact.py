@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from sandbox.pipeline.reports.impact import Injected, count_by_interval, read_injections
+from sandbox.pipeline.reports.impact import FaultInjection, count_by_interval, read_injections
 from sandbox.pipeline.spark.failures import UsageError
 
 
@@ -18,7 +18,10 @@ def test_events_are_read_as_a_run_leaves_them_and_as_the_control_api_tells_them(
         '{"id":2,"time":6,"kind":"message.sent","message_id":"b"}\n\n'
         '{"id":3,"time":7,"kind":"fault.injected","type":"reshard","message_id":null}\n'
     )
-    assert read_injections(file) == [Injected("latency", 5.5, "a"), Injected("reshard", 7.0, None)]
+    assert read_injections(file) == [
+        FaultInjection("latency", 5.5, "a"),
+        FaultInjection("reshard", 7.0, None),
+    ]
 
 
 @pytest.mark.parametrize("content", [b"not json\n", b'{"kind":"fault.injected"}\n', None])
@@ -33,6 +36,6 @@ def test_a_file_that_holds_no_events_is_a_mistake_of_usage(tmp_path: Path, conte
 
 def test_faults_fall_into_the_interval_in_which_they_struck() -> None:
     """The start of an interval belongs to it, its end to the next; between intervals nothing is counted."""
-    faults = [Injected("latency", at, None) for at in (0.0, 59.9, 60.0, 125.0)]
-    found = count_by_interval([*faults, Injected("reshard", 61.0, None)], [0.0, 60.0, 180.0], 60.0)
+    faults = [FaultInjection("latency", at, None) for at in (0.0, 59.9, 60.0, 125.0)]
+    found = count_by_interval([*faults, FaultInjection("reshard", 61.0, None)], [0.0, 60.0, 180.0], 60.0)
     assert found == [{"latency": 2}, {"latency": 1, "reshard": 1}, {}]

@@ -11,7 +11,7 @@ import pytest
 
 from emulator.rng import Chance
 from sandbox.pipeline.stages.open_sequences import Decision, OpenSequences
-from sandbox.pipeline.storage.files import Attempt, write_here
+from sandbox.pipeline.storage.files import BatchAttempt, write_here
 from sandbox.pipeline.storage.schema import arrow_schema
 from sandbox.pipeline.storage.table_log import File
 from sandbox.pipeline.storage.table_storage import TableStorage
@@ -59,8 +59,8 @@ class Run:
 
     def _decide(
         self, parts: tuple[Came, ...], at: float | None = None
-    ) -> tuple[Decision, Attempt, list[File]]:
-        attempt = Attempt(self.tables.place, self._batch + 1, "t")
+    ) -> tuple[Decision, BatchAttempt, list[File]]:
+        attempt = BatchAttempt(self.tables.place, self._batch + 1, "t")
         rows = [
             {
                 "stream": "input",
@@ -78,7 +78,7 @@ class Run:
         return self.past.decide(new, attempt.batch, now), attempt, new
 
 
-def _write(rows: list[dict[str, Any]], table: str, attempt: Attempt) -> list[File]:
+def _write(rows: list[dict[str, Any]], table: str, attempt: BatchAttempt) -> list[File]:
     return write_here(pa.Table.from_pylist(rows, schema=arrow_schema(table)), table, attempt) if rows else []
 
 

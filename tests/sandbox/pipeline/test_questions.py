@@ -17,7 +17,7 @@ from pyarrow import parquet
 from sandbox.cli import main
 from sandbox.pipeline.reports.charts import duration, round_up
 from sandbox.pipeline.spark import java
-from sandbox.pipeline.storage.files import Attempt, write_here
+from sandbox.pipeline.storage.files import BatchAttempt, write_here
 from sandbox.pipeline.storage.schema import arrow_schema
 from sandbox.pipeline.storage.table_storage import TableStorage
 from sandbox.pipeline.storage.table_store import Commit, Tables
@@ -61,7 +61,7 @@ def written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     files = []
     for table, some in rows.items():
         rows_of = pa.Table.from_pylist(some, schema=arrow_schema(table))
-        files += write_here(rows_of, table, Attempt(tables.place, 0, "t"))
+        files += write_here(rows_of, table, BatchAttempt(tables.place, 0, "t"))
     tables.commit(Commit(0, "run", None, tuple(files)))
     return tmp_path
 

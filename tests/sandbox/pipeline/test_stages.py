@@ -17,7 +17,7 @@ from sandbox.pipeline.stages.parsing import RECORDS, build_judge
 from sandbox.pipeline.storage.schema import COLUMNS, LATENCY_BOUNDS, arrow_schema
 from schemas.rdss.envelope import serialise
 from schemas.rdss.samples import Samples
-from schemas.rdss.versions import Told, places
+from schemas.rdss.versions import Knowledge, places
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -181,10 +181,10 @@ def test_versions_end_the_same_in_any_order(spark: SparkSession, seed: int) -> N
     assert sorted(u for u, row in found.items() if row.deleted) == ["j", "k"]
 
 
-def _told() -> list[Told]:
-    known: dict[str, Told] = {}
+def _told() -> list[Knowledge]:
+    known: dict[str, Knowledge] = {}
     for uuid, kind, at, previous, following in _VERSIONS:
-        told = known.get(uuid, Told(uuid))
+        told = known.get(uuid, Knowledge(uuid))
         when = {"deleted" if kind == "MetadataDelete" else "published": _at(at).timestamp()}
         known[uuid] = told._replace(
             previous=[*told.previous, *(previous or ())],

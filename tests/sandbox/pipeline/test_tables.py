@@ -15,11 +15,11 @@ from botocore.awsrequest import AWSResponse
 from deltalake import DeltaTable, Field
 
 from rdss_sandbox.tables import open_table, read_table
-from sandbox.cli.tables.pipeline_options import Service
+from sandbox.cli.tables.pipeline_options import GivenEndpoint
 from sandbox.pipeline.reports.sql_query import ask
 from sandbox.pipeline.spark.failures import UnavailableError
 from sandbox.pipeline.storage.conditional_puts import UnsafeStoreError
-from sandbox.pipeline.storage.files import Attempt, Writers, WrongColumnError, write_here
+from sandbox.pipeline.storage.files import BatchAttempt, Writers, WrongColumnError, write_here
 from sandbox.pipeline.storage.optimization import optimize_tables
 from sandbox.pipeline.storage.schema import TABLES, arrow_schema, list_columns
 from sandbox.pipeline.storage.table_log import SchemaMismatchError, TableLog
@@ -47,7 +47,7 @@ def _rows(table: str, batch: int, count: int = 3) -> pa.Table:
 
 def _batch(tables: Tables, number: int, token: str = "t", oldest: float | None = None) -> Commit:
     """Write the files of a batch of three messages."""
-    attempt = Attempt(tables.place, number, token)
+    attempt = BatchAttempt(tables.place, number, token)
     files = [
         file
         for table in ("arrivals", "messages")
@@ -140,7 +140,7 @@ def test_a_column_of_another_type_is_never_written(tmp_path: Path) -> None:
     tables = _prepared(tmp_path)
     wrong = _rows("messages", 0).drop_columns("size").append_column("size", pa.array(["1"] * 3))
     with pytest.raises(WrongColumnError, match=r"messages\.size would be string, but is int32"):
-        Writers(Attempt(tables.place, 0, "t"), 0).add("messages", wrong.to_batches()[0])
+        Writers(BatchAttempt(tables.place, 0, "t"), 0).add("messages", wrong.to_batches()[0])
 
 
 def test_a_table_gets_the_columns_it_lacks_and_keeps_its_rows(tmp_path: Path) -> None:
@@ -219,7 +219,7 @@ def test_a_window_of_arrivals_is_the_same_batches_in_every_table(tmp_path: Path)
     tables = _prepared(tmp_path)
     tables.commit(_batch(tables, 0))
     sequence = pa.Table.from_pylist([{"sequence": "a"}], schema=arrow_schema("sequences"))
-    attempt = Attempt(tables.place, 1, "t")
+    attempt = BatchAttempt(tables.place, 1, "t")
     late = NOW.replace(hour=10)
     rows = _rows("arrivals", 1).drop_columns("arrived")
     rows = rows.append_column("arrived", pa.array([late] * 3, pa.timestamp("us", "UTC")))
@@ -321,8 +321,8 @@ def test_aws_itself_is_meant_whatever_endpoint_the_environment_has(monkeypatch: 
     for name in ("AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL_KINESIS"):
         monkeypatch.setenv(name, "http://127.0.0.1:4566")
     monkeypatch.setenv("AWS_REGION", "eu-west-2")
-    assert Service("aws", None)() == (None, "eu-west-2")
-    place = TableStorage.at("s3://bucket/tables", *Service("aws", None)())
+    assert GivenEndpoint("aws", None)() == (None, "eu-west-2")
+    place = TableStorage.at("s3://bucket/tables", *GivenEndpoint("aws", None)())
     assert place.options == {"AWS_REGION": "eu-west-2", "conditional_put": "etag"}
     assert place.client().meta.endpoint_url == "https://s3.eu-west-2.amazonaws.com"
 
@@ -333,7 +333,7 @@ def test_a_condition_finds_the_same_rows_in_every_column_before_and_after_optimi
     rows = [{"total": None, "arrived": NOW}, {"total": 3, "arrived": None}, {"total": 3, "stream": "input"}]
     for number in range(2):
         table = pa.Table.from_pylist(rows, schema=arrow_schema("rejects"))
-        files = write_here(table, "rejects", Attempt(tables.place, number, "t"))
+        files = write_here(table, "rejects", BatchAttempt(tables.place, number, "t"))
         tables.commit(Commit(number, "run", None, tuple(files)))
     expected = {
         "total IS NULL": 2, "total = 3": 4, "stream IS NULL": 4, "stream = 'input'": 2, "arrived IS NULL": 4,

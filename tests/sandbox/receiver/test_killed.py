@@ -18,7 +18,7 @@ from emulator.assembly.embedded import embedded
 from emulator.rng import Chance
 from emulator.settings.settings import Settings
 from rdss_sandbox.shapes.topology import Topology
-from sandbox.aws_endpoint import Endpoint
+from sandbox.aws_endpoint import AwsEndpoint
 from sandbox.judging.arrivals import ArrivalsReader
 from schemas.rdss.envelope import serialise
 from schemas.rdss.error_codes import ErrorCode
@@ -85,7 +85,7 @@ import sys
 from pathlib import Path
 from emulator.clock import Clock
 from sandbox.judging.arrivals import ARRIVALS, record_arrival
-from sandbox.aws_endpoint import Endpoint
+from sandbox.aws_endpoint import AwsEndpoint
 from sandbox.receiver.assembled_receiver import assembled_receiver
 from sandbox.receiver.over_kinesis import open_endpoint
 from sandbox.repository import Repository
@@ -110,7 +110,7 @@ class Preparing:
         record_arrival(arrival, store, clock.time())
 
 application = Preparing() if sys.argv[3] == "prepares" else process
-endpoint = Endpoint(sys.argv[1], "us-east-1")
+endpoint = AwsEndpoint(sys.argv[1], "us-east-1")
 with assembled_receiver(
     *open_endpoint(endpoint, clock),
     stream="input",
@@ -134,7 +134,7 @@ def test_a_receiver_ended_by_kill_9_loses_and_repeats_nothing(tmp_path: Path, ki
     with embedded(settings) as running:
         samples = Samples(9)
         sent = [serialise(message) for message in samples.stream(5)]
-        kinesis = Endpoint(running.aws, "us-east-1").kinesis()
+        kinesis = AwsEndpoint(running.aws, "us-east-1").kinesis()
         for number, data in enumerate([*sent, samples.bad(ErrorCode.GENERR002), sent[0]]):
             kinesis.put_record(StreamName="input", Data=data, PartitionKey=str(number))
         kinesis.close()

@@ -19,7 +19,7 @@ from emulator.events import Events
 from emulator.kinesis import Engine
 from emulator.settings.settings import RDSS_TOPOLOGY, Settings, read_settings
 from emulator.settings.topologies import INSTITUTIONS
-from sandbox.aws_endpoint import Endpoint
+from sandbox.aws_endpoint import AwsEndpoint
 from sandbox.receiver import MemoryOriginals
 from sandbox.repository import Repository
 from sandbox.router import RDSS_ROUTES, Router
@@ -191,7 +191,7 @@ def test_an_embedded_sandbox_routes_by_itself_also_after_a_reset() -> None:
     settings = Settings(aws_port=0, control_port=0, data_dir=None, seed=7, topology=RDSS_TOPOLOGY)
     with embedded(settings) as emulator, routing(emulator, RDSS_ROUTES):
         engine, home = emulator.components.streams, emulator.components.home
-        client = Endpoint(emulator.aws, settings.region).kinesis()
+        client = AwsEndpoint(emulator.aws, settings.region).kinesis()
         arrived = MemoryChannel(engine, SERVICE_OUTPUTS[0], clock=clock, scope=home)
         for _ in range(2):
             data = serialise(_message(1539))

@@ -16,7 +16,7 @@ import pytest
 from emulator.clock import Clock, stopwatch
 from rdss_sandbox.shapes.events import Event
 from rdss_sandbox.shapes.trace import Delivery, Read
-from sandbox.certify.history import History, Life, Told
+from sandbox.certify.history import History, Life, Statement
 from sandbox.cli import main
 from sandbox.judging.verdict import Verdict
 from sandbox.scenarios.command_judgement import judge_command
@@ -66,7 +66,7 @@ def run_of(*, digest: bool = True, told: int = 1, ended: int = 0, of: int = 2) -
             ("message.delivered", place),
         ]
         if number < of:
-            history.told.append(Told(name, 0.2, 0, "d" if digest else None))
+            history.told.append(Statement(name, 0.2, 0, "d" if digest else None))
             done = {"parts": 1, "body": None, "at": START + 1}
             rows += [("message.processed", done)] * told
         events += [

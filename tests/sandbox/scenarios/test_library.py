@@ -11,7 +11,7 @@ from sandbox.cli import main
 from sandbox.judging.verdict import Verdict
 from sandbox.scenarios.backend import Amqp
 from sandbox.scenarios.facts import compute_facts
-from sandbox.scenarios.judgement import Judgement, judge_facts
+from sandbox.scenarios.judgement import ScenarioJudgement, judge_facts
 from sandbox.scenarios.play import play
 from sandbox.scenarios.scenario import library
 from sandbox.scenarios.scenario_client import Client
@@ -52,12 +52,12 @@ MISTAKES = {
 
 def judged(
     name: str, folder: Path, client: Client | None = None, seed: int = 7, kind: str = "memory"
-) -> Judgement:
+) -> ScenarioJudgement:
     scenario = LIBRARY[name]
     return judge_facts(scenario, compute_facts(play(scenario, folder, seed=seed, kind=kind, client=client)))
 
 
-def broken(judgement: Judgement) -> dict[str, str]:
+def broken(judgement: ScenarioJudgement) -> dict[str, str]:
     return {line.claim: line.observed for line in judgement.lines if line.holds is False}
 
 

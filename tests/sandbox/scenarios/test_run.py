@@ -12,7 +12,7 @@ import pytest
 
 from emulator.clock import stopwatch
 from sandbox.cli import main
-from sandbox.scenarios.outcome import Report
+from sandbox.scenarios.outcome import ReportKind
 from sandbox.scenarios.play import QUIET_SECONDS
 from sandbox.scenarios.scenario import library, read_scenario
 from sandbox.scenarios.scenario_run import run_scenario
@@ -117,7 +117,7 @@ def test_a_run_can_be_watched_in_its_own_time(
 
 def test_only_the_reports_asked_for_are_left(tmp_path: Path) -> None:
     """The summary always; of the others, those that --report names."""
-    reports = frozenset({Report.JUNIT})
+    reports = frozenset({ReportKind.JUNIT})
     run = run_scenario(read_scenario("s", SMALL), "s", seed=7, reports=reports, runs=tmp_path)
     assert {path.name for path in run.folder.iterdir()} == {"summary.json", "junit.xml", "repeat.txt"}
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from sandbox.judging.run_index import MOST_RUNS, index_page, read_runs, write_index
-from sandbox.scenarios.outcome import Report
+from sandbox.scenarios.outcome import ReportKind
 from sandbox.scenarios.scenario import library
 from sandbox.scenarios.scenario_run import run_scenario
 from tests.chromium import Tab, chromium
@@ -55,7 +55,7 @@ def test_a_run_makes_the_page(runs: Path) -> None:
 
 
 def test_a_run_without_a_page_has_no_link(tmp_path: Path) -> None:
-    run_scenario(library()["oversize"], "x", seed=1, reports=frozenset({Report.JUNIT}), runs=tmp_path)
+    run_scenario(library()["oversize"], "x", seed=1, reports=frozenset({ReportKind.JUNIT}), runs=tmp_path)
     assert "href" not in (tmp_path / "index.html").read_text(encoding="utf-8")
 
 

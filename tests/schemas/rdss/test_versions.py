@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from schemas.rdss.versions import Told, named_versions, places
+from schemas.rdss.versions import Knowledge, named_versions, places
 
 NAMES = "abcdef"
 MOMENTS = st.one_of(st.none(), st.integers(0, 5).map(float))
 TOLD = st.lists(
     st.builds(
-        Told,
+        Knowledge,
         st.sampled_from(NAMES),
         MOMENTS,
         MOMENTS,
@@ -72,17 +72,29 @@ def test_any_json_names_versions_or_none(body: object, related: object) -> None:
 @pytest.mark.parametrize(
     ("told", "current", "numbers"),
     [
-        ([Told("a", 1), Told("b", 2, previous="a"), Told("c", 3, previous="b")], "c", "a1 b2 c3"),
-        ([Told("a", 9, following="b"), Told("b", 2, previous="a")], "b", "a1 b2"),
-        ([Told("a", 9, following="b"), Told("b", 2)], "b", "a1 b2"),
-        ([Told("a", 9, following="b")], "a", "a1"),
-        ([Told("a", 1), Told("c", 3, previous="b"), Told("b", 9, following="c")], "c", "b1 c2 a1"),
-        ([Told("a", 9, following="b"), Told("c", 3, previous="b")], "c", "a1 c3"),
-        ([Told("b", 2, previous="a"), Told("c", 3, previous="a")], "c", "b2 c2"),
-        ([Told("a", 1, previous="a", following="a")], "a", "a1"),
-        ([Told("a", 1, previous="b"), Told("b", 2, previous="a")], "b", "a1 b1"),
         (
-            [Told("a", 5, previous="b"), Told("b", 2, previous="a"), Told("c", 1, previous="a")],
+            [Knowledge("a", 1), Knowledge("b", 2, previous="a"), Knowledge("c", 3, previous="b")],
+            "c",
+            "a1 b2 c3",
+        ),
+        ([Knowledge("a", 9, following="b"), Knowledge("b", 2, previous="a")], "b", "a1 b2"),
+        ([Knowledge("a", 9, following="b"), Knowledge("b", 2)], "b", "a1 b2"),
+        ([Knowledge("a", 9, following="b")], "a", "a1"),
+        (
+            [Knowledge("a", 1), Knowledge("c", 3, previous="b"), Knowledge("b", 9, following="c")],
+            "c",
+            "b1 c2 a1",
+        ),
+        ([Knowledge("a", 9, following="b"), Knowledge("c", 3, previous="b")], "c", "a1 c3"),
+        ([Knowledge("b", 2, previous="a"), Knowledge("c", 3, previous="a")], "c", "b2 c2"),
+        ([Knowledge("a", 1, previous="a", following="a")], "a", "a1"),
+        ([Knowledge("a", 1, previous="b"), Knowledge("b", 2, previous="a")], "b", "a1 b1"),
+        (
+            [
+                Knowledge("a", 5, previous="b"),
+                Knowledge("b", 2, previous="a"),
+                Knowledge("c", 1, previous="a"),
+            ],
             "c",
             "a1 b1 c2",
         ),
@@ -100,7 +112,7 @@ def test_any_json_names_versions_or_none(body: object, related: object) -> None:
         "behind a circle",
     ],
 )
-def test_the_current_version_of_a_chain(told: list[Told], current: str, numbers: str) -> None:
+def test_the_current_version_of_a_chain(told: list[Knowledge], current: str, numbers: str) -> None:
     """One, in any order of what was said; the others are replaced, at last by it."""
     for order in permutations(told):
         found = places(order)
@@ -110,7 +122,7 @@ def test_the_current_version_of_a_chain(told: list[Told], current: str, numbers:
 
 
 @given(TOLD, st.randoms())
-def test_a_work_has_one_current_version_in_any_order(told: list[Told], random: Any) -> None:
+def test_a_work_has_one_current_version_in_any_order(told: list[Knowledge], random: Any) -> None:
     """Of a work of which anything was published, else none; every other one leads to it."""
     shuffled = list(told)
     random.shuffle(shuffled)
@@ -130,7 +142,7 @@ def test_a_work_has_one_current_version_in_any_order(told: list[Told], random: A
         assert at.current or not any(each.current for each in work)
 
 
-def _connected(told: list[Told]) -> dict[str, set[str]]:
+def _connected(told: list[Knowledge]) -> dict[str, set[str]]:
     """By brute force: who is in a work with whom."""
     groups = [{each.uuid, *each.previous, *each.following} for each in told]
     merged = True
@@ -148,13 +160,13 @@ def _connected(told: list[Told]) -> dict[str, set[str]]:
 @pytest.mark.parametrize(
     ("told", "deleted"),
     [
-        ([Told("a", 1), Told("b", 2, deleted=3, previous="a")], "ab"),
-        ([Told("a", 1, deleted=3), Told("b", 2, previous="a")], "ab"),
-        ([Told("a", 1, deleted=3), Told("b", 4, previous="a")], "a"),
-        ([Told("a", 5, following="b"), Told("b", 2, deleted=3)], "ab"),
-        ([Told("a", 3, deleted=3)], "a"),
-        ([Told("a", None, deleted=3)], "a"),
-        ([Told("a", None)], ""),
+        ([Knowledge("a", 1), Knowledge("b", 2, deleted=3, previous="a")], "ab"),
+        ([Knowledge("a", 1, deleted=3), Knowledge("b", 2, previous="a")], "ab"),
+        ([Knowledge("a", 1, deleted=3), Knowledge("b", 4, previous="a")], "a"),
+        ([Knowledge("a", 5, following="b"), Knowledge("b", 2, deleted=3)], "ab"),
+        ([Knowledge("a", 3, deleted=3)], "a"),
+        ([Knowledge("a", None, deleted=3)], "a"),
+        ([Knowledge("a", None)], ""),
     ],
     ids=[
         "the new one",
@@ -167,7 +179,7 @@ def _connected(told: list[Told]) -> dict[str, set[str]]:
     ],
 )
 def test_a_delete_is_of_the_work_until_its_current_version_is_published_anew(
-    told: list[Told], deleted: str
+    told: list[Knowledge], deleted: str
 ) -> None:
     """Whichever version it names; an older one that is published again brings nothing back."""
     assert {p.uuid for p in places(told).values() if p.deleted} == set(deleted)
@@ -176,7 +188,9 @@ def test_a_delete_is_of_the_work_until_its_current_version_is_published_anew(
 def test_a_long_chain_takes_as_long_as_it_is() -> None:
     """Fifty thousand versions, the newest first, and no recursion."""
     count = 50_000
-    told = [Told(f"{n:06}", float(n), previous=[f"{n - 1:06}"] if n else ()) for n in reversed(range(count))]
+    told = [
+        Knowledge(f"{n:06}", float(n), previous=[f"{n - 1:06}"] if n else ()) for n in reversed(range(count))
+    ]
     found = places(told)
     last = found[f"{count - 1:06}"]
     assert (last.number, last.first, last.current) == (count, "000000", True)

@@ -5,27 +5,27 @@ from __future__ import annotations
 from emulator.rng import new_uuid
 from extensions.queues.engine import bounds as checks
 from extensions.queues.engine.address import Address
-from extensions.queues.engine.message_queue import Queue
+from extensions.queues.engine.message_queue import LiveQueue
 from extensions.queues.engine.queue_changes import (
     Change,
     Claimed,
+    ClaimReleased,
     Posted,
     QueueSet,
-    Released,
     Removed,
     Renewed,
 )
 from extensions.queues.engine.queue_errors import ClaimNotThereError
 from extensions.queues.engine.queue_metadata import DEAD_LETTERS, DEAD_LETTERS_TTL, MOST_CLAIMS
-from extensions.queues.engine.queued_message import Claim, Held, Message
-from extensions.queues.engine.store import Store
+from extensions.queues.engine.queued_message import ClaimedMessages, Held, QueuedMessage
+from extensions.queues.engine.store import QueueStore
 from rdss_sandbox.shapes.queue_limits import DEFAULT_CLAIM_GRACE, DEFAULT_CLAIM_TTL, DEFAULT_CLAIMED
 
 
 class ClaimOperations:
     """Operations on claims. An unknown id counts as that of an expired claim."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: QueueStore) -> None:
         self._store = store
 
     def create(
@@ -51,7 +51,11 @@ class ClaimOperations:
             given, dead = _take_messages(queue, limit)
             try:
                 self._move_to_dead_letters(queue, dead, now)
-                return self._hold(queue, given, Claim(new_uuid(), client, ttl, grace, now)) if given else None
+                return (
+                    self._hold(queue, given, ClaimedMessages(new_uuid(), client, ttl, grace, now))
+                    if given
+                    else None
+                )
             except OSError:
                 queue.put_back([*given, *dead])
                 raise
@@ -84,7 +88,7 @@ class ClaimOperations:
             queue = self._store.require_queue(at, now)
             return [Held(claim, queue.held_by(claim)) for claim in queue.claims.values() if claim.numbers]
 
-    def _require_claim(self, at: Address, id_: str) -> tuple[Queue, Claim]:
+    def _require_claim(self, at: Address, id_: str) -> tuple[LiveQueue, ClaimedMessages]:
         queue = self._store.find_queue(at, self._store.now())
         claim = queue.claims.get(id_) if queue else None
         if queue is None or claim is None:
@@ -98,11 +102,11 @@ class ClaimOperations:
             except ClaimNotThereError:
                 return False
             ids = [message.id for message in queue.held_by(claim)]
-            self._store.commit(now, Released(at, id_))
+            self._store.commit(now, ClaimReleased(at, id_))
             self._store.emit(event, at, claim=id_, client=claim.client, messages=ids)
             return True
 
-    def _hold(self, queue: Queue, messages: list[Message], claim: Claim) -> Held:
+    def _hold(self, queue: LiveQueue, messages: list[QueuedMessage], claim: ClaimedMessages) -> Held:
         counts = [(message.number, message.claims + 1) for message in messages]
         change = Claimed(queue.at, claim.id, claim.client, claim.ttl, claim.grace, claim.since, counts)
         self._store.commit(claim.since, change)
@@ -112,7 +116,7 @@ class ClaimOperations:
         )
         return Held(queue.claims[claim.id], messages)
 
-    def _move_to_dead_letters(self, queue: Queue, messages: list[Message], now: float) -> None:
+    def _move_to_dead_letters(self, queue: LiveQueue, messages: list[QueuedMessage], now: float) -> None:
         """Move messages to the queue's dead letters, where their count of claims starts at 0."""
         if not messages:
             return
@@ -124,7 +128,7 @@ class ClaimOperations:
         for offset, message in enumerate(messages):
             life = ttl or message.ttl
             moved.append(
-                Message(
+                QueuedMessage(
                     number + offset,
                     message.id,
                     message.body,
@@ -143,13 +147,13 @@ class ClaimOperations:
         self._store.report_gone(queue.at, messages)
 
 
-def _take_messages(queue: Queue, limit: int) -> tuple[list[Message], list[Message]]:
+def _take_messages(queue: LiveQueue, limit: int) -> tuple[list[QueuedMessage], list[QueuedMessage]]:
     """Take messages out of the queue: those to claim, and those before them with too many claims."""
     most = queue.metadata.get(MOST_CLAIMS)
     if not most or not queue.metadata.get(DEAD_LETTERS):
         return queue.take(limit), []
-    given: list[Message] = []
-    dead: list[Message] = []
+    given: list[QueuedMessage] = []
+    dead: list[QueuedMessage] = []
     while len(given) < limit and (taken := queue.take(limit - len(given))):
         for message in taken:
             (dead if message.claims >= most else given).append(message)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from emulator.rng import new_uuid
 from extensions.queues.engine import bounds as checks
 from extensions.queues.engine.address import Address
-from extensions.queues.engine.message_queue import Queue
+from extensions.queues.engine.message_queue import LiveQueue
 from extensions.queues.engine.queue_changes import Posted, QueueSet, Removed
 from extensions.queues.engine.queue_errors import (
     ClaimNotThereError,
@@ -17,13 +17,13 @@ from extensions.queues.engine.queue_errors import (
     MessageNotThereError,
 )
 from extensions.queues.engine.queue_metadata import DEFAULT_DELAY, DEFAULT_TTL
-from extensions.queues.engine.queued_message import AT_ONCE, Found, Message
-from extensions.queues.engine.store import Store
+from extensions.queues.engine.queued_message import AT_ONCE, Found, QueuedMessage
+from extensions.queues.engine.store import QueueStore
 from extensions.queues.engine.view_source import message_id
 from rdss_sandbox.shapes.queue_limits import DEFAULT_MESSAGE_TTL, DEFAULT_PAGE
 
 
-class NewMessage(NamedTuple):
+class MessageToPost(NamedTuple):
     """A message to post: its JSON text, ttl and delay in seconds; None takes the queue's defaults."""
 
     body: bytes
@@ -34,10 +34,10 @@ class NewMessage(NamedTuple):
 class MessageOperations:
     """Operations on messages."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: QueueStore) -> None:
         self._store = store
 
-    def post(self, at: Address, new: Sequence[NewMessage], client: str) -> list[str]:
+    def post(self, at: Address, new: Sequence[MessageToPost], client: str) -> list[str]:
         """Post messages and return their ids in the same order. A missing queue is created.
 
         Messages to a view go through its channel, which sets their ttl and delay. Raises
@@ -72,7 +72,7 @@ class MessageOperations:
         with self._store.refreshed(at) as now:
             queue = self._store.require_queue(at, now)
 
-            def wanted(message: Message) -> bool:
+            def wanted(message: QueuedMessage) -> bool:
                 return (
                     message.client != not_from
                     and (claimed or queue.holder(message) is None)
@@ -95,7 +95,7 @@ class MessageOperations:
             messages = (queue.get(id_) for id_ in ids) if queue else ()
             return [queue.describe(message) for message in messages if queue and message]
 
-    def find_taken(self, at: Address, ids: Iterable[str]) -> list[Message]:
+    def find_taken(self, at: Address, ids: Iterable[str]) -> list[QueuedMessage]:
         """As ``find``, but without refreshing a view from its channel."""
         with self._store.lock:
             queue = self._store.find_queue(at, self._store.now())
@@ -128,7 +128,7 @@ class MessageOperations:
             if queue and found:
                 self._remove(queue, list(found.values()), now, "message_deleted", claim=None)
 
-    def pop(self, at: Address, limit: int) -> list[Message]:
+    def pop(self, at: Address, limit: int) -> list[QueuedMessage]:
         """Delete and return the oldest free messages. Raises ``BadValueError``."""
         checks.pop_limit(limit)
         with self._store.refreshed(at) as now:
@@ -142,7 +142,7 @@ class MessageOperations:
                     raise
             return messages
 
-    def _post(self, at: Address, messages: list[Message], now: float, *, made: bool) -> list[str]:
+    def _post(self, at: Address, messages: list[QueuedMessage], now: float, *, made: bool) -> list[str]:
         missing = [QueueSet(at, {})] if made else []
         self._store.commit(now, *missing, Posted(at, messages))
         if made:
@@ -153,32 +153,36 @@ class MessageOperations:
         return ids
 
     def _remove(
-        self, queue: Queue, messages: list[Message], now: float, event: str, **fields: str | None
+        self, queue: LiveQueue, messages: list[QueuedMessage], now: float, event: str, **fields: str | None
     ) -> None:
         self._store.commit(now, Removed(queue.at, [message.number for message in messages]))
         self._store.emit(event, queue.at, messages=[message.id for message in messages], **fields)
         self._store.report_gone(queue.at, messages)
 
 
-def _build_messages(queue: Queue | None, new: Sequence[NewMessage], client: str, now: float) -> list[Message]:
+def _build_messages(
+    queue: LiveQueue | None, new: Sequence[MessageToPost], client: str, now: float
+) -> list[QueuedMessage]:
     """Build the messages, with the queue's ttl and delay as defaults. Raises ``BadValueError``."""
     metadata = queue.metadata if queue else {}
     number = queue.number if queue else 1
     own_ttl = metadata.get(DEFAULT_TTL) or DEFAULT_MESSAGE_TTL
     own_delay = metadata.get(DEFAULT_DELAY) or 0
-    messages: list[Message] = []
+    messages: list[QueuedMessage] = []
     for each in new:
         ttl = own_ttl if each.ttl is None else each.ttl
         delay = own_delay if each.delay is None else each.delay
         checks.message_ttl(ttl)
         checks.message_delay(delay)
         ready = now + delay if delay else AT_ONCE
-        messages.append(Message(number, new_uuid(), each.body, ttl, now, now + ttl, ready, client=client))
+        messages.append(
+            QueuedMessage(number, new_uuid(), each.body, ttl, now, now + ttl, ready, client=client)
+        )
         number += 1
     return messages
 
 
-def _check_claim(queue: Queue, message: Message, claim: str | None) -> None:
+def _check_claim(queue: LiveQueue, message: QueuedMessage, claim: str | None) -> None:
     holder = queue.holder(message)
     if claim is None:
         if holder is not None:

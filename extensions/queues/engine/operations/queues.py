@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 
 from extensions.queues.engine import queue_metadata
 from extensions.queues.engine.address import Address
-from extensions.queues.engine.message_queue import Queue
+from extensions.queues.engine.message_queue import LiveQueue
 from extensions.queues.engine.queue_changes import QueueGone, QueueSet, Removed, Unsubscribed
-from extensions.queues.engine.queued_message import Message
-from extensions.queues.engine.store import Store
+from extensions.queues.engine.queued_message import QueuedMessage
+from extensions.queues.engine.store import QueueStore
 
 
 class Stats(NamedTuple):
@@ -18,8 +18,8 @@ class Stats(NamedTuple):
 
     claimed: int
     free: int
-    oldest: Message | None
-    newest: Message | None
+    oldest: QueuedMessage | None
+    newest: QueuedMessage | None
 
     @property
     def total(self) -> int:
@@ -55,7 +55,7 @@ class Overview(NamedTuple):
 class QueueOperations:
     """Operations on queues."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: QueueStore) -> None:
         self._store = store
 
     def create(self, at: Address, metadata: Mapping[str, Any] | None = None) -> bool:
@@ -141,11 +141,11 @@ class QueueOperations:
             self._store.report_gone(at, gone)
 
 
-def _build_stats(queue: Queue) -> Stats:
+def _build_stats(queue: LiveQueue) -> Stats:
     total = len(queue.messages)
     return Stats(queue.claimed, total - queue.claimed, queue.messages.oldest(), queue.messages.newest())
 
 
-def _build_overview(queue: Queue, *, view: bool) -> Overview:
+def _build_overview(queue: LiveQueue, *, view: bool) -> Overview:
     holding = sum(1 for claim in queue.claims.values() if claim.numbers)
     return Overview(queue.at, _build_stats(queue), queue.delayed, holding, len(queue.subscriptions), view)

@@ -15,7 +15,7 @@ from extensions.queues.engine.queue_errors import (
     SubscriptionNotThereError,
 )
 from extensions.queues.engine.queue_metadata import RETRY_POLICY, check_retry_policy
-from extensions.queues.engine.store import Store
+from extensions.queues.engine.store import QueueStore
 from extensions.queues.engine.subscription import Subscription
 from rdss_sandbox.shapes.queue_limits import DEFAULT_PAGE, DEFAULT_SUBSCRIPTION_TTL
 
@@ -34,7 +34,7 @@ class SubscriptionOperations:
     service, so it may take long.
     """
 
-    def __init__(self, store: Store, destinations: Destinations) -> None:
+    def __init__(self, store: QueueStore, destinations: Destinations) -> None:
         self._store = store
         self._destinations = destinations
 

@@ -11,7 +11,7 @@ import pytest
 
 from emulator.clock import Clock
 from emulator.events import Events
-from extensions.queues.engine import Address, Held, NewMessage, QueueEngine
+from extensions.queues.engine import Address, Held, MessageToPost, QueueEngine
 from rdss_sandbox.shapes.events import Event
 
 NOON = 1_790_000_000.0
@@ -34,7 +34,7 @@ class Room:
         self.engine = QueueEngine(self.path, self.clock, self.events)
 
     def post(self, *bodies: bytes, ttl: int = 3600, delay: int = 0, at: Address = QUEUE) -> list[str]:
-        return self.engine.messages.post(at, [NewMessage(body, ttl, delay) for body in bodies], "poster")
+        return self.engine.messages.post(at, [MessageToPost(body, ttl, delay) for body in bodies], "poster")
 
     def claim(self, limit: int = 1, ttl: int = 60, grace: int = 60, client: str = "worker") -> Held | None:
         return self.engine.claims.create(QUEUE, ttl=ttl, grace=grace, limit=limit, client=client)

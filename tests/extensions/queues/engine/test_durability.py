@@ -19,12 +19,12 @@ import sys
 from pathlib import Path
 from emulator.clock import Clock
 from emulator.events import Events
-from extensions.queues.engine import Address, NewMessage, QueueEngine
+from extensions.queues.engine import Address, MessageToPost, QueueEngine
 clock = Clock()
 engine = QueueEngine(Path(sys.argv[1]), clock, Events(clock))
 queue = Address("project", "queue")
 while True:
-    ids = engine.messages.post(queue, [NewMessage(b"1"), NewMessage(b"2"), NewMessage(b"3")], "poster")
+    ids = engine.messages.post(queue, [MessageToPost(text) for text in (b"1", b"2", b"3")], "poster")
     held = engine.claims.create(queue, ttl=43_200, grace=60, limit=2)
     engine.messages.delete(queue, held.messages[0].id, held.claim.id)
     done, kept = (message.id for message in held.messages)

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from extensions.queues.engine import Address, NewMessage
+from extensions.queues.engine import Address, MessageToPost
 from tests.extensions.queues.http.case import CLIENT, Ask
 from tests.extensions.queues.http.conftest import InProcess
 
@@ -83,7 +83,7 @@ def test_whatever_is_sent_is_answered(version: str, asked: Ask) -> None:
     """No exception, no 5xx, and a body that is JSON wherever there is one."""
     with TemporaryDirectory() as folder:
         server = InProcess(Path(folder, "queues.log"))
-        server.engine.messages.post(Address("demo", "q"), [NewMessage(b"1")], "poster")
+        server.engine.messages.post(Address("demo", "q"), [MessageToPost(b"1")], "poster")
         reply = server.send(asked.method, f"/{version}{asked.path}", asked.headers, asked.body)
         server.engine.close()
     assert 200 <= reply.status < 500, reply

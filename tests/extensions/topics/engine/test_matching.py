@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from emulator.filters import compile_filter
 from extensions.topics.engine.matching import TopicSubscriptions
-from extensions.topics.engine.topic_subscription import Subscription
+from extensions.topics.engine.topic_subscription import TopicSubscription
 
 VALUES = st.sampled_from(["a", "b", "1", "1.0", "", 1, 1.0, 2, True, None, ["a", "1"], [1, "a"], {"a": 1}])
 LITERALS = st.sampled_from(["'a'", "'b'", "'1'", "'1.0'", "''", "1", "1.0", "2", "TRUE"])
@@ -50,9 +50,9 @@ def test_found_is_what_matches(
 ) -> None:
     """Whatever filters and records there are, a subscription is found once where its filter holds."""
     subscriptions = TopicSubscriptions()
-    made: list[tuple[Subscription, Any, str | None]] = []
+    made: list[tuple[TopicSubscription, Any, str | None]] = []
     for number, (text, key) in enumerate(filters):
-        one = Subscription(Nobody(), str(number), "objects")
+        one = TopicSubscription(Nobody(), str(number), "objects")
         test = None
         if text:
             compiled = compile_filter(text)
@@ -80,7 +80,7 @@ def test_a_message_is_tried_on_few_of_many_distinct_filters() -> None:
     tried: list[str] = []
     subscriptions = TopicSubscriptions()
     for number in range(1000):
-        one = Subscription(Nobody(), str(number), "objects")
+        one = TopicSubscription(Nobody(), str(number), "objects")
         one.equalities = compile_filter(f"/type = 'x' AND /id = {number}").equalities
 
         def test(_: Any, sub_id: str = one.sub_id) -> bool:

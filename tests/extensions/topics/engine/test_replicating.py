@@ -449,7 +449,7 @@ def test_a_sandbox_is_not_downstream_of_itself(world: World) -> None:
 
 def test_a_log_of_before_is_read(tmp_path: Path, world: World) -> None:
     """Entries without an arrival, as they were written until now."""
-    from extensions.topics.engine.transaction_log import Entry, _decode
+    from extensions.topics.engine.transaction_log import LoggedChange, _decode
 
     old = b'["published","objects",1.0,"k",{"id":1},"","ann",null,"",null,[]]'
-    assert _decode(old) == Entry("published", "objects", 1.0, "k", _decode(old).data, "", "ann")
+    assert _decode(old) == LoggedChange("published", "objects", 1.0, "k", _decode(old).data, "", "ann")

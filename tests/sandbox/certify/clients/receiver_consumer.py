@@ -7,7 +7,7 @@ from contextlib import closing
 from pathlib import Path
 
 from emulator.clock import Clock
-from sandbox.aws_endpoint import Endpoint
+from sandbox.aws_endpoint import AwsEndpoint
 from sandbox.judging.arrivals import body_digest
 from sandbox.receiver.assembled_receiver import assembled_receiver
 from sandbox.receiver.over_kinesis import open_endpoint
@@ -17,7 +17,7 @@ from schemas.rdss.error_codes import Queue
 stopping: list[int] = []
 signal.signal(signal.SIGTERM, lambda number, _: stopping.append(number))
 clock = Clock()
-endpoint = Endpoint(os.environ["AWS_ENDPOINT_URL"], os.environ["AWS_REGION"])
+endpoint = AwsEndpoint(os.environ["AWS_ENDPOINT_URL"], os.environ["AWS_REGION"])
 queues = {
     Queue.ERROR: os.environ["SANDBOX_ERROR_STREAM"],
     Queue.INVALID: os.environ["SANDBOX_INVALID_STREAM"],
