@@ -74,12 +74,14 @@ class AsyncApiContract:
         mixed = list_mixed(declared, labels)
         self.fields: Final = make_fields(declared, self.kinds, labels, tuple(self.codes))
         self._payloads: Final = {message.name: Payload(message) for message in declared.messages}
+        own = [field for field in self.fields if field.label]
         self.looker: Final = Looker(
             declared,
             self._payloads,
             {name: location for name, (location, _) in labels.items()},
-            {field.name for field in self.fields if field.label and field.kind == "number"},
-            {name for name, (_, schema) in labels.items() if schema["type"] != "boolean"} - mixed,
+            numbers={field.name for field in own if field.kind == "number"},
+            plain={name for name, (_, schema) in labels.items() if schema["type"] != "boolean"} - mixed,
+            later={field.name for field in own if not field.indexed},
         )
         self._sources: Final = any(each.source for each in locations)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 from itertools import islice
@@ -72,15 +73,12 @@ class Payload:
             return False
 
     @cached_property
-    def _required(self) -> frozenset[str]:
+    def required(self) -> frozenset[str]:
+        """The names that an object must have."""
         schema = self.message.payload
         return frozenset(
             list_required(schema, schema) if self._is_schema and isinstance(schema, dict) else ()
         )
-
-    def has_required(self, value: Any) -> bool:
-        """Whether a value may meet the schema, by the names in it: much quicker than to find out."""
-        return not isinstance(value, dict) or self._required <= value.keys()
 
     def find_violations(self, value: Any) -> Iterator[Violation]:
         """What is wrong with a value that was read."""
@@ -91,9 +89,34 @@ class Payload:
         return _list_violations(self._header_validator, dict(headers), "$message.header#")
 
 
-def find_fitting(found: Iterable[tuple[Payload, Any]]) -> tuple[Payload, Any] | None:
-    """The first message whose schema the value that was read meets."""
-    return next((each for each in found if each[0].has_required(each[1]) and each[0].accepts(each[1])), None)
+class Fitting:
+    """Finds the first message whose schema the bytes meet, and the value that they say; None without one.
+
+    A name that only a few messages require tells most quickly that a value is not one of them.
+    """
+
+    def __init__(self, payloads: Iterable[Payload]) -> None:
+        self._payloads = tuple(payloads)
+        self._only_json = all(payload.is_json for payload in self._payloads)
+        often = Counter(name for payload in self._payloads for name in payload.required)
+        self._rarest = [
+            (min(sorted(payload.required), key=often.__getitem__, default=None), payload)
+            for payload in self._payloads
+        ]
+
+    def __call__(self, raw: bytes) -> tuple[Payload, Any] | None:
+        if not self._only_json:
+            found = read_each(self._payloads, raw)
+            return next((each for each in found if each[0].accepts(each[1])), None)
+        try:
+            value = decode_json(raw)
+        except UNREADABLE:
+            return None
+        named = isinstance(value, dict)
+        for name, payload in self._rarest:
+            if (name is None or not named or name in value) and payload.accepts(value):
+                return payload, value
+        return None
 
 
 def read_each(payloads: Iterable[Payload], raw: bytes) -> Iterator[tuple[Payload, Any]]:

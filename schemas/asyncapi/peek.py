@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Callable, Collection, Mapping
+from functools import lru_cache, partial
 from operator import attrgetter
 from typing import Any, Final
 
@@ -13,7 +14,8 @@ import msgspec
 from schemas.asyncapi.around import is_around, read_headers
 from schemas.asyncapi.declarations import Declared, Location, Locations
 from schemas.asyncapi.decoration import unwrap
-from schemas.asyncapi.payloads import UNREADABLE, Payload, find_fitting, read_each
+from schemas.asyncapi.payloads import UNREADABLE, Fitting, Payload, read_each
+from schemas.asyncapi.quick_reading import LEAF, NOTHING, NUMBER, TEXT, WHOLE, make_reader, make_struct
 from schemas.contract import LOOKED_AT, Part
 
 _PLACES: Final = {
@@ -29,10 +31,6 @@ _PLACES: Final = {
 }
 """The fields of what is seen, and the names of the locations from which they are read."""
 _NUMBERS: Final = ("position", "total")
-_NOTHING: Final = "nothing"
-_Leaf = str | int | float | bool | None
-_Number: Final = int | float | None
-_Text: Final = str | None
 _Headers = Mapping[str, Any] | None
 
 
@@ -57,12 +55,18 @@ class Looker:
         declared: Declared,
         payloads: Mapping[str, Payload],
         labels: Mapping[str, Location],
+        *,
         numbers: Collection[str],
         plain: Collection[str],
+        later: Collection[str],
     ) -> None:
-        """``numbers`` are labels; so are the ``plain`` ones, whose type is the same in all messages."""
+        """``numbers`` are labels; so are the ``plain`` ones, whose type is the same in all messages.
+
+        Those that are seldom asked for may be read ``later``.
+        """
         self._type = declared.type
         self._payloads = payloads
+        self.find_fitting: Final = Fitting(payloads.values())
         self._labels, self._numbers = labels, numbers
         self._names: Final = (*_PLACES, *labels)
         self._sole = next(iter(payloads)) if len(payloads) == 1 else None
@@ -72,7 +76,7 @@ class Looker:
         self._seen: Any = msgspec.defstruct(
             "Peek",
             [
-                *((name, _Leaf, None) for name in self._names),
+                *((name, LEAF, None) for name in self._names),
                 ("error_code", str | None, None),
                 ("damaged", bool, False),
             ],
@@ -85,15 +89,27 @@ class Looker:
         }
         self._plans[None] = self._plans[next(iter(payloads))]
         places = {
-            place.steps: _Leaf
+            place.steps: LEAF
             for plan in self._plans.values()
             for place in plan.values()
             if place.part == "payload"
         }
-        known = {labels[name].steps: _Number if name in numbers else _Text for name in plain}
-        tree, attributes = _make_struct(places | known)
+        known = {labels[name].steps: NUMBER if name in numbers else TEXT for name in plain}
+        tree, attributes = make_struct(places | known)
         only_json = all(each.is_json for each in payloads.values())
         self._decode: Callable[[bytes], Any] | None = msgspec.json.Decoder(tree).decode if only_json else None
+        self._read: Callable[[bytes], Any] | None = None
+        if only_json and self._lie_alike():
+            kind = self._kind[self._sole] if self._sole and self._type is None else None
+            types = {"position": WHOLE, "total": WHOLE, **dict.fromkeys(labels, LEAF)}
+            types |= {name: NUMBER if name in numbers else TEXT for name in plain}
+            steps = {name: place.steps for name, place in self._plans[None].items()}
+            self._read = make_reader(
+                {name: (steps.get(name), types.get(name, TEXT)) for name in self._names if name not in later},
+                {"message_type": kind, "part": property(_part), "error_code": None, "damaged": False},
+                {name: self._plain for name in labels if name not in {*plain, *later}},
+                {name: partial(self._read_later, name) for name in later},
+            )
         self._getters = {
             name: attrgetter(*(self._attribute(plan.get(each), attributes) for each in self._names))
             for name, plan in self._plans.items()
@@ -112,6 +128,23 @@ class Looker:
             for name, plan in self._plans.items()
         }
 
+    def _lie_alike(self) -> bool:
+        """Whether all messages have their fields at the same places, all of them in the payload."""
+        plan = self._plans[None]
+        told = self._type is not None or self._sole is not None
+        return (
+            told
+            and all(each == plan for each in self._plans.values())
+            and all(place.part == "payload" for place in plan.values())
+        )
+
+    @lru_cache(maxsize=1)  # noqa: B019 -- a contract lives as long as its process
+    def _read_all(self, raw: bytes) -> Any:
+        return self._look(raw, None, "")
+
+    def _read_later(self, name: str, raw: bytes) -> Any:
+        return getattr(self._read_all(raw), name)
+
     def _plan(self, locations: Locations) -> dict[str, Location]:
         places = {ours: getattr(locations, theirs) for ours, theirs in _PLACES.items()}
         places["message_type"] = self._type
@@ -119,16 +152,22 @@ class Looker:
 
     @staticmethod
     def _attribute(place: Location | None, attributes: Mapping[tuple[str, ...], str]) -> str:
-        return attributes.get(place.steps, _NOTHING) if place and place.part == "payload" else _NOTHING
+        return attributes.get(place.steps, NOTHING) if place and place.part == "payload" else NOTHING
 
     def __call__(self, raw: bytes, key: str = "", /) -> Any:
         """See ``schemas.contract.Contract.peek``."""
         if not is_around(raw):
+            if self._read is not None:
+                try:
+                    return self._read(raw)
+                except UNREADABLE:
+                    return self._look_slowly(raw, key, None)
             return self._look(raw, None, key)
         rejected = unwrap(raw)
         if rejected is None:
             return self._look(*read_headers(raw), key)
-        seen = self._seen() if rejected.address else self._look(*read_headers(rejected.data), key)
+        data, headers = read_headers(rejected.data)
+        seen = self._seen() if rejected.address else self._look_slowly(data, key, headers)
         return msgspec.structs.replace(seen, error_code=rejected.code)
 
     def _look(self, raw: bytes, headers: _Headers, key: str) -> Any:
@@ -158,7 +197,7 @@ class Looker:
             kind = walk(headers, place.steps)
         if kind is not None or (place is not None and (place.part == "payload" or headers is not None)):
             return self._kinds.get(kind) if isinstance(kind, str) else None
-        fitting = find_fitting(read_each(self._payloads.values(), raw))
+        fitting = self.find_fitting(raw)
         return fitting[0].message.name if fitting else None
 
     def _make(
@@ -178,7 +217,7 @@ class Looker:
             seen[1] = self._kind.get(name or "")
         return self._seen(*seen, damaged=damaged) if damaged else self._seen(*seen)
 
-    def _plain(self, name: str, value: Any) -> _Leaf:
+    def _plain(self, name: str, value: Any) -> str | float | bool | None:
         """A value as the field has it; None for one that it cannot have."""
         if value is None:
             return None
@@ -221,23 +260,3 @@ def _search(raw: bytes, steps: tuple[str, ...]) -> str | None:
     pattern = rb'"%s"\s*:\s*"([^"\\]{1,200})"' % re.escape(steps[-1].encode(errors="replace"))
     found = re.search(pattern, raw[:LOOKED_AT])
     return found[1].decode(errors="replace") if found else None
-
-
-def _make_struct(places: Mapping[tuple[str, ...], Any]) -> tuple[Any, dict[tuple[str, ...], str]]:
-    """A type that reads these values and skips all others; and each one's attribute in it."""
-    heads = sorted({steps[0] for steps in places if steps})
-    fields: list[tuple[str, Any, Any]] = [(_NOTHING, None, None)]
-    renamed = {_NOTHING: "\N{REPLACEMENT CHARACTER}"}
-    attributes: dict[tuple[str, ...], str] = {}
-    for number, head in enumerate(heads):
-        name = f"f{number}"
-        renamed[name] = head
-        below = {steps[1:]: kind for steps, kind in places.items() if len(steps) > 1 and steps[0] == head}
-        if below:
-            inner, inside = _make_struct(below)
-            fields.append((name, inner, inner()))
-            attributes |= {(head, *steps): f"{name}.{attribute}" for steps, attribute in inside.items()}
-        else:
-            fields.append((name, places[head,], None))
-            attributes[(head,)] = name
-    return msgspec.defstruct("Read", fields, rename=renamed, frozen=True, gc=False), attributes

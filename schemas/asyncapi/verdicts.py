@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from schemas.asyncapi.around import is_around, read_headers
 from schemas.asyncapi.declarations import Declared, Location
-from schemas.asyncapi.payloads import UNREADABLE, Payload, decode_json, find_fitting, read_each
+from schemas.asyncapi.payloads import UNREADABLE, Payload, decode_json, read_each
 from schemas.asyncapi.peek import Looker, walk
 from schemas.asyncapi.problems import write_pointer
 from schemas.brief import show
@@ -80,7 +80,7 @@ class DeclaredJudge:
 
     def _read_any(self, raw: bytes, headers: Mapping[str, Any] | None) -> _Read:
         """Try the forms of all messages; where none fits, the one that the bytes break least."""
-        if self._type is None and (fitting := find_fitting(read_each(self._payloads.values(), raw))):
+        if self._type is None and (fitting := self._looker.find_fitting(raw)):
             return (*fitting, _VALID)
         found = list(read_each(self._payloads.values(), raw))
         if not found:

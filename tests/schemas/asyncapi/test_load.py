@@ -13,6 +13,7 @@ from emulator.rng import Chance
 from schemas.asyncapi.around import write_headers
 from schemas.asyncapi.declarations import Exchange, Stream
 from schemas.asyncapi.description import describe
+from schemas.asyncapi.fields import MOST_INDEXED
 from schemas.asyncapi.load import BadDocumentError
 from tests.edits import edit
 from tests.schemas.asyncapi.documents import FOLDER, ORDERS, ORDERS_TEXT, SHAPES, load_text
@@ -277,3 +278,19 @@ def test_a_record_is_as_large_as_aws_allows(tmp_path: Path, size: int) -> None:
     """1,024 KiB at least, and 10,240 at most."""
     (said,) = _problems(tmp_path, ORDERS_TEXT.replace("2048", str(size))).values()
     assert said == "this must be from 1,024 to 10,240"
+
+
+def test_fields_that_the_index_leaves_out_are_read_when_they_are_asked_for(tmp_path: Path) -> None:
+    """Faults match by them, and tables have columns of them: of whatever type."""
+    properties = {f"f{number}": {"type": "string"} for number in range(MOST_INDEXED)}
+    properties |= {"deep": {"type": "boolean"}, "size": {"type": "integer"}}
+    document = {
+        "asyncapi": "3.0.0",
+        "info": {"title": "a", "version": "1"},
+        "channels": {"c": {"messages": {"m": {"payload": {"type": "object", "properties": properties}}}}},
+    }
+    contract = load_text(tmp_path, json.dumps(document))
+    seen = contract.peek(b'{"f0": "a", "deep": true, "size": 3}')
+    assert [each.attribute for each in contract.fields if not each.indexed] == ["deep", "payload_size"]
+    assert (seen.f0, seen.f1, seen.deep, seen.payload_size) == ("a", None, "true", 3)
+    assert contract.peek(b'{"f0": 1, "deep": 2}').deep == "2"
