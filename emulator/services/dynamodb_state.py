@@ -123,9 +123,6 @@ class DynamodbState:
             shard.kept = count
         self._streamed.clear()
 
-    def close(self) -> None:
-        """Do nothing: it has no file besides the log."""
-
     def forget(self) -> None:
         self._settings.forget()
         self._stored.clear()

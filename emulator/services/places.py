@@ -19,6 +19,5 @@ class Places:
             return self._last
 
     def use(self, number: int) -> None:
-        """Take note of a number that is in use."""
         with self._lock:
             self._last = max(self._last, number)

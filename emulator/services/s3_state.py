@@ -115,12 +115,8 @@ class S3State:
         self._named.clear()
         self._bodies.settle()
 
-    def close(self) -> None:
-        self._bodies.close()
-
     def forget(self) -> None:
         self._settings.forget()
-        self._bodies.clear()
 
     def _changed_versions(self, bucket: Any, name: str) -> Iterator[Change]:
         """Yield what is new and what is gone of the versions of one object."""

@@ -47,7 +47,6 @@ def save(values: Mapping[str, Iterable[Change]], pieces: Iterable[SavedPiece]) -
 
 
 def read_saved(saved: Sequence[bytes | memoryview]) -> SavedServices:
-    """Decode what was saved."""
     values: defaultdict[str, list[Change]] = defaultdict(list)
     pieces = []
     for blob in saved:

@@ -133,6 +133,8 @@ class ServiceStore:
                     service.forget()
                     if log is not None:
                         log.close()
+            if self._bodies is not None:
+                self._bodies.clear()
             if self._directory is not None:
                 unlist_below(self._directory)
                 for path in self._directory.glob("*.log"):
@@ -152,15 +154,14 @@ class ServiceStore:
         values: dict[str, list[Change]] = {}
         for name in NAMES:
             if name in self._open:
-                values[name] = self._list_values(self._open[name][0])
+                values[name] = _copy(name, self._open[name][0].everything)
             elif self._directory is not None and self._path(name).exists():
                 log = open_log(self._path(name), fsync=False)
                 values[name] = list(log.read().items())
                 log.close()
             elif self._loaded is not None:
                 values[name] = self._loaded.values.get(name, [])
-        with self._bodies_of_now() as bodies:
-            pieces = [SavedPiece(piece, stored) for piece, stored in bodies.list_pieces()]
+        pieces = [SavedPiece(piece, stored) for piece, stored in self._bodies_of_now().list_pieces()]
         return save(values, pieces)
 
     def load(self, saved: Sequence[bytes | memoryview]) -> None:
@@ -171,8 +172,10 @@ class ServiceStore:
         from emulator.buckets.objects.piece_table import PieceId
 
         found = read_saved(saved)
-        with self._bodies_of_now() as bodies:
-            bodies.put_back((PieceId(*piece.id), piece.stored) for piece in found.pieces)
+        bodies = self._bodies_of_now()
+        bodies.put_back((PieceId(*piece.id), piece.stored) for piece in found.pieces)
+        if self._fsync:
+            bodies.sync()
         if self._directory is None:
             self._loaded = found
             return
@@ -182,51 +185,24 @@ class ServiceStore:
                 with closing(open_log(self._path(name), fsync=self._fsync)) as log:
                     log.replace(values, synced=self._fsync)
 
-    def _list_values(self, service: KeptService) -> list[Change]:
-        for _ in range(_TRIES):
-            try:
-                return list(service.everything())
-            except RuntimeError as error:
-                # Requests that wait for messages are not held back.
-                if "changed size" not in str(error):
-                    raise
-        raise RuntimeError(f"{service.name} changes faster than it can be copied")
+    def _bodies_of_now(self) -> Bodies:
+        """The bodies of S3's objects, from their first use on."""
+        if self._bodies is None:
+            from emulator.buckets.objects.bodies import Bodies
+            from emulator.buckets.objects.kept_bodies import KeptBodies
 
-    @contextmanager
-    def _bodies_of_now(self) -> Iterator[Bodies]:
-        """The bodies of S3's objects, also while S3 is not open."""
-        from emulator.buckets.objects.kept_bodies import KeptBodies
-
-        if "s3" in self._open or self._directory is None:
-            yield self._build_bodies()
-            return
-        bodies = KeptBodies(self._directory)
-        try:
-            yield bodies
-            if self._fsync:
-                bodies.sync()
-        finally:
-            bodies.close()
-
-    def _build_bodies(self) -> Bodies:
-        """The bodies of S3's objects; a sandbox without a directory has them from its first use on."""
-        from emulator.buckets.objects.bodies import Bodies
-        from emulator.buckets.objects.kept_bodies import KeptBodies
-
-        if self._directory is None:
-            self._bodies = self._bodies or Bodies()
-        elif "s3" not in self._open or self._bodies is None:
-            self._bodies = KeptBodies(self._directory)
+            self._bodies = Bodies() if self._directory is None else KeptBodies(self._directory)
         return self._bodies
 
     def close(self) -> None:
         """Close the logs. What moto still does is not stored."""
         with self._opening:
-            for name, (service, log) in self._open.items():
+            for name, (_, log) in self._open.items():
                 with self._locks[name]:
-                    service.close()
                     if log is not None:
                         log.close()
+            if self._bodies is not None:
+                self._bodies.close()
             self._open.clear()
             self._ready.clear()
 
@@ -292,7 +268,7 @@ class ServiceStore:
         from emulator.buckets.objects.kept_bodies import KeptBodies
         from emulator.services.s3_state import S3State
 
-        bodies = self._build_bodies()
+        bodies = self._bodies_of_now()
         if isinstance(bodies, KeptBodies):
             for error in bodies.damage:
                 self._events.emit("journal.damaged", why=str(error))
@@ -357,22 +333,30 @@ class ServiceStore:
     def _changes(self, service: KeptService, requests: list[Touched]) -> list[Change]:
         name = service.name
         requests[-1].units[name] += touching.take_stray(name)
-        for _ in range(_TRIES):
-            try:
-                changes: list[Change] = []
-                for request in requests:
-                    changes += service.changes(request, request.units.get(name, ()))
-            except RuntimeError as error:
-                # Another thread has changed what was being read. It stores that itself, soon after.
-                if "changed size" not in str(error):
-                    raise
-            else:
-                return changes
-        raise RuntimeError(f"{name} changes faster than it can be stored")
+        return _copy(
+            name,
+            lambda: (
+                change
+                for request in requests
+                for change in service.changes(request, request.units.get(name, ()))
+            ),
+        )
 
     def _path(self, name: str) -> Path:
         assert self._directory is not None
         return self._directory / f"{name}.log"
+
+
+def _copy(name: str, read: Callable[[], Iterable[Change]]) -> list[Change]:
+    """Read changes of a service, while requests that are not held back may change what is read."""
+    for _ in range(_TRIES):
+        try:
+            return list(read())
+        except RuntimeError as error:
+            # Who changed it stores that itself, soon after.
+            if "changed size" not in str(error):
+                raise
+    raise RuntimeError(f"{name} changes faster than it can be copied")
 
 
 def _called_by(name: str, action: str) -> tuple[str, ...]:
@@ -440,6 +424,3 @@ class KeptService(Protocol):
 
     def forget(self) -> None:
         """Forget what was stored: the service is empty, and its log too."""
-
-    def close(self) -> None:
-        """Close the files that it has besides the log."""

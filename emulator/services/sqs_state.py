@@ -149,9 +149,6 @@ class SqsState:
     def settle(self) -> None:
         self._settings.settle()
 
-    def close(self) -> None:
-        """Do nothing: it has no file besides the log."""
-
     def forget(self) -> None:
         self._settings.forget()
         self._deleted.clear()

@@ -58,9 +58,6 @@ class SweptState:
     def settle(self) -> None:
         self._values.settle()
 
-    def close(self) -> None:
-        """Do nothing: it has no file besides the log."""
-
     def forget(self) -> None:
         self._values.forget()
 
