@@ -34,7 +34,6 @@ class AwsEndpoint:
         return connect(self.url, region=self.region, token=self.token)
 
     def streams(self) -> list[str]:
-        """List the names of all streams."""
         with closing(self.kinesis()) as client:
             pages = client.get_paginator("list_streams").paginate()
             return [name for page in pages for name in page["StreamNames"]]

@@ -123,7 +123,6 @@ class QueueRecorder:
         return identity.name
 
     def find_reading(self, client: str, queue: str) -> ReadingRecord:
-        """The record of a client and a queue that it consumes."""
         return _find(self.readings, (client, queue), lambda: ReadingRecord(client, queue, self.clock.time()))
 
     def find_writing(self, client: str, queue: str) -> QueueWriting:

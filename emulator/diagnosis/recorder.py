@@ -441,7 +441,6 @@ class Recorder:
             self.forgotten.add(key[0])
 
     def clients(self) -> list[ClientRecord]:
-        """Every client's record."""
         return list(self._clients.values())
 
     def find_holders(self) -> dict[ShardIterator, str]:

@@ -183,7 +183,6 @@ class ShardRecord:
         return next((run for run in reversed(self.runs) if run.first <= used.ordinal <= run.position), None)
 
     def note_expired(self, used: ShardIterator, at: float, moment: float, fault: str) -> None:
-        """Note that an iterator was refused as expired."""
         if self._expiries and used in self._expired:
             last = self._expiries.pop()
             self._expiries.append(replace(last, again=last.again + 1))

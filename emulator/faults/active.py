@@ -139,7 +139,6 @@ class ActiveFault:
         return SavedFault(self.record, self.added_at, *counts)
 
     def recall(self, saved: SavedFault) -> None:
-        """Remember what was saved."""
         self.added_at = saved.added_at
         self.memory.struck.load(saved.struck)
         self.memory.ordinals.load(saved.ordinals)

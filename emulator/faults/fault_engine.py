@@ -215,7 +215,6 @@ class FaultEngine:
             return tuple(fault.record for fault in self._faults.values())
 
     def types(self) -> tuple[FaultType, ...]:
-        """Every registered type of fault."""
         return tuple(self._types.values())
 
     def run_due(self) -> None:

@@ -87,7 +87,6 @@ class HeldDeliveries(Generic[_Record]):
         return self._point.plan_delivery(self._form.channel(records[0]), map(self._form.message, records))
 
     def hold(self, call: Call, records: Iterable[_Record]) -> None:
-        """Hold records as their call was planned."""
         met = list(zip(call.items, records, strict=True))
         for item, record in met:
             if self._form.one_by_one and any(item.again):

@@ -273,7 +273,6 @@ class Segments:
         return True
 
     def close(self) -> None:
-        """Close the files."""
         for segment in self._segments:
             segment.storage.close()
 

@@ -104,11 +104,7 @@ class Engine:
     def put_record_json(
         self, body: bytes, scope: Scope, watched: Container[str] = (), onlooker: Onlooker = NOBODY
     ) -> bytes:
-        """Run PutRecord from JSON to JSON.
-
-        Raises ``KinesisError``; ``NotFastError`` for a request that ``call`` has to judge, and for one whose
-        stream is ``watched``. The ``onlooker`` is told of what was done.
-        """
+        """Run PutRecord from JSON to JSON, as ``put_records_json``."""
         return self._run(lambda: fast.put_record(self._registry, body, scope, watched, onlooker))
 
     def put(self, stream: str, records: Sequence[tuple[bytes, str]], scope: Scope) -> None:
@@ -121,11 +117,7 @@ class Engine:
     def get_records_json(
         self, body: bytes, scope: Scope, watched: Container[str] = (), onlooker: Onlooker = NOBODY
     ) -> bytes:
-        """Run GetRecords from JSON to JSON.
-
-        Raises ``KinesisError``; ``NotFastError`` for a request that ``call`` has to judge, and for one whose
-        stream is ``watched``. The ``onlooker`` is told of what was done.
-        """
+        """Run GetRecords from JSON to JSON, as ``put_records_json``."""
         # Rendered outside of the lock: joining 10 MiB must not hold up the writers.
         return fast.render(
             *self._run(lambda: fast.get_records(self._registry, body, scope, watched, onlooker))

@@ -30,7 +30,6 @@ class Position(NamedTuple):
 
     @property
     def shard(self) -> int:
-        """The index of the shard."""
         return int(self.prefix[12:18])
 
 

@@ -68,7 +68,6 @@ def data_spans(text: bytes) -> Iterator[tuple[int, int, bool]]:
 
 
 def shape(line: RecordLine) -> dict[str, Any]:
-    """A record in botocore's shape."""
     record: dict[str, Any] = {
         "SequenceNumber": line.SequenceNumber,
         "ApproximateArrivalTimestamp": line.ApproximateArrivalTimestamp,

@@ -210,7 +210,6 @@ class Stream:
         return {shard: column for shard, column in zip(self.open_shards, columns, strict=True) if column}
 
     def children(self, shard: Shard) -> list[Shard]:
-        """The child shards of ``shard``."""
         return self._children.get(shard.id, [])
 
     def advance_horizon(self, now: int) -> int:

@@ -307,7 +307,6 @@ class Registry:
         return (shard.records for shard in shards if not shard.unused)
 
     def close(self) -> None:
-        """Close every file."""
         for stream in self._by_number.values():
             stream.close()
         if self._journal is not None:

@@ -56,7 +56,6 @@ class Catalogue:
         return name, Scope(account if slash else self.home.account, region)
 
     def shards(self) -> Iterator[ShardKey]:
-        """Every shard to index."""
         return (key for key, *_ in self._list_indexed())
 
     def count_waiting(self, read_up_to: Mapping[ShardKey, str | None]) -> int:

@@ -202,7 +202,6 @@ class Once:
         self._seen: set[str] = set()
 
     def filter_new(self, records: list[_R]) -> list[_R]:
-        """The records that are new."""
         fresh: list[_R] = []
         for record in records:
             number = record.sequence_number

@@ -173,7 +173,6 @@ def _search(wanted: str) -> dict[str, Any]:
 
 
 def _filled_fields(found: AsyncMessageDetail) -> dict[str, Any]:
-    """The fields of a message that are not empty."""
     row = msgspec.to_builtins(found.message)
     rest = {
         "children": [f"{each.number} {each.state} {each.binding or ''}".strip() for each in found.children],

@@ -42,7 +42,6 @@ def text_option(*names: str, metavar: str, help: str) -> Callable[[F], F]:  # no
 
 
 def filter_option(help_text: str) -> Callable[[F], F]:
-    """Add the option ``--filter``."""
     return text_option("--filter", "filter_", metavar="CONDITION", help=help_text)
 
 

@@ -83,7 +83,6 @@ class TopicService:
 
     @property
     def configuration(self) -> TopicConfiguration:
-        """The configuration of topics and users."""
         if self._configured is None:
             from extensions.topics.topic_configuration import NO_CONFIGURATION
 

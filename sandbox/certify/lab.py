@@ -202,7 +202,6 @@ class Lab:
         )
 
     def end_faults(self) -> None:
-        """Remove every fault."""
         self._emulator.components.fault_engine.clear()
 
     # Streams

@@ -92,7 +92,6 @@ class Lesson:
 
     @property
     def languages(self) -> tuple[Language, ...]:
-        """The languages in which it has a client."""
         return tuple(each for each in Language if self.client(each).exists())
 
     @property

@@ -121,7 +121,6 @@ def check_java() -> Finding:
 
 
 def check_package(about: str, module: str, extra: str) -> Finding:
-    """Check that the packages of an extra are installed."""
     from rdss_sandbox.machine.installation import how_to_add
 
     if find_spec(module) is not None:

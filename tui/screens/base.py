@@ -54,7 +54,6 @@ class MainScreen(Screen[None]):
 
     @property
     def sandbox(self) -> Session:
-        """The session of the app."""
         return session_of(self)
 
     @property

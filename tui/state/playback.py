@@ -60,7 +60,6 @@ class PlaybackState:
         return type(self)(dict(self.states), Counter(self.counts), dict(self.shards))
 
     def apply(self, event: Event) -> None:
-        """Apply the next event."""
         self.counts[event.kind] += 1
         fields = event.fields
         if event.kind == "stream.resharded":

@@ -80,7 +80,6 @@ class ReaderTable(RowList[ReaderLine]):
         super().__init__(READER_COLUMNS, whole=_tell, empty=empty, id="readers")
 
     def show(self, snapshot: ObservedState, readers: readers.ReaderList) -> None:
-        """Draw the readers as of a snapshot."""
         if not readers.known and not readers.readers:
             self.show_empty("the streams are an upstream's, which does not say who reads them")
             return

@@ -174,7 +174,6 @@ class RowList(ScrollView, Generic[Row], can_focus=True, inherit_bindings=False):
         self._set_total(len(rows))
 
     def show_columns(self, columns: Sequence[ListColumn[Row]]) -> None:
-        """Show the rows in other columns."""
         self._columns = columns
         self.on_resize()
 

@@ -49,7 +49,6 @@ class SequenceDetail(Vertical):
 
     @work(group="sequence", exclusive=True)
     async def show(self, sequence: str, stream: str) -> None:
-        """Fetch and show a sequence in one stream."""
         client = session_of(self).client
         matching = f'sequence:"{sequence}" stream:"{stream}" total>1'
         with posting_failures(self):

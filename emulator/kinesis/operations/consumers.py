@@ -97,7 +97,6 @@ def consumer_arn(stream: Stream, consumer: ConsumerState) -> str:
 
 
 def with_tags(stream: Stream, consumer: ConsumerState, tags: dict[str, str]) -> list[ConsumerState]:
-    """The stream's consumers, with the tags of ``consumer`` replaced."""
     retagged = msgspec.structs.replace(consumer, tags=tags)
     return [retagged if other is consumer else other for other in stream.state.consumers]
 

@@ -132,7 +132,6 @@ def _message(record: Record) -> Message:
 
 
 def _render(due: Due[Record]) -> Record:
-    """A record as it is delivered."""
     return {**due.record, "Data": due.data, "ApproximateArrivalTimestamp": due.arrived}
 
 

@@ -84,7 +84,6 @@ class StreamAccess:
         self._change({permission.access_key: permission for permission in self._given})
 
     def load(self, permissions: Iterable[KeyPermission]) -> None:
-        """Replace every permission."""
         self._change({permission.access_key: permission for permission in permissions})
 
     def restricts(self, caller: Caller | None) -> bool:
@@ -128,7 +127,6 @@ class StreamAccess:
         )
 
     def _find(self, caller: Caller) -> KeyPermission | None:
-        """The permission that holds for a caller."""
         key = caller.access_key
         return self._by_key.get(key) or (self._by_key.get(_OTHERS) if key != _OWN_KEY else None)
 

@@ -51,7 +51,6 @@ class LiveQueue:
         return self._ids.get(id_)
 
     def holder(self, message: QueuedMessage) -> ClaimedMessages | None:
-        """The claim that holds the message."""
         return self._held.get(message.number)
 
     def describe(self, message: QueuedMessage) -> Found:

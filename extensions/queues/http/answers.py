@@ -44,7 +44,6 @@ NO_CONTENT: Final = MessagingAnswer(HTTPStatus.NO_CONTENT)
 
 
 def answer_json(document: Any) -> MessagingAnswer:
-    """Answer 200 with the document."""
     return MessagingAnswer(HTTPStatus.OK, encode(document))
 
 

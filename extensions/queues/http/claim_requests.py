@@ -42,7 +42,6 @@ def get_claim(call: MessagingCall) -> MessagingAnswer:
 
 
 def render_claim(call: MessagingCall, held: Held, messages: bytes) -> bytes:
-    """The document of a claim."""
     age = held.claim.age(call.engine.now())
     return b'{"age":%d,"ttl":%d,"messages":%b,"href":"%b"}' % (
         age,

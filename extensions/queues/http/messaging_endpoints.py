@@ -93,7 +93,6 @@ class MessagingEndpoint:
 
 
 def catch_errors(respond: Callable[[MessagingCall], MessagingAnswer], call: MessagingCall) -> MessagingAnswer:
-    """Return the answer, or the answer for the error."""
     try:
         return respond(call)
     except RequestRefusedError as refused:

@@ -75,7 +75,6 @@ def check_optional_client(call: MessagingCall) -> None:
 
 
 def check_project(call: MessagingCall) -> None:
-    """Check that the project is given."""
     check_optional_project(call)
     if not call.project:
         raise RequestRefusedError(

@@ -87,7 +87,6 @@ def confirm_subscription(call: MessagingCall) -> MessagingAnswer:
 
 
 def render_subscription(call: MessagingCall, subscription: Subscription) -> dict[str, Any]:
-    """The document of a subscription."""
     return {
         "id": subscription.id,
         "source": call.at.name,

@@ -63,7 +63,6 @@ class RecordStore:
         return self._records.get(key)
 
     def add(self, record: WorldRecord) -> None:
-        """Add or replace a record."""
         self._records[record.key] = record
 
     def drop(self, key: str) -> None:

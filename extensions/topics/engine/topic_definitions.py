@@ -29,7 +29,6 @@ class _Definition(
 
     @property
     def kind(self) -> str:
-        """The kind in the configuration."""
         return str(self.__struct_config__.tag)
 
 

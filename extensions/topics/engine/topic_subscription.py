@@ -60,7 +60,6 @@ class TopicSubscription:
     held: set[Holdable] = field(default_factory=set)
 
     def set_form(self, *, timestamp: bool, delta: bool, no_empties: bool) -> None:
-        """Set the form of its messages."""
         self.timestamp, self.delta, self.no_empties = timestamp, delta, no_empties
         self.shape = timestamp + 2 * delta + 4 * no_empties
 
@@ -72,6 +71,5 @@ class TopicSubscription:
         self.held.add(record)
 
     def forget(self, record: Holdable) -> None:
-        """Forget that ``record`` was sent."""
         record.holders.pop(self, None)
         self.held.discard(record)

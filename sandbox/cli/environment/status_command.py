@@ -74,7 +74,6 @@ def _facts(found: Status) -> list[tuple[str, str]]:
 
 
 def describe_clock(clock: ClockReading) -> str:
-    """Describe the clock in words."""
     from rdss_sandbox.text.timestamps import timestamp
 
     if clock.real:

@@ -16,7 +16,6 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def json_option(command: F) -> F:
-    """Add the option ``--json``."""
     return click.option("--json", "as_json", is_flag=True, help="Print JSON, for programs.")(command)
 
 
@@ -28,7 +27,6 @@ def always_json(command: F) -> F:
 
 
 def print_json(value: Any) -> None:
-    """Print one line of JSON."""
     import msgspec
 
     click.echo(visible(msgspec.json.encode(value).decode()).encode())

@@ -35,5 +35,4 @@ def open_database(tables: Tables) -> DuckDBPyConnection:
 
 
 def fetch_rows(found: DuckDBPyRelation) -> list[dict[str, Any]]:
-    """Fetch all rows, each as a dictionary."""
     return [dict(zip(found.columns, row, strict=True)) for row in found.fetchall()]

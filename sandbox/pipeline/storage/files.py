@@ -174,7 +174,6 @@ def write_routed(rows: DataFrame, attempt: BatchAttempt) -> list[File]:
 
 
 def write(rows: DataFrame, table: str, attempt: BatchAttempt) -> list[File]:
-    """Write all rows to one table; return the files."""
     from pyspark.sql import functions as F  # noqa: N812 - Spark's habit, heavy
 
     return write_routed(rows.withColumn("table", F.lit(table)), attempt)

@@ -134,7 +134,6 @@ class TableLog:
         return number
 
     def files(self) -> list[File]:
-        """The files of the table."""
         import pyarrow as pa
 
         delta = self.delta

@@ -98,7 +98,6 @@ class TableStorage:
         return sorted(info.path[len(self.root) + 1 :] for info in found if info.type == FileType.File)
 
     def remove(self, name: str) -> None:
-        """Remove one file."""
         self.filesystem.delete_file(self.path(name))
 
 

@@ -47,7 +47,6 @@ class Commit(msgspec.Struct, frozen=True):
     files: tuple[File, ...]
 
     def of(self, table: str) -> list[File]:
-        """The files of a table."""
         return [file for file in self.files if file.table == table]
 
 
@@ -80,7 +79,6 @@ class Tables:
         return self._logs["arrivals"].exists
 
     def log(self, table: str) -> TableLog:
-        """The Delta log of a table."""
         return self._logs[table]
 
     def prepare(self) -> None:
