@@ -14,7 +14,9 @@ from emulator.amqp.operations.publishing import publish
 from emulator.amqp.operations.queues import find
 from emulator.amqp.turn import Steps, StepsTo
 from emulator.amqp.virtual_host import VirtualHost
-from emulator.amqp.wire import frames, methods
+from emulator.amqp.wire import methods
+from emulator.amqp.wire.commands import Command, build_command
+from emulator.amqp.wire.frames import build_content
 from emulator.amqp.wire.methods import Method
 
 _HANDLERS: Final = Handlers(OPERATIONS, publish)
@@ -29,12 +31,12 @@ class Taken(NamedTuple):
 
 
 class _Administrator:
-    """The owner of a channel that no client has: it keeps the last answer."""
+    """The owner of a channel that no client has: it keeps whether a message came back."""
 
     frame_max = FRAME_MAX
     is_writable = True
     user = USER
-    answer: Method | None = None
+    is_returned = False
 
     def __init__(self, broker: Broker) -> None:
         self._broker = broker
@@ -47,10 +49,11 @@ class _Administrator:
         return False
 
     def send(self, _channel: int, method: Method) -> None:
-        self.answer = method
+        """Do nothing: who asks sees what has become of it."""
 
-    def send_bytes(self, data: bytes) -> None:
-        """Drop the content of a message that comes back."""
+    def send_command(self, _command: Command) -> None:
+        """Note that a message comes back."""
+        self.is_returned = True
 
     def note_confirms(self, channel: Channel) -> None:
         """Do nothing: the channel has no confirms."""
@@ -64,7 +67,7 @@ class _Administrator:
 
 def perform(broker: Broker, method: Method) -> Steps:
     """Do what a client's method asks for. Raises RefusedError and OSError."""
-    yield from Channel(_Administrator(broker), 1, _HANDLERS).take_method(method) or ()
+    yield from Channel(_Administrator(broker), 1, _HANDLERS).take(build_command(1, method)) or ()
     broker.commit()
 
 
@@ -74,10 +77,11 @@ def publish_message(
     """Publish a message; return whether a queue got it. Raises RefusedError and OSError."""
     administrator = _Administrator(broker)
     method = methods.BasicPublish(0, exchange, routing_key, mandatory=True, immediate=False)
-    head = bytes(frames.CONTENT_HEAD_BYTES) + properties
-    yield from Channel(administrator, 1, _HANDLERS).take_method(method, (head, body)) or ()
+    command = build_command(1, method)
+    command.frames += build_content(1, properties, body, FRAME_MAX)
+    yield from Channel(administrator, 1, _HANDLERS).take(command) or ()
     broker.commit()
-    return not isinstance(administrator.answer, methods.BasicReturn)
+    return not administrator.is_returned
 
 
 def take_messages(

@@ -1,7 +1,7 @@
 """The broker: its one virtual host, its connections, and what happens between two pieces of input.
 
-bytes -> Connection.receive -> Channel -> VirtualHost -> Queue -> Channel.deliver -> Connection
-      -> Broker.commit: what must be on disk is written, then every connection's bytes are sent
+commands -> Connection.take -> Channel -> VirtualHost -> Queue -> Channel.deliver -> Connection
+         -> Broker.commit: what must be on disk is written, then every connection's commands are sent
 """
 
 from __future__ import annotations

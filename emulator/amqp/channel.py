@@ -1,4 +1,4 @@
-"""One channel: its methods and contents in order, its consumers, and what it still has to acknowledge."""
+"""One channel: its commands in order, its consumers, and what it still has to acknowledge."""
 
 from __future__ import annotations
 
@@ -6,20 +6,19 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final, NamedTuple, Protocol
 
 from emulator.amqp.confirms import Confirms
-from emulator.amqp.delivery import Delivery
 from emulator.amqp.message import Entry, Message
-from emulator.amqp.queue import Consumer, Queue
+from emulator.amqp.queue import Consumer, Delivery, Queue
 from emulator.amqp.refusals import RefusedError
 from emulator.amqp.transaction import Transaction
 from emulator.amqp.turn import Steps
 from emulator.amqp.virtual_host import VirtualHost
 from emulator.amqp.wire import frames, methods
-from emulator.amqp.wire.frames import AmqpFrame
+from emulator.amqp.wire.commands import Command, build_command
 from emulator.amqp.wire.methods import IDS, Method
 
 _CLOSE_OK: Final = b"\x00\x14\x00\x29"
+_CLOSE: Final = b"\x00\x14\x00\x28"
 _OPEN: Final = b"\x00\x14\x00\x0a"
-_BASIC: Final = 60
 
 
 class ChannelOwner(Protocol):
@@ -35,7 +34,7 @@ class ChannelOwner(Protocol):
     def is_writable(self) -> bool: ...
     def is_capable(self, name: str) -> bool: ...
     def send(self, channel: int, method: Method) -> None: ...
-    def send_bytes(self, data: bytes) -> None: ...
+    def send_command(self, command: Command) -> None: ...
     def note_confirms(self, channel: Channel) -> None: ...
     def note_unroutable(self, routing_key: str) -> None: ...
     def delete_queue(self, name: str) -> None: ...
@@ -46,17 +45,6 @@ class Handlers(NamedTuple):
 
     operations: Mapping[type, Callable[[Channel, Any], Steps | None]]
     publish: Callable[[Channel, methods.BasicPublish, bytes, bytes], Steps]
-
-
-class _Content:
-    """A publish whose content is arriving. ``left`` is None until its header has come."""
-
-    def __init__(self, method: methods.BasicPublish) -> None:
-        self.method = method
-        self.properties = b""
-        self.body: list[bytes] = []
-        self.size = 0
-        self.left: int | None = None
 
 
 class Channel:
@@ -82,7 +70,6 @@ class Channel:
         self.transaction: Transaction | None = None
         self._unacked_of_consumers = 0
         self._last_tag = 0
-        self._content: _Content | None = None
 
     @property
     def vhost(self) -> VirtualHost:
@@ -90,22 +77,17 @@ class Channel:
 
     # From the client
 
-    def take_method(self, method: Method, content: tuple[bytes, bytes] | None = None) -> Steps | None:
-        """Handle a method, and the payloads of its ``content`` if they came with it; return the rest of it.
-
-        Raises RefusedError, and so do the steps.
-        """
-        if self._content is not None:
-            self._refuse_content()
+    def take(self, command: Command) -> Steps | None:
+        """Handle a command; return the rest of it. Raises RefusedError, and so do the steps."""
+        if command.frames[0][0] != frames.METHOD:
+            raise RefusedError(505, "expected method frame, got non method frame instead", method=0)
+        method = command.decode()
         self.method_id = IDS[type(method)]
         if isinstance(method, methods.BasicPublish):
             if method.immediate:
                 raise RefusedError(540, "immediate=true")
-            if content is not None:
-                head, body = content
-                return self._handlers.publish(self, method, head[frames.CONTENT_HEAD_BYTES :], body)
-            self._content = _Content(method)
-            return None
+            properties = frames.read_properties(command.frames[1:])
+            return self._handlers.publish(self, method, properties, command.body)
         if isinstance(method, methods.ChannelClose):
             self._close()
             return None
@@ -116,52 +98,17 @@ class Channel:
             raise RefusedError(503, "unimplemented method")
         return operation(self, method)
 
-    def take_content(self, frame: AmqpFrame) -> Steps | None:
-        """Take the header or a piece of the body of a publish; return what is to do. Raises RefusedError."""
-        content = self._content
-        if content is None:
-            raise RefusedError(505, "expected method frame, got non method frame instead", method=0)
-        if content.left is None:
-            if frame.type != frames.HEADER:
-                self._refuse_content()
-            class_id, weight, size = frames.read_content_head(frame.payload)
-            if weight:
-                self._refuse_content()
-            if class_id != _BASIC:
-                text = f"expected content header for class 60, got one for class {class_id} instead"
-                raise RefusedError(505, text)
-            content.properties = frame.payload[frames.CONTENT_HEAD_BYTES :]
-            content.size = content.left = size
-        elif frame.type != frames.BODY:
-            self._refuse_content()
-        else:
-            content.body.append(frame.payload)
-            content.left -= len(frame.payload)
-        if content.left <= 0:
-            self._content = None
-            body = content.body[0] if len(content.body) == 1 else b"".join(content.body)
-            return self._handlers.publish(self, content.method, content.properties, body)
-        return None
-
-    def drop_until_close_ok(self, frame: AmqpFrame) -> None:
+    def drop_until_close_ok(self, command: Command) -> None:
         """Drop what a client sends that does not know yet that the channel is closed."""
-        if frame.type != frames.METHOD:
-            return
-        if frame.payload[:4] == _CLOSE_OK:
-            self.is_closed = True
-        elif frame.payload[:4] == b"\x00\x14\x00\x28":
-            self.send(methods.ChannelCloseOk())
-        elif frame.payload[:4] == _OPEN:
-            self.method_id = int.from_bytes(_OPEN, "big")
-            raise RefusedError(504, "second 'channel.open' seen")
-
-    def _refuse_content(self) -> None:
-        assert self._content is not None
-        if self._content.left is None:
-            text = "expected content header for class 60, got non content header frame instead"
-        else:
-            text = "expected content body, got non content body frame instead"
-        raise RefusedError(505, text)
+        for frame in command.frames:
+            method = frame[: frames.PAYLOAD_AT + 4][frames.PAYLOAD_AT :] if frame[0] == frames.METHOD else b""
+            if method == _CLOSE_OK:
+                self.is_closed = True
+            elif method == _CLOSE:
+                self.send(methods.ChannelCloseOk())
+            elif method == _OPEN:
+                self.method_id = IDS[methods.ChannelOpen]
+                raise RefusedError(504, "second 'channel.open' seen")
 
     def _close(self) -> None:
         self.send(methods.ChannelCloseOk())
@@ -176,16 +123,17 @@ class Channel:
 
     def send_content(self, method: Method, message: Message) -> None:
         """Send a method with a message, whose body is cut as the client wants it."""
-        self.connection.send(self.number, method)
-        pieces = frames.build_content(
+        command = build_command(self.number, method)
+        command.frames += frames.build_content(
             self.number, message.properties, message.body, self.connection.frame_max
         )
-        self.connection.send_bytes(b"".join(pieces))
+        self.connection.send_command(command)
 
     def send_confirms(self) -> None:
         """Send the confirms of the publishes whose messages are stored."""
         if self.confirms is not None and not self.is_closing:
-            for confirm in self.confirms.take():
+            for tag, multiple, acked in self.confirms.take():
+                confirm = methods.BasicAck(tag, multiple) if acked else methods.BasicNack(tag, True, True)
                 self.connection.send(self.number, confirm)
 
     # Consumers
@@ -261,7 +209,6 @@ class Channel:
 
     def release(self) -> list[str]:
         """Remove the consumers and put back all messages. Returns the names of queues that end with that."""
-        self._content = None
         ending = [name for each in tuple(self.consumers.values()) if (name := self.remove_consumer(each))]
         if self.transaction is not None:
             self.unacked = self.transaction.roll_back(self.unacked)

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from typing import Protocol, TypeAlias
 
+from emulator.amqp.wire.commands import Command
+
 Address: TypeAlias = tuple[str, int]
 """A host and a port."""
 
 
 class Wire(Protocol):
-    """Where a connection's bytes go."""
+    """Where a connection's commands go."""
 
     @property
     def ends(self) -> tuple[Address, Address]:
         """The client's address, and the one that it connected to."""
 
-    def send(self, data: bytes) -> None: ...
+    def answer(self, commands: list[Command]) -> None: ...
     def pause_input(self) -> None:
         """Bring nothing more for now, if that can be: what came is not all handled."""
 

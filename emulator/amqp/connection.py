@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import struct
+from collections import deque
 from collections.abc import Callable
-from contextlib import closing, suppress
+from contextlib import suppress
 from typing import Final, Protocol
 
 from emulator.amqp.authentication import MECHANISMS, MalformedLoginError, is_password, read_login
@@ -14,17 +15,12 @@ from emulator.amqp.operations.operation_table import OPERATIONS
 from emulator.amqp.operations.publishing import publish
 from emulator.amqp.refusals import RefusedError, describe_bytes
 from emulator.amqp.server_properties import SERVER_PROPERTIES
-from emulator.amqp.turn import Steps, Turn
+from emulator.amqp.turn import Steps
 from emulator.amqp.virtual_host import NAME, VirtualHost
 from emulator.amqp.wire import frames, methods
+from emulator.amqp.wire.commands import GREETING, GREETINGS, Command, build_command
 from emulator.amqp.wire.field_tables import BadTableError, Table
-from emulator.amqp.wire.frames import AmqpFrame, FrameReader
-from emulator.amqp.wire.method_codec import (
-    TruncatedMethodError,
-    UnknownMethodError,
-    decode_method,
-    encode_method,
-)
+from emulator.amqp.wire.method_codec import TruncatedMethodError, UnknownMethodError
 from emulator.amqp.wire.methods import Method
 
 CHANNEL_MAX: Final = 2047
@@ -35,9 +31,6 @@ SILENT_CLOSE_SECONDS: Final = 3.0
 """How long RabbitMQ waits before it closes a connection that failed in its handshake."""
 FAREWELL_SECONDS: Final = 30.0
 """How long a peer has to answer connection.close, and to hang up after its own."""
-_HEADER: Final = b"AMQP"
-_VERSIONS: Final = (b"\0\0\x09\x01", b"\x01\x01\0\x09")
-_OURS: Final = b"AMQP\0\0\x09\x01"
 _NEWER: Final = b"AMQP\x03\x01\0\0"
 _HANDLERS: Final = Handlers(OPERATIONS, publish)
 _CLOSE_OK: Final = b"\x00\x0a\x00\x33"
@@ -74,7 +67,7 @@ class ConnectionOwner(Protocol):
 
 
 class Connection:
-    """A client's connection. ``receive`` takes its bytes; the answers leave with the broker's commit.
+    """A client's connection. ``take`` gets its commands; the answers leave with the broker's commit.
 
     ``state`` is what comes next: ``header``, ``start``, ``tune``, ``open``, then ``running``; at the end
     ``closing`` until close-ok comes, and ``closed``.
@@ -90,9 +83,8 @@ class Connection:
         self.heartbeat = 0
         self.channels: dict[int, Channel] = {}
         self.wire = wire
-        self._reader = FrameReader(FRAME_MAX)
-        self._head = b""
-        self._out: list[bytes] = []
+        self._commands: deque[Command] = deque()
+        self._out: list[Command] = []
         self._unsent = 0
         self._is_noted = False
         self._confirming: dict[Channel, None] = {}
@@ -101,26 +93,23 @@ class Connection:
         self._silent_beats = 0
         self._sent_since_beat = False
         self._unroutable: set[str] = set()
-        self._begun: tuple[AmqpFrame, Steps] | None = None
-        self._has_unread = False
+        self._begun: tuple[Command, Steps] | None = None
+        self._has_left = False
 
-    # Bytes
+    # Input
 
-    def receive(self, data: bytes) -> None:
-        """Take bytes of the client, and answer them: now as far as a turn goes, the rest by ``proceed``."""
+    def take(self, commands: list[Command]) -> None:
+        """Take commands of the client, and answer: now as far as a turn goes, the rest by ``proceed``."""
         self._silent_beats = 0
-        if self.state == "header":
-            data = self._take_header(data)
-        if self._has_unread:
-            self._reader.keep(data)
-        elif self.state not in ("header", "closed"):
-            self._take_turn(data)
+        self._commands += commands
+        if not self._has_left:
+            self._take_turn()
         self.broker.commit()
 
     def proceed(self) -> None:
         """Go on with what was received, for one turn."""
-        if self._has_unread:
-            self._take_turn(b"")
+        if self._has_left:
+            self._take_turn()
 
     def lost(self) -> None:
         """Give up the connection, which is gone: its messages go back, its own queues are deleted.
@@ -128,8 +117,8 @@ class Connection:
         What it still had to say is dropped, but for what has begun.
         """
         self.vhost.turn.begin()
-        self._has_unread = False
-        self._reader.clear()
+        self._has_left = False
+        self._commands.clear()
         if self._begun is not None:
             self.vhost.do(_finish(self._begun[1]))
             self._begun = None
@@ -182,11 +171,11 @@ class Connection:
         self.broker.delete_queue(name)
 
     def send(self, channel: int, method: Method) -> None:
-        self.send_bytes(frames.build_frame(frames.METHOD, channel, encode_method(method)))
+        self.send_command(build_command(channel, method))
 
-    def send_bytes(self, data: bytes) -> None:
-        self._out.append(data)
-        self._unsent += len(data)
+    def send_command(self, command: Command) -> None:
+        self._out.append(command)
+        self._unsent += command.size
         if not self._is_noted:
             self._note_unsent()
 
@@ -213,7 +202,7 @@ class Connection:
             was_full = self._unsent >= _MOST_UNSENT
             self._unsent = 0
             self._sent_since_beat = True
-            self.wire.send(b"".join(out))
+            self.wire.answer(out)
             if was_full and not self._paused:
                 self._go_on()
         if self._ending:
@@ -230,7 +219,7 @@ class Connection:
             self.wire.close()
             return
         if not self._sent_since_beat:
-            self.wire.send(frames.BEAT)
+            self.wire.answer([Command(0, None, [frames.BEAT])])
         self._sent_since_beat = False
 
     def force_close(self, why: str) -> None:
@@ -240,134 +229,110 @@ class Connection:
         elif self.state != "closing":
             self._close()
 
-    # Frames
+    # Commands
 
-    def _take_header(self, data: bytes) -> bytes:
-        """Take the protocol header, and return what is behind it."""
-        self._head += data
-        if len(self._head) < len(_OURS):
-            if self._head[:4] != _HEADER[: len(self._head[:4])]:
-                self._answer_header(_NEWER)
-            return b""
-        head, rest = self._head[: len(_OURS)], self._head[len(_OURS) :]
-        self._head = b""
-        if head[:4] != _HEADER:
-            self._answer_header(_NEWER)
-        elif head[4:] in _VERSIONS:
+    def _take_header(self, header: bytes) -> None:
+        if header in GREETINGS:
             self.state = "start"
             self.send(0, methods.ConnectionStart(0, 9, SERVER_PROPERTIES, MECHANISMS, b"en_US"))
         else:
-            self._answer_header(_OURS if head[4:7] == b"\0\0\x09" else _NEWER)
-        return rest
+            known = GREETING if header.startswith(GREETING[:7]) else _NEWER
+            self.send_command(Command(0, None, [known]))
+            self._close()
 
-    def _answer_header(self, header: bytes) -> None:
-        self.send_bytes(header)
-        self._close()
-
-    def _take_turn(self, data: bytes) -> None:
+    def _take_turn(self) -> None:
         """Handle input until it is all handled, or the turn is over."""
         turn = self.vhost.turn
         turn.begin()
         begun, self._begun = self._begun, None
         if begun is not None:
-            self._take_frame(*begun)
-        is_left = self._begun is not None
-        if is_left:
-            self._reader.keep(data)
-        elif self.state != "closed":
-            is_left = self._take_frames(data, turn)
+            self._take_command(*begun)
+        while self._begun is None and self._commands and self.state != "closed":
+            self._take_command(self._commands.popleft())
+            if turn.is_over:
+                break
         if self.state == "closed":
-            self._reader.clear()
-            is_left = False
-        self._note_unread(is_left=is_left)
+            self._commands.clear()
+        self._note_left(is_left=self._begun is not None or bool(self._commands))
 
-    def _take_frames(self, data: bytes, turn: Turn) -> bool:
-        """Handle frames; return whether the turn ended before they did."""
-        try:
-            with closing(self._reader.feed(data)) as found:
-                for frame in found:
-                    self._take_frame(frame)
-                    if self.state == "closed":
-                        return False
-                    if self._begun is not None or turn.is_over:
-                        return True
-        except RefusedError as refused:
-            self._refuse(refused, 0)
-        return False
-
-    def _note_unread(self, *, is_left: bool) -> None:
+    def _note_left(self, *, is_left: bool) -> None:
         """Have ``proceed`` called for what is left, and nothing brought meanwhile."""
         if is_left:
             self.broker.note_unread(self)
-        if is_left != self._has_unread:
-            self._has_unread = is_left
+        if is_left != self._has_left:
+            self._has_left = is_left
             (self.wire.pause_input if is_left else self.wire.resume_input)()
 
-    def _take_frame(self, frame: AmqpFrame, begun: Steps | None = None) -> None:
-        """Handle a frame, or go on with one that was ``begun`` in an earlier turn."""
-        channel = self.channels.get(frame.channel)
+    def _take_command(self, command: Command, begun: Steps | None = None) -> None:
+        """Handle a command, or go on with one that was ``begun`` in an earlier turn."""
+        channel = self.channels.get(command.channel)
         try:
-            steps = begun or self._answer(frame, channel)
+            steps = begun or self._answer(command, channel)
             if steps is not None and not self.vhost.turn.run(steps):
-                self._begun = frame, steps
+                self._begun = command, steps
             elif channel is not None and channel.is_closed:
-                self._end_channel(frame.channel)
+                self._end_channel(command.channel)
         except RefusedError as refused:
-            method_id = channel.method_id if channel is not None else _method_id(frame)
-            self._refuse(refused, frame.channel, method_id)
+            method_id = channel.method_id if channel is not None else _method_id(command)
+            self._refuse(refused, command.channel, method_id)
         except OSError as error:
             why = f"what this asks for cannot be stored: {error.strerror}"
-            self._refuse(RefusedError(506, why, method=_method_id(frame)), 0)
+            self._refuse(RefusedError(506, why, method=_method_id(command)), 0)
         except TruncatedMethodError:
-            self._refuse_truncated(frame)
+            self._refuse_truncated(command.frames[0][frames.PAYLOAD_AT : -1])
         except UnknownMethodError:
             self._close()
         except (BadTableError, struct.error, IndexError):
             self._refuse(RefusedError(541, method=0), 0)
 
-    def _answer(self, frame: AmqpFrame, channel: Channel | None) -> Steps | None:
-        """Handle a frame, and return what is left to do of it."""
+    def _answer(self, command: Command, channel: Channel | None) -> Steps | None:
+        """Handle a command, and return what is left to do of it."""
+        if command.refused is not None and self.state not in ("header", "closing"):
+            raise command.refused
         if channel is None:
-            self._take_connection_frame(frame)
+            self._take_command_of_connection(command)
         elif channel.is_closing:
-            channel.drop_until_close_ok(frame)
-        elif frame.type != frames.METHOD:
-            return channel.take_content(frame)
+            channel.drop_until_close_ok(command)
         else:
-            return channel.take_method(decode_method(frame.payload), frame.content)
+            return channel.take(command)
         return None
 
-    def _refuse_truncated(self, frame: AmqpFrame) -> None:
-        if len(frame.payload) < 4:
-            text = f"type 1, all octets = {describe_bytes(frame.payload)}: unknown_frame"
+    def _refuse_truncated(self, payload: bytes) -> None:
+        if len(payload) < 4:
+            text = f"type 1, all octets = {describe_bytes(payload)}: unknown_frame"
             self._refuse(RefusedError(501, text, method=0), 0)
         else:
-            text = f"cannot decode {describe_bytes(frame.payload[4:])}"
-            self._refuse(RefusedError(501, text, method=_method_id(frame)), 0)
+            text = f"cannot decode {describe_bytes(payload[4:])}"
+            self._refuse(RefusedError(501, text, method=int.from_bytes(payload[:4], "big")), 0)
 
-    def _take_connection_frame(self, frame: AmqpFrame) -> None:
-        if frame.type == frames.HEARTBEAT:
+    def _take_command_of_connection(self, command: Command) -> None:
+        frame = command.frames[0]
+        if self.state == "header":
+            self._take_header(frame)
             return
+        if frame[0] == frames.HEARTBEAT:
+            return
+        payload = frame[frames.PAYLOAD_AT : -1]
         if self.state == "closing":
-            if frame.payload[:4] == _CLOSE_OK:
+            if payload[:4] == _CLOSE_OK:
                 self._close()
             return
-        if frame.type != frames.METHOD:
+        if frame[0] != frames.METHOD:
             raise RefusedError(505, "expected method frame, got non method frame instead", method=0)
-        method = decode_method(frame.payload)
+        method = command.decode()
         if self.state in _BEFORE_OPEN:
-            self._take_handshake(frame, method)
-        elif frame.channel == 0:
+            self._take_handshake(command.channel, payload, method)
+        elif command.channel == 0:
             self._take_running(method)
         elif type(method) is methods.ChannelOpen:
-            self._open_channel(frame.channel)
+            self._open_channel(command.channel)
         else:
             raise RefusedError(504, "expected 'channel.open'")
 
-    def _take_handshake(self, frame: AmqpFrame, method: Method) -> None:
-        if frame.channel:
-            payload = describe_bytes(frame.payload)
-            self._refuse(RefusedError(505, f"type 1, all octets = {payload}", method=0), 0)
+    def _take_handshake(self, channel: int, payload: bytes, method: Method) -> None:
+        if channel:
+            text = f"type 1, all octets = {describe_bytes(payload)}"
+            self._refuse(RefusedError(505, text, method=0), 0)
         elif isinstance(method, methods.ConnectionStartOk) and self.state == "start":
             self._log_in(method)
         elif isinstance(method, methods.ConnectionTuneOk) and self.state == "tune":
@@ -406,7 +371,7 @@ class Connection:
         if not (LEAST_FRAME_MAX <= asked.frame_max <= FRAME_MAX and 0 < asked.channel_max <= CHANNEL_MAX):
             self._close_silently()
             return
-        self.frame_max = self._reader.frame_max = asked.frame_max
+        self.frame_max = asked.frame_max
         self.channel_max, self.heartbeat = asked.channel_max, asked.heartbeat
         self.state = "open"
 
@@ -495,5 +460,7 @@ def _finish(steps: Steps) -> Steps:
         yield from steps
 
 
-def _method_id(frame: AmqpFrame) -> int:
-    return int.from_bytes(frame.payload[:4], "big") if frame.type == frames.METHOD else 0
+def _method_id(command: Command) -> int:
+    """The id of what came as a method, also where its content is none."""
+    first = command.frames[0]
+    return int.from_bytes(first[frames.PAYLOAD_AT : -1][:4], "big") if first[0] == frames.METHOD else 0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from emulator.amqp.message import Entry, Message, count_attempts
 from emulator.amqp.queue_arguments import QUORUM, QueueArguments
@@ -75,6 +75,14 @@ class Surroundings(Protocol):
     @property
     def is_turn_over(self) -> bool:
         """Whether others should have their turn."""
+
+
+class Delivery(NamedTuple):
+    """A message that waits for its acknowledgement. Without a ``consumer`` it was taken by a get."""
+
+    entry: Entry
+    queue: Queue
+    consumer: Consumer | None
 
 
 class Queue:

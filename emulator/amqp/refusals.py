@@ -26,6 +26,7 @@ _NAMES: Final = {
     540: "NOT_IMPLEMENTED",
     541: "INTERNAL_ERROR",
 }
+CODES: Final = {name: code for code, name in _NAMES.items()}
 _MOST_BYTES: Final = 255
 """What a short string holds, as a reply text is one."""
 _CUT: Final = "..."

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from emulator.amqp.delivery import Delivery
+from emulator.amqp.queue import Delivery
 from emulator.amqp.turn import Steps
 
 

@@ -54,8 +54,10 @@ class RecordedCommand(Protocol):
     """A method with its content, from the client; ``frames`` are as on the wire."""
 
     channel: int
-    method: int
     frames: list[bytes]
+
+    @property
+    def method(self) -> int: ...
 
 
 class QueueRecorder:

@@ -38,7 +38,7 @@ def publish(channel: Channel, asked: methods.BasicPublish, encoded: bytes, body:
     message = _build(exchange.name, asked.routing_key, encoded, body, user=channel.connection.user)
     keys = (*message.routing_keys, *message.hidden_keys)
     queues = yield from vhost.route(exchange, keys, message.properties)
-    number = channel.confirms.number_publish() if channel.confirms is not None else 0
+    number = channel.confirms.note_passed() if channel.confirms is not None else 0
     if channel.transaction is not None:
         channel.transaction.add_publish(_put(channel, message, queues, number, mandatory=asked.mandatory))
     else:
@@ -60,7 +60,7 @@ def _put(channel: Channel, message: Message, queues: list[Queue], number: int, *
             raise RefusedError(506, f"the message cannot be stored: {error.strerror}") from error
         taken = False
     if channel.confirms is not None:
-        channel.confirms.answer(number, taken=taken)
+        channel.confirms.answer(number, acked=taken)
         channel.connection.note_confirms(channel)
 
 

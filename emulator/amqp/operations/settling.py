@@ -12,8 +12,7 @@ from emulator.amqp.wire import methods
 
 if TYPE_CHECKING:
     from emulator.amqp.channel import Channel
-    from emulator.amqp.delivery import Delivery
-    from emulator.amqp.queue import Queue
+    from emulator.amqp.queue import Delivery, Queue
 
 
 def ack(channel: Channel, asked: methods.BasicAck) -> Steps | None:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Sequence
 from struct import Struct
-from typing import Final, NamedTuple
+from typing import Final, NoReturn
 
 from emulator.amqp.refusals import RefusedError, describe_bytes
 
@@ -15,115 +15,36 @@ HEARTBEAT: Final = 8
 OVERHEAD: Final = 8
 """Bytes of a frame besides its payload."""
 BEAT: Final = b"\x08\x00\x00\x00\x00\x00\x00\xce"
-_OF_CHANNELS: Final = (METHOD, HEADER, BODY)
-_HEAD: Final = Struct(">BHI")
-_END: Final = 0xCE
+HEAD: Final = Struct(">BHI")
+"""The type of a frame, its channel and the bytes of its payload."""
+PAYLOAD_AT: Final = HEAD.size
+END: Final = 0xCE
 _END_BYTE: Final = b"\xce"
 _SHOWN_BYTES: Final = 64
 _CONTENT_HEAD: Final = Struct(">HHQ")
-_HEADER_FRAME: Final = Struct(">BHIHHQ")
-_LEAST_CONTENT: Final = _HEADER_FRAME.size + 1 + OVERHEAD
+CONTENT_HEAD_BYTES: Final = _CONTENT_HEAD.size
+"""Bytes of a header's payload before the properties."""
 _BASIC: Final = 60
-_PUBLISH: Final = b"\x00\x3c\x00\x28"
 _MARGIN: Final = " " * 57
 
 
-class AmqpFrame(NamedTuple):
-    """A frame as it came, without its end mark.
+def check_head(kind: int, channel: int, size: int, view: memoryview, frame_max: int) -> None:
+    """Check the head of the frame that ``view`` begins with. Raises RefusedError once it is to be refused."""
+    payload = bytes(view[PAYLOAD_AT : PAYLOAD_AT + min(size, _SHOWN_BYTES)])
+    if kind not in (METHOD, HEADER, BODY, HEARTBEAT) or (kind == HEARTBEAT and size):
+        if len(view) >= size + OVERHEAD or size > _SHOWN_BYTES:
+            raise _refuse(501, kind, payload, "unknown_frame")
+    elif kind == HEARTBEAT and channel:
+        raise _refuse(505, kind, payload)
+    elif size > frame_max > 0:
+        raise _refuse(501, kind, b"", f"{{frame_too_large,{size},{frame_max - OVERHEAD}}}")
 
-    A publish may have its ``content`` with it, the payloads of the header and of the body, when it came in
-    one piece and the body in one frame.
-    """
 
-    type: int
-    channel: int
-    payload: bytes
-    content: tuple[bytes, bytes] | None = None
-
-
-class FrameReader:
-    """Takes frames off a stream of bytes. ``frame_max`` limits a frame, as negotiated; 0 means no limit."""
-
-    def __init__(self, frame_max: int) -> None:
-        self.frame_max = frame_max
-        self._unread = bytearray()
-
-    def keep(self, data: bytes) -> None:
-        """Keep bytes for the next ``feed``."""
-        self._unread += data
-
-    def clear(self) -> None:
-        """Forget what was not taken."""
-        self._unread.clear()
-
-    def feed(self, data: bytes) -> Generator[AmqpFrame, None, None]:
-        """Yield the frames that are complete with ``data``. Raises RefusedError for bytes that are none.
-
-        What is not taken until it is closed is kept.
-        """
-        unread = self._unread
-        if unread:
-            unread += data
-        # Whole frames, which most input is, are cut out of it where it is.
-        source = unread or data
-        at = 0
-        try:
-            while len(source) - at >= OVERHEAD:
-                kind, channel, size = _HEAD.unpack_from(source, at)
-                if kind not in _OF_CHANNELS or size > self.frame_max:
-                    self._check(kind, channel, size, source, at)
-                after = at + size + OVERHEAD
-                if len(source) < after:
-                    return
-                payload = bytes(source[at + 7 : after - 1])
-                if source[after - 1] != _END:
-                    end = source[after - 1]
-                    raise _refuse(501, kind, payload, f"{{invalid_frame_end_marker,\n{_MARGIN}{end}}}")
-                at = after
-                content = None
-                if payload[:4] == _PUBLISH and kind == METHOD:
-                    content = self._find_content(channel, source, at)
-                    if content is not None:
-                        at += len(content[0]) + len(content[1]) + 2 * OVERHEAD
-                yield AmqpFrame(kind, channel, payload, content)
-        finally:
-            if source is unread:
-                del unread[:at]
-            else:
-                unread += source[at:]
-
-    def _find_content(
-        self, channel: int, source: bytes | bytearray, head_at: int
-    ) -> tuple[bytes, bytes] | None:
-        """The payloads of a header and of its only body, if both are there and as they must be."""
-        if len(source) < head_at + _LEAST_CONTENT:
-            return None
-        kind, same, length, *head, size = _HEADER_FRAME.unpack_from(source, head_at)
-        body_at = head_at + length + OVERHEAD
-        after = body_at + size + OVERHEAD
-        is_whole = (
-            (kind, same, head) == (HEADER, channel, [_BASIC, 0])
-            and length >= _CONTENT_HEAD.size
-            and size
-            and after <= len(source)
-            and _HEAD.unpack_from(source, body_at) == (BODY, channel, size)
-            and source[body_at - 1] == source[after - 1] == _END
-            and not max(length, size) > self.frame_max > 0
-        )
-        if not is_whole:
-            return None
-        return bytes(source[head_at + 7 : body_at - 1]), bytes(source[body_at + 7 : after - 1])
-
-    def _check(self, kind: int, channel: int, size: int, unread: bytes | bytearray, at: int) -> None:
-        payload = bytes(unread[at + 7 : at + 7 + min(size, _SHOWN_BYTES)])
-        if kind not in (METHOD, HEADER, BODY, HEARTBEAT) or (kind == HEARTBEAT and size):
-            if len(unread) - at >= size + OVERHEAD or size > _SHOWN_BYTES:
-                raise _refuse(501, kind, payload, "unknown_frame")
-        elif kind == HEARTBEAT and channel:
-            raise _refuse(505, kind, payload)
-        elif size > self.frame_max > 0:
-            limit = self.frame_max - OVERHEAD
-            raise _refuse(501, kind, b"", f"{{frame_too_large,{size},{limit}}}")
+def check_end(frame: bytes) -> None:
+    """Check the end mark of a frame. Raises RefusedError."""
+    if frame[-1] != END:
+        why = f"{{invalid_frame_end_marker,\n{_MARGIN}{frame[-1]}}}"
+        raise _refuse(501, frame[0], frame[PAYLOAD_AT:-1], why)
 
 
 def _refuse(code: int, kind: int, payload: bytes, why: str = "") -> RefusedError:
@@ -132,22 +53,37 @@ def _refuse(code: int, kind: int, payload: bytes, why: str = "") -> RefusedError
 
 
 def build_frame(kind: int, channel: int, payload: bytes) -> bytes:
-    return b"".join((_HEAD.pack(kind, channel, len(payload)), payload, _END_BYTE))
+    return b"".join((HEAD.pack(kind, channel, len(payload)), payload, _END_BYTE))
 
 
 def build_content(channel: int, properties: bytes, body: bytes, frame_max: int) -> list[bytes]:
     """The header and body frames of a content. The header is never split, the body as the receiver wants."""
-    head = _CONTENT_HEAD.pack(60, 0, len(body)) + properties
+    head = _CONTENT_HEAD.pack(_BASIC, 0, len(body)) + properties
     frames = [build_frame(HEADER, channel, head)]
     most = frame_max - OVERHEAD if frame_max else len(body) or 1
     frames += [build_frame(BODY, channel, body[at : at + most]) for at in range(0, len(body), most)]
     return frames
 
 
-def read_content_head(payload: bytes) -> tuple[int, int, int]:
-    """The class id, the weight and the size of the body. Raises ``struct.error``."""
-    class_id, weight, size = _CONTENT_HEAD.unpack_from(payload)
-    return class_id, weight, size
+def read_properties(content: Sequence[bytes]) -> bytes:
+    """The encoded properties in the frames of a publish's content.
+
+    Raises RefusedError for another frame where the header or a part of the body should be, and
+    ``struct.error`` for a header that is too short.
+    """
+    head = content[0]
+    if head[0] != HEADER:
+        _refuse_content("header", f"for class {_BASIC}, got non content header frame instead")
+    class_id, weight, _ = _CONTENT_HEAD.unpack_from(head, PAYLOAD_AT)
+    if weight:
+        _refuse_content("header", f"for class {_BASIC}, got non content header frame instead")
+    if class_id != _BASIC:
+        _refuse_content("header", f"for class {_BASIC}, got one for class {class_id} instead")
+    for piece in content[1:]:
+        if piece[0] != BODY:
+            _refuse_content("body,", "got non content body frame instead")
+    return head[PAYLOAD_AT + CONTENT_HEAD_BYTES : -1]
 
 
-CONTENT_HEAD_BYTES: Final = _CONTENT_HEAD.size
+def _refuse_content(expected: str, found: str) -> NoReturn:
+    raise RefusedError(505, f"expected content {expected} {found}")

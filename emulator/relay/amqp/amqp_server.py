@@ -5,16 +5,19 @@ from __future__ import annotations
 import asyncio
 import socket
 import ssl
+from collections.abc import Callable
 from typing import Final, NamedTuple, Protocol, Self
 from urllib.parse import urlsplit
 
 from emulator.amqp.message_headers import write_text
+from emulator.amqp.wire.commands import CommandReader
 from emulator.clock import Clock
 from emulator.events import Events
 from emulator.faults.fault_engine import FaultEngine
 from emulator.http.bounds.client_limits import USUAL
 from emulator.http.bounds.turns import Turns
 from emulator.relay.amqp.amqp_tap import Tap
+from emulator.relay.amqp.ends import End, Owner, Peer
 from emulator.relay.amqp.entry import Entry
 from emulator.relay.amqp.listening import bind_socket, client_url
 from emulator.relay.amqp.relayed_connection import Session
@@ -28,8 +31,8 @@ _PORTS: Final = {"amqp": 5672, "amqps": 5671}
 class Upstream(Protocol):
     """A broker that a relay can connect to. Its text names it in events."""
 
-    async def connect(self, protocol: asyncio.Protocol, /) -> None:
-        """Connect a peer. Raises OSError."""
+    def build_end(self, owner: Owner, client: Peer, turns: Turns, /, **writing: Callable[[], None]) -> End:
+        """Build the end of a client's connection that is the broker."""
 
 
 class RemoteUpstream(NamedTuple):
@@ -52,10 +55,30 @@ class RemoteUpstream(NamedTuple):
     def __str__(self) -> str:
         return f"{self.host}:{self.port}"
 
-    async def connect(self, protocol: asyncio.Protocol, /) -> None:
-        context = ssl.create_default_context() if self.encrypted else None
-        loop = asyncio.get_running_loop()
-        await loop.create_connection(lambda: protocol, self.host, self.port, ssl=context)
+    def build_end(self, owner: Owner, client: Peer, turns: Turns, /, **writing: Callable[[], None]) -> End:
+        end = _RemoteBroker(self, owner, turns, CommandReader(), **writing)
+        end.other = client
+        return end
+
+
+class _RemoteBroker(Peer):
+    """The peer that is a broker at another address."""
+
+    def __init__(
+        self,
+        address: RemoteUpstream,
+        owner: Owner,
+        turns: Turns,
+        reader: CommandReader,
+        **writing: Callable[[], None],
+    ) -> None:
+        super().__init__(owner, turns, reader, **writing)
+        self._address = address
+
+    async def connect(self) -> None:
+        host, port, encrypted = self._address
+        context = ssl.create_default_context() if encrypted else None
+        await asyncio.get_running_loop().create_connection(lambda: self, host, port, ssl=context)
 
 
 class AmqpServer:
@@ -122,6 +145,7 @@ class AmqpServer:
             self._events,
             self._tap,
             self._sessions.discard,
+            build_broker=self._upstream.build_end,
             turns=self._turns,
             entry=self._entry,
             watch=self._watch,
@@ -134,7 +158,7 @@ class AmqpServer:
 
     async def _connect(self, session: Session) -> None:
         try:
-            await self._upstream.connect(session.broker)
+            await session.connect()
         except OSError as error:
             self._events.emit("relay.amqp.unreachable", upstream=str(self._upstream), why=str(error))
             session.drop()

@@ -8,10 +8,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from emulator.amqp.wire.commands import Command
 from emulator.events import Events
 from emulator.kinesis import KinesisError
 from emulator.kinesis.batches import Entry
-from emulator.relay.amqp.frames import Command, read_headers
+from emulator.relay.amqp.message_contents import read_headers
 from emulator.streams.amqp_log import LARGEST, AmqpLog
 from schemas.bound import CONTRACT
 from schemas.contract import LOOKED_AT

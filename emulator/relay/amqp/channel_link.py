@@ -8,12 +8,12 @@ from typing import Any, Final, Protocol
 
 from emulator.amqp.refusals import shorten
 from emulator.amqp.wire import methods
+from emulator.amqp.wire.commands import Command, build_command
 from emulator.amqp.wire.methods import ChannelClose, ChannelCloseOk
 from emulator.clock import Clock
 from emulator.faults.fault_engine import FaultEngine
 from emulator.faults.fault_point import FaultPoint
 from emulator.faults.waits import OnLoop
-from emulator.relay.amqp.frames import Command, Method, encode_method
 from emulator.relay.amqp.refusals import AmqpRefusal, Answer
 
 _RETRY_SECONDS: Final = 0.1
@@ -24,8 +24,8 @@ class ConnectionPeers(Protocol):
 
     frame_max: int
 
-    def to_client(self, frames: list[bytes]) -> None: ...
-    def to_broker(self, frames: list[bytes]) -> None: ...
+    def to_client(self, command: Command) -> None: ...
+    def to_broker(self, command: Command) -> None: ...
     def cut(self) -> None: ...
     def close_connection(self, code: int, text: str) -> None: ...
     def block(self) -> None: ...
@@ -74,19 +74,19 @@ class ChannelLink:
 
     def to_client(self, command: Command) -> None:
         if not self.closed:
-            self.context.peers.to_client(command.frames)
+            self.context.peers.to_client(command)
 
     def to_broker(self, command: Command) -> None:
         if not self.closed:
-            self.context.peers.to_broker(command.frames)
+            self.context.peers.to_broker(command)
 
     def send_method_to_client(self, method: methods.Method) -> None:
         if not self.closed:
-            self.context.peers.to_client([encode_method(method, self.number)])
+            self.context.peers.to_client(build_command(self.number, method))
 
     def send_method_to_broker(self, method: methods.Method) -> None:
         if not self.closed:
-            self.context.peers.to_broker([encode_method(method, self.number)])
+            self.context.peers.to_broker(build_command(self.number, method))
 
     def count_held(self, size: int) -> None:
         """Count ``size`` more bytes that wait for the client."""
@@ -127,12 +127,12 @@ class ChannelLink:
     def discard_from_client(self, command: Command) -> bool:
         """Return True to discard a command, since the client does not know yet that the channel is closed."""
         if self._farewell is not None:
-            if command.method == Method.CHANNEL_CLOSE:
+            if command.kind is ChannelClose:
                 self._farewell = ChannelCloseOk()
             return True
         if self._client_answers:
-            self._client_answers = command.method != Method.CHANNEL_CLOSE_OK
-            if command.method == Method.CHANNEL_CLOSE:
+            self._client_answers = command.kind is not ChannelCloseOk
+            if command.kind is ChannelClose:
                 # Both peers closed at the same time: each must answer the other.
                 self._tell_client(ChannelCloseOk())
             return True
@@ -142,16 +142,16 @@ class ChannelLink:
         """Return True to discard a command, since the broker does not know yet that the channel is closed."""
         if self._farewell is None:
             return False
-        if command.method == Method.CHANNEL_CLOSE:
-            self.context.peers.to_broker([encode_method(ChannelCloseOk(), self.number)])
-        elif command.method == Method.CHANNEL_CLOSE_OK:
+        if command.kind is ChannelClose:
+            self.context.peers.to_broker(build_command(self.number, ChannelCloseOk()))
+        elif command.kind is ChannelCloseOk:
             self._client_answers = isinstance(self._farewell, ChannelClose)
             self._tell_client(self._farewell)
             self._farewell = None
         return True
 
     def _tell_client(self, method: methods.Method) -> None:
-        self.context.peers.to_client([encode_method(method, self.number)])
+        self.context.peers.to_client(build_command(self.number, method))
 
 
 def _do_nothing() -> None:

@@ -14,15 +14,27 @@ from collections import deque
 from collections.abc import Callable, Mapping
 from typing import ClassVar
 
+from emulator.amqp.wire.commands import Command
 from emulator.amqp.wire.field_tables import plain_table
 from emulator.amqp.wire.methods import (
     BasicAck,
+    BasicCancel,
+    BasicCancelOk,
     BasicConsume,
+    BasicConsumeOk,
+    BasicDeliver,
     BasicGet,
     BasicGetEmpty,
+    BasicGetOk,
     BasicNack,
     BasicQos,
+    BasicRecoverOk,
+    BasicReject,
     QueueDeclare,
+    QueueDeclareOk,
+    TxCommitOk,
+    TxRollbackOk,
+    TxSelect,
 )
 from emulator.faults.fault import THROTTLED
 from emulator.faults.fault_point import CallFailedError
@@ -36,14 +48,6 @@ from emulator.relay.amqp.acknowledgements import (
 from emulator.relay.amqp.amqp_tap import Tap
 from emulator.relay.amqp.channel_link import ChannelLink
 from emulator.relay.amqp.faulted_deliveries import Consumer, FaultedDeliveries, Gets
-from emulator.relay.amqp.frames import (
-    ARGUMENTS,
-    Command,
-    Method,
-    decode_method,
-    read_delivery_tag,
-    read_short_string,
-)
 
 
 class Deliveries:
@@ -72,7 +76,7 @@ class Deliveries:
     # What the client asks for
 
     def _qos(self, command: Command) -> None:
-        asked = decode_method(command.frames[0], BasicQos)
+        asked = command.decode_as(BasicQos)
         if asked.global_:
             self._window.limit = asked.prefetch_count
         else:
@@ -80,7 +84,7 @@ class Deliveries:
         self._link.to_broker(command)
 
     def _consume(self, command: Command) -> None:
-        asked = decode_method(command.frames[0], BasicConsume)
+        asked = command.decode_as(BasicConsume)
         queue = asked.queue or self._declared
         consumer = self._faulted.new_consumer(
             queue, PrefetchWindow(self._prefetch, self._window), no_ack=asked.no_ack
@@ -93,19 +97,20 @@ class Deliveries:
         self._link.to_broker(command)
 
     def _consume_ok(self, command: Command) -> None:
-        tag, _ = read_short_string(command.frames[0], ARGUMENTS)
         if self._consuming:
-            self._consumers[tag] = self._consuming.popleft()
+            self._consumers[command.decode_as(BasicConsumeOk).consumer_tag] = self._consuming.popleft()
         self._link.to_client(command)
 
     def _cancel(self, command: Command) -> None:
-        tag, end = read_short_string(command.frames[0], ARGUMENTS)
+        asked = command.decode_as(BasicCancel)
         self._link.to_broker(command)
-        if command.frames[0][end] & 1:
-            self._withdraw(tag)
+        if asked.nowait:
+            self._withdraw(asked.consumer_tag)
 
     def _cancel_done(self, command: Command) -> None:
-        self._withdraw(read_short_string(command.frames[0], ARGUMENTS)[0])
+        cancelled = command.decode()
+        assert isinstance(cancelled, BasicCancel | BasicCancelOk)
+        self._withdraw(cancelled.consumer_tag)
         self._link.to_client(command)
 
     def _withdraw(self, tag: str) -> None:
@@ -122,14 +127,14 @@ class Deliveries:
             self._faulted.drop(reader)
 
     def _declare(self, command: Command) -> None:
-        asked = decode_method(command.frames[0], QueueDeclare)
+        asked = command.decode_as(QueueDeclare)
         self._declared = asked.queue or self._declared
         if asked.arguments and not asked.passive:
             self._tap.report_declare(asked.queue, plain_table(asked.arguments))
         self._link.to_broker(command)
 
     def _declare_ok(self, command: Command) -> None:
-        self._declared, _ = read_short_string(command.frames[0], ARGUMENTS)
+        self._declared = command.decode_as(QueueDeclareOk).queue
         self._link.to_client(command)
 
     def _tx_select(self, command: Command) -> None:
@@ -137,7 +142,7 @@ class Deliveries:
         self._link.to_broker(command)
 
     def _tx_ended(self, command: Command) -> None:
-        if command.method == Method.TX_ROLLBACK_OK:
+        if command.kind is TxRollbackOk:
             self._acks.roll_back()
         self._acks.begin()
         self._link.to_client(command)
@@ -150,9 +155,7 @@ class Deliveries:
     # Acknowledgements
 
     def _settle(self, command: Command) -> None:
-        frame = command.frames[0]
-        tag, bits = read_delivery_tag(frame, ARGUMENTS), frame[ARGUMENTS + 8]
-        multiple, verdict = _verdict(command.method, bits)
+        tag, multiple, verdict = _read_settlement(command)
         try:
             settlements = self._acks.settle(tag, multiple=multiple, verdict=verdict)
         except UnknownTagError:
@@ -178,18 +181,19 @@ class Deliveries:
     # Consumers
 
     def _deliver(self, command: Command) -> None:
-        tag, end = read_short_string(command.frames[0], ARGUMENTS)
+        delivered = command.decode_as(BasicDeliver)
+        tag = delivered.consumer_tag
         consumer = self._consumers.get(tag)
         if consumer is None:
             consumer = self._consumers[tag] = self._faulted.new_consumer("", PrefetchWindow(), no_ack=False)
-        arrived = self._faulted.arrive(command, consumer, end)
+        arrived = self._faulted.arrive(command, delivered, consumer)
         if arrived is not None:
             consumer.waiting.arrive(arrived)
 
     # Gets
 
     def _get(self, command: Command) -> None:
-        asked = decode_method(command.frames[0], BasicGet)
+        asked = command.decode_as(BasicGet)
         queue = asked.queue or self._declared
         gets = self._gets.setdefault(queue, self._faulted.new_gets(queue))
         gets.no_ack = asked.no_ack
@@ -202,7 +206,7 @@ class Deliveries:
 
     def _get_ok(self, command: Command) -> None:
         gets = self._getting[0]
-        arrived = self._faulted.arrive(command, gets, ARGUMENTS)
+        arrived = self._faulted.arrive(command, command.decode_as(BasicGetOk), gets)
         if arrived is None:
             self._getting.popleft()
             return
@@ -235,34 +239,36 @@ class Deliveries:
         else:
             self._link.to_client(command)
 
-    FROM_CLIENT: ClassVar[Mapping[int, Callable[[Deliveries, Command], None]]] = {
-        Method.QOS: _qos,
-        Method.CONSUME: _consume,
-        Method.CANCEL: _cancel,
-        Method.GET: _get,
-        Method.ACK: _settle,
-        Method.NACK: _settle,
-        Method.REJECT: _settle,
-        Method.QUEUE_DECLARE: _declare,
-        Method.TX_SELECT: _tx_select,
+    FROM_CLIENT: ClassVar[Mapping[type | None, Callable[[Deliveries, Command], None]]] = {
+        BasicQos: _qos,
+        BasicConsume: _consume,
+        BasicCancel: _cancel,
+        BasicGet: _get,
+        BasicAck: _settle,
+        BasicNack: _settle,
+        BasicReject: _settle,
+        QueueDeclare: _declare,
+        TxSelect: _tx_select,
     }
-    FROM_BROKER: ClassVar[Mapping[int, Callable[[Deliveries, Command], None]]] = {
-        Method.DELIVER: _deliver,
-        Method.GET_OK: _get_ok,
-        Method.GET_EMPTY: _get_empty,
-        Method.CONSUME_OK: _consume_ok,
-        Method.CANCEL_OK: _cancel_done,
-        Method.CANCEL: _cancel_done,
-        Method.QUEUE_DECLARE_OK: _declare_ok,
-        Method.RECOVER_OK: _recover_ok,
-        Method.TX_COMMIT_OK: _tx_ended,
-        Method.TX_ROLLBACK_OK: _tx_ended,
+    FROM_BROKER: ClassVar[Mapping[type | None, Callable[[Deliveries, Command], None]]] = {
+        BasicDeliver: _deliver,
+        BasicGetOk: _get_ok,
+        BasicGetEmpty: _get_empty,
+        BasicConsumeOk: _consume_ok,
+        BasicCancelOk: _cancel_done,
+        BasicCancel: _cancel_done,
+        QueueDeclareOk: _declare_ok,
+        BasicRecoverOk: _recover_ok,
+        TxCommitOk: _tx_ended,
+        TxRollbackOk: _tx_ended,
     }
 
 
-def _verdict(method: int, bits: int) -> tuple[bool, Verdict]:
-    """Read ``multiple`` and the verdict; the bits of ack, nack and reject have different meanings."""
-    if method == Method.ACK:
-        return bool(bits & 1), Verdict.ACK
-    multiple, requeue = (bool(bits & 1), bits & 2) if method == Method.NACK else (False, bits & 1)
-    return multiple, Verdict.REQUEUE if requeue else Verdict.DISCARD
+def _read_settlement(command: Command) -> tuple[int, bool, Verdict]:
+    """The tag of an ack, nack or reject, whether it is for multiple deliveries, and the verdict."""
+    settled = command.decode()
+    if isinstance(settled, BasicAck):
+        return settled.delivery_tag, settled.multiple, Verdict.ACK
+    assert isinstance(settled, BasicNack | BasicReject)
+    multiple = isinstance(settled, BasicNack) and settled.multiple
+    return settled.delivery_tag, multiple, Verdict.REQUEUE if settled.requeue else Verdict.DISCARD

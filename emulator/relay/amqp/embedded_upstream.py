@@ -1,7 +1,7 @@
-"""The broker of this process as a relay's upstream: no socket, and no second event loop.
+"""The broker of this process as a relay's upstream: no socket, no bytes, and no second event loop.
 
-Peer -> InProcessTransport.write -> Connection.receive
-Peer <- InProcessTransport       <- Wire of the connection
+Session -> OwnBroker.send   -> Connection.take
+Session <- OwnBroker.answer <- Connection.flush
 """
 
 from __future__ import annotations
@@ -14,11 +14,13 @@ from typing import Any, Final, cast
 
 from emulator.amqp.broker import Broker
 from emulator.amqp.client_end import Address
+from emulator.amqp.wire.commands import Command
 from emulator.clock import Clock
 from emulator.events import Events
-from emulator.relay.amqp.peer import Peer
+from emulator.http.bounds.turns import Turns
+from emulator.relay.amqp.ends import End, Owner, Peer
 
-_UNKNOWN: Final = ("", 0)
+_IS_BUSY: Final = "the broker has more to do"
 HANDSHAKE_SECONDS: Final = 10.0
 """How long a client has to log in. Clients wait in real time, so this and heartbeats do too."""
 
@@ -55,9 +57,11 @@ class EmbeddedUpstream:
         opened.wake()
         return opened
 
-    async def connect(self, protocol: asyncio.Protocol) -> None:
-        """Connect a relay's peer."""
-        InProcessTransport(self, protocol)
+    def build_end(
+        self, owner: Owner, client: Peer, _turns: Turns, /, **writing: Callable[[], None]
+    ) -> OwnBroker:
+        """Begin a connection for a client."""
+        return OwnBroker(self, owner, client, **writing)
 
     def clear(self) -> None:
         """Remove all queues, declared exchanges and messages."""
@@ -90,7 +94,7 @@ class EmbeddedUpstream:
     def report(self, kind: str, **fields: object) -> None:
         self._events.emit(kind, **cast("dict[str, Any]", fields))
 
-    def guard(self, work: Callable[..., None], *given: bytes) -> bool:
+    def guard(self, work: Callable[..., None], *given: object) -> bool:
         """Do ``work`` with what is ``given``; report what it raises, and return False then."""
         try:
             work(*given)
@@ -128,75 +132,92 @@ class EmbeddedUpstream:
         self.wake()
 
 
-class InProcessTransport(asyncio.Transport):
-    """A transport whose other end is a connection of the broker, and the wire of that connection."""
+class OwnBroker(End):
+    """The end of a relayed connection that is a connection of the broker itself, and that one's wire.
 
-    def __init__(self, upstream: EmbeddedUpstream, protocol: asyncio.Protocol) -> None:
-        super().__init__()
+    Commands are handed over as they are. What the broker answers comes before ``flush`` returns.
+    """
+
+    def __init__(
+        self, upstream: EmbeddedUpstream, owner: Owner, client: Peer, **writing: Callable[[], None]
+    ) -> None:
+        super().__init__(owner, **writing)
+        self.other = client
+        self._client = client
         self._upstream = upstream
-        self._protocol = protocol
         self._loop = asyncio.get_running_loop()
-        self._closing = False
+        self._reasons: set[str] = set()
+        self._is_ended = False
+        self.was_connected = True
         self._connection = upstream.broker.connect(self)
         self._timers = [self._loop.call_later(HANDSHAKE_SECONDS, self._end_handshake)]
-        self._beating = False
-        protocol.connection_made(self)
+        self._is_beating = False
 
-    # The transport of the relay's peer
+    # The end that the relay writes to
 
-    def write(self, data: bytes | bytearray | memoryview) -> None:
-        """Give bytes to the broker; what it answers comes before this returns."""
-        if self._closing:
+    @property
+    def is_open(self) -> bool:
+        return not self._is_ended
+
+    @property
+    def is_closing(self) -> bool:
+        return self._is_ended
+
+    def pause_reading(self, reason: str) -> None:
+        if not self._reasons:
+            self._connection.pause()
+        self._reasons.add(reason)
+
+    def resume_reading(self, reason: str) -> None:
+        if reason not in self._reasons:
             return
-        if not self._upstream.guard(self._connection.receive, bytes(data)):
+        self._reasons.remove(reason)
+        if not self._reasons and self.is_open:
+            self._upstream.guard(self._connection.resume)
+
+    def _write(self, commands: list[Command]) -> None:
+        connection = self._connection
+        if not self._upstream.guard(connection.take, commands):
             self.abort()
-        if self._connection.heartbeat and not self._beating:
-            self._beating = True
+        if connection.heartbeat and not self._is_beating:
+            self._is_beating = True
             self._beat()
 
-    def is_closing(self) -> bool:
-        return self._closing
-
     def close(self) -> None:
+        self.flush()
         self.abort()
 
     def abort(self) -> None:
-        """End both ends. The peer is told in the next turn of the loop."""
-        if self._closing:
+        """End both ends. The owner is told in the next turn of the loop."""
+        if self._is_ended:
             return
-        self._closing = True
+        self._is_ended = True
         for timer in self._timers:
             timer.cancel()
         self._upstream.guard(self._connection.lost)
-        self._loop.call_soon(self._protocol.connection_lost, None)
+        self._loop.call_soon(self._tell_lost)
 
-    def pause_reading(self) -> None:
-        self._connection.pause()
+    def _tell_lost(self) -> None:
+        self.gone = True
+        self.owner.on_lost(self)
 
-    def resume_reading(self) -> None:
-        self._upstream.guard(self._connection.resume)
-
-    # The wire of the connection: ``write`` of the one end is ``data_received`` of the other
+    # The wire of the broker's connection
 
     @property
     def ends(self) -> tuple[Address, Address]:
-        """The addresses of the client's socket, which is behind the relay's other peer."""
-        client = self._protocol.other.transport if isinstance(self._protocol, Peer) else None
-        if client is None:
-            return _UNKNOWN, _UNKNOWN
-        peer, own = (client.get_extra_info(name, _UNKNOWN) for name in ("peername", "sockname"))
-        return peer[:2], own[:2]
+        return self._client.addresses
 
-    def send(self, data: bytes) -> None:
-        if not self._closing:
-            self._protocol.data_received(data)
+    def answer(self, commands: list[Command]) -> None:
+        """Take what the broker answers, or delivers."""
+        if not self._is_ended:
+            self.owner.on_input(self, lambda: self.owner.on_commands(self, commands))
 
     def pause_input(self) -> None:
-        self._protocol.pause_writing()
+        self.other.pause_reading(_IS_BUSY)
 
     def resume_input(self) -> None:
-        if not self._closing:
-            self._protocol.resume_writing()
+        if self.is_open:
+            self.other.resume_reading(_IS_BUSY)
 
     def close_after(self, seconds: float) -> None:
         self._timers.append(self._loop.call_later(seconds, self.abort))
@@ -206,7 +227,7 @@ class InProcessTransport(asyncio.Transport):
             self.abort()
 
     def _beat(self) -> None:
-        if self._closing:
+        if self._is_ended:
             return
         self._upstream.guard(self._connection.beat)
         self._timers[1:] = [self._loop.call_later(self._connection.heartbeat / 2, self._beat)]

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import hmac
-from struct import Struct, error
+from struct import Struct
 from typing import Final, NamedTuple
 from urllib.parse import unquote, urlsplit
 
 from emulator.amqp.wire.field_tables import TEXT, decode_table, plain_table
-from emulator.relay.amqp.frames import NotAmqpError, read_short_string
+from emulator.amqp.wire.methods import ConnectionStartOk
 
-_HEAD: Final = Struct(">BHI")
-_LONG: Final = Struct(">I")
-_PROPERTIES_AT: Final = 11
-"""Where in a frame of start-ok the client's properties begin: after the frame's head and the method."""
+_LENGTH: Final = Struct(">I")
 
 
 class Entry(NamedTuple):
@@ -43,30 +40,18 @@ class Entry(NamedTuple):
         """Whether the broker gets nothing of a client that does not log in by this."""
         return self.client_user is None
 
-    def exchanged(self, frame: bytes) -> bytes:
-        """The frame of start-ok (section 1.4.2.2 of the specification) as the broker gets it.
+    def exchanged(self, asked: ConnectionStartOk) -> ConnectionStartOk:
+        """The login of a client (section 1.4.2.2 of the specification) as the broker gets it.
 
         With another login there is no password in it, or it is the client's own: the broker refuses it in its
-        own words. Raises ``NotAmqpError`` for what is no such frame.
+        own words. Raises ``BadTableError`` and ``struct.error`` for a response that is none.
         """
-        try:
-            (length,) = _LONG.unpack_from(frame, _PROPERTIES_AT)
-            at = _PROPERTIES_AT + _LONG.size + length
-            mechanism, response_at = read_short_string(frame, at)
-            (size,) = _LONG.unpack_from(frame, response_at)
-            end = response_at + _LONG.size + size
-            user, password = _login(mechanism, frame[response_at + _LONG.size : end])
-        except (error, IndexError, ValueError) as why:
-            raise NotAmqpError(str(why)) from why
+        user, password = _login(asked.mechanism, asked.response)
         known = hmac.compare_digest(password, self.client_password.encode())
         if self.client_user is not None and not (known and user == self.client_user.encode()):
-            return frame
+            return asked
         login = f"\0{self.user}\0{self.password if known else ''}".encode()
-        payload = b"".join(
-            (frame[7:at], b"\x05PLAIN", _LONG.pack(len(login)), login, frame[end:-1]),
-        )
-        kind, channel, _ = _HEAD.unpack_from(frame)
-        return b"".join((_HEAD.pack(kind, channel, len(payload)), payload, frame[-1:]))
+        return asked._replace(mechanism="PLAIN", response=login)
 
 
 def _credentials(url: str) -> tuple[str, str]:
@@ -80,7 +65,7 @@ def _login(mechanism: str, response: bytes) -> tuple[bytes, bytes]:
         _, user, password = (b"", b"", *response.split(b"\0"))[-3:]
         return user, password
     if mechanism == "AMQPLAIN":
-        given = plain_table(decode_table(_LONG.pack(len(response)) + response)[0])
+        given = plain_table(decode_table(_LENGTH.pack(len(response)) + response)[0])
         user, password = (str(given.get(name, "")).encode(*TEXT) for name in ("LOGIN", "PASSWORD"))
         return user, password
     return b"", b""

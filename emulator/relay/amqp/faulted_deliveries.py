@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Generic, TypeAlias, TypeVar
 
+from emulator.amqp.wire.commands import Command
+from emulator.amqp.wire.methods import BasicDeliver, BasicGetOk
 from emulator.clock import Clock
 from emulator.faults.delayed_deliveries import Due
 from emulator.faults.fault import Failure
@@ -14,16 +16,7 @@ from emulator.faults.held_deliveries import Form, HeldDeliveries, PushedDeliveri
 from emulator.relay.amqp.acknowledgements import Acknowledgements, BrokerDelivery, PrefetchWindow
 from emulator.relay.amqp.amqp_tap import Tap
 from emulator.relay.amqp.channel_link import ChannelLink
-from emulator.relay.amqp.frames import (
-    ARGUMENTS,
-    Command,
-    Method,
-    read_delivery_tag,
-    read_partition_key,
-    read_short_string,
-    replace_body,
-    replace_tag,
-)
+from emulator.relay.amqp.message_contents import read_partition_key, replace_body
 from emulator.relay.amqp.refusals import refusal
 
 _Waiting = TypeVar("_Waiting")
@@ -81,9 +74,11 @@ class FaultedDeliveries:
     def new_gets(self, queue: str) -> Gets:
         return WaitingReader(queue, HeldDeliveries(self._faults, self._form))
 
-    def arrive(self, command: Command, reader: Consumer | Gets, tag_at: int) -> Arrived | None:
+    def arrive(
+        self, command: Command, delivered: BasicDeliver | BasicGetOk, reader: Consumer | Gets
+    ) -> Arrived | None:
         """Deliver a message at once, and return None, if no fault may strike it and none waits before it."""
-        tag = read_delivery_tag(command.frames[0], tag_at)
+        tag = delivered.delivery_tag
         self._tap.report_delivery(reader.queue, command)
         handed = None if reader.no_ack else self._acks.add_broker_delivery(tag, reader.window)
         if len(reader.waiting) or not reader.window.room or reader.queue in self._faults.deliveries:
@@ -91,22 +86,23 @@ class FaultedDeliveries:
             return Arrived(command, handed, reader.queue)
         client_tag = self._acks.assign_tag(handed)
         if client_tag != tag:
-            command.frames[0] = replace_tag(command.frames[0], tag_at, client_tag, redelivered=False)
+            command = command.with_method(delivered._replace(delivery_tag=client_tag))
         self._link.to_client(command)
         return None
 
     def hand_over(self, due: Due[Arrived]) -> None:
         """Send a message that is due to the client."""
         command = due.record.command
-        got = command.method == Method.GET_OK
-        at = ARGUMENTS if got else read_short_string(command.frames[0], ARGUMENTS)[1]
+        method = command.decode()
+        assert isinstance(method, BasicDeliver | BasicGetOk)
         client_tag = self._acks.assign_tag(due.record.handed)
-        frames = [replace_tag(command.frames[0], at, client_tag, redelivered=due.again), *command.frames[1:]]
+        redelivered = method.redelivered or due.again
+        made = command.with_method(method._replace(delivery_tag=client_tag, redelivered=redelivered))
         if due.data != command.body:
-            frames = replace_body(frames, due.data, self._link.context.frame_max)
+            made = replace_body(made, due.data, self._link.context.frame_max)
         if not due.again:
             self._link.count_held(-command.size)
-        self._link.to_client(Command(command.channel, command.method, frames))
+        self._link.to_client(made)
 
     def drop(self, reader: Consumer | Gets) -> list[BrokerDelivery]:
         """Give up what waits for a reader, and return what must be settled of it."""

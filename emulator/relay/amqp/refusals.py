@@ -5,6 +5,7 @@ from __future__ import annotations
 from enum import Enum, auto
 from typing import Final, NamedTuple
 
+from emulator.amqp.refusals import CODES
 from emulator.faults.fault import THROTTLED, Failure
 
 
@@ -27,28 +28,8 @@ class AmqpRefusal(NamedTuple):
     text: str
 
 
-_CHANNEL_CODES: Final = {
-    "CONTENT_TOO_LARGE": 311,
-    "NO_CONSUMERS": 313,
-    "ACCESS_REFUSED": 403,
-    "NOT_FOUND": 404,
-    "RESOURCE_LOCKED": 405,
-    "PRECONDITION_FAILED": 406,
-}
-_CONNECTION_CODES: Final = {
-    "CONNECTION_FORCED": 320,
-    "INVALID_PATH": 402,
-    "FRAME_ERROR": 501,
-    "SYNTAX_ERROR": 502,
-    "COMMAND_INVALID": 503,
-    "CHANNEL_ERROR": 504,
-    "UNEXPECTED_FRAME": 505,
-    "RESOURCE_ERROR": 506,
-    "NOT_ALLOWED": 530,
-    "NOT_IMPLEMENTED": 540,
-    "INTERNAL_ERROR": 541,
-}
-_NO_ROUTE: Final = 312
+_CHANNEL_CODES: Final = frozenset({311, 313, 403, 404, 405, 406})
+"""The codes that close a channel; the others close the connection."""
 _UNKNOWN_OUTCOME: Final = 500
 
 
@@ -68,20 +49,20 @@ def refusal(failure: Failure, *, confirming: bool) -> AmqpRefusal:
     )
 
 
-def _refusal_by_code(code: str, text: str) -> AmqpRefusal | None:
-    if code == "NO_ROUTE":
-        return AmqpRefusal(Answer.RETURN, _NO_ROUTE, code)
-    if code in _CHANNEL_CODES:
-        return AmqpRefusal(Answer.CHANNEL, _CHANNEL_CODES[code], f"{code} - {text}")
-    if code in _CONNECTION_CODES:
-        return AmqpRefusal(Answer.CONNECTION, _CONNECTION_CODES[code], f"{code} - {text}")
-    return None
+def _refusal_by_code(name: str, text: str) -> AmqpRefusal | None:
+    code = CODES.get(name)
+    if code is None:
+        return None
+    if name == "NO_ROUTE":
+        return AmqpRefusal(Answer.RETURN, code, name)
+    answer = Answer.CHANNEL if code in _CHANNEL_CODES else Answer.CONNECTION
+    return AmqpRefusal(answer, code, f"{name} - {text}")
 
 
 def _refusal_by_status(failure: Failure, *, confirming: bool) -> AmqpRefusal:
     told = f"{failure.code}: {failure.message}"
     if failure.status >= _UNKNOWN_OUTCOME:
-        return AmqpRefusal(Answer.CHANNEL, _CONNECTION_CODES["INTERNAL_ERROR"], f"INTERNAL_ERROR - {told}")
+        return AmqpRefusal(Answer.CHANNEL, CODES["INTERNAL_ERROR"], f"INTERNAL_ERROR - {told}")
     if confirming:
         return AmqpRefusal(Answer.NACK, 0, told)
-    return AmqpRefusal(Answer.CHANNEL, _CHANNEL_CODES["PRECONDITION_FAILED"], f"PRECONDITION_FAILED - {told}")
+    return AmqpRefusal(Answer.CHANNEL, CODES["PRECONDITION_FAILED"], f"PRECONDITION_FAILED - {told}")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Protocol, TypeAlias
 
+from emulator.amqp.wire.commands import Command
 from emulator.diagnosis.lab_trace import WatchedClient
-from emulator.relay.amqp.frames import Command
 
 
 class Watcher(Protocol):

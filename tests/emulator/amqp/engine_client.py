@@ -8,12 +8,12 @@ from typing import Any, Final
 from emulator.amqp.broker import Broker
 from emulator.amqp.store.message_store import Rests
 from emulator.amqp.wire import frames, methods
-from emulator.amqp.wire.frames import FrameReader
-from emulator.amqp.wire.method_codec import decode_method, encode_method
+from emulator.amqp.wire.commands import GREETING, Command, CommandReader
+from emulator.amqp.wire.method_codec import encode_method
 from emulator.amqp.wire.methods import Method
-from emulator.amqp.wire.properties import EMPTY, Properties
+from emulator.amqp.wire.properties import EMPTY
 from emulator.clock import Clock
-from tests.emulator.amqp.raw_client import CAPABLE, CONTENT, Came
+from tests.emulator.amqp.raw_client import CAPABLE, read_all, read_command
 
 SHRINKING: Final = Rests(sparse=0, full=3600)
 """Files shrink at once, so that a test need not wait, and are not packed by a slow machine."""
@@ -73,15 +73,16 @@ class EngineClient:
 
     def __init__(self, own: OwnBroker) -> None:
         self._own = own
-        self._reader = FrameReader(0)
-        self._arrived = b""
+        self._arrived: list[Command] = []
+        self._reader = CommandReader()
+        self._unread = b""
         self.ended = False
         self.connection = own.broker.connect(self)
 
     # The wire
 
-    def send(self, data: bytes) -> None:
-        self._arrived += data
+    def answer(self, commands: list[Command]) -> None:
+        self._arrived += commands
 
     def pause_input(self) -> None:
         """Do nothing: a test gives what it gives."""
@@ -98,7 +99,7 @@ class EngineClient:
     # The client
 
     def open(self) -> None:
-        self.give(b"AMQP\0\0\x09\x01")
+        self._give([Command(0, None, [GREETING])])
         self.say(methods.ConnectionStartOk(CAPABLE, "PLAIN", b"\0guest\0guest", "en_US"), 0)
         self.say(methods.ConnectionTuneOk(2047, 131_072, 0), 0)
         self.say(methods.ConnectionOpen("/", "", False), 0)
@@ -106,7 +107,11 @@ class EngineClient:
         assert self.take()[-1] == methods.ChannelOpenOk(b"")
 
     def give(self, data: bytes) -> None:
-        self.connection.receive(data)
+        commands, self._unread = read_all(self._reader, self._unread + data)
+        self._give(commands)
+
+    def _give(self, commands: list[Command]) -> None:
+        self.connection.take(commands)
         self._own.proceed()
 
     def say(self, method: Method, channel: int = 1) -> None:
@@ -125,28 +130,8 @@ class EngineClient:
 
     def take(self) -> list[Any]:
         """All that has come since the last time."""
-        arrived, self._arrived = self._arrived, b""
-        came: list[Any] = []
-        waiting: list[Any] = []
-        left = 0
-        for frame in self._reader.feed(arrived):
-            if frame.type == frames.METHOD:
-                method = decode_method(frame.payload)
-                if isinstance(method, methods.BasicDeliver | methods.BasicGetOk | methods.BasicReturn):
-                    waiting = [method]
-                else:
-                    came.append(method)
-                continue
-            if frame.type == frames.HEADER:
-                left = CONTENT.unpack_from(frame.payload)[2]
-                waiting += [Properties(frame.payload[CONTENT.size :]), b""]
-            elif frame.type == frames.BODY:
-                waiting[2] += frame.payload
-                left -= len(frame.payload)
-            if not left and len(waiting) == 3:
-                came.append(Came(*waiting))
-                waiting = []
-        return came
+        arrived, self._arrived = self._arrived, []
+        return list(map(read_command, arrived))
 
     def hang_up(self) -> None:
         self.connection.lost()

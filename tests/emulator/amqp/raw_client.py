@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 from urllib.parse import unquote, urlsplit
 
 from emulator.amqp.wire import frames, methods
+from emulator.amqp.wire.commands import Command, CommandReader
 from emulator.amqp.wire.field_tables import Field, Table
-from emulator.amqp.wire.frames import FrameReader
 from emulator.amqp.wire.method_codec import decode_method, encode_method
 from emulator.amqp.wire.methods import Method
 from emulator.amqp.wire.properties import EMPTY, Properties
@@ -74,8 +74,9 @@ class RawClient:
         self._login = urlsplit(url)
         self._properties = properties
         self._frame_max = frame_max
-        self._reader = FrameReader(0)
-        self._frames: list[Any] = []
+        self._reader = CommandReader()
+        self._unread = b""
+        self._commands: list[Command] = []
         self.socket = socket.create_connection(
             (self._login.hostname or "", self._login.port or 5672), timeout=20
         )
@@ -124,20 +125,10 @@ class RawClient:
 
     def next(self) -> Any:
         """The next method, with its content if it has one; ``closed`` at the end of the connection."""
-        frame = self._next_frame()
-        if frame is None:
+        command = self._next_command()
+        if command is None:
             return CLOSED
-        if frame.type == frames.HEARTBEAT:
-            return self.next()
-        method = decode_method(frame.payload)
-        if not isinstance(method, methods.BasicDeliver | methods.BasicGetOk | methods.BasicReturn):
-            return method
-        header = self._next_frame()
-        (_, _, size) = CONTENT.unpack_from(header.payload)
-        body = b""
-        while len(body) < size:
-            body += self._next_frame().payload
-        return Came(method, Properties(header.payload[CONTENT.size :]), body)
+        return self.next() if command.frames[0][0] == frames.HEARTBEAT else read_command(command)
 
     def await_confirms(self, last: int) -> list[Any]:
         """What comes until the publish of this number is confirmed, besides confirms."""
@@ -164,13 +155,32 @@ class RawClient:
     def close(self) -> None:
         self.socket.close()
 
-    def _next_frame(self) -> Any:
-        while not self._frames:
+    def _next_command(self) -> Command | None:
+        while not self._commands:
             try:
                 piece = self.socket.recv(1 << 20)
             except ConnectionResetError:
                 piece = b""
             if not piece:
                 return None
-            self._frames += self._reader.feed(piece)
-        return self._frames.pop(0)
+            self._commands, self._unread = read_all(self._reader, self._unread + piece)
+        return self._commands.pop(0)
+
+
+def read_all(reader: CommandReader, data: bytes) -> tuple[list[Command], bytes]:
+    """The commands that are complete with ``data``, and the bytes behind them."""
+    found: list[Command] = []
+    while True:
+        more, taken = reader.feed(memoryview(data), len(data))
+        found += more
+        data = data[taken:]
+        if not taken:
+            return found, data
+
+
+def read_command(command: Command) -> Any:
+    """The method of a command, with its content if it has one."""
+    method = decode_method(command.frames[0][frames.PAYLOAD_AT : -1])
+    if not isinstance(method, methods.BasicDeliver | methods.BasicGetOk | methods.BasicReturn):
+        return method
+    return Came(method, Properties(frames.read_properties(command.frames[1:])), command.body)

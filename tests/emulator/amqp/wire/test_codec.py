@@ -12,8 +12,8 @@ from pamqp.frame import marshal
 
 from emulator.amqp.wire import frames
 from emulator.amqp.wire import methods as m
+from emulator.amqp.wire.commands import CommandReader
 from emulator.amqp.wire.field_tables import BadTableError, Field, decode_table, encode_table, text
-from emulator.amqp.wire.frames import FrameReader
 from emulator.amqp.wire.method_codec import (
     TruncatedMethodError,
     UnknownMethodError,
@@ -22,6 +22,7 @@ from emulator.amqp.wire.method_codec import (
 )
 from emulator.amqp.wire.methods import CLASSES
 from emulator.amqp.wire.properties import Properties
+from tests.emulator.amqp.raw_client import read_all
 
 NAMES = st.text("abcxyz-é", min_size=1, max_size=20)
 SIMPLE = st.one_of(
@@ -117,9 +118,11 @@ def test_what_is_no_method_is_refused() -> None:
 def test_frames_come_out_however_they_are_cut(payloads: list[bytes], step: int) -> None:
     """In pieces of any size."""
     wire = b"".join(frames.build_frame(frames.BODY, 1, payload) for payload in payloads)
-    reader = FrameReader(4096)
-    came = [frame for at in range(0, len(wire), step) for frame in reader.feed(wire[at : at + step])]
-    assert [frame.payload for frame in came] == payloads
+    reader, unread, came = CommandReader(4096), b"", []
+    for at in range(0, len(wire), step):
+        found, unread = read_all(reader, unread + wire[at : at + step])
+        came += found
+    assert [frame[7:-1] for command in came for frame in command.frames] == payloads
 
 
 @given(TABLES, st.text(max_size=20), st.integers(0, 255))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from emulator.amqp.confirms import Confirms, PublishConfirm
 from emulator.relay.amqp.acknowledgements import (
     Acknowledgements,
     BrokerDelivery,
@@ -12,7 +13,6 @@ from emulator.relay.amqp.acknowledgements import (
     UnknownTagError,
     Verdict,
 )
-from emulator.relay.amqp.confirms import PublishConfirm, RelayedConfirms
 
 Step = tuple[str, int, bool, Verdict]
 
@@ -148,7 +148,7 @@ def test_every_publish_is_confirmed_once_with_its_own_tag(
     publishes: list[str], answers: list[tuple[int, bool, bool]]
 ) -> None:
     """When all its puts are answered, acked when any was; nothing is said of what was refused here."""
-    confirms = RelayedConfirms()
+    confirms = Confirms()
     puts: dict[int, int] = {}
     expected: dict[int, set[int]] = {}
     for client, what in enumerate(publishes, 1):
@@ -173,7 +173,8 @@ def test_every_publish_is_confirmed_once_with_its_own_tag(
         if not multiple and confirms.pass_answer(tag):
             translated = [PublishConfirm(tag, False, good)]
         else:
-            translated = confirms.translate_answer(tag, multiple=multiple, acked=good)
+            confirms.answer(tag, multiple=multiple, acked=good)
+            translated = list(confirms.take())
         for confirm in translated:
             # What was confirmed before is outstanding no more, also for one that says "multiple".
             waiting = expected.keys() - said.keys()

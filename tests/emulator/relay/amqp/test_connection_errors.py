@@ -15,12 +15,12 @@ from pamqp import commands
 from pamqp.frame import marshal
 from pika import exceptions
 
+from emulator.amqp.wire.commands import GREETING
 from emulator.channels.memory import DEFAULT_SCOPE
 from emulator.clock import Clock
 from emulator.events import Events
 from emulator.faults.fault_engine import FaultEngine
 from emulator.relay.amqp.amqp_server import serve_amqp
-from emulator.relay.amqp.frames import GREETING
 from emulator.rng import Chance
 from emulator.streams.amqp_log import AmqpLog
 from sandbox.file_server.certificates import new_authority

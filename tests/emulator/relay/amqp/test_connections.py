@@ -11,12 +11,13 @@ from pamqp import commands
 from pamqp.frame import marshal
 from pamqp.header import ContentHeader
 
+from emulator.amqp.wire.commands import GREETING
+from emulator.amqp.wire.frames import BEAT
 from emulator.channels.memory import DEFAULT_SCOPE
 from emulator.clock import Clock
 from emulator.events import Events
 from emulator.faults.fault_engine import FaultEngine
 from emulator.relay.amqp.amqp_server import serve_amqp
-from emulator.relay.amqp.frames import GREETING, HEARTBEAT
 from emulator.relay.amqp.relayed_connection import MOST_HELD
 from emulator.rng import Chance
 from emulator.streams.amqp_log import AmqpLog
@@ -110,8 +111,8 @@ async def test_what_faults_hold_back_is_bounded_and_heartbeats_go_on(wire: Wire)
 
     publishing = asyncio.ensure_future(publish_for_ever())
     await asyncio.wait_for(filled.wait(), 60)
-    await asyncio.wait_for(wire.broker.readuntil(HEARTBEAT), 60)
-    await asyncio.wait_for(wire.client.readuntil(HEARTBEAT), 60)
+    await asyncio.wait_for(wire.broker.readuntil(BEAT), 60)
+    await asyncio.wait_for(wire.client.readuntil(BEAT), 60)
     publishing.cancel()
     assert wire.sent < MOST_HELD + 60 * len(MEGABYTE)
     wire.fault_engine.clear()

@@ -12,13 +12,16 @@ from pamqp import commands, encode
 from pamqp.frame import marshal, unmarshal
 from pika.exceptions import AMQPError, ProbableAuthenticationError
 
+from emulator.amqp.wire.commands import GREETING, Command
+from emulator.amqp.wire.frames import METHOD, build_frame
+from emulator.amqp.wire.method_codec import encode_method
+from emulator.amqp.wire.methods import ConnectionStartOk
 from emulator.clock import Clock
 from emulator.events import Events
 from emulator.faults.fault_engine import FaultEngine
 from emulator.kinesis import Scope
 from emulator.relay.amqp.amqp_server import AmqpServer
 from emulator.relay.amqp.entry import Entry
-from emulator.relay.amqp.frames import GREETING
 from emulator.relay.amqp.listening import bind_socket
 from emulator.rng import Chance
 from emulator.streams.amqp_log import AmqpLog
@@ -108,9 +111,15 @@ def test_what_the_broker_gets(mechanism: str, response: str, known: bool) -> Non
     """Its own credentials for the token, none for anything else; the rest of the frame as it was."""
     properties = {"product": "p", "capabilities": {"connection.blocked": True}}
     frame = marshal(commands.Connection.StartOk(properties, mechanism, response, "en_GB"), 0)
-    found: Any = unmarshal(ENTRY.exchanged(frame))[2]
+    exchanged = encode_method(ENTRY.exchanged(read(frame)))
+    found: Any = unmarshal(build_frame(METHOD, 0, exchanged))[2]
     assert (found.mechanism, found.response) == ("PLAIN", "\0guest\0guest" if known else "\0guest\0")
     assert (found.client_properties, found.locale) == (properties, "en_GB")
+
+
+def read(frame: bytes) -> ConnectionStartOk:
+    """The method of a frame of start-ok."""
+    return Command(0, ConnectionStartOk, [frame]).decode_as(ConnectionStartOk)
 
 
 def test_the_brokers_credentials_are_those_of_its_url() -> None:
@@ -135,10 +144,7 @@ def test_the_brokers_credentials_are_those_of_its_url() -> None:
 )
 def test_the_usual_login_is_exchanged_and_no_other(mechanism: str, response: str, known: bool) -> None:
     """The broker gets what it knows for guest:guest, and every other login as it came."""
-    frame = marshal(commands.Connection.StartOk({"product": "p"}, mechanism, response, "en_GB"), 0)
-    exchanged = Entry.by_usual_login("amqp://guest:secret@h/").exchanged(frame)
-    if known:
-        found: Any = unmarshal(exchanged)[2]
-        assert (found.mechanism, found.response) == ("PLAIN", "\0guest\0secret")
-    else:
-        assert exchanged == frame
+    given = ConnectionStartOk({}, mechanism, response.encode(), "en_GB")
+    exchanged = Entry.by_usual_login("amqp://guest:secret@h/").exchanged(given)
+    known_login = given._replace(mechanism="PLAIN", response=b"\0guest\0secret")
+    assert exchanged == (known_login if known else given)

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import weakref
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, closing
 from typing import Any
 
+import pytest
 from pamqp import commands
 from pamqp.body import ContentBody
 from pamqp.frame import marshal
 from pamqp.header import ContentHeader
 
+from emulator.amqp.wire.commands import GREETING
 from emulator.channels.memory import DEFAULT_SCOPE
 from emulator.clock import Clock
 from emulator.events import Events
@@ -21,7 +23,6 @@ from emulator.http.bounds.client_limits import SLICE_BYTES
 from emulator.http.bounds.turns import Turns
 from emulator.relay.amqp.amqp_tap import Tap
 from emulator.relay.amqp.embedded_upstream import EmbeddedUpstream
-from emulator.relay.amqp.frames import GREETING
 from emulator.relay.amqp.relayed_connection import Session
 from emulator.rng import Chance
 from emulator.streams.amqp_log import AmqpLog, stream_of_channel
@@ -58,7 +59,7 @@ class Written(asyncio.Transport):
 
 
 @asynccontextmanager
-async def opened() -> AsyncIterator[tuple[Session, Written, AmqpLog]]:
+async def opened(greeting: Sequence[bytes] = (GREETING,)) -> AsyncIterator[tuple[Session, Written, AmqpLog]]:
     """A session over our own broker, whose client has opened its connection, and the log of its messages."""
     clock = Clock()
     events = Events(clock)
@@ -67,13 +68,21 @@ async def opened() -> AsyncIterator[tuple[Session, Written, AmqpLog]]:
         closing(FaultEngine(Chance(1), clock, events)) as fault_engine,
     ):
         upstream = await EmbeddedUpstream.open(None, clock, events)
-        session = Session(fault_engine, clock, events, Tap(events, log), lambda _: None, turns=Turns())
+        session = Session(
+            fault_engine,
+            clock,
+            events,
+            Tap(events, log),
+            lambda _: None,
+            build_broker=upstream.build_end,
+            turns=Turns(),
+        )
         written = Written()
-        await upstream.connect(session.broker)
+        await session.connect()
         session.client.connection_made(written)
         login = f"\0{upstream.broker.user}\0{upstream.broker.password}"
         for frame in (
-            GREETING,
+            *greeting,
             marshal(commands.Connection.StartOk({}, "PLAIN", login), 0),
             marshal(commands.Connection.TuneOk(2047, 131_072, 0), 0),
             marshal(commands.Connection.Open(), 0),
@@ -138,6 +147,25 @@ async def close_all() -> None:
         for _ in range(100):
             await asyncio.sleep(0)
         assert [channel() for channel in channels if channel() is not None] == []
+
+
+async def record_after(greeting: Sequence[bytes]) -> int:
+    async with opened(greeting) as (session, _, log):
+        for frame in (
+            marshal(commands.Channel.Open(), 1),
+            marshal(commands.Queue.Declare(queue="q"), 1),
+            PUBLISH,
+        ):
+            session.client.data_received(frame)
+        return count(log)
+
+
+@pytest.mark.parametrize(
+    "greeting", [(GREETING[:3], GREETING[3:]), (b"AMQP\x01\x01\x00\x09",)], ids=["in pieces", "the older one"]
+)
+def test_what_is_published_after_another_greeting_is_recorded(greeting: Sequence[bytes]) -> None:
+    """As after the usual one in a piece: the relay reads on, and does not pass the bytes as they are."""
+    assert asyncio.run(record_after(greeting)) == 1
 
 
 def test_a_closed_channel_is_gone_at_once() -> None:
