@@ -6,7 +6,8 @@ Each place has its own index, which is built when it is first asked for.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -42,7 +43,7 @@ class AuditIndexes:
         }
         self._beside = beside
         self._indexes: dict[AuditPlace, MessageIndex] = {}
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
 
     def index(self, place: AuditPlace) -> MessageIndex:
         """The index of every entry in ``place``, numbered in the order of arrival."""
@@ -52,6 +53,15 @@ class AuditIndexes:
                     self._streams[place], self._path(place), _find_source, contract=self._contract
                 )
             return self._indexes[place]
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Let nobody read new entries while the context lasts: the streams are held after it."""
+        with ExitStack() as stack:
+            stack.enter_context(self._lock)
+            for index in self._indexes.values():
+                stack.enter_context(index.held())
+            yield
 
     def clear(self) -> None:
         """Forget every entry, also in the index files of earlier processes."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from typing import TYPE_CHECKING, Final
 
 import msgspec
@@ -48,7 +48,7 @@ def load(components: Components, state: OwnState, saved: Saved, number: int) -> 
     components.archives.pause()
     components.fault_engine.clear()
     extensions = components.extensions.values()
-    with _all_of(each.emptied() for each in extensions), _held(components, state):
+    with _all_of(each.emptied() for each in extensions), _readers_held(components), _held(components, state):
         _set_clock(components.clock, _decode_clock(saved["clock"][0]))
         state.load(saved, number)
         components.amqp.load(saved["amqp"], number)
@@ -70,6 +70,14 @@ def load(components: Components, state: OwnState, saved: Saved, number: int) -> 
 def _held(components: Components, state: OwnState) -> Iterator[None]:
     """Let nothing change while the context lasts. Those that call others are held before them."""
     with state.held(), components.amqp.held():
+        yield
+
+
+@contextmanager
+def _readers_held(components: Components) -> Iterator[None]:
+    """Hold what is cleared with the streams, and reads them: held after them, it would wait for itself."""
+    audit = components.audit_log.held() if components.audit_log else nullcontext()
+    with components.diagnosis.held(), audit, components.index.held():
         yield
 
 

@@ -100,13 +100,17 @@ class MemoryChannel:
     def _read_records(self, shard: str, after: str | None, limit: int) -> Fetched:
         try:
             records = self._engine.read(self.name, shard, after, limit, self._scope)
+            drained = not records and self._is_closed(shard)
+            if drained:
+                # Records may have come between the read and the end of the shard.
+                records = self._engine.read(self.name, shard, after, limit, self._scope)
         except KinesisError as error:
             raise ChannelUnavailableError(f"{self.name}/{shard}: {error}") from error
         deliveries = [
             Delivery(record.data, record.partition_key or "", shard, record.sequence_number, record.arrived)
             for record in records
         ]
-        return Fetched(deliveries, drained=not records and self._is_closed(shard))
+        return Fetched(deliveries, drained=drained and not records)
 
     def _is_closed(self, shard: str) -> bool:
         return any(

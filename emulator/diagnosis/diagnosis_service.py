@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack
 from typing import TYPE_CHECKING, Final
 
 import msgspec
@@ -70,7 +70,7 @@ class DiagnosisService:
         self._catalogue = catalogue
         self._clock = clock
         self._events = events
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         self._told: OrderedDict[tuple[str, str | None, str, str | None], None] = OrderedDict()
         self._seen: dict[tuple[str, str | None, str, str | None], float] = {}
         self._calls = 0
@@ -109,6 +109,10 @@ class DiagnosisService:
         """Stop looking."""
         self._subscriptions.close()
         self._scheduler.close()
+
+    def held(self) -> AbstractContextManager[object]:
+        """Let nobody diagnose while the context lasts: who does asks the streams, which are held after it."""
+        return self._lock
 
     def clear(self) -> None:
         """Forget what clients did and what was found."""

@@ -13,6 +13,7 @@ from array import array
 from bisect import bisect_right
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import datetime
 from hashlib import blake2b
@@ -94,6 +95,10 @@ class MessageIndex:
     def close(self) -> None:
         with self._lock:
             self._db.close()
+
+    def held(self) -> AbstractContextManager[object]:
+        """Let nobody read new messages while the context lasts: the streams are held after it."""
+        return self._lock
 
     def clear(self) -> None:
         """Forget every message. The next ``catch_up`` reads the streams from the start."""

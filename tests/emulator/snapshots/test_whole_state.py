@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -223,6 +224,34 @@ def test_writers_during_loads_lose_nothing_that_is_there_afterwards(on_disk: Tea
         found = read(lesson)
         for name in ("records", "versions", "bodies", "items", "messages"):
             assert found[name] == before[name], name
+
+
+def test_a_load_waits_for_who_reads_the_streams_and_they_for_it(anywhere: Teach) -> None:
+    """Whatever a client asks meanwhile, both end: the index, the diagnosis and the audit log read streams."""
+    with anywhere() as lesson:
+        lesson.put(*map(str, range(100)), stream="input")
+        lesson.control.snapshots.save("s")
+        asks: list[Callable[[], object]] = [
+            lesson.control.messages,
+            lesson.control.diagnosis,
+            lesson.control.audit("stream").messages,
+        ]
+        over = threading.Event()
+
+        def ask(question: Callable[[], object]) -> None:
+            while not over.is_set():
+                question()
+
+        threads = [threading.Thread(target=ask, args=(question,), daemon=True) for question in asks]
+        for thread in threads:
+            thread.start()
+        for _ in range(20):
+            lesson.put("another", stream="input")
+            lesson.control.snapshots.load("s")
+        over.set()
+        for thread in threads:
+            thread.join(30)
+            assert not thread.is_alive()
 
 
 def test_a_name_is_checked_before_anything_is_done(anywhere: Teach) -> None:
