@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from extensions.topics.engine import TopicsEngine
 from extensions.topics.engine.commands import Sow
 from extensions.topics.engine.outgoing_messages import Ack, Message, SowMessage
+from extensions.topics.engine.topics_engine import TopicsEngine
 from rdss_sandbox.shapes.topics import OURS, TopicRecord, TopicRecordPage
 
 _BATCH: Final = 100

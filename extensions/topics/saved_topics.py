@@ -9,7 +9,7 @@ import msgspec
 
 from emulator.channels.checkpoints.checkpoint_file import CheckpointFile
 from extensions.topics.current_versions import ObjectVersions
-from extensions.topics.engine import TopicsCopy, TopicsEngine
+from extensions.topics.engine.topics_engine import TopicsCopy, TopicsEngine
 from rdss_sandbox.shapes.topics import Access, Downstream
 
 

@@ -11,7 +11,8 @@ from emulator.clock import Clock
 from emulator.events import Events
 from emulator.settings.document_files import read_document
 from emulator.settings.setting_errors import SettingsError
-from extensions.topics.engine import Definition, Topic, TopicsEngine
+from extensions.topics.engine.topic_definitions import Definition, Topic
+from extensions.topics.engine.topics_engine import TopicsEngine
 from rdss_sandbox.shapes.topics import OBJECTS, OURS, Access, Downstream, Entitlement
 
 _OBJECTS_TOPIC: Final = Topic(name=OBJECTS, keys=("/objectUUID",), logged=True, expiration=0)

@@ -25,8 +25,9 @@ from rdss_sandbox.shapes.topics import OURS, Access, Downstream
 if TYPE_CHECKING:
     from emulator.channels.checkpoints.checkpoint_file import CheckpointFile
     from extensions.topics.current_versions import ObjectVersions
-    from extensions.topics.engine import ClientSession, TopicsEngine
+    from extensions.topics.engine.client_session import ClientSession
     from extensions.topics.engine.outgoing_messages import Message
+    from extensions.topics.engine.topics_engine import TopicsEngine
     from extensions.topics.link_settings import TopicLinks
     from extensions.topics.object_projection import ObjectProjection
     from extensions.topics.saved_topics import SavedTopics
@@ -108,7 +109,7 @@ class TopicService:
         """
         if self._directory is None or _end_well(self._directory):
             return
-        from extensions.topics.engine import BadDefinitionError
+        from extensions.topics.engine.topic_definitions import BadDefinitionError
 
         try:
             self.open()
@@ -266,7 +267,7 @@ class TopicService:
         from emulator.channels.checkpoints.checkpoint_file import CheckpointFile
         from emulator.scheduler import Scheduler
         from extensions.topics.current_versions import ObjectVersions
-        from extensions.topics.engine import TopicsEngine
+        from extensions.topics.engine.topics_engine import TopicsEngine
         from extensions.topics.link_settings import TopicLinks
         from extensions.topics.object_projection import ObjectProjection
         from extensions.topics.topic_configuration import add_own_access

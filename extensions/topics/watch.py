@@ -9,7 +9,7 @@ from typing import Final
 import msgspec
 
 from emulator.clock import Clock
-from extensions.topics.engine import ClientSession
+from extensions.topics.engine.client_session import ClientSession
 from extensions.topics.engine.commands import SowAndSubscribe, Subscribe
 from extensions.topics.engine.outgoing_messages import Ack, Message, OofMessage, PublishMessage
 from extensions.topics.topics_service import TopicService

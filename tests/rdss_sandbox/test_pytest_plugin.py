@@ -37,7 +37,7 @@ _SUITE = """
 import boto3
 
 def test_a_fault_is_on(sandbox, sandbox_control):
-    from rdss_sandbox.shapes import NewFault
+    from rdss_sandbox import NewFault
     kinesis = boto3.client("kinesis")
     sandbox_control.add_fault(NewFault(type="throttle", channel="input", limit=1))
     try:

@@ -12,13 +12,21 @@ from emulator.clock import Clock
 from emulator.listeners.control.contract import ContractResources
 from emulator.listeners.control.message_content import render_content, render_verdict
 from emulator.message_index.sql_filter import compile_filter, list_columns
-from rdss_sandbox import shapes as r
 from rdss_sandbox.client import RefusedError, UnreachableError
 from rdss_sandbox.questions.message_filter import MARKS
+from rdss_sandbox.shapes import messages as m
+from rdss_sandbox.shapes.audit import AuditPlace, AuditStatus
+from rdss_sandbox.shapes.buckets import Bucket, ObjectPage, ObjectRow
+from rdss_sandbox.shapes.clock import ClockChange, ClockReading
 from rdss_sandbox.shapes.contract import Contract, MessageVerdict
 from rdss_sandbox.shapes.diagnosis import Diagnosis, Finding
 from rdss_sandbox.shapes.events import Event, News
+from rdss_sandbox.shapes.faults import Fault, FaultAttribute, FaultChange, FaultType, NewFault
 from rdss_sandbox.shapes.readers import Reader, ReaderList
+from rdss_sandbox.shapes.sequences import JoinedSequence, SequencePage, SequenceRow
+from rdss_sandbox.shapes.status import Status
+from rdss_sandbox.shapes.streams import Reshard, Shard, Stream, StreamDetail
+from rdss_sandbox.shapes.topology import AuditTap, Topology
 from schemas.rdss.contract import RDSS
 from tests.tui.canned_scenarios import CannedScenarios
 from tui.state import transfer
@@ -32,10 +40,10 @@ STREAMS = ("input", "output", "input", "error", "input", "output", "invalid")
 CODES = {"error": "GENERR006", "invalid": "GENERR001"}
 KEYS = 2**128
 Kind = Literal["iterator", "subscription", "consumer"]
-TOPOLOGY = r.Topology(
+TOPOLOGY = Topology(
     streams={"input": 2, "output": 2, "error": 1, "invalid": 1, "audit": 1},
     buckets=("rdss-audit", "rdss-error", "rdss-invalid"),
-    audit=r.AuditTap(),
+    audit=AuditTap(),
     archives={"error": "rdss-error", "invalid": "rdss-invalid"},
 )
 EVENTS: tuple[tuple[str, dict[str, Any]], ...] = (
@@ -59,10 +67,10 @@ EVENTS: tuple[tuple[str, dict[str, Any]], ...] = (
 
 def shard(
     number: int, parents: tuple[int, ...], children: tuple[int, ...], part: tuple[int, int, int], records: int
-) -> r.Shard:
+) -> Shard:
     """A shard whose hash range is ``part`` (from, to, of)."""
     first, last, of = part
-    return r.Shard(
+    return Shard(
         id=f"shardId-{number:012}",
         parents=tuple(f"shardId-{parent:012}" for parent in parents),
         children=tuple(f"shardId-{child:012}" for child in children),
@@ -104,8 +112,8 @@ READERS = (
 )
 
 
-def stream(name: str, shards: tuple[r.Shard, ...]) -> r.StreamDetail:
-    return r.StreamDetail(
+def stream(name: str, shards: tuple[Shard, ...]) -> StreamDetail:
+    return StreamDetail(
         name=name,
         arn=f"arn:aws:kinesis:eu-west-2:000000000000:stream/{name}",
         status="ACTIVE",
@@ -117,12 +125,12 @@ def stream(name: str, shards: tuple[r.Shard, ...]) -> r.StreamDetail:
     )
 
 
-def row(number: int) -> r.MessageRow:
+def row(number: int) -> m.MessageRow:
     """The ``number``-th message, from 1: every 40th in five parts, some marked, some with a code."""
     name = STREAMS[number % len(STREAMS)]
     marks = tuple(mark for mark, every in zip(MARKS, (11, 17, 29, 13), strict=True) if number % every == 0)
     whole = number % 40 < 5
-    return r.MessageRow(
+    return m.MessageRow(
         id=number,
         time=NOON + number * 0.137,
         stream=name,
@@ -154,7 +162,7 @@ class Canned:
         self.gone = False
         self.topology = TOPOLOGY
         self.asked: list[tuple[str, Any]] = []
-        self.rows: list[r.MessageRow] = []
+        self.rows: list[m.MessageRow] = []
         self._db = sqlite3.connect(":memory:")
         self._db.execute(
             "CREATE TABLE message (id, time, stream, shard, sequence_number, partition_key, message_id,"
@@ -182,8 +190,8 @@ class Canned:
         self.all_findings: tuple[Finding, ...] = ()
         self.scenarios = CannedScenarios()
         self.all_readers: tuple[Reader, ...] = READERS
-        self.all_faults: tuple[r.Fault, ...] = (
-            r.Fault(
+        self.all_faults: tuple[Fault, ...] = (
+            Fault(
                 "latency",
                 "latency",
                 "input",
@@ -195,7 +203,7 @@ class Canned:
                 True,
                 31,
             ),
-            r.Fault("duplicate", "duplicate", "*", "publish", 0.05, {}, {}, None, False, 7),
+            Fault("duplicate", "duplicate", "*", "publish", 0.05, {}, {}, None, False, 7),
         )
 
     def arrive(self, count: int) -> None:
@@ -217,9 +225,9 @@ class Canned:
     async def close(self) -> None:
         """Nothing is open."""
 
-    async def status(self) -> r.Status:
+    async def status(self) -> Status:
         self._answer("status")
-        return r.Status(
+        return Status(
             version="0.1.0",
             profile="embedded",
             pid=4711,
@@ -229,9 +237,9 @@ class Canned:
             amqp=None,
             data_dir="/var/lib/sandbox",
             seed=42,
-            clock=r.ClockReading(NOON + 120, 1.0, True, 120.0),
+            clock=ClockReading(NOON + 120, 1.0, True, 120.0),
             streams=tuple(
-                r.Stream(s.name, s.arn, s.status, s.open_shards, s.closed_shards, s.records, s.bytes)
+                Stream(s.name, s.arn, s.status, s.open_shards, s.closed_shards, s.records, s.bytes)
                 for s in self.all_streams
             ),
             messages=len(self.rows),
@@ -263,21 +271,21 @@ class Canned:
         self._answer("diagnosis")
         return Diagnosis(NOON, self.all_findings, (), ())
 
-    async def faults(self) -> tuple[r.Fault, ...]:
+    async def faults(self) -> tuple[Fault, ...]:
         self._answer("faults")
         return self.all_faults
 
-    async def stream(self, name: str) -> r.StreamDetail:
+    async def stream(self, name: str) -> StreamDetail:
         self._answer("stream", name)
         return next(each for each in self.all_streams if each.name == name)
 
-    async def reshard(self, name: str, change: r.Reshard) -> r.StreamDetail:
+    async def reshard(self, name: str, change: Reshard) -> StreamDetail:
         self._answer("reshard", (name, change))
         return await self.stream(name)
 
     async def messages(
         self, *, offset: int | None = None, after: int | None = None, limit: int = 100, matching: str = ""
-    ) -> r.MessagePage:
+    ) -> m.MessagePage:
         self._answer("messages", matching)
         condition = compile_filter(matching, _COLUMNS)
         found = self._db.execute(
@@ -287,9 +295,9 @@ class Canned:
         start = sum(each <= after for each in ids) if after is not None else offset or 0
         start = max(0, len(ids) + start) if start < 0 else start
         rows = tuple(self.rows[each - 1] for each in ids[start : start + limit])
-        return r.MessagePage(rows, len(ids), len(self.rows))
+        return m.MessagePage(rows, len(ids), len(self.rows))
 
-    async def message(self, row_id: int) -> r.MessageDetail:
+    async def message(self, row_id: int) -> m.MessageDetail:
         self._answer("message", row_id)
         if not 0 < row_id <= len(self.rows):
             raise RefusedError(404, "no_such_message", f"there is no message {row_id}")
@@ -298,7 +306,7 @@ class Canned:
             "messageHeader": header(found),
             "messageBody": {"objectUUID": f"{row_id:08x}-0000-4000-8000-00000000abcd"},
         }
-        return r.MessageDetail(
+        return m.MessageDetail(
             **{name: getattr(found, name) for name in found.__struct_fields__},
             header=envelope["messageHeader"],
             body=envelope["messageBody"],
@@ -317,8 +325,8 @@ class Canned:
     async def contract(self) -> Contract:
         return CONTRACT
 
-    async def original(self, row_id: int) -> r.Original:
-        return r.Original(transfer.as_bytes(await self.message(row_id)), 0)
+    async def original(self, row_id: int) -> m.Original:
+        return m.Original(transfer.as_bytes(await self.message(row_id)), 0)
 
     async def verdict(self, row_id: int) -> MessageVerdict:
         """The contract's own; the reason is what the header says."""
@@ -326,19 +334,19 @@ class Canned:
         judged = render_verdict(RDSS.judge(transfer.as_bytes(found), now=found.time))
         return MessageVerdict(**judged, reason=(found.header or {}).get("errorDescription"))
 
-    async def joined(self, sequence: str, *, stream: str) -> r.JoinedSequence:
+    async def joined(self, sequence: str, *, stream: str) -> JoinedSequence:
         found = await self.messages(matching=f'sequence:"{sequence}" stream:"{stream}" total>1')
         parts = [transfer.as_bytes(await self.message(each.id)) for each in found.messages]
         whole, verdict = RDSS.sequences.judge_parts(parts)
-        return r.JoinedSequence(**render_verdict(verdict), **render_content(whole, RDSS.envelope))
+        return JoinedSequence(**render_verdict(verdict), **render_content(whole, RDSS.envelope))
 
-    async def reads(self, matching: str = "") -> r.MessageReads:
+    async def reads(self, matching: str = "") -> m.MessageReads:
         """One read of each message, by one client."""
         found = (await self.messages(matching=matching)).messages
         at = [each.time + 0.6 for each in found]
-        return r.MessageReads(
+        return m.MessageReads(
             tuple(
-                r.MessageRead(each.id, each.stream, each.shard, "test/loader (Boto3/1.40)", time, time)
+                m.MessageRead(each.id, each.stream, each.shard, "test/loader (Boto3/1.40)", time, time)
                 for each, time in zip(found, at, strict=True)
             )
         )
@@ -348,38 +356,38 @@ class Canned:
         for found in (await self.messages(limit=len(self.rows), matching=matching)).messages:
             yield f"{(await self.message(found.id)).raw}\n".encode()
 
-    def audit(self, place: r.AuditPlace) -> Canned:
+    def audit(self, place: AuditPlace) -> Canned:
         """The entries of the audit log: one for each message."""
         self._answer("audit", place)
         return self
 
-    async def audit_status(self) -> r.AuditStatus:
+    async def audit_status(self) -> AuditStatus:
         self._answer("audit_status")
         tap = self.topology.audit
         if tap is None:
             raise RefusedError(404, "no_audit", "this sandbox's topology has no audit log")
         count = len(self.rows)
-        return r.AuditStatus(tap.stream, tap.bucket, tap.taps, count, count - 2, 2, 7)
+        return AuditStatus(tap.stream, tap.bucket, tap.taps, count, count - 2, 2, 7)
 
-    async def send(self, message: r.NewMessage) -> r.Sent:
+    async def send(self, message: m.NewMessage) -> m.Sent:
         self._answer("send", message)
-        return r.Sent(message.stream, "shardId-000000000000", "4959")
+        return m.Sent(message.stream, "shardId-000000000000", "4959")
 
-    async def counts(self, by: str, *, matching: str = "") -> tuple[r.Count, ...]:
+    async def counts(self, by: str, *, matching: str = "") -> tuple[m.Count, ...]:
         self._answer("counts", matching)
         condition = compile_filter(matching, _COLUMNS)
         rows = self._db.execute(
             f"SELECT {by}, count(*) FROM message WHERE {condition.sql or '1'} GROUP BY {by} ORDER BY 2 DESC",
             condition.parameters,
         )
-        return tuple(r.Count(*each) for each in rows)
+        return tuple(m.Count(*each) for each in rows)
 
     async def sequences(
         self, *, offset: int = 0, limit: int = 100, matching: str = "", unfinished: bool = False
-    ) -> r.SequencePage:
+    ) -> SequencePage:
         self._answer("sequences", matching)
         made = [
-            r.SequenceRow(
+            SequenceRow(
                 sequence=f"{number:08x}-0000-4000-8000-000000000000",
                 stream="input",
                 message_type=TYPES[number % len(TYPES)],
@@ -396,44 +404,42 @@ class Canned:
             )
         ]
         kept = [each for each in made if not (unfinished and each.complete)]
-        return r.SequencePage(tuple(kept[offset : offset + limit]), len(kept))
+        return SequencePage(tuple(kept[offset : offset + limit]), len(kept))
 
-    async def fault_types(self) -> tuple[r.FaultType, ...]:
+    async def fault_types(self) -> tuple[FaultType, ...]:
         self._answer("fault_types")
-        delay = r.FaultAttribute("delay", "duration", 0.2, "how long", "s")
-        shape = r.FaultAttribute(
+        delay = FaultAttribute("delay", "duration", 0.2, "how long", "s")
+        shape = FaultAttribute(
             "distribution", "choice", "fixed", "how it varies", choices=("fixed", "normal")
         )
-        late = r.FaultType(
+        late = FaultType(
             "latency", "Time passes before a call is answered.", ("publish", "deliver"), (), (delay, shape)
         )
-        copies = r.FaultAttribute("copies", "integer", 1, "how many more times it comes")
-        twice = r.FaultType("duplicate", "A message comes twice.", ("publish", "deliver"), (), (copies,))
+        copies = FaultAttribute("copies", "integer", 1, "how many more times it comes")
+        twice = FaultType("duplicate", "A message comes twice.", ("publish", "deliver"), (), (copies,))
         return (twice, late)
 
-    async def add_fault(self, fault: r.NewFault) -> r.Fault:
+    async def add_fault(self, fault: NewFault) -> Fault:
         self._answer("add_fault", fault)
         if fault.toxicity is not None and not 0 <= fault.toxicity <= 1:
             raise RefusedError(400, "bad_fault", f"toxicity is {fault.toxicity}: give a share from 0 to 1")
-        made = r.Fault(
-            fault.name or fault.type, fault.type, fault.channel or "*", fault.direction or "publish"
-        )
+        made = Fault(fault.name or fault.type, fault.type, fault.channel or "*", fault.direction or "publish")
         self.all_faults += (made,)
         return made
 
-    async def change_fault(self, name: str, change: r.FaultChange) -> r.Fault:
+    async def change_fault(self, name: str, change: FaultChange) -> Fault:
         self._answer("change_fault", (name, change))
         return self.all_faults[0]
 
-    async def remove_fault(self, name: str) -> r.Fault:
+    async def remove_fault(self, name: str) -> Fault:
         self._answer("remove_fault", name)
         gone = next(each for each in self.all_faults if each.name == name)
         self.all_faults = tuple(each for each in self.all_faults if each.name != name)
         return gone
 
-    async def change_clock(self, change: r.ClockChange) -> r.ClockReading:
+    async def change_clock(self, change: ClockChange) -> ClockReading:
         self._answer("change_clock", change)
-        return r.ClockReading(NOON + 120, 0.0, False, 120.0)
+        return ClockReading(NOON + 120, 0.0, False, 120.0)
 
     async def last_event(self) -> int:
         self._answer("last_event")
@@ -447,19 +453,17 @@ class Canned:
             if after < number <= after + limit
         ]
 
-    async def buckets(self) -> tuple[r.Bucket, ...]:
+    async def buckets(self) -> tuple[Bucket, ...]:
         self._answer("buckets")
-        return tuple(r.Bucket(name, NOON) for name in ("rdss-audit", "rdss-error", "rdss-invalid"))
+        return tuple(Bucket(name, NOON) for name in ("rdss-audit", "rdss-error", "rdss-invalid"))
 
     async def objects(
         self, bucket: str, *, prefix: str = "", after: str | None = None, limit: int = 1000
-    ) -> r.ObjectPage:
+    ) -> ObjectPage:
         self._answer("objects", (bucket, prefix))
         keys = [f"audit/2026/05/{day}/{number:03}.ndjson" for day in (27, 28) for number in range(3)]
-        found = tuple(
-            r.ObjectRow(key, 4096, NOON) for key in [*keys, "report.json"] if key.startswith(prefix)
-        )
-        return r.ObjectPage(found, None)
+        found = tuple(ObjectRow(key, 4096, NOON) for key in [*keys, "report.json"] if key.startswith(prefix))
+        return ObjectPage(found, None)
 
     async def object(self, bucket: str, key: str) -> bytes:
         self._answer("object", (bucket, key))
@@ -471,7 +475,7 @@ class Canned:
         self.asked.append((what, given))
 
 
-def header(of: r.MessageRow) -> dict[str, Any]:
+def header(of: m.MessageRow) -> dict[str, Any]:
     """A header as the envelope has it."""
     held: dict[str, Any] = {
         "messageId": of.message_id,

@@ -12,10 +12,13 @@ import pytest
 
 from emulator.assembly.embedded import Embedded, embedded
 from emulator.settings.settings import Settings
-from rdss_sandbox import shapes as r
 from rdss_sandbox.client import AsyncClient, Client, UnreachableError
+from rdss_sandbox.shapes.clock import ClockChange
 from rdss_sandbox.shapes.contract import Contract
 from rdss_sandbox.shapes.events import News
+from rdss_sandbox.shapes.faults import Fault, NewFault
+from rdss_sandbox.shapes.messages import NewMessage
+from rdss_sandbox.shapes.status import Status
 from schemas.rdss.envelope import serialise
 from schemas.rdss.samples import Samples
 from tests.taken_out import needs
@@ -67,12 +70,12 @@ async def test_a_fault_and_a_clock_that_jumps_are_seen_without_a_poll(emulator: 
     """The banner tells both, as soon as the sandbox says that they happened."""
     async with opened(AsyncClient(emulator.control)) as pilot:
         with Client(emulator.control) as client:
-            client.add_fault(r.NewFault("latency", attributes={"delay": "1ms"}))
+            client.add_fault(NewFault("latency", attributes={"delay": "1ms"}))
             await until(pilot, lambda: "1 fault ·" in text_of(pilot))
-            client.change_clock(r.ClockChange("freeze"))
-            client.change_clock(r.ClockChange("advance", seconds=40 * 86_400.0))
+            client.change_clock(ClockChange("freeze"))
+            client.change_clock(ClockChange("advance", seconds=40 * 86_400.0))
             await until(pilot, lambda: "UTC frozen" in text_of(pilot))
-            client.change_clock(r.ClockChange("real"))
+            client.change_clock(ClockChange("real"))
             client.remove_fault("latency")
             await until(pilot, lambda: "0 faults" in text_of(pilot))
 
@@ -134,7 +137,7 @@ async def test_a_sandbox_that_restarts_is_followed_again(monkeypatch: pytest.Mon
         await until(pilot, lambda: "connection lost" in text_of(pilot))
         with embedded(settings):
             with Client(url) as client:
-                client.send(r.NewMessage("input", b"{}"))
+                client.send(NewMessage("input", b"{}"))
             await until(pilot, lambda: "1 message " in text_of(pilot))
             await until(pilot, lambda: not pilot.app.lost)  # type: ignore[attr-defined]
     finally:
@@ -144,17 +147,17 @@ async def test_a_sandbox_that_restarts_is_followed_again(monkeypatch: pytest.Mon
 class Sandbox:
     """Answers from ``answers``; a status that is an exception is raised."""
 
-    def __init__(self, answers: list[r.Status | Exception]) -> None:
+    def __init__(self, answers: list[Status | Exception]) -> None:
         self.answers = answers
         self.faults_asked = 0
 
-    async def status(self) -> r.Status:
+    async def status(self) -> Status:
         answer = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
         if isinstance(answer, Exception):
             raise answer
         return answer
 
-    async def faults(self) -> tuple[r.Fault, ...]:
+    async def faults(self) -> tuple[Fault, ...]:
         self.faults_asked += 1
         return ()
 
@@ -200,13 +203,13 @@ async def test_a_flood_is_refreshed_less_often(each: int, pause: float) -> None:
     """Faster than anybody reads, once a second; otherwise whenever there are news."""
     status, pace = await Canned(messages=0).status(), feed.Pace()
     for number in range(20):
-        counted = r.Status(**{**_fields(status), "messages": number * each})
+        counted = Status(**{**_fields(status), "messages": number * each})
         last = pace.after(ObservedState(number * 0.05, counted, (), CONTRACT))
     assert last == pause
-    quiet = r.Status(**{**_fields(status), "messages": 20 * each})
+    quiet = Status(**{**_fields(status), "messages": 20 * each})
     pace.after(ObservedState(2.0, quiet, (), CONTRACT))
     assert pace.after(ObservedState(3.0, quiet, (), CONTRACT)) == feed.PAUSE_SECONDS
 
 
-def _fields(status: r.Status) -> dict[str, Any]:
+def _fields(status: Status) -> dict[str, Any]:
     return {name: getattr(status, name) for name in status.__struct_fields__}

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from textual.pilot import Pilot
 
-from rdss_sandbox import shapes as r
+from rdss_sandbox.shapes.streams import Reshard
 from tests.taken_out import needs
 from tests.tui.canned import Canned
 from tests.tui.conftest import NARROW, OURS, opened, text_of, until
@@ -153,7 +153,7 @@ async def test_merging_asks_for_the_shard_under_the_cursor(canned: Canned) -> No
         lines = [line.branch.key for line in tree._pages._held[0].values()]
         tree.move_to(lines.index("output/shardId-000000000000"))
         await pilot.press("M")
-        wanted = ("reshard", ("output", r.Reshard("merge", "shardId-000000000000")))
+        wanted = ("reshard", ("output", Reshard("merge", "shardId-000000000000")))
         await until(pilot, lambda: wanted in canned.asked)
         await until(pilot, lambda: "$ sandbox reshard merge output shardId-000000000000" in text_of(pilot))
 

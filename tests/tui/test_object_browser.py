@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from rdss_sandbox import shapes as r
 from rdss_sandbox.client import RefusedError
+from rdss_sandbox.shapes.buckets import Bucket, ObjectPage, ObjectRow
 from rdss_sandbox.shapes.events import News
 from tests.tui.canned import NOON, Canned
 from tests.tui.conftest import notices, opened, see, text_of, until
@@ -28,7 +28,7 @@ class Failing(Canned):
         super().__init__()
         self.failures = failures
 
-    async def buckets(self) -> tuple[r.Bucket, ...]:
+    async def buckets(self) -> tuple[Bucket, ...]:
         self.failures -= 1
         if self.failures >= 0:
             raise RefusedError(502, "SlowDown", "Please reduce your request rate.")
@@ -66,9 +66,9 @@ class Slow(Canned):
         super().__init__()
         self.answers = asyncio.Event()
 
-    async def objects(self, *_: Any, **__: Any) -> r.ObjectPage:
+    async def objects(self, *_: Any, **__: Any) -> ObjectPage:
         await self.answers.wait()
-        return r.ObjectPage((), None)
+        return ObjectPage((), None)
 
 
 async def test_a_list_is_not_called_empty_before_that_is_known() -> None:
@@ -96,12 +96,12 @@ class Growing(Canned):
 
     async def objects(
         self, bucket: str, *, prefix: str = "", after: str | None = None, limit: int = 1000
-    ) -> r.ObjectPage:
+    ) -> ObjectPage:
         number = int(after or 0) + 1
         self.came()
         await asyncio.sleep(0.01)
-        row = r.ObjectRow(f"{number:03}", limit, NOON)
-        return r.ObjectPage((row,), str(number) if number < self.pages else None)
+        row = ObjectRow(f"{number:03}", limit, NOON)
+        return ObjectPage((row,), str(number) if number < self.pages else None)
 
 
 async def test_news_do_not_keep_a_long_listing_from_its_end() -> None:

@@ -10,7 +10,7 @@ from typing import Any, Final, get_args
 
 import msgspec
 
-from extensions.topics.engine import ClientSession
+from extensions.topics.engine.client_session import ClientSession
 from extensions.topics.engine.commands import (
     Command,
     Publish,

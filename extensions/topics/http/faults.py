@@ -14,7 +14,7 @@ from emulator.faults.fault_point import FaultPoint
 from emulator.faults.faulted_message import Message as Struck
 from emulator.faults.waits import OnLoop
 from emulator.http.asgi import ClientGoneError
-from extensions.topics.engine import ClientSession
+from extensions.topics.engine.client_session import ClientSession
 from extensions.topics.engine.commands import Command, Publish
 from extensions.topics.engine.outgoing_messages import Ack, Message
 from extensions.topics.http.faulted_outboxes import FaultedOutboxes

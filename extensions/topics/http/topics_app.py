@@ -18,8 +18,8 @@ from starlette.routing import Route, Router, WebSocketRoute
 
 from emulator.http.asgi import BodyTooLongError, ClientGoneError, HttpScope, Receive, Send, whole_body
 from emulator.listeners.control.endpoint_routing import JSON, ApiError, refusal
-from extensions.topics.engine import NameInUseError
 from extensions.topics.engine.replication import DownstreamPosition, Shipment
+from extensions.topics.engine.topics_engine import NameInUseError
 from extensions.topics.http.command_requests import execute_commands, read_body, read_query
 from extensions.topics.http.conversation import BadCommandError, Conversation
 from extensions.topics.http.event_streams import follow

@@ -62,7 +62,7 @@ def bench(request: pytest.FixtureRequest) -> Iterator[AnyBench]:
 
 @contextmanager
 def opened_topic(_request: pytest.FixtureRequest) -> Iterator[Bench]:
-    from extensions.topics.engine import Topic
+    from extensions.topics.engine.topic_definitions import Topic
     from extensions.topics.topic_configuration import TopicConfiguration
     from tests.extensions.topics.http.conftest import Port
 

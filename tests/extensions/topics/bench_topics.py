@@ -13,9 +13,10 @@ import msgspec
 
 from emulator.clock import Clock, stopwatch
 from emulator.events import Events
-from extensions.topics.engine import Definition, Topic, TopicsEngine
 from extensions.topics.engine.commands import Publish, Subscribe
 from extensions.topics.engine.outgoing_messages import Message
+from extensions.topics.engine.topic_definitions import Definition, Topic
+from extensions.topics.engine.topics_engine import TopicsEngine
 from tests.bench.rows import US, Row
 from tests.extensions.topics.bench_topics_wire import over_the_wire
 

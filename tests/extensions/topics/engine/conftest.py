@@ -11,10 +11,11 @@ import pytest
 
 from emulator.clock import Clock
 from emulator.events import Events
-from extensions.topics.engine import Access, Definition, Downstream, TopicsEngine
 from extensions.topics.engine.commands import Command
 from extensions.topics.engine.outgoing_messages import Ack, Message, OofMessage, PublishMessage, SowMessage
-from extensions.topics.engine.topic_definitions import EVERYBODY
+from extensions.topics.engine.topic_definitions import EVERYBODY, Definition
+from extensions.topics.engine.topics_engine import TopicsEngine
+from rdss_sandbox.shapes.topics import Access, Downstream
 
 NOON = 1_700_000_000.0
 _M = TypeVar("_M")

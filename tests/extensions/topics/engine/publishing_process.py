@@ -15,9 +15,10 @@ import msgspec
 
 from emulator.clock import Clock
 from emulator.events import Events
-from extensions.topics.engine import Queue, Topic, TopicsEngine
 from extensions.topics.engine.commands import DeltaPublish, Publish, SowDelete, Subscribe
 from extensions.topics.engine.outgoing_messages import Ack, Message, PublishMessage
+from extensions.topics.engine.topic_definitions import Queue, Topic
+from extensions.topics.engine.topics_engine import TopicsEngine
 
 KEYS = 40
 DEFINITIONS = (

@@ -15,7 +15,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from emulator.clock import Clock
 from emulator.events import Events
 from emulator.filters import compile_filter
-from extensions.topics.engine import ConflatedTopic, Topic, TopicsEngine, View, ViewColumn, checkpoints
+from extensions.topics.engine import checkpoints
 from extensions.topics.engine.commands import (
     DeltaPublish,
     Publish,
@@ -25,6 +25,8 @@ from extensions.topics.engine.commands import (
     Subscribe,
 )
 from extensions.topics.engine.outgoing_messages import OofMessage, PublishMessage, SowMessage
+from extensions.topics.engine.topic_definitions import ConflatedTopic, Topic, View, ViewColumn
+from extensions.topics.engine.topics_engine import TopicsEngine
 from tests.extensions.topics.engine.conftest import NOON, Client, raw, said
 
 DEFINITIONS = (

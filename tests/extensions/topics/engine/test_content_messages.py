@@ -7,17 +7,6 @@ from typing import Any, Final
 
 import msgspec
 
-from extensions.topics.engine import (
-    Access,
-    ConflatedTopic,
-    Definition,
-    Entitlement,
-    Queue,
-    Topic,
-    TopicsEngine,
-    View,
-    ViewColumn,
-)
 from extensions.topics.engine.commands import (
     DeltaPublish,
     Publish,
@@ -33,6 +22,16 @@ from extensions.topics.engine.outgoing_messages import (
     PublishMessage,
     SowMessage,
 )
+from extensions.topics.engine.topic_definitions import (
+    ConflatedTopic,
+    Definition,
+    Queue,
+    Topic,
+    View,
+    ViewColumn,
+)
+from extensions.topics.engine.topics_engine import TopicsEngine
+from rdss_sandbox.shapes.topics import Access, Entitlement
 from tests.extensions.topics.engine.conftest import NOON, Client, World, raw, said
 
 PLAIN: Final = Topic(name="objects")

@@ -16,9 +16,11 @@ from emulator.clock import Clock
 from emulator.events import Events
 from emulator.journal import DamagedLogError
 from emulator.rng import Chance
-from extensions.topics.engine import ConflatedTopic, Queue, Topic, TopicsEngine, View, checkpoints
+from extensions.topics.engine import checkpoints
 from extensions.topics.engine import topic_assembly as assembly
 from extensions.topics.engine.commands import Publish, Sow, Subscribe
+from extensions.topics.engine.topic_definitions import ConflatedTopic, Queue, Topic, View
+from extensions.topics.engine.topics_engine import TopicsEngine
 from tests.extensions.topics.engine.conftest import NOON, Client, World, raw, said
 from tests.extensions.topics.engine.publishing_process import DEFINITIONS
 

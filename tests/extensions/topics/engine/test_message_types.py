@@ -11,7 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from emulator.clock import stopwatch
-from extensions.topics.engine import BadDefinitionError, ConflatedTopic, Queue, Topic, View, ViewColumn
 from extensions.topics.engine.command_refusal import CommandRefusedError
 from extensions.topics.engine.commands import (
     Command,
@@ -27,6 +26,14 @@ from extensions.topics.engine.commands import (
 from extensions.topics.engine.message_types import JSON, MessageType, TypeName, message_type
 from extensions.topics.engine.message_types.nvfix import MOST_FIELDS, Nvfix
 from extensions.topics.engine.outgoing_messages import Ack, SowMessage
+from extensions.topics.engine.topic_definitions import (
+    BadDefinitionError,
+    ConflatedTopic,
+    Queue,
+    Topic,
+    View,
+    ViewColumn,
+)
 from tests.extensions.topics.engine.conftest import Client, World, said
 
 NVFIX = Nvfix()

@@ -6,9 +6,11 @@ from typing import Any
 
 import pytest
 
-from extensions.topics.engine import Access, ConflatedTopic, Entitlement, Topic, TopicsEngine, View
 from extensions.topics.engine.commands import Command, Publish, Sow, SowAndSubscribe, SowDelete, Subscribe
 from extensions.topics.engine.outgoing_messages import Ack, GroupBegin, GroupEnd, SowMessage
+from extensions.topics.engine.topic_definitions import ConflatedTopic, Topic, View
+from extensions.topics.engine.topics_engine import TopicsEngine
+from rdss_sandbox.shapes.topics import Access, Entitlement
 from tests.extensions.topics.engine.conftest import Client, World, raw
 
 SOW = Topic(name="objects", keys=("/id",), logged=True)

@@ -6,9 +6,11 @@ from typing import Any
 
 import pytest
 
-from extensions.topics.engine import Access, Entitlement, Queue, Topic, TopicsEngine
 from extensions.topics.engine.commands import DeltaPublish, Publish, SowDelete, Subscribe
 from extensions.topics.engine.outgoing_messages import Message
+from extensions.topics.engine.topic_definitions import Queue, Topic
+from extensions.topics.engine.topics_engine import TopicsEngine
+from rdss_sandbox.shapes.topics import Access, Entitlement
 from tests.extensions.topics.engine.conftest import Client, World, raw, said
 
 WORK = Queue(name="work", lease=30, max_backlog=2)

@@ -8,8 +8,10 @@ from typing import Any
 
 import pytest
 
-from extensions.topics.engine import Access, BadDefinitionError, Downstream, Entitlement, Topic, TopicsEngine
 from extensions.topics.engine.commands import DeltaPublish, Publish, Sow, SowDelete, Subscribe
+from extensions.topics.engine.topic_definitions import BadDefinitionError, Topic
+from extensions.topics.engine.topics_engine import TopicsEngine
+from rdss_sandbox.shapes.topics import Access, Downstream, Entitlement
 from tests.extensions.topics.engine.conftest import Client, World, raw, said
 
 HERE = "http://127.0.0.1:1"

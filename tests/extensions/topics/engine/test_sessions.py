@@ -12,21 +12,19 @@ import pytest
 from emulator.clock import Clock
 from emulator.events import Events
 from emulator.scheduler import Scheduler
-from extensions.topics.engine import (
-    Access,
+from extensions.topics.engine.commands import DeltaPublish, Publish, SowAndSubscribe, Subscribe
+from extensions.topics.engine.outgoing_messages import Message
+from extensions.topics.engine.topic_definitions import (
     BadDefinitionError,
     ConflatedTopic,
     Definition,
-    Entitlement,
-    NameInUseError,
     Queue,
     Topic,
-    TopicsEngine,
     View,
     ViewColumn,
 )
-from extensions.topics.engine.commands import DeltaPublish, Publish, SowAndSubscribe, Subscribe
-from extensions.topics.engine.outgoing_messages import Message
+from extensions.topics.engine.topics_engine import NameInUseError, TopicsEngine
+from rdss_sandbox.shapes.topics import Access, Entitlement
 from tests.extensions.topics.engine.conftest import Client, World, raw, said
 
 MORTAL = Topic(name="objects", keys=("/id",), expiration=0)

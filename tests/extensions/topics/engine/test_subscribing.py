@@ -7,7 +7,6 @@ from typing import Any
 import msgspec
 import pytest
 
-from extensions.topics.engine import Access, Entitlement, Queue, Topic, View
 from extensions.topics.engine.commands import (
     Command,
     DeltaPublish,
@@ -21,6 +20,8 @@ from extensions.topics.engine.commands import (
 )
 from extensions.topics.engine.outgoing_messages import GroupBegin, GroupEnd, PublishMessage, SowMessage
 from extensions.topics.engine.replaying import SLICE
+from extensions.topics.engine.topic_definitions import Queue, Topic, View
+from rdss_sandbox.shapes.topics import Access, Entitlement
 from tests.extensions.topics.engine.conftest import NOON, Client, World, raw, said
 
 SOW = Topic(name="objects", keys=("/id",))

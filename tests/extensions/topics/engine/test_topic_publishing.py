@@ -7,9 +7,11 @@ from typing import Final
 import msgspec
 import pytest
 
-from extensions.topics.engine import Access, Entitlement, Topic, TopicsEngine
 from extensions.topics.engine.commands import Command, DeltaPublish, Publish, Sow, Subscribe
+from extensions.topics.engine.topic_definitions import Topic
+from extensions.topics.engine.topics_engine import TopicsEngine
 from extensions.topics.engine.transaction_log import TransactionLog
+from rdss_sandbox.shapes.topics import Access, Entitlement
 from tests.extensions.topics.engine.conftest import Client, World, raw, said
 
 BOTH: Final[tuple[type[Publish], ...]] = (Publish, DeltaPublish)

@@ -18,7 +18,7 @@ from emulator.events import Events
 from emulator.faults.fault_engine import FaultEngine
 from emulator.http.server import serve
 from emulator.rng import Chance
-from extensions.topics.engine import Topic
+from extensions.topics.engine.topic_definitions import Topic
 from extensions.topics.http import TopicsApp
 from extensions.topics.topic_configuration import TopicConfiguration
 from extensions.topics.topics_service import ObjectSources, TopicService

@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from emulator.clock import Clock
-from extensions.topics.engine import Downstream, Topic
+from extensions.topics.engine.topic_definitions import Topic
 from extensions.topics.topic_configuration import TopicConfiguration
+from rdss_sandbox.shapes.topics import Downstream
 from tests.extensions.topics.http.conftest import Port
 
 

@@ -9,8 +9,8 @@ import pytest
 
 from emulator.clock import Clock, stopwatch
 from emulator.destinations import Destinations
-from extensions.topics.engine import BadDefinitionError
 from extensions.topics.engine.replication import MOST_SOURCES, Shipment
+from extensions.topics.engine.topic_definitions import BadDefinitionError
 from extensions.topics.link_settings import TopicLinks
 from rdss_sandbox.shapes.topics import Downstream
 from tests.extensions.topics.http.conftest import SECONDS, Port

@@ -21,7 +21,7 @@ from websockets.sync.client import connect
 from emulator.clock import Clock
 from emulator.events import Events
 from emulator.rng import Chance
-from extensions.topics.engine import TopicsEngine
+from extensions.topics.engine.topics_engine import TopicsEngine
 from tests.extensions.topics.engine.conftest import NOON
 from tests.extensions.topics.http.conftest import SECONDS, Port
 from tests.extensions.topics.http.replicating_process import configuration

@@ -12,8 +12,9 @@ import httpx
 import pytest
 
 from emulator.clock import Clock
-from extensions.topics.engine import Entitlement, Topic
+from extensions.topics.engine.topic_definitions import Topic
 from extensions.topics.topic_configuration import TopicConfiguration, User
+from rdss_sandbox.shapes.topics import Entitlement
 from tests.extensions.topics.http.conftest import SECONDS, Port
 
 

@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 from websockets.exceptions import InvalidStatus
 
-from extensions.topics.engine import Entitlement, Topic
+from extensions.topics.engine.topic_definitions import Topic
 from extensions.topics.http import unsent_messages as outbox
 from extensions.topics.topic_configuration import TopicConfiguration, User
+from rdss_sandbox.shapes.topics import Entitlement
 from tests.extensions.topics.http.conftest import SECONDS, Port
 
 
