@@ -7,7 +7,7 @@ from typing import Annotated, Any, TypeAlias
 import msgspec
 from msgspec import UNSET, UnsetType
 
-Label: TypeAlias = str | int | None
+Label: TypeAlias = str | int | float | None
 """The value of a label, a field that is a contract's own; None where it could not be read."""
 
 

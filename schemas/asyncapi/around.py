@@ -38,6 +38,8 @@ class Around(msgspec.Struct, omit_defaults=True):
     sha256: str | None = None
 
 
+AROUND: Final = frozenset(Around.__struct_encode_fields__)
+"""The names in such an object."""
 _decode: Final = msgspec.json.Decoder(Around).decode
 
 

@@ -10,8 +10,9 @@ from operator import attrgetter
 from typing import Any, Final
 
 import msgspec
+from msgspec.structs import force_setattr
 
-from schemas.asyncapi.around import is_around, read_headers
+from schemas.asyncapi.around import AROUND, is_around, read_headers
 from schemas.asyncapi.declarations import Declared, Location, Locations
 from schemas.asyncapi.decoration import unwrap
 from schemas.asyncapi.payloads import UNREADABLE, Fitting, Payload, read_each
@@ -99,6 +100,8 @@ class Looker:
         only_json = all(each.is_json for each in payloads.values())
         self._decode: Callable[[bytes], Any] | None = msgspec.json.Decoder(tree).decode if only_json else None
         self._read: Callable[[bytes], Any] | None = None
+        self._apart = bool(self._type and self._type.steps and self._type.steps[0] not in AROUND)
+        """Whether what is around a message has no type where messages have theirs."""
         if only_json and self._lie_alike():
             kind = self._kind[self._sole] if self._sole and self._type is None else None
             types = {"position": WHOLE, "total": WHOLE, **dict.fromkeys(labels, LEAF)}
@@ -156,12 +159,16 @@ class Looker:
 
     def __call__(self, raw: bytes, key: str = "", /) -> Any:
         """See ``schemas.contract.Contract.peek``."""
+        if self._read is not None and (self._apart or not is_around(raw)):
+            try:
+                seen = self._read(raw)
+            except UNREADABLE:
+                pass
+            else:
+                if seen.message_type is not None or not is_around(raw):
+                    force_setattr(seen, NOTHING, raw)
+                    return seen
         if not is_around(raw):
-            if self._read is not None:
-                try:
-                    return self._read(raw)
-                except UNREADABLE:
-                    return self._look_slowly(raw, key, None)
             return self._look(raw, None, key)
         rejected = unwrap(raw)
         if rejected is None:

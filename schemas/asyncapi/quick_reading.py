@@ -7,7 +7,6 @@ from operator import attrgetter
 from typing import Any, Final
 
 import msgspec
-from msgspec.structs import force_setattr
 
 Steps = tuple[str, ...]
 NOTHING: Final = "nothing"
@@ -27,8 +26,8 @@ def make_reader(
 ) -> Callable[[bytes], Any]:
     """What reads JSON into an object with these attributes: ``fields`` are each at a place, of a type.
 
-    ``others`` has those of the fields without a place as well. ``later`` are read of the bytes when they are
-    asked for. What reads raises for values of other types.
+    ``others`` has those of the fields without a place as well. ``later`` are read when they are asked for, of
+    the bytes, which the attribute ``NOTHING`` has then. What reads raises for values of other types.
     """
     places = {steps: kind for steps, kind in fields.values() if steps}
     names = {steps: name for name, (steps, _) in fields.items() if steps and name not in converted}
@@ -38,14 +37,7 @@ def make_reader(
         if steps and attributes[steps] != name:
             namespace[name] = _make_property(name, attrgetter(attributes[steps]), converted.get(name))
     namespace |= {name: _make_late(read) for name, read in later.items()}
-    decode = msgspec.json.Decoder(make_struct(places, names, namespace)[0]).decode
-
-    def read(raw: bytes) -> Any:
-        seen = decode(raw)
-        force_setattr(seen, NOTHING, raw)
-        return seen
-
-    return read
+    return msgspec.json.Decoder(make_struct(places, names, namespace)[0]).decode
 
 
 def _make_late(read: Callable[[bytes], Any]) -> property:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -10,13 +10,11 @@ import msgspec
 from rdss_sandbox.text.timestamps import timestamp
 from sandbox.pipeline.reports.database import fetch_rows, open_database
 from sandbox.pipeline.reports.impact import FaultInjection, Impact, count_by_interval, measure_impacts
-from sandbox.pipeline.storage.schema import TABLES
 from sandbox.pipeline.storage.table_store import Tables
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
-_KNOWN = frozenset(column.name for column in TABLES["messages"].columns)
 _UNKNOWN = {"tenant": "INTEGER", "published": "TIMESTAMPTZ", "message_id": "VARCHAR"}
 """Columns that not every contract has, with the types of the nulls in their place."""
 _MOST_INTERVALS = 240
@@ -121,8 +119,10 @@ def build_report(tables: Tables, injected: Sequence[FaultInjection] = ()) -> Rep
     """Build the report, with the faults that were ``injected``."""
     first, last = tables.span
     seconds = _interval_seconds(first, last)
+    known = frozenset(column.name for column in tables.schema["messages"].columns)
     with open_database(tables) as database:
-        _view_outcomes(database)
+        _view_outcomes(database, known)
+        unfinished = _open(database) if "sequence" in known else []
         return Report(
             place=tables.place.uri,
             first=_text(first),
@@ -130,14 +130,14 @@ def build_report(tables: Tables, injected: Sequence[FaultInjection] = ()) -> Rep
             rows=tables.rows(),
             rejects=_by_code(database, "rejects"),
             queued=_by_code(database, "queued"),
-            sequences=_sequences(database),
+            sequences=_sequences(database, unfinished),
             objects=_objects(database),
             streams=_streams(database),
             interval_seconds=seconds,
             intervals=tuple(_intervals(database, seconds, injected)),
-            tenants=tuple(_tenants(database)) if "tenant" in _KNOWN else (),
+            tenants=tuple(_tenants(database)) if "tenant" in known else (),
             examples=tuple(_examples(database)),
-            spans=tuple(_spans(database)),
+            spans=tuple(_spans(database, unfinished)),
             impact=tuple(measure_impacts(database, injected)),
         )
 
@@ -151,13 +151,14 @@ def _text(seconds: float | None) -> str | None:
     return None if seconds is None else timestamp(seconds)
 
 
-def _view_outcomes(database: DuckDBPyConnection) -> None:
+def _view_outcomes(database: DuckDBPyConnection, known: Container[str]) -> None:
     """Make the table ``outcomes``: every arrival, with the table it went to and its latency.
 
+    ``known`` are the columns of messages.
     What a sequence that was refused left in ``rejects`` had arrived as parts; it has the outcome ``refused``.
     """
     columns = ", ".join(
-        name if name in _KNOWN else f"NULL::{_UNKNOWN[name]} AS {name}"
+        name if name in known else f"NULL::{_UNKNOWN[name]} AS {name}"
         for name in ("stream", "tenant", "size", "arrived", "published", "message_id")
     )
     united = " UNION ALL ".join(
@@ -179,15 +180,13 @@ def _by_code(database: DuckDBPyConnection, table: str) -> dict[str, int]:
     return dict(found.fetchall())
 
 
-def _sequences(database: DuckDBPyConnection) -> dict[str, int]:
+def _sequences(database: DuckDBPyConnection, unfinished: Sequence[dict[str, Any]]) -> dict[str, int]:
     """Count finished sequences by status, and open ones."""
     finished = dict(database.sql("SELECT status, count(*) FROM sequences GROUP BY status").fetchall())
-    return finished | {"open": len(_open(database))}
+    return finished | {"open": len(unfinished)}
 
 
 def _open(database: DuckDBPyConnection) -> list[dict[str, Any]]:
-    if "sequence" not in _KNOWN:
-        return []
     return fetch_rows(
         database.sql("""
             SELECT stream, sequence, 'open' AS status, count(DISTINCT position) AS parts, max(total) AS total,
@@ -198,14 +197,14 @@ def _open(database: DuckDBPyConnection) -> list[dict[str, Any]]:
     )
 
 
-def _spans(database: DuckDBPyConnection) -> list[SequenceSpan]:
+def _spans(database: DuckDBPyConnection, unfinished: Sequence[dict[str, Any]]) -> list[SequenceSpan]:
     """The latest sequences."""
     finished = database.sql(f"""
         SELECT stream, sequence, status, parts, total,
                epoch(first_arrived) AS first, epoch(last_arrived) AS last
         FROM sequences ORDER BY first_arrived DESC, sequence LIMIT {_MOST_SPANS}
     """)
-    every = [*fetch_rows(finished), *_open(database)]
+    every = [*fetch_rows(finished), *unfinished]
     latest = sorted(every, key=lambda row: (row["first"], row["sequence"]))[-_MOST_SPANS:]
     return [
         SequenceSpan(**row | {"first": timestamp(row["first"]), "last": timestamp(row["last"])})

@@ -108,7 +108,9 @@ class Tables:
     def _finish_last_batch(self) -> None:
         last = self.last_batch
         reached = {name: log.last_batch() for name, log in self._logs.items() if log.table.grows}
-        behind = [name for name, batch in reached.items() if (-1 if batch is None else batch) < last]
+        # A batch is committed to every table. One without any, of several, is of a message that is new.
+        known = {name: batch for name, batch in reached.items() if batch is not None or last == 0}
+        behind = [name for name, batch in known.items() if (-1 if batch is None else batch) < last]
         if not behind:
             return
         noted = self._logs["arrivals"].note(_FILES)

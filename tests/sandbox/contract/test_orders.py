@@ -18,7 +18,7 @@ from rdss_sandbox.shapes.status import Status
 from rdss_sandbox.testing import Sandbox
 
 DOCUMENT: Final = Path(__file__).with_name("orders.yaml")
-_PLACED: Final = {"id": "7c1e5a34-6a3e-4c8e-9d44-2f8b5a7f5a10", "kind": "placed", "total": 3}
+_PLACED: Final = {"id": "7c1e5a34-6a3e-4c8e-9d44-2f8b5a7f5a10", "kind": "placed", "total": 2.5}
 _CANCELLED: Final = {"id": "7c1e5a34-6a3e-4c8e-9d44-2f8b5a7f5a11", "kind": "cancelled"}
 _PRICELESS: Final = {"id": "7c1e5a34-6a3e-4c8e-9d44-2f8b5a7f5a12", "kind": "placed"}
 _LINES: Final = (
@@ -97,6 +97,8 @@ def test_commands_work_by_the_contract_of_the_directory(tmp_path: Path) -> None:
         ]
         received = _rows(_run(tmp_path, "receive", "--json"))
         assert sorted(each["kind"] for each in received if "rejected" not in each) == ["cancelled", "placed"]
+        listed = _rows(_run(tmp_path, "messages", "--filter", "type:placed", "--json"))
+        assert _PLACED["total"] in [each["labels"]["payload_total"] for each in listed]
         queued = _rows(_run(tmp_path, "messages", "--filter", "stream:orders.rejected", "--json"))
         assert sorted(each["code"] for each in queued) == ["invalid", "malformed"]
     finally:

@@ -11,6 +11,8 @@ import pytest
 
 from emulator.clock import Clock
 from sandbox.pipeline.pipeline_run import Job, once
+from sandbox.pipeline.reports.impact import FaultInjection
+from sandbox.pipeline.reports.pipeline_report import build_report
 from sandbox.pipeline.reports.sql_query import ask, ask_spark
 from sandbox.pipeline.stages.batch import Rules
 from sandbox.pipeline.storage.table_storage import TableStorage
@@ -118,3 +120,11 @@ def test_each_message_of_a_document_has_a_table_of_what_it_carries(
     assert ask_spark(spark, tables, select).to_pylist() == found
     joined = "SELECT message_id, g.at_door FROM message_given_out g JOIN messages USING (sequence_number)"
     assert ask(tables, joined).to_pylist() == [{"message_id": "3", "at_door": True}]
+
+    injected = FaultInjection("duplicate", Clock().time(), "1"), FaultInjection("delay", Clock().time(), None)
+    report = build_report(tables, injected)
+    assert (report.rejects, report.sequences, report.tenants) == ({"invalid": 1}, {"open": 0}, ())
+    assert [(each.type, each.messages, each.duplicates) for each in report.impact] == [
+        ("delay", 0, 0),
+        ("duplicate", 1, 1),
+    ]

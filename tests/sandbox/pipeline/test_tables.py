@@ -214,6 +214,25 @@ def test_small_files_are_joined_beside_a_run_and_beside_readers(tmp_path: Path) 
     assert _prepared(tmp_path).last_batch == 4
 
 
+def test_a_table_that_a_contract_has_since_is_added(tmp_path: Path) -> None:
+    """Also when the log of arrivals no longer tells the files of the last batch; the run goes on."""
+    place = TableStorage.at(tmp_path)
+    earlier = Tables(place, {name: table for name, table in TABLES.items() if name != "queued"})
+    earlier.prepare()
+    for number in range(3):
+        earlier.commit(_batch(earlier, number))
+    arrivals = earlier.log("arrivals").delta
+    arrivals.alter.set_table_properties({"delta.appendOnly": "false"})
+    arrivals.create_checkpoint()
+    for old in sorted((tmp_path / "arrivals" / "_delta_log").glob("*.json"))[:-1]:
+        old.unlink()
+    for number in (3, 4):
+        tables = _prepared(place)
+        assert (tables.last_batch, tables.rows()["queued"]) == (number - 1, 0)
+        tables.commit(_batch(tables, number))
+    assert tables.log("queued").last_batch() == 4
+
+
 def test_a_window_of_arrivals_is_the_same_batches_in_every_table(tmp_path: Path) -> None:
     """What is looked for behind a time is found by arrivals, also where a table's own times are others."""
     tables = _prepared(tmp_path)
