@@ -13,7 +13,8 @@ from emulator.archive.audit_tap import Tap, build_loader
 from emulator.archive.event_source import EventSource
 from emulator.archive.lambda_loader import Loader
 from emulator.background_worker import BackgroundWorker
-from emulator.channels import ChannelUnavailableError, Checkpoints, Delivery, MemoryCheckpoints
+from emulator.channels.channel import ChannelUnavailableError, Delivery
+from emulator.channels.checkpoints import Checkpoints, MemoryCheckpoints
 from emulator.channels.checkpoints.checkpoint_file import CheckpointFile
 from emulator.channels.memory import MemoryChannel
 from emulator.clock import Clock

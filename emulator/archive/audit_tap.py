@@ -8,7 +8,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
 from emulator.archive.lambda_loader import Loader, s3_connector
-from emulator.channels import (
+from emulator.channels.channel import (
     Channel,
     ChannelUnavailableError,
     Delivery,

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from emulator.channels import Channel, Delivery
+from emulator.channels.channel import Channel, Delivery
 from emulator.rng import new_uuid
 
 _BATCH: Final = 2_000

@@ -8,9 +8,9 @@ from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from emulator.buckets.objects import Bodies
+from emulator.buckets.objects.bodies import Bodies
 from emulator.buckets.objects.in_moto import keep_bodies
-from emulator.channels import Checkpoints, MemoryCheckpoints
+from emulator.channels.checkpoints import Checkpoints, MemoryCheckpoints
 from emulator.clock import Clock
 from emulator.journal import payloads_of
 from emulator.kinesis import Scope

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Protocol
 
-from emulator.channels import Checkpoints
+from emulator.channels.checkpoints import Checkpoints
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client

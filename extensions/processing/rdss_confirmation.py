@@ -9,7 +9,7 @@ from uuid import UUID, uuid5
 
 import msgspec
 
-from emulator.channels import Channel
+from emulator.channels.channel import Channel
 from emulator.clock import Clock
 from extensions.processing.confirmation import Confirmation
 from extensions.processing.processing_errors import ValidationError

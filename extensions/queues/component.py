@@ -16,7 +16,7 @@ from extensions.queues.engine import QueueEngine
 from extensions.queues.settings import USUAL_PORT, QueueSettings
 from extensions.queues.stream_views import StreamViewSource, attach_views
 from extensions.queues.view_arrivals import Arrivals
-from extensions.queues.webhooks import Notifier
+from extensions.queues.webhooks.notifier import Notifier
 
 if TYPE_CHECKING:
     from emulator.assembly.components import Components

@@ -7,7 +7,8 @@ from collections.abc import Collection, Sequence
 from contextlib import ExitStack
 from typing import Final
 
-from emulator.channels import Channel, Checkpoints, Delivery, Outcome, Receipt
+from emulator.channels.channel import Channel, Delivery, Outcome, Receipt
+from emulator.channels.checkpoints import Checkpoints
 from extensions.queues.component import QueueComponent
 from extensions.queues.engine import Address, QueuesError
 from rdss_sandbox.shapes.queues import PROJECT

@@ -9,7 +9,7 @@ from typing import Final
 
 import msgspec
 
-from emulator.channels import ChannelUnavailableError, Delivery, Receipt
+from emulator.channels.channel import ChannelUnavailableError, Delivery, Receipt
 from emulator.channels.checkpoints.checkpoint_file import CheckpointFile
 from emulator.channels.memory import MemoryChannel
 from emulator.clock import Clock

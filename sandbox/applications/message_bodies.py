@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import msgspec
 
-from sandbox.download import RemoteFile, files_of
+from sandbox.download.remote_file import RemoteFile, files_of
 from sandbox.receiver import ApplicationError, Arrival
 from schemas.rdss.error_codes import ErrorCode
 from schemas.rdss.sequence import SequenceError, body_of

@@ -15,7 +15,8 @@ from emulator.clock import Clock
 from sandbox.applications.activity_log import make_table, write_entry
 from sandbox.applications.message_bodies import body_in, files_in, uuid_in
 from sandbox.applications.package import write_package
-from sandbox.download import DownloadError, Downloads, WrongChecksumError
+from sandbox.download.download import Downloads
+from sandbox.download.download_errors import DownloadError, WrongChecksumError
 from sandbox.gateway.outbox import Outbox
 from sandbox.receiver import ApplicationError, Arrival
 from sandbox.repository import Repository

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Collection
 
-from emulator.channels import Channel
+from emulator.channels.channel import Channel
 from emulator.clock import Clock
 from sandbox.gateway import Gateway
 from sandbox.repository import Repository

@@ -18,7 +18,7 @@ from typing import Any
 import msgspec
 
 from emulator.back_off import back_off
-from emulator.channels import Channel, PublishRefusedError
+from emulator.channels.channel import Channel, PublishRefusedError
 from emulator.clock import Clock
 from emulator.rng import new_uuid
 from sandbox.repository import Repository, Unsent

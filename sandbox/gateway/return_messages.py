@@ -6,7 +6,7 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
-from emulator.channels import Delivery
+from emulator.channels.channel import Delivery
 from emulator.channels.shard_reader import ShardSource
 from emulator.clock import Clock
 from schemas.rdss.peek import peek

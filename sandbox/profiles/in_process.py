@@ -126,7 +126,7 @@ async def _routing(settings: Settings, emulator: Embedded) -> AsyncIterator[None
     if settings.topology != RDSS_TOPOLOGY:
         yield
         return
-    from sandbox.router import RDSS_ROUTES
+    from sandbox.router.routing_table import RDSS_ROUTES
     from sandbox.router.running_router import routing
 
     with ExitStack() as stack:

@@ -6,7 +6,8 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from typing import Final, TypeAlias
 
-from emulator.channels import Channel, Checkpoints
+from emulator.channels.channel import Channel
+from emulator.channels.checkpoints import Checkpoints
 from emulator.clock import Clock
 from emulator.settings.topologies import message_stream, name_bucket
 from sandbox.gateway import Gateway, Machine

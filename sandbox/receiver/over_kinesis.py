@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from emulator.channels import Channel, Checkpoints
+from emulator.channels.channel import Channel
+from emulator.channels.checkpoints import Checkpoints
 from emulator.channels.kinesis import KinesisChannel
 from emulator.clock import Clock
 from sandbox.aws_endpoint import AwsEndpoint

@@ -26,7 +26,7 @@ from hashlib import sha256
 from typing import Final, NamedTuple, TypeAlias
 
 from emulator.back_off import back_off
-from emulator.channels import Channel, ChannelUnavailableError, Delivery
+from emulator.channels.channel import Channel, ChannelUnavailableError, Delivery
 from emulator.clock import Clock
 from sandbox.receiver.receiving_application import (
     Application,

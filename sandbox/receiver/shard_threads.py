@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 
-from emulator.channels import Delivery
+from emulator.channels.channel import Delivery
 
 
 class ShardThreads:

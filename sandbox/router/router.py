@@ -6,7 +6,7 @@ import contextlib
 from collections.abc import Mapping
 from typing import Final
 
-from emulator.channels import Channel, ChannelUnavailableError, Delivery
+from emulator.channels.channel import Channel, ChannelUnavailableError, Delivery
 from emulator.clock import Clock
 from sandbox.gateway import Gateway, Machine
 from sandbox.receiver import Rejects

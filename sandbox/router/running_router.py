@@ -12,7 +12,8 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Final
 
 from emulator.background_worker import BackgroundWorker
-from emulator.channels import Channel, Checkpoints
+from emulator.channels.channel import Channel
+from emulator.channels.checkpoints import Checkpoints
 from emulator.channels.kinesis import KinesisChannel
 from emulator.channels.memory import MemoryChannel
 from emulator.clock import Clock

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Final
 
 from emulator.assembly.components import Components
-from emulator.channels import Channel, Checkpoints
+from emulator.channels.channel import Channel
+from emulator.channels.checkpoints import Checkpoints
 from emulator.clock import Clock
 from emulator.events import Events
 from sandbox.judging.arrivals import ArrivalsReader, record_arrival

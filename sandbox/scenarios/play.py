@@ -13,7 +13,7 @@ from typing import Final
 import msgspec
 
 from emulator.back_off import back_off
-from emulator.channels import Channel, ChannelUnavailableError
+from emulator.channels.channel import Channel, ChannelUnavailableError
 from emulator.channels.kind_registry import KINDS
 from emulator.clock import Clock
 from emulator.faults.fault import FaultRefusedError

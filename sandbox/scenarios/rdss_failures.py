@@ -15,7 +15,9 @@ from typing import TYPE_CHECKING, Any, Final
 from emulator.rng import Chance
 from rdss_sandbox.shapes.faults import NewFault
 from sandbox.applications import InstitutionalRepository, PreservationSystem
-from sandbox.download import DownloadError, Downloads, Fetch
+from sandbox.download.download import Downloads
+from sandbox.download.download_errors import DownloadError
+from sandbox.download.file_source import Fetch
 from sandbox.gateway import Gateway, Machine, SendFailedError
 from sandbox.gateway.outbox import Outbox
 from sandbox.receiver import Arrival, Rejects

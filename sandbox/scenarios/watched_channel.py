@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Sequence
 from hashlib import sha256
 from typing import Any
 
-from emulator.channels import Channel, Delivery, Outcome, Receipt
+from emulator.channels.channel import Channel, Delivery, Outcome, Receipt
 from emulator.events import Events
 from sandbox.scenarios.workload import identity
 from schemas.bound import CONTRACT

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 
 import pytest
 
-from emulator.channels import Receipt
+from emulator.channels.channel import Receipt
 from emulator.channels.memory import DEFAULT_SCOPE, MemoryChannel
 from emulator.clock import Clock
 from emulator.events import Events

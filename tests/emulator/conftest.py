@@ -11,7 +11,8 @@ from typing import Any, ClassVar, TypeAlias
 
 import pytest
 
-from emulator.channels import Channel, Checkpoints
+from emulator.channels.channel import Channel
+from emulator.channels.checkpoints import Checkpoints
 from emulator.channels.kinesis import KinesisChannel, connect
 from emulator.channels.memory import DEFAULT_SCOPE, MemoryChannel
 from emulator.channels.rabbitmq import RabbitMQChannel

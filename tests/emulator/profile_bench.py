@@ -8,7 +8,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from emulator.channels import Channel, Checkpoints
+from emulator.channels.channel import Channel
+from emulator.channels.checkpoints import Checkpoints
 from emulator.channels.kinesis import KinesisChannel
 from emulator.channels.rabbitmq import RabbitMQChannel
 from emulator.clock import Clock

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from emulator.channels import SHARD_END
+from emulator.channels.checkpoints import SHARD_END
 from emulator.clock import Clock
 from sandbox.repository import MessageStatus, Repository
 from schemas.rdss.envelope import serialise

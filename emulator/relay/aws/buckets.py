@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 from emulator.archive.lambda_loader import OBJECT_NAME
-from emulator.channels import Checkpoints
+from emulator.channels.checkpoints import Checkpoints
 from emulator.channels.checkpoints.bucket_checkpoints import BucketCheckpoints
 
 if TYPE_CHECKING:

@@ -18,7 +18,8 @@ from sandbox.cli.output.printing import json_option, print_json, print_line
 
 if TYPE_CHECKING:
     from emulator.clock import Clock
-    from sandbox.adaptor import Adaptor, Mapping, Polled
+    from sandbox.adaptor.adaptor import Adaptor, Polled
+    from sandbox.adaptor.mapping import Mapping
 
 
 @click.group()
@@ -57,8 +58,9 @@ def run(
     error, with the error code, and kept until it does; with --json it is also a row with "rejected". --once
     then ends with exit code 1.
     """
-    from emulator.channels import ChannelUnavailableError
-    from sandbox.adaptor import ApplicationUnavailableError, read_mapping
+    from emulator.channels.channel import ChannelUnavailableError
+    from sandbox.adaptor.application_api import ApplicationUnavailableError
+    from sandbox.adaptor.mapping import read_mapping
     from sandbox.gateway import SendFailedError, SendRefusedError
 
     mapping = read_mapping(mapping_file or Path(str(files("sandbox.adaptor.example") / "mapping.yaml")))
@@ -116,8 +118,9 @@ def _open(
 ) -> Iterator[Adaptor]:
     """Open the adaptor with its local data repository, one for each application."""
     from emulator.channels.kinesis import KinesisChannel
-    from sandbox.adaptor import Adaptor, Source
+    from sandbox.adaptor.adaptor import Adaptor
     from sandbox.adaptor.adaptor_state import AdaptorState
+    from sandbox.adaptor.application_api import Source
     from sandbox.gateway import Gateway, Machine
     from sandbox.gateway.outbox import Outbox
     from sandbox.repository import Repository

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from emulator.clock import Clock
     from sandbox.applications.activity_log import ActivityLogEntry
     from sandbox.applications.later_application import LaterApplication
-    from sandbox.download import FileSource
+    from sandbox.download.file_source import FileSource
     from sandbox.gateway.outbox import Outbox
     from sandbox.receiver import Application, Refused
     from sandbox.repository import Repository
@@ -173,7 +173,7 @@ def _open(
     """Open the application with its local data repository and its outbox."""
     from emulator.channels.kinesis import KinesisChannel
     from sandbox.applications import InstitutionalRepository, PreservationSystem
-    from sandbox.download import Downloads
+    from sandbox.download.download import Downloads
     from sandbox.download.http import HttpSource
     from sandbox.download.https import HttpsSource
     from sandbox.download.s3 import S3Source

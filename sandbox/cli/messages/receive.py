@@ -27,7 +27,7 @@ from sandbox.cli.output.printing import json_option
 if TYPE_CHECKING:
     import sqlite3
 
-    from emulator.channels import Channel
+    from emulator.channels.channel import Channel
     from sandbox.receiver import Arrival
     from sandbox.receiver.rejects import Rejected
     from schemas.contract import Code
@@ -125,7 +125,7 @@ def receive(
 
 def _persist(step: Callable[[int], object]) -> Callable[[int], object]:
     """As ``step``, but let five failures in a row pass: a refusal may outlast the tries of one read."""
-    from emulator.channels import ChannelUnavailableError
+    from emulator.channels.channel import ChannelUnavailableError
 
     failures = 0
 

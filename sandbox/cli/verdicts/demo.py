@@ -82,7 +82,7 @@ def _plan(seed: int, source: Path | None) -> Plan:
 
 
 def _run(plan: Plan, folder: Path, progress: Progress, pipeline: Pipeline | None) -> Result:
-    from emulator.channels import ChannelUnavailableError
+    from emulator.channels.channel import ChannelUnavailableError
     from rdss_sandbox.client import UnreachableError
     from sandbox.demo.demonstration import demonstrate
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from emulator.archive import audit_tap
 from emulator.archive.archives import Archives
 from emulator.archive.event_source import lambda_event
-from emulator.channels import MemoryCheckpoints
+from emulator.channels.checkpoints import MemoryCheckpoints
 from emulator.channels.memory import DEFAULT_SCOPE, MemoryChannel
 from emulator.clock import Clock
 from emulator.events import Events

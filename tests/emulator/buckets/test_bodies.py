@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from emulator.buckets.objects import Bodies, Body
+from emulator.buckets.objects.bodies import Bodies
+from emulator.buckets.objects.object_bodies import Body
 from emulator.rng import Chance
 
 MB = 1 << 20

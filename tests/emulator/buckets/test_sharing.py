@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from emulator.buckets.objects import Bodies, Body
+from emulator.buckets.objects.bodies import Bodies
+from emulator.buckets.objects.object_bodies import Body
 from emulator.clock import Clock
 from emulator.events import Events
 from emulator.journal import Payloads

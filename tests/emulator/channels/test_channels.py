@@ -6,15 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from emulator.channels import (
-    SHARD_END,
-    Channel,
-    ChannelUnavailableError,
-    Delivery,
-    MemoryCheckpoints,
-    PublishRefusedError,
-    Receipt,
-)
+from emulator.channels.channel import Channel, ChannelUnavailableError, Delivery, PublishRefusedError, Receipt
+from emulator.channels.checkpoints import SHARD_END, MemoryCheckpoints
 
 if TYPE_CHECKING:
     from tests.emulator.conftest import AnyBench

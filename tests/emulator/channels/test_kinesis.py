@@ -8,7 +8,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from emulator.channels import ChannelUnavailableError, PublishRefusedError, PublishUnknownError, Receipt
+from emulator.channels.channel import (
+    ChannelUnavailableError,
+    PublishRefusedError,
+    PublishUnknownError,
+    Receipt,
+)
 from emulator.channels.kinesis import KinesisChannel, connect
 from emulator.clock import Clock
 

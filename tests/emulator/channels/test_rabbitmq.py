@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pika
 import pytest
 
-from emulator.channels import ChannelUnavailableError, PublishRefusedError, PublishUnknownError
+from emulator.channels.channel import ChannelUnavailableError, PublishRefusedError, PublishUnknownError
 from emulator.channels.rabbitmq import RabbitMQChannel
 from emulator.clock import Clock
 from emulator.rng import new_uuid

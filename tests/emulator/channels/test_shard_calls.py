@@ -8,7 +8,8 @@ from collections import defaultdict
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from emulator.channels import ChannelUnavailableError, Delivery, MemoryCheckpoints
+from emulator.channels.channel import ChannelUnavailableError, Delivery
+from emulator.channels.checkpoints import MemoryCheckpoints
 from emulator.channels.shard_calls import CallsAtOnce, Fetched
 from emulator.channels.shard_reader import ShardListing, ShardReader
 from emulator.clock import Clock

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from emulator.channels import ChannelUnavailableError, Delivery, MemoryCheckpoints
+from emulator.channels.channel import ChannelUnavailableError, Delivery
+from emulator.channels.checkpoints import MemoryCheckpoints
 from emulator.channels.memory import DEFAULT_SCOPE, MemoryChannel
 from emulator.channels.shard_calls import CallsInTurn, Fetched
 from emulator.channels.shard_reader import ShardListing, ShardReader

@@ -12,14 +12,14 @@ import msgspec
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import ClientConnection, connect
 
-from emulator.channels import (
+from emulator.channels.channel import (
     ChannelUnavailableError,
     Delivery,
+    Outcome,
     PublishRefusedError,
     PublishUnknownError,
     Receipt,
 )
-from emulator.channels.channel import Outcome
 from emulator.channels.memory import MemoryChannel
 from emulator.channels.rabbitmq import RabbitMQChannel
 from emulator.clock import Clock

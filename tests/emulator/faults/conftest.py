@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from emulator.channels import Channel
+from emulator.channels.channel import Channel
 from emulator.clock import Clock
 from emulator.kinesis import Engine
 from emulator.rng import new_uuid

@@ -7,14 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from emulator.channels import (
-    Channel,
-    Delivery,
-    MemoryCheckpoints,
-    PublishRefusedError,
-    PublishUnknownError,
-    Receipt,
-)
+from emulator.channels.channel import Channel, Delivery, PublishRefusedError, PublishUnknownError, Receipt
+from emulator.channels.checkpoints import MemoryCheckpoints
 from emulator.faults.fault import FaultRefusedError
 from emulator.faults.registry import TYPES, list_own_types
 from schemas.bound import CONTRACT
@@ -301,7 +295,7 @@ def test_error_on_deliver_leaves_the_message_for_the_next_read(bench: AnyBench) 
 
 
 def read_despite_failures(channel: Channel) -> list[Delivery]:
-    from emulator.channels import ChannelUnavailableError
+    from emulator.channels.channel import ChannelUnavailableError
 
     for _ in range(100):
         try:

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec import structs
 
-from emulator.channels import ChannelUnavailableError
+from emulator.channels.channel import ChannelUnavailableError
 from emulator.clock import Clock
 from emulator.events import Events
 from emulator.faults.fault import CARRIERS, Call, FaultRefusedError

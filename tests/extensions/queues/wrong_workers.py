@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import msgspec
 
-from emulator.channels import Delivery
+from emulator.channels.channel import Delivery
 from extensions.queues.scenario_workers import Worker, Workers
 from sandbox.repository import ArrivalStatus, Repository
 from sandbox.scenarios.client_environment import ClientEnvironment, KillableProcess

@@ -17,9 +17,11 @@ from emulator.channels.memory import DEFAULT_SCOPE, MemoryChannel
 from emulator.clock import Clock
 from emulator.events import Events
 from emulator.kinesis import Engine
-from sandbox.adaptor import Adaptor, ApplicationUnavailableError, Polled, Source, read_mapping
+from sandbox.adaptor.adaptor import Adaptor, Polled
 from sandbox.adaptor.adaptor_state import AdaptorState
+from sandbox.adaptor.application_api import ApplicationUnavailableError, Source
 from sandbox.adaptor.example.small_repository import SmallRepository, sample_deposits
+from sandbox.adaptor.mapping import read_mapping
 from sandbox.gateway import Gateway, Machine
 from sandbox.gateway.outbox import Outbox
 from sandbox.repository import Repository

@@ -10,9 +10,8 @@ from typing import Any
 
 import pytest
 
-from sandbox.adaptor import MappingError, read_mapping
 from sandbox.adaptor.example.small_repository import sample_deposits
-from sandbox.adaptor.mapping import as_mapping
+from sandbox.adaptor.mapping import MappingError, as_mapping, read_mapping
 from sandbox.template import NOTHING, TemplateError, TemplateScope, fill
 
 ITEM = {

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from emulator.clock import Clock
 from sandbox.applications import InstitutionalRepository, PreservationSystem
-from sandbox.download import Downloads
+from sandbox.download.download import Downloads
 from sandbox.gateway import Gateway, Machine
 from sandbox.gateway.outbox import Outbox
 from sandbox.receiver import Application, ApplicationError, Arrival

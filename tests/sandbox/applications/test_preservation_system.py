@@ -14,7 +14,9 @@ import pytest
 
 from emulator.rng import new_uuid
 from sandbox.applications import PreservationSystem
-from sandbox.download import DownloadInterruptedError, Downloads, Fetch
+from sandbox.download.download import Downloads
+from sandbox.download.download_errors import DownloadInterruptedError
+from sandbox.download.file_source import Fetch
 from tests.sandbox.applications.conftest import Running, Town
 
 CONTENT = b"depth,coral\n3,acropora\n" * 100

@@ -12,9 +12,10 @@ from pathlib import Path
 import pytest
 
 from emulator.clock import Clock
-from sandbox.download import Checksum, Downloads, RemoteFile
+from sandbox.download.download import Downloads
 from sandbox.download.http import HttpSource
 from sandbox.download.https import HttpsSource
+from sandbox.download.remote_file import Checksum, RemoteFile
 from sandbox.file_server.certificates import Authority, new_authority
 from sandbox.file_server.misbehaving_server import FileServer, Trouble
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sandbox.download import DownloadError, WrongChecksumError
+from sandbox.download.download_errors import DownloadError, WrongChecksumError
 from tests.sandbox.download.conftest import CONTENT, Place, described
 
 

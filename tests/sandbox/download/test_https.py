@@ -11,8 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from sandbox.download import Checksum, DownloadError, WrongChecksumError
+from sandbox.download.download_errors import DownloadError, WrongChecksumError
 from sandbox.download.https import HttpsSource
+from sandbox.download.remote_file import Checksum
 from tests.sandbox.download.conftest import CONTENT, Place, described
 
 

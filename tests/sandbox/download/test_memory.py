@@ -11,7 +11,9 @@ from pathlib import Path
 
 from emulator.clock import Clock
 from sandbox.applications.package import write_package
-from sandbox.download import Checksum, Downloads, Fetch, RemoteFile
+from sandbox.download.download import Downloads
+from sandbox.download.file_source import Fetch
+from sandbox.download.remote_file import Checksum, RemoteFile
 
 PIECE, PIECES = b"reef" * 16_384, 800
 SIZE = len(PIECE) * PIECES

@@ -12,7 +12,8 @@ from emulator.assembly.embedded import embedded
 from emulator.clock import Clock
 from emulator.settings.settings import Settings
 from sandbox.aws_endpoint import connect_s3
-from sandbox.download import DownloadError, Downloads
+from sandbox.download.download import Downloads
+from sandbox.download.download_errors import DownloadError
 from sandbox.download.s3 import S3Source
 from tests.sandbox.download.conftest import CONTENT, described
 

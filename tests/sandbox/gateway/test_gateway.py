@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from emulator.channels import Delivery, Outcome, PublishRefusedError, PublishUnknownError, Receipt
+from emulator.channels.channel import Delivery, Outcome, PublishRefusedError, PublishUnknownError, Receipt
 from emulator.clock import Clock
 from sandbox.gateway import Gateway, Machine, SendFailedError, SendRefusedError
 from sandbox.repository import MessageStatus, Repository

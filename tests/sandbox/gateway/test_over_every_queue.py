@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, Self
 
 import pytest
 
-from emulator.channels import Channel, Checkpoints, Delivery
+from emulator.channels.channel import Channel, Delivery
+from emulator.channels.checkpoints import Checkpoints
 from emulator.channels.memory import DEFAULT_SCOPE
 from emulator.rng import new_uuid
 from sandbox.aws_endpoint import AwsEndpoint

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from emulator.channels import ChannelUnavailableError
+from emulator.channels.channel import ChannelUnavailableError
 from emulator.clock import Clock, stopwatch
 from sandbox.gateway import GatewaySettings, open_gateway
 from sandbox.repository import Repository

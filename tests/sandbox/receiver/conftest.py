@@ -11,7 +11,8 @@ from typing import Any, ClassVar
 
 import pytest
 
-from emulator.channels import Checkpoints, Delivery, Outcome, Receipt
+from emulator.channels.channel import Delivery, Outcome, Receipt
+from emulator.channels.checkpoints import Checkpoints
 from emulator.clock import Clock
 from emulator.rng import Chance, Draws
 from sandbox.gateway import Gateway, Machine

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from emulator.channels import ChannelUnavailableError
+from emulator.channels.channel import ChannelUnavailableError
 from emulator.rng import Chance
 from sandbox.receiver import ApplicationError, Arrival
 from sandbox.receiver.receiver import OUTAGE_SECONDS

@@ -22,7 +22,8 @@ from emulator.settings.topologies import INSTITUTIONS
 from sandbox.aws_endpoint import AwsEndpoint
 from sandbox.receiver import MemoryOriginals
 from sandbox.repository import Repository
-from sandbox.router import RDSS_ROUTES, Router
+from sandbox.router.router import Router
+from sandbox.router.routing_table import RDSS_ROUTES
 from sandbox.router.running_router import MACHINE, assembled_router, routing
 from schemas.rdss.envelope import MAX_MESSAGE_BYTES, serialise
 from schemas.rdss.samples import Samples

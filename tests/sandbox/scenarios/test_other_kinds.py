@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from emulator.channels import Checkpoints, Delivery, Outcome, Receipt
+from emulator.channels.channel import Delivery, Outcome, Receipt
+from emulator.channels.checkpoints import Checkpoints
 from emulator.channels.faulted_channel import FaultedChannel
 from emulator.channels.kind_registry import KINDS
 from emulator.channels.kinds import Broker, ChannelKind, QueueAsShard

@@ -9,7 +9,8 @@ from collections import defaultdict
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from emulator.channels import Channel, Checkpoints, Delivery, PublishRefusedError, Receipt
+from emulator.channels.channel import Channel, Delivery, PublishRefusedError, Receipt
+from emulator.channels.checkpoints import Checkpoints
 from emulator.rng import new_uuid
 from sandbox.receiver import Arrival
 from sandbox.repository import ArrivalStatus, Repository
