@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 import sys
-import threading
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import boto3
@@ -18,6 +16,7 @@ from emulator.http.server import Server, serve
 from emulator.kinesis import Engine
 from emulator.listeners.aws.aws_app import AwsApp
 from emulator.listeners.aws.engine_backend import EngineBackend
+from tests.emulator.loop_thread import LoopThread
 
 if TYPE_CHECKING:
     from mypy_boto3_kinesis import KinesisClient
@@ -27,23 +26,6 @@ SIGNED = {
     "SignedHeaders=host, Signature=0",
     "x-amz-date": "20260101T000000Z",
 }
-
-
-class LoopThread:
-    """An event loop that runs beside the test."""
-
-    def __init__(self) -> None:
-        self.loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self.loop.run_forever, daemon=True)
-        self._thread.start()
-
-    def run(self, work: Coroutine[Any, Any, Any]) -> Any:
-        return asyncio.run_coroutine_threadsafe(work, self.loop).result(30)
-
-    def close(self) -> None:
-        self.loop.call_soon_threadsafe(self.loop.stop)
-        self._thread.join()
-        self.loop.close()
 
 
 class Endpoint:

@@ -13,7 +13,7 @@ import pytest
 
 from rdss_sandbox.process import sandbox_process
 from tests.real_clients import install
-from tests.real_clients.conftest import installed
+from tests.real_clients.sandbox_process import installed
 
 pytestmark = pytest.mark.real_client
 HERE = Path(__file__).parent

@@ -16,7 +16,7 @@ from pika.exceptions import ConnectionClosedByBroker
 from rdss_sandbox.client import Client
 from rdss_sandbox.process import sandbox_process
 from tests.real_clients import install
-from tests.real_clients.conftest import installed
+from tests.real_clients.sandbox_process import installed
 
 pytestmark = [pytest.mark.real_client, pytest.mark.timeout(600)]
 _PROGRAM = Path(__file__).with_name("management_clients.py")

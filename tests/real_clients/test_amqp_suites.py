@@ -18,7 +18,7 @@ import pytest
 
 from rdss_sandbox.process import sandbox_process
 from tests.real_clients import install
-from tests.real_clients.conftest import installed
+from tests.real_clients.sandbox_process import installed
 
 # What is not installed yet takes minutes on a machine under load.
 pytestmark = [pytest.mark.real_client, pytest.mark.timeout(600), pytest.mark.xdist_group("suites")]

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.real_clients.conftest import Sandbox
+from tests.real_clients.sandbox_process import Sandbox
 
 pytestmark = [pytest.mark.real_client, pytest.mark.xdist_group("aws_cli")]
 

@@ -16,7 +16,7 @@ from rdss_sandbox.shapes.faults import NewFault
 from schemas.rdss.envelope import serialise
 from schemas.rdss.samples import Samples
 from tests.real_clients import install
-from tests.real_clients.conftest import Sandbox, installed
+from tests.real_clients.sandbox_process import Sandbox, installed
 from tests.waiting import wait_until
 
 pytestmark = [pytest.mark.real_client, pytest.mark.timeout(180)]

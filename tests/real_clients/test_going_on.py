@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from tests.real_clients.conftest import Sandbox
+from tests.real_clients.sandbox_process import Sandbox
 from tests.real_clients.test_kcl import STREAM, Application
 from tests.waiting import wait_until
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.real_clients.conftest import Sandbox
+from tests.real_clients.sandbox_process import Sandbox
 
 pytestmark = pytest.mark.real_client
 

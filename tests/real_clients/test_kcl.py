@@ -16,7 +16,7 @@ import pytest
 from rdss_sandbox.client import Client
 from rdss_sandbox.shapes.diagnosis import Diagnosis
 from rdss_sandbox.shapes.faults import NewFault
-from tests.real_clients.conftest import REGION, Sandbox
+from tests.real_clients.sandbox_process import REGION, Sandbox
 
 if TYPE_CHECKING:
     from mypy_boto3_kinesis import KinesisClient

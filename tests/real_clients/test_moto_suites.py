@@ -15,8 +15,8 @@ import pytest
 from rdss_sandbox.process import sandbox_process
 from tests.bench.subjects import Start, Subject, running
 from tests.real_clients import install
-from tests.real_clients.conftest import installed
 from tests.real_clients.moto_differences import DIFFERENCES
+from tests.real_clients.sandbox_process import installed
 
 pytestmark = [pytest.mark.long, pytest.mark.timeout(1800)]
 

@@ -14,8 +14,8 @@ import pytest
 
 from tests.docs.pages import ROOT, blocks
 from tests.real_clients import install
-from tests.real_clients.conftest import installed
 from tests.real_clients.maven_repository import make_repository
+from tests.real_clients.sandbox_process import installed
 
 pytestmark = [pytest.mark.real_client, pytest.mark.timeout(900)]  # a compiler, on whatever machine
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.real_clients.conftest import Sandbox
+from tests.real_clients.sandbox_process import Sandbox
 
 _PROGRAM = Path(__file__).with_name("zaqar_client.py")
 _HOOK = "http://127.0.0.1:9/hook"

@@ -11,8 +11,8 @@ from emulator.message_index.sql_filter import compile_filter, list_columns
 from schemas.rdss.contract import RDSS
 from tests.docs.tui_page import list_fields, list_keys
 from tests.taken_out import needs
+from tests.tui.app_pilot import opened, until
 from tests.tui.canned import CONTRACT, Canned
-from tests.tui.conftest import opened, until
 from tui.keys.actions import ACTIONS, ActionGroup
 from tui.keys.preferences import Preferences, PreferencesError, read
 from tui.state import query

@@ -19,7 +19,7 @@ from schemas.rdss.envelope import serialise
 from schemas.rdss.error_codes import ErrorCode
 from schemas.rdss.samples import Samples
 from schemas.rdss.sequence import split
-from tests.tui.conftest import answer, notices, opened, see, text_of, until
+from tests.tui.app_pilot import answer, notices, opened, see, text_of, until
 from tui.dialogs.add_fault import AddFault
 from tui.dialogs.diff import Diff
 from tui.dialogs.edit import Edit

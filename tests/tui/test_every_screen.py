@@ -28,7 +28,7 @@ from schemas.rdss.error_codes import ErrorCode
 from schemas.rdss.samples import Samples
 from schemas.rdss.sequence import split
 from tests.taken_out import needs
-from tests.tui.conftest import answer, notices, opened, see, text_of, until
+from tests.tui.app_pilot import answer, notices, opened, see, text_of, until
 from tests.waiting import wait_until
 from tui.dialogs.help import Help
 from tui.keys.actions import places

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from rdss_sandbox.shapes.diagnosis import Finding, Step
+from tests.tui.app_pilot import opened, text_of, until
 from tests.tui.canned import NOON, Canned
-from tests.tui.conftest import opened, text_of, until
 from tui.dialogs.client_findings import Findings
 from tui.widgets.stream_tree import StreamTree
 

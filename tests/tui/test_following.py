@@ -22,8 +22,8 @@ from rdss_sandbox.shapes.status import Status
 from schemas.rdss.envelope import serialise
 from schemas.rdss.samples import Samples
 from tests.taken_out import needs
+from tests.tui.app_pilot import opened, text_of, until
 from tests.tui.canned import CONTRACT, Canned
-from tests.tui.conftest import opened, text_of, until
 from tui.state import feed
 from tui.state.worker_messages import ConnectionLost, NewsArrived, ObservedState, SnapshotTaken
 from tui.widgets.message_list import MessageList

@@ -10,8 +10,8 @@ from textual.pilot import Pilot
 
 from rdss_sandbox.shapes.streams import Reshard
 from tests.taken_out import needs
+from tests.tui.app_pilot import NARROW, OURS, opened, text_of, until
 from tests.tui.canned import Canned
-from tests.tui.conftest import NARROW, OURS, opened, text_of, until
 from tui.dialogs.help import Help
 from tui.keys.actions import ACTIONS, SHORT_LABELS, ActionGroup, keys_for_people, places
 from tui.keys.preferences import Preferences, read

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from textual.events import MouseScrollUp
 
+from tests.tui.app_pilot import answer, opened, see, text_of, until
 from tests.tui.canned import Canned
-from tests.tui.conftest import answer, opened, see, text_of, until
 from tui.panes.message_browser import MessageBrowser
 from tui.widgets.message_detail import MessageDetailPane
 from tui.widgets.message_list import MessageList

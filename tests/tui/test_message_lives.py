@@ -21,7 +21,7 @@ from rdss_sandbox.shapes.messages import NewMessage
 from sandbox.cli.messages.receive import receive
 from schemas.rdss.envelope import serialise
 from schemas.rdss.samples import Samples
-from tests.tui.conftest import NARROW, opened, see, until
+from tests.tui.app_pilot import NARROW, opened, see, until
 from tui.dialogs.edit import Edit
 from tui.widgets.flow_plot import FlowPlots, Plot
 from tui.widgets.message_list import MessageList

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from rdss_sandbox.shapes.events import Event
+from tests.tui.app_pilot import NARROW, opened, see, text_of, until
 from tests.tui.canned import EVENTS, Canned
-from tests.tui.conftest import NARROW, opened, see, text_of, until
 from tui.text.columns import ListColumn, split_cell
 from tui.text.narration import remaining_fields, sentence
 from tui.widgets.event_list import EventList

@@ -10,8 +10,8 @@ import pytest
 from rdss_sandbox.client import RefusedError
 from rdss_sandbox.shapes.buckets import Bucket, ObjectPage, ObjectRow
 from rdss_sandbox.shapes.events import News
+from tests.tui.app_pilot import notices, opened, see, text_of, until
 from tests.tui.canned import NOON, Canned
-from tests.tui.conftest import notices, opened, see, text_of, until
 from tui.panes import object_browser
 from tui.widgets.row_list import RowList
 

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 from textual.pilot import Pilot
 
+from tests.tui.app_pilot import NARROW, WIDE, show_screens, until
 from tests.tui.canned import Canned
 from tests.tui.canned_readings import CannedReadings
-from tests.tui.conftest import NARROW, WIDE, show_screens, until
 from tui.app import SandboxApp
 from tui.keys.actions import ACTIONS, ActionGroup
 from tui.keys.preferences import Preferences

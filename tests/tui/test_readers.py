@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
+from tests.tui.app_pilot import NARROW, opened, see, text_of, until
 from tests.tui.canned import NOON, Canned, reader, shard, stream
-from tests.tui.conftest import NARROW, opened, see, text_of, until
 from tui.text.lag import behind
 from tui.widgets.reader_list import ReaderTable
 from tui.widgets.stream_tree import StreamTree

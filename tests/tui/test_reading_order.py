@@ -8,8 +8,8 @@ import pytest
 from textual.pilot import Pilot
 from textual.widget import Widget
 
+from tests.tui.app_pilot import NARROW, WIDE, opened, text_of, until
 from tests.tui.canned import Canned
-from tests.tui.conftest import NARROW, WIDE, opened, text_of, until
 from tui.widgets.row_list import RowList
 
 PLACES = {

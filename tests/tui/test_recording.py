@@ -21,8 +21,8 @@ from sandbox.certify.results_folder import write_results
 from sandbox.cli.environment.tui import tui
 from sandbox.scenarios.scenario import find_scenario
 from sandbox.scenarios.scenario_run import run_scenario
+from tests.tui.app_pilot import WIDE, see, text_of, until
 from tests.tui.canned_scenarios import events
-from tests.tui.conftest import WIDE, see, text_of, until
 from tui.keys.preferences import Preferences
 from tui.recording_app import RecordingApp
 from tui.state.playback import MessageState, Playback, PlaybackState

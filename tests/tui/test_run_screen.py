@@ -13,9 +13,9 @@ from emulator.settings.settings import Settings
 from rdss_sandbox.client import AsyncClient
 from rdss_sandbox.shapes.scenarios import Line
 from sandbox.control.scenarios import ScenarioResources
+from tests.tui.app_pilot import NARROW, WIDE, answer, opened, see, text_of, until
 from tests.tui.canned import Canned
 from tests.tui.canned_scenarios import TEACH, events
-from tests.tui.conftest import NARROW, WIDE, answer, opened, see, text_of, until
 from tui.keys.preferences import Preferences
 from tui.recording_app import RecordingApp
 from tui.screens.run_player import RunScreen

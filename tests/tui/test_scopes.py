@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from rdss_sandbox.shapes.topology import AuditTap, Topology
+from tests.tui.app_pilot import opened, text_of, until
 from tests.tui.canned import Canned
-from tests.tui.conftest import opened, text_of, until
 from tui.panes.message_browser import MessageBrowser
 from tui.state.query import everything_once, refused
 

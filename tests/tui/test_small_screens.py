@@ -24,7 +24,7 @@ from schemas.rdss.error_codes import ErrorCode
 from schemas.rdss.samples import Samples
 from schemas.rdss.sequence import split
 from tests.taken_out import needs
-from tests.tui.conftest import NARROW, opened, see, text_of, until
+from tests.tui.app_pilot import NARROW, opened, see, text_of, until
 from tui.keys.actions import places
 from tui.screens.run_player import RunScreen
 from tui.widgets.row_list import RowList

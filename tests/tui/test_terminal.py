@@ -13,7 +13,7 @@ from emulator.assembly.embedded import Embedded, embedded
 from emulator.settings.settings import Settings
 from rdss_sandbox.client import AsyncClient, Client
 from rdss_sandbox.shapes.faults import NewFault
-from tests.tui.conftest import opened, see, text_of, until
+from tests.tui.app_pilot import opened, see, text_of, until
 from tui.app import SandboxApp
 from tui.text.visible_filter import VisibleFilter
 

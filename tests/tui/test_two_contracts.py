@@ -8,7 +8,7 @@ import pytest
 from textual.widgets import Input, TextArea
 
 from rdss_sandbox.client import AsyncClient
-from tests.tui.conftest import opened, see, text_of, until
+from tests.tui.app_pilot import opened, see, text_of, until
 from tests.two_contracts import CONTRACTS, REASON, Site, open_site
 from tui.dialogs.add_fault import AddFault
 from tui.dialogs.edit import Edit

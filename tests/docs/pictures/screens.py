@@ -17,7 +17,7 @@ from schemas.rdss.decoration import decorate
 from schemas.rdss.envelope import serialise
 from schemas.rdss.error_codes import ErrorCode
 from schemas.rdss.samples import Samples
-from tests.tui.conftest import see, until
+from tests.tui.app_pilot import see, until
 from tests.waiting import wait_until
 from tui.app import SandboxApp
 from tui.keys.preferences import Preferences

@@ -14,7 +14,7 @@ from emulator.events import Events
 from tests.emulator.amqp.calls import delete, delete_exchange
 from tests.emulator.amqp.differences import version_of
 from tests.emulator.amqp.raw_client import RawClient
-from tests.emulator.conftest import loop_on_a_thread
+from tests.emulator.loop_thread import loop_on_a_thread
 from tests.emulator.relay.amqp.embedded import start_upstream, without_faults
 
 QUEUES = ("q1", "q2", "q3")

@@ -23,7 +23,7 @@ from emulator.kinesis import Engine
 from emulator.streams.amqp_log import AmqpLog
 from rdss_sandbox.files.record_lines import ArchivedRecord, RecordAddress, place_in_key, read_line, write_line
 from rdss_sandbox.shapes.topology import AuditTap, Topology
-from tests.emulator.conftest import NOON
+from tests.emulator.faulted_brokers import NOON
 from tests.waiting import wait_until
 
 TOPOLOGY = Topology(

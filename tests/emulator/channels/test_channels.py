@@ -10,7 +10,7 @@ from emulator.channels.channel import Channel, ChannelUnavailableError, Delivery
 from emulator.channels.checkpoints import SHARD_END, MemoryCheckpoints
 
 if TYPE_CHECKING:
-    from tests.emulator.conftest import AnyBench
+    from tests.emulator.faulted_brokers import AnyBench
 
 WAIT = 10.0
 

@@ -18,7 +18,7 @@ from emulator.channels.kinesis import KinesisChannel, connect
 from emulator.clock import Clock
 
 if TYPE_CHECKING:
-    from tests.emulator.conftest import Bench
+    from tests.emulator.faulted_brokers import Bench
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from emulator.clock import Clock
 from emulator.rng import new_uuid
 
 if TYPE_CHECKING:
-    from tests.emulator.conftest import Bench
+    from tests.emulator.faulted_brokers import Bench
 
 pytestmark = pytest.mark.rabbitmq
 

@@ -13,7 +13,7 @@ from emulator.channels.checkpoints import MemoryCheckpoints
 from emulator.channels.shard_calls import CallsAtOnce, Fetched
 from emulator.channels.shard_reader import ShardListing, ShardReader
 from emulator.clock import Clock
-from tests.emulator.conftest import NOON
+from tests.emulator.faulted_brokers import NOON
 
 PATIENCE = 30.0
 

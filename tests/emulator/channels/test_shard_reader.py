@@ -17,7 +17,7 @@ from emulator.channels.shard_reader import ShardListing, ShardReader
 from emulator.clock import Clock
 from emulator.events import Events
 from emulator.kinesis import Engine
-from tests.emulator.conftest import NOON
+from tests.emulator.faulted_brokers import NOON
 
 STEPS = st.lists(
     st.one_of(

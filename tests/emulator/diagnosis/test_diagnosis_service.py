@@ -14,7 +14,7 @@ from emulator.diagnosis import recorder
 from emulator.diagnosis.clients import identify
 from emulator.diagnosis.leases import read_leases
 from emulator.diagnosis.recorder import Recorder
-from tests.emulator.diagnosis.conftest import FIRST, LEFT, Wire
+from tests.emulator.diagnosis.diagnosed_stream import FIRST, LEFT, Wire
 from tests.waiting import wait_until
 
 _KCL = "k (amazon-kinesis-client-library-java)"

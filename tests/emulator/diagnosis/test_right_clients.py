@@ -12,7 +12,7 @@ from emulator.clock import Clock
 from emulator.rng import new_uuid
 from schemas.message_timestamps import timestamp
 from schemas.rdss.sequence import split
-from tests.emulator.diagnosis.conftest import FIRST, LEFT, RIGHT, Wire
+from tests.emulator.diagnosis.diagnosed_stream import FIRST, LEFT, RIGHT, Wire
 
 if TYPE_CHECKING:
     from mypy_boto3_kinesis import KinesisClient

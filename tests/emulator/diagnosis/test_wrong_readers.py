@@ -7,7 +7,7 @@ import json
 import pytest
 from botocore.exceptions import ClientError
 
-from tests.emulator.diagnosis.conftest import FIRST, LEFT, RIGHT, Wire
+from tests.emulator.diagnosis.diagnosed_stream import FIRST, LEFT, RIGHT, Wire
 
 
 def test_child_shards_that_nobody_reads(wire: Wire) -> None:

@@ -13,7 +13,7 @@ from emulator.diagnosis import content_reader
 from emulator.diagnosis.rules.bad_messages import INVALID
 from emulator.rng import new_uuid
 from schemas.rdss.sequence import split
-from tests.emulator.diagnosis.conftest import Wire
+from tests.emulator.diagnosis.diagnosed_stream import Wire
 
 THROTTLED = "ProvisionedThroughputExceededException"
 

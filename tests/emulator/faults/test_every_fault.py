@@ -21,7 +21,7 @@ from tests.emulator.faults.unsupported import UNSUPPORTED
 from tests.waiting import wait_until
 
 if TYPE_CHECKING:
-    from tests.emulator.conftest import AnyBench
+    from tests.emulator.faulted_brokers import AnyBench
 
 WAIT = 10.0
 

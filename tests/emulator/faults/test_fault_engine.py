@@ -27,7 +27,7 @@ from schemas.rdss.contract import RDSS
 from tests.contracts import CONTRACTS, NAMES, spell
 
 if TYPE_CHECKING:
-    from tests.emulator.conftest import Bench
+    from tests.emulator.faulted_brokers import Bench
 
 NOON = 1_790_000_000.0
 Injections = list[tuple[str, str | None, str]]

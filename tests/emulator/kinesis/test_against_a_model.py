@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from tests.emulator.kinesis.conftest import SCOPE, Api
+from tests.emulator.kinesis.engine_calls import SCOPE, Api
 
 LAST = 2**128 - 1
 HOUR = 3600

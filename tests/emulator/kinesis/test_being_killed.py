@@ -15,7 +15,7 @@ from emulator.events import Events
 from emulator.journal import Payloads
 from emulator.kinesis import Engine
 from emulator.rng import Chance
-from tests.emulator.kinesis.conftest import SCOPE
+from tests.emulator.kinesis.engine_calls import SCOPE
 
 KILLS = 15
 SEED = 20_261_121

@@ -7,10 +7,10 @@ from base64 import b64encode
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
-from tests.emulator.kinesis.conftest import SCOPE
+from tests.emulator.kinesis.engine_calls import SCOPE
 
 if TYPE_CHECKING:
-    from tests.emulator.kinesis.conftest import Api
+    from tests.emulator.kinesis.engine_calls import Api
 
 WRITERS, BATCHES, RECORDS = 4, 15, 60
 

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from emulator.kinesis import KinesisError, Subscription
-from tests.emulator.kinesis.conftest import SCOPE
+from tests.emulator.kinesis.engine_calls import SCOPE
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tests.emulator.kinesis.conftest import Api
+    from tests.emulator.kinesis.engine_calls import Api
 
 NOON = 1_790_000_000
 ARN = "arn:aws:kinesis:eu-west-2:000000000000:stream/s"

@@ -8,13 +8,13 @@ import pytest
 
 from emulator.journal import DamagedLogError
 from emulator.kinesis import Engine, KinesisError
-from tests.emulator.kinesis.conftest import SCOPE
+from tests.emulator.kinesis.engine_calls import SCOPE
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from tests.emulator.kinesis.conftest import Api
+    from tests.emulator.kinesis.engine_calls import Api
 
 ARN = "arn:aws:kinesis:eu-west-2:000000000000:stream/s"
 

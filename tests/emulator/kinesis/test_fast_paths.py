@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from emulator.kinesis import KinesisError, NotFastError
-from tests.emulator.kinesis.conftest import SCOPE, Api
+from tests.emulator.kinesis.engine_calls import SCOPE, Api
 
 KEYS = st.one_of(
     st.text(st.characters(exclude_categories=["Cs"]), max_size=300),

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from emulator.kinesis import KinesisError
-from tests.emulator.kinesis.conftest import SCOPE
+from tests.emulator.kinesis.engine_calls import SCOPE
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tests.emulator.kinesis.conftest import Api
+    from tests.emulator.kinesis.engine_calls import Api
 
 EXCEEDED = "ProvisionedThroughputExceededException"
 RATE = "Rate exceeded for shard shardId-000000000000 in stream s under account 000000000000."

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.emulator.kinesis.conftest import NOON, SCOPE, Api
+from tests.emulator.kinesis.engine_calls import NOON, SCOPE, Api
 
 
 def test_a_reader_is_followed_from_iterator_to_iterator(api: Api) -> None:

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from emulator.kinesis import KinesisError
-from tests.emulator.kinesis.conftest import SCOPE
+from tests.emulator.kinesis.engine_calls import SCOPE
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tests.emulator.kinesis.conftest import Api
+    from tests.emulator.kinesis.engine_calls import Api
 
 NOON = 1_790_000_000.0
 MIB = 1024 * 1024

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.emulator.kinesis.conftest import Api
+from tests.emulator.kinesis.engine_calls import Api
 
 ZERO, ONE, TWO, THREE = (f"shardId-{i:012d}" for i in range(4))
 LAST = 2**128 - 1

@@ -13,7 +13,7 @@ import pytest
 from emulator.kinesis.operations import OPERATIONS, not_enabled
 
 if TYPE_CHECKING:
-    from tests.emulator.kinesis.conftest import Api
+    from tests.emulator.kinesis.engine_calls import Api
 
 ARN = "arn:aws:kinesis:eu-west-2:000000000000:stream/s"
 

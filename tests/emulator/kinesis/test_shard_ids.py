@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.emulator.kinesis.conftest import Api
+from tests.emulator.kinesis.engine_calls import Api
 
 FORMS = ("shardId-000000000001", "shardId-1", "1", "shard-1", "x-1", "-1", "a-b-0001", "a.b_c-1")
 NO_NUMBERS = ("shardId-x", "shardId-", "x1", "2.14E4", "2147483648", "shardId-002147483648", "٣")

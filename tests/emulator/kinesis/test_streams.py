@@ -12,7 +12,7 @@ from emulator.kinesis import KinesisError, Scope
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tests.emulator.kinesis.conftest import Api
+    from tests.emulator.kinesis.engine_calls import Api
 
 NOON = 1_790_000_000.0
 ARN = "arn:aws:kinesis:eu-west-2:000000000000:stream/s"

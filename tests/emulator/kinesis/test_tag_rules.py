@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 
 import pytest
 
-from tests.emulator.kinesis.conftest import Api
+from tests.emulator.kinesis.engine_calls import Api
 
 Deed: TypeAlias = Callable[[Api, str], Any]
 INVALID = (

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.emulator.kinesis.conftest import SCOPE, Api
+from tests.emulator.kinesis.engine_calls import SCOPE, Api
 
 ZERO, ONE, TWO = (f"shardId-{i:012d}" for i in range(3))
 IN_STATE = "Stream s under account 000000000000 not ACTIVE, instead in state "

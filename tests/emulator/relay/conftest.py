@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
-import threading
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import boto3
@@ -14,37 +12,13 @@ from moto.server import ThreadedMotoServer
 
 from emulator.clock import Clock
 from emulator.events import Events
-from emulator.http.server import Server, serve
 from emulator.kinesis import Engine
 from emulator.listeners.aws.aws_app import AwsApp
 from emulator.listeners.aws.engine_backend import EngineBackend
+from tests.emulator.loop_thread import LoopThread
 
 UPSTREAMS = ("engine", "moto")
 MOTO_ACCOUNT = "123456789012"
-
-
-class LoopThread:
-    """An event loop that runs beside the test, and the servers on it."""
-
-    def __init__(self) -> None:
-        self.loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self.loop.run_forever, daemon=True)
-        self._thread.start()
-        self._servers: list[Server] = []
-
-    def run(self, work: Coroutine[Any, Any, Any]) -> Any:
-        return asyncio.run_coroutine_threadsafe(work, self.loop).result(30)
-
-    def serve(self, app: Any, port: int = 0) -> Server:
-        self._servers.append(self.run(serve(app, "127.0.0.1", port)))
-        return self._servers[-1]
-
-    def close(self) -> None:
-        for server in self._servers:
-            self.run(server.close(0.2))
-        self.loop.call_soon_threadsafe(self.loop.stop)
-        self._thread.join()
-        self.loop.close()
 
 
 @pytest.fixture

@@ -22,7 +22,7 @@ from rdss_sandbox.client import Client, RefusedError, UnreachableError
 from rdss_sandbox.process import sandbox_process
 from tests.emulator.services.conftest import client_of
 from tests.emulator.services.test_surviving import make_table
-from tests.emulator.snapshots.conftest import Teach, change, fill, read
+from tests.emulator.snapshots.whole_lesson import Teach, change, fill, read
 from tests.extensions.parts import PARTS
 
 SEED = 20_261_122

@@ -13,7 +13,7 @@ from emulator.settings.settings import Settings
 from rdss_sandbox.client import RefusedError
 from rdss_sandbox.shapes.clock import ClockChange
 from tests.emulator.services.conftest import client_of
-from tests.emulator.snapshots.conftest import STREAM, Lesson, Teach, change, fill, read, records
+from tests.emulator.snapshots.whole_lesson import STREAM, Lesson, Teach, change, fill, read, records
 
 UNCHANGED = {"parts", "tags"}
 """What ``change`` leaves, or changes only besides."""

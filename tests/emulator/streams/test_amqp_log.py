@@ -12,7 +12,7 @@ from emulator.channels.memory import DEFAULT_SCOPE, MemoryChannel
 from emulator.clock import Clock
 from emulator.kinesis import KinesisError
 from emulator.streams.amqp_log import LARGEST, AmqpLog, is_amqp, stream_of_channel
-from tests.emulator.conftest import NOON
+from tests.emulator.faulted_brokers import NOON
 
 
 def of_channel(log: AmqpLog, name: str) -> list[tuple[bytes, str]]:

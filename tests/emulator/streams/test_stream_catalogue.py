@@ -9,7 +9,7 @@ from emulator.kinesis import Engine
 from emulator.streams.amqp_log import AmqpLog
 from emulator.streams.merged_reading import ShardKey
 from emulator.streams.stream_catalogue import Catalogue
-from tests.emulator.conftest import NOON
+from tests.emulator.faulted_brokers import NOON
 
 
 def test_a_stream_created_again_under_its_name_has_another_generation() -> None:

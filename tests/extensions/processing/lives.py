@@ -11,7 +11,7 @@ import pytest
 
 from extensions.processing import Administration, Child, Exchange, KeyKind, State
 from extensions.processing.transitions import Cause, Transition
-from tests.extensions.processing.conftest import Site, put
+from tests.extensions.processing.processing_site import Site, put
 
 Plan: TypeAlias = Callable[[Exchange], Any]
 

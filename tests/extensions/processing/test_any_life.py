@@ -14,7 +14,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 from extensions.processing import Administration, Child, Exchange, KeyKind, State
 from extensions.processing.transitions import FINAL, TABLE, Cause, IllegalTransitionError, next_state
-from tests.extensions.processing.conftest import Site
+from tests.extensions.processing.processing_site import Site
 
 ENDS = ("ok", "technical", "business", "blank", "ask", "die", "die after the call", "split")
 which = st.sampled_from((0, 1))

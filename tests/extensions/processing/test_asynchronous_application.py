@@ -16,7 +16,7 @@ from sandbox.applications.application_run import run_application
 from sandbox.gateway.outbox import Outbox
 from sandbox.receiver import Application, Arrival
 from sandbox.repository import Repository
-from tests.sandbox.applications.conftest import Running, Town
+from tests.sandbox.applications.application_streams import Running, Town
 
 Fault = Callable[[Arrival], None]
 

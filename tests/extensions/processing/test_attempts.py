@@ -16,7 +16,7 @@ from extensions.processing import (
     ValidationError,
 )
 from extensions.processing.processing_errors import NothingFoundError, ProcessingCode, SeveralFoundError
-from tests.extensions.processing.conftest import START, Site, causes_of, message_of, state_of
+from tests.extensions.processing.processing_site import START, Site, causes_of, message_of, state_of
 
 
 def _subscriber(site: Site) -> None:

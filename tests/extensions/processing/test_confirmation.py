@@ -27,7 +27,7 @@ from sandbox.gateway import Machine
 from schemas.rdss.envelope import serialise
 from schemas.rdss.samples import Samples
 from schemas.rdss.validation import judge
-from tests.extensions.processing.conftest import START, Site, Told
+from tests.extensions.processing.processing_site import START, Site, Told
 
 OK = Confirmation(1, "CRM", "c-1", State.OK, None, START, b"")
 

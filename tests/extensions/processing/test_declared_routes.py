@@ -13,7 +13,7 @@ from extensions.processing import Administration, NewMessage, Processing, State
 from extensions.processing.integration import build_routes
 from extensions.processing.integration_file import read_integration
 from extensions.processing.stored_messages import Search
-from tests.extensions.processing.conftest import Site, causes_of, message_of, state_of
+from tests.extensions.processing.processing_site import Site, causes_of, message_of, state_of
 
 SYSTEMS = "[systems.billing]\n[systems.mno]\n[systems.crm]\n"
 Declare: TypeAlias = Callable[..., Processing]

@@ -7,7 +7,7 @@ import pytest
 from extensions.processing import Administration, Child, Exchange, Processing, State
 from extensions.processing.stored_messages import Search
 from extensions.processing.transitions import IllegalTransitionError
-from tests.extensions.processing.conftest import START, Site, causes_of, message_of, state_of
+from tests.extensions.processing.processing_site import START, Site, causes_of, message_of, state_of
 
 
 @pytest.fixture

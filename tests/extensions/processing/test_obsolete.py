@@ -7,7 +7,7 @@ import pytest
 from extensions.processing import AS_CODED, Administration, Exchange, KeyKind, Processing, State
 from extensions.processing.processing_parameters import Dialect
 from extensions.processing.transitions import IllegalTransitionError
-from tests.extensions.processing.conftest import START, Site, causes_of, message_of, state_of
+from tests.extensions.processing.processing_site import START, Site, causes_of, message_of, state_of
 
 
 def _route(site: Site, operation: str = "set", kind: KeyKind = KeyKind.ENTITY) -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from extensions.processing import Exchange, Processing, State, ValidationError
 from extensions.processing.processing_errors import ProcessingCode
-from tests.extensions.processing.conftest import START, Site, message_of, state_of
+from tests.extensions.processing.processing_site import START, Site, message_of, state_of
 
 
 def _funnel(site: Site) -> list[str]:

@@ -19,7 +19,7 @@ from extensions.processing import (
 )
 from extensions.processing.simulated_systems import ScriptedAnswer, read_answer
 from rdss_sandbox.shapes.faults import NewFault
-from tests.extensions.processing.conftest import START, Site, message_of
+from tests.extensions.processing.processing_site import START, Site, message_of
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ import pytest
 from extensions.processing import Exchange, Limit, Processing, State
 from extensions.processing.processing_errors import ProcessingCode, StoppingError, ThrottledError
 from extensions.processing.python_routes import start_endpoint
-from tests.extensions.processing.conftest import START, Site, causes_of, message_of, put, state_of
+from tests.extensions.processing.processing_site import START, Site, causes_of, message_of, put, state_of
 
 
 def test_a_message_is_persisted_before_its_source_hears_that_it_was_taken(

@@ -10,7 +10,7 @@ from textual.pilot import Pilot
 
 from rdss_sandbox.client import RefusedError
 from tests.extensions.processing.canned_processing import CannedWithProcessing
-from tests.tui.conftest import NARROW, WIDE, answer, notices, opened, see, show_screens, text_of, until
+from tests.tui.app_pilot import NARROW, WIDE, answer, notices, opened, see, show_screens, text_of, until
 from tui.app import SandboxApp
 from tui.keys.preferences import Preferences
 from tui.widgets.row_list import RowList

@@ -13,7 +13,7 @@ import pytest
 
 from extensions.processing import Exchange, Processing, State
 from extensions.processing.processing_errors import ProcessingCode
-from tests.extensions.processing.conftest import Site, message_of, state_of
+from tests.extensions.processing.processing_site import Site, message_of, state_of
 
 
 def _crash(_: Exchange) -> None:

@@ -17,7 +17,7 @@ from extensions.processing import (
 )
 from extensions.processing.processing_errors import ProcessingCode
 from extensions.processing.processing_parameters import Dialect
-from tests.extensions.processing.conftest import Site, causes_of, message_of, state_of
+from tests.extensions.processing.processing_site import Site, causes_of, message_of, state_of
 
 
 def _family(site: Site, *bodies: bytes, binding: Binding = Binding.HARD) -> list[bytes]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from extensions.processing import Administration, Child, Exchange, KeyKind, Processing, State
 from extensions.processing.stored_messages import Search
-from tests.extensions.processing.conftest import Site, put
+from tests.extensions.processing.processing_site import Site, put
 
 
 def test_nothing_that_is_done_to_messages_reads_all_of_them(site: Site, process: Processing) -> None:

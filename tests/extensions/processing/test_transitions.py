@@ -16,8 +16,8 @@ from extensions.processing.transitions import (
     Transition,
     markdown_table,
 )
-from tests.extensions.processing.conftest import Site, put, state_of
 from tests.extensions.processing.lives import Life, lead
+from tests.extensions.processing.processing_site import Site, put, state_of
 
 _DOCS = Path(__file__).parents[3] / "docs" / "processing.md"
 

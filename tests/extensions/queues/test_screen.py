@@ -17,7 +17,7 @@ from rdss_sandbox.shapes.queues import Claim
 from sandbox.scenarios.scenario import find_scenario
 from sandbox.scenarios.scenario_run import run_scenario
 from tests.extensions.queues.canned_queues import CannedWithQueues, message
-from tests.tui.conftest import NARROW, WIDE, notices, opened, see, show_screens, text_of, until
+from tests.tui.app_pilot import NARROW, WIDE, notices, opened, see, show_screens, text_of, until
 from tui.app import SandboxApp
 from tui.keys.preferences import Preferences
 from tui.text.narration import sentence

@@ -17,7 +17,7 @@ from extensions.topics.engine.commands import Publish, SowDelete
 from extensions.topics.topic_port import TopicPort
 from rdss_sandbox.client import AsyncClient
 from tests.extensions.topics.canned_topics import CannedWithTopics
-from tests.tui.conftest import NARROW, WIDE, answer, notices, opened, see, show_screens, text_of, until
+from tests.tui.app_pilot import NARROW, WIDE, answer, notices, opened, see, show_screens, text_of, until
 from tui.app import SandboxApp
 from tui.keys.preferences import Preferences
 from tui.widgets.banner import Banner

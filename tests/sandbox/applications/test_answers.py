@@ -8,7 +8,7 @@ import pytest
 
 from emulator.channels.memory import DEFAULT_SCOPE
 from sandbox.applications import InstitutionalRepository
-from tests.sandbox.applications.conftest import Running, Town
+from tests.sandbox.applications.application_streams import Running, Town
 
 UNKNOWN = "0f6b1d0e-3e0c-4b0e-9c2d-3a8a3f0a4a11"
 

@@ -23,7 +23,7 @@ from schemas.rdss.catalogue import terms
 from schemas.rdss.envelope import serialise
 from schemas.rdss.peek import peek
 from schemas.rdss.samples import Samples
-from tests.sandbox.applications.conftest import NOW
+from tests.sandbox.applications.application_streams import NOW
 from tests.sandbox.gateway.test_gateway import Broker
 
 FIELDS = (

@@ -7,7 +7,7 @@ import pytest
 from sandbox.applications import InstitutionalRepository
 from sandbox.applications.activity_log import ActivityLogEntry
 from sandbox.applications.application_run import run_application
-from tests.sandbox.applications.conftest import Running, Town
+from tests.sandbox.applications.application_streams import Running, Town
 
 
 @pytest.fixture

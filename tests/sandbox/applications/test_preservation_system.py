@@ -17,7 +17,7 @@ from sandbox.applications import PreservationSystem
 from sandbox.download.download import Downloads
 from sandbox.download.download_errors import DownloadInterruptedError
 from sandbox.download.file_source import Fetch
-from tests.sandbox.applications.conftest import Running, Town
+from tests.sandbox.applications.application_streams import Running, Town
 
 CONTENT = b"depth,coral\n3,acropora\n" * 100
 

@@ -20,7 +20,7 @@ from sandbox.repository import Repository
 from schemas.rdss.envelope import serialise
 from schemas.rdss.peek import peek
 from schemas.rdss.samples import Samples
-from tests.sandbox.applications.conftest import NOW, Running, Town
+from tests.sandbox.applications.application_streams import NOW, Running, Town
 
 NAMES = [new_uuid() for _ in range(4)]
 RELATIONS = st.lists(

@@ -8,7 +8,7 @@ from emulator.rng import Chance
 from sandbox.receiver import OriginalNotKeptError
 from schemas.contract import Sample, SampleMaker
 from schemas.rdss.error_codes import Queue
-from tests.sandbox.receiver.conftest import Site
+from tests.sandbox.receiver.receiver_on_tapes import Site
 
 
 def test_a_message_is_processed_once_however_often_it_comes(any_site: Site, samples: SampleMaker) -> None:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from emulator.rng import Chance
 from schemas.contract import Contract, Sample
 from tests.contracts import make_samples
-from tests.sandbox.receiver.conftest import NOW, Preparing, Site, make_parts
+from tests.sandbox.receiver.receiver_on_tapes import NOW, Preparing, Site, make_parts
 
 
 @st.composite

@@ -24,8 +24,8 @@ from schemas.rdss.envelope import serialise
 from schemas.rdss.error_codes import ErrorCode
 from schemas.rdss.samples import Samples
 from tests.contracts import make_samples
-from tests.sandbox.receiver.conftest import NOW, Site, make_parts
 from tests.sandbox.receiver.mortal import Life, MortalStore
+from tests.sandbox.receiver.receiver_on_tapes import NOW, Site, make_parts
 
 
 def _filled(site: Site, folder: Path) -> tuple[Site, Counter[bytes], bytes]:

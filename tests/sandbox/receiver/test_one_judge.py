@@ -30,7 +30,7 @@ from schemas.rdss.sample_older_versions import older_sample
 from schemas.rdss.samples import Samples
 from schemas.rdss.sequence import split_raw
 from schemas.rdss.validation import judge_message
-from tests.sandbox.receiver.conftest import NOW, Site
+from tests.sandbox.receiver.receiver_on_tapes import NOW, Site
 
 BAD_CODES = ["GENERR001", "GENERR002", "GENERR003", "GENERR004", "GENERR007", "GENERR010"]
 

@@ -25,7 +25,7 @@ from schemas.rdss.error_codes import ErrorCode, Queue
 from schemas.rdss.older_versions import RELEASES
 from schemas.rdss.sequence import body_of, join, split
 from schemas.rdss.validation import judge
-from tests.sandbox.receiver.conftest import NOW, Messages, Site, make_parts
+from tests.sandbox.receiver.receiver_on_tapes import NOW, Messages, Site, make_parts
 
 EXPIRED = {"publishedTimestamp": "2004-08-01T10:00:00Z", "expirationTimestamp": "2004-08-01T10:00:00Z"}
 

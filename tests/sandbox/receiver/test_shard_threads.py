@@ -19,7 +19,7 @@ from sandbox.receiver import Arrival, MemoryOriginals, Receiver
 from sandbox.receiver.assembled_receiver import assembled_receiver
 from sandbox.repository import Repository
 from schemas.rdss.envelope import serialise
-from tests.sandbox.receiver.conftest import NOW, Messages
+from tests.sandbox.receiver.receiver_on_tapes import NOW, Messages
 
 SHARDS = 8
 PATIENCE = 30.0

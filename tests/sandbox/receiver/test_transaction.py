@@ -8,7 +8,7 @@ from schemas.contract import SampleMaker
 from schemas.rdss.contract import Rdss
 from schemas.rdss.envelope import serialise
 from schemas.rdss.peek import Peek, peek
-from tests.sandbox.receiver.conftest import Messages, Site
+from tests.sandbox.receiver.receiver_on_tapes import Messages, Site
 
 
 def test_the_checkpoint_is_written_once_in_the_transaction_of_the_work(

@@ -14,7 +14,7 @@ from sandbox.scenarios.scenario import library
 from sandbox.scenarios.scenario_run import run_scenario
 from tests.chromium import Tab, chromium
 from tests.real_clients import install
-from tests.real_clients.conftest import installed
+from tests.real_clients.sandbox_process import installed
 from tests.sandbox.scenarios import wrong_clients as wrong
 
 _FRAMES = "[...document.querySelectorAll('iframe')]"

@@ -12,7 +12,7 @@ import pytest
 from emulator.clock import Clock
 from emulator.kinesis import KinesisError
 from emulator.rng import new_uuid
-from tests.emulator.kinesis.conftest import Api, Calls
+from tests.emulator.kinesis.engine_calls import Api, Calls
 from tests.profile_sandboxes import ACCOUNT, PROFILES, REGION, ProfileSandbox, in_profiles, use_sandbox
 
 

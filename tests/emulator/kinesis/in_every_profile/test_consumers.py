@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
-    from tests.emulator.kinesis.conftest import Calls
+    from tests.emulator.kinesis.engine_calls import Calls
 
 SOON = 60
 """Seconds within which a test comes to look."""

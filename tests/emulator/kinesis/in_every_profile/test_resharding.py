@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from tests.emulator.kinesis.conftest import Calls
+    from tests.emulator.kinesis.engine_calls import Calls
 
 ZERO, ONE, TWO, THREE = (f"shardId-{i:012d}" for i in range(4))
 LAST = 2**128 - 1

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from tests.emulator.kinesis.conftest import Calls
+    from tests.emulator.kinesis.engine_calls import Calls
 
 
 def test_tags_are_added_replaced_listed_in_pages_and_removed(api: Calls) -> None:

@@ -11,12 +11,12 @@ from emulator.channels.kinesis import connect
 from emulator.listeners.aws.engine_backend import EngineBackend
 from emulator.relay.aws.relay_backend import RelayBackend
 from rdss_sandbox.shapes.faults import FaultChange
-from tests.emulator.conftest import ENDPOINTS, listening
+from tests.emulator.faulted_brokers import ENDPOINTS, listening
 
 if TYPE_CHECKING:
     from mypy_boto3_kinesis import KinesisClient
 
-    from tests.emulator.conftest import Bench
+    from tests.emulator.faulted_brokers import Bench
 
 HOT = {"PutRecord", "PutRecords", "GetRecords"}
 

@@ -14,13 +14,13 @@ from emulator.faults.fault_engine import FaultEngine
 from emulator.listeners.aws.kinesis_faults import KinesisFaults
 from emulator.rng import Chance
 from rdss_sandbox.shapes.faults import NewFault
-from tests.emulator.conftest import listening
+from tests.emulator.faulted_brokers import listening
 
 if TYPE_CHECKING:
     from mypy_boto3_kinesis import KinesisClient
 
-    from tests.emulator.conftest import Bench
     from tests.emulator.endpoint_fixtures import Endpoint
+    from tests.emulator.faulted_brokers import Bench
 
 
 @pytest.fixture

@@ -11,12 +11,12 @@ from botocore.exceptions import ClientError, ConnectionClosedError
 from emulator.channels.kinesis import connect
 from emulator.faults.fault import Direction, Done, FaultType, Hit, Phase
 from emulator.listeners.aws.held_reads import LIFETIME
-from tests.emulator.conftest import ENDPOINTS, listening
+from tests.emulator.faulted_brokers import ENDPOINTS, listening
 
 if TYPE_CHECKING:
     from mypy_boto3_kinesis import KinesisClient
 
-    from tests.emulator.conftest import Bench
+    from tests.emulator.faulted_brokers import Bench
 
 
 @pytest.fixture

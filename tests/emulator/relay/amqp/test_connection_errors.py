@@ -24,7 +24,7 @@ from emulator.relay.amqp.amqp_server import serve_amqp
 from emulator.rng import Chance
 from emulator.streams.amqp_log import AmqpLog
 from sandbox.file_server.certificates import new_authority
-from tests.emulator.relay.amqp.conftest import Relay, consumed
+from tests.emulator.relay.amqp.relay_under_test import Relay, consumed
 
 
 @pytest.mark.parametrize("faulted", [False, True])

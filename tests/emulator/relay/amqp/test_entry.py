@@ -25,7 +25,7 @@ from emulator.relay.amqp.entry import Entry
 from emulator.relay.amqp.listening import bind_socket
 from emulator.rng import Chance
 from emulator.streams.amqp_log import AmqpLog
-from tests.emulator.conftest import loop_on_a_thread
+from tests.emulator.loop_thread import loop_on_a_thread
 
 SECRET = "not/to:be@guessed"
 ENTRY = Entry(SECRET, "guest", "guest")

@@ -19,7 +19,7 @@ from emulator.rng import Chance
 from rdss_sandbox.shapes.faults import NewFault
 from schemas.rdss.envelope import serialise
 from schemas.rdss.samples import Samples
-from tests.emulator.relay.amqp.conftest import Relay, consumed, drained, heard
+from tests.emulator.relay.amqp.relay_under_test import Relay, consumed, drained, heard
 
 SAMPLES = [serialise(message) for message in Samples(3).stream(12)]
 

@@ -11,7 +11,7 @@ from pika.adapters.blocking_connection import BlockingChannel
 
 from emulator.faults.fault_engine import FaultEngine
 from rdss_sandbox.shapes.faults import FaultChange
-from tests.emulator.relay.amqp.conftest import Relay, heard
+from tests.emulator.relay.amqp.relay_under_test import Relay, heard
 
 pytestmark = pytest.mark.rabbitmq
 HOUR = 3600

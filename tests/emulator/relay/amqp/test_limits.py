@@ -15,7 +15,7 @@ from pamqp.header import ContentHeader
 
 from emulator.http.bounds.body_memory import ARRIVING
 from emulator.http.bounds.client_limits import BODY_BYTES
-from tests.emulator.relay.amqp.conftest import Relay
+from tests.emulator.relay.amqp.relay_under_test import Relay
 
 HEARTBEAT = b"\x08\0\0\0\0\0\0\xce"
 

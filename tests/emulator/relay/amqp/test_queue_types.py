@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from pika import exceptions
 
-from tests.emulator.relay.amqp.conftest import Relay, drained
+from tests.emulator.relay.amqp.relay_under_test import Relay, drained
 
 TYPES = ("classic", "quorum", "stream")
 

@@ -18,7 +18,7 @@ from rdss_sandbox.shapes.topology import Topology
 from schemas.rdss.envelope import serialise
 from schemas.rdss.samples import Samples
 from schemas.rdss.sequence import split_raw
-from tests.emulator.relay.amqp.conftest import Relay, consumed, drained
+from tests.emulator.relay.amqp.relay_under_test import Relay, consumed, drained
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ from emulator.faults.fault_engine import FaultEngine
 from emulator.relay.amqp.amqp_server import serve_amqp
 from emulator.rng import Chance
 from emulator.streams.amqp_log import AmqpLog
-from tests.emulator.relay.amqp.conftest import Relay, consumed, drained, heard
+from tests.emulator.relay.amqp.relay_under_test import Relay, consumed, drained, heard
 from tests.waiting import wait_until
 
 

@@ -30,8 +30,8 @@ from emulator.settings.settings import Settings
 from rdss_sandbox.client import Client
 from rdss_sandbox.shapes.faults import NewFault
 from rdss_sandbox.shapes.topology import Topology
+from tests.emulator.loop_thread import LoopThread
 from tests.emulator.relay.aws.signature_check import Verifier
-from tests.emulator.relay.conftest import LoopThread
 
 ACCESS, SECRET, TOKEN = (
     "AKIAIOSFODNN7EXAMPLE",

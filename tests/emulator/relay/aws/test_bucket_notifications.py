@@ -16,7 +16,7 @@ from emulator.kinesis import Engine
 from emulator.listeners.aws.aws_app import AwsApp
 from emulator.listeners.aws.engine_backend import EngineBackend
 from emulator.relay.aws.bucket_notifications import BucketNotifications
-from tests.emulator.relay.conftest import LoopThread
+from tests.emulator.loop_thread import LoopThread
 from tests.emulator.services.test_being_killed import free_port
 from tests.waiting import wait_until
 

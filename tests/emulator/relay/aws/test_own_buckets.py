@@ -20,8 +20,8 @@ from emulator.listeners.aws.aws_app import AwsApp
 from emulator.listeners.aws.engine_backend import EngineBackend
 from rdss_sandbox.client import Client
 from rdss_sandbox.shapes.topology import Topology
+from tests.emulator.loop_thread import LoopThread
 from tests.emulator.relay.aws.test_relay import relaying
-from tests.emulator.relay.conftest import LoopThread
 
 ONE_BUCKET = Topology({}, ("rdss-audit",))
 FORM = {"content-type": "application/x-www-form-urlencoded"}

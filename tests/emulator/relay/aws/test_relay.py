@@ -21,7 +21,7 @@ from emulator.settings.settings import Settings
 from rdss_sandbox.client import Client, RefusedError
 from rdss_sandbox.shapes.faults import NewFault
 from rdss_sandbox.shapes.topology import AuditTap, Topology
-from tests.emulator.relay.conftest import LoopThread
+from tests.emulator.loop_thread import LoopThread
 from tests.waiting import wait_until
 
 TOPOLOGY = Topology(

@@ -27,7 +27,7 @@ from extensions.topics.engine.commands import (
 from extensions.topics.engine.outgoing_messages import OofMessage, PublishMessage, SowMessage
 from extensions.topics.engine.topic_definitions import ConflatedTopic, Topic, View, ViewColumn
 from extensions.topics.engine.topics_engine import TopicsEngine
-from tests.extensions.topics.engine.conftest import NOON, Client, raw, said
+from tests.extensions.topics.engine.topics_world import NOON, Client, raw, said
 
 DEFINITIONS = (
     Topic(name="objects", keys=("/id",), logged=True, expiration=0),

@@ -32,7 +32,7 @@ from extensions.topics.engine.topic_definitions import (
 )
 from extensions.topics.engine.topics_engine import TopicsEngine
 from rdss_sandbox.shapes.topics import Access, Entitlement
-from tests.extensions.topics.engine.conftest import NOON, Client, World, raw, said
+from tests.extensions.topics.engine.topics_world import NOON, Client, World, raw, said
 
 PLAIN: Final = Topic(name="objects")
 SOW: Final = Topic(name="objects", keys=("/id",), expiration=0)

@@ -21,8 +21,8 @@ from extensions.topics.engine import topic_assembly as assembly
 from extensions.topics.engine.commands import Publish, Sow, Subscribe
 from extensions.topics.engine.topic_definitions import ConflatedTopic, Queue, Topic, View
 from extensions.topics.engine.topics_engine import TopicsEngine
-from tests.extensions.topics.engine.conftest import NOON, Client, World, raw, said
 from tests.extensions.topics.engine.publishing_process import DEFINITIONS
+from tests.extensions.topics.engine.topics_world import NOON, Client, World, raw, said
 
 KILLS = 6
 SEED = 20_261_121

@@ -34,7 +34,7 @@ from extensions.topics.engine.topic_definitions import (
     View,
     ViewColumn,
 )
-from tests.extensions.topics.engine.conftest import Client, World, said
+from tests.extensions.topics.engine.topics_world import Client, World, said
 
 NVFIX = Nvfix()
 BINARY = Topic(name="blobs", keys="publisher", logged=True, message_type="binary", expiration=0)

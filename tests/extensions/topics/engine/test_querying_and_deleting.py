@@ -11,7 +11,7 @@ from extensions.topics.engine.outgoing_messages import Ack, GroupBegin, GroupEnd
 from extensions.topics.engine.topic_definitions import ConflatedTopic, Topic, View
 from extensions.topics.engine.topics_engine import TopicsEngine
 from rdss_sandbox.shapes.topics import Access, Entitlement
-from tests.extensions.topics.engine.conftest import Client, World, raw
+from tests.extensions.topics.engine.topics_world import Client, World, raw
 
 SOW = Topic(name="objects", keys=("/id",), logged=True)
 GIVEN = Topic(name="given", keys="publisher")

@@ -11,7 +11,7 @@ from extensions.topics.engine.outgoing_messages import Message
 from extensions.topics.engine.topic_definitions import Queue, Topic
 from extensions.topics.engine.topics_engine import TopicsEngine
 from rdss_sandbox.shapes.topics import Access, Entitlement
-from tests.extensions.topics.engine.conftest import Client, World, raw, said
+from tests.extensions.topics.engine.topics_world import Client, World, raw, said
 
 WORK = Queue(name="work", lease=30, max_backlog=2)
 

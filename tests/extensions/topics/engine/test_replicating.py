@@ -12,7 +12,7 @@ from extensions.topics.engine.commands import DeltaPublish, Publish, Sow, SowDel
 from extensions.topics.engine.topic_definitions import BadDefinitionError, Topic
 from extensions.topics.engine.topics_engine import TopicsEngine
 from rdss_sandbox.shapes.topics import Access, Downstream, Entitlement
-from tests.extensions.topics.engine.conftest import Client, World, raw, said
+from tests.extensions.topics.engine.topics_world import Client, World, raw, said
 
 HERE = "http://127.0.0.1:1"
 SYNC = Downstream(name="b", url=HERE)

@@ -25,7 +25,7 @@ from extensions.topics.engine.topic_definitions import (
 )
 from extensions.topics.engine.topics_engine import NameInUseError, TopicsEngine
 from rdss_sandbox.shapes.topics import Access, Entitlement
-from tests.extensions.topics.engine.conftest import Client, World, raw, said
+from tests.extensions.topics.engine.topics_world import Client, World, raw, said
 
 MORTAL = Topic(name="objects", keys=("/id",), expiration=0)
 

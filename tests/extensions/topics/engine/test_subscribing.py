@@ -22,7 +22,7 @@ from extensions.topics.engine.outgoing_messages import GroupBegin, GroupEnd, Pub
 from extensions.topics.engine.replaying import SLICE
 from extensions.topics.engine.topic_definitions import Queue, Topic, View
 from rdss_sandbox.shapes.topics import Access, Entitlement
-from tests.extensions.topics.engine.conftest import NOON, Client, World, raw, said
+from tests.extensions.topics.engine.topics_world import NOON, Client, World, raw, said
 
 SOW = Topic(name="objects", keys=("/id",))
 LOGGED = Topic(name="objects", keys=("/id",), logged=True)

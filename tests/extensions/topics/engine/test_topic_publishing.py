@@ -12,7 +12,7 @@ from extensions.topics.engine.topic_definitions import Topic
 from extensions.topics.engine.topics_engine import TopicsEngine
 from extensions.topics.engine.transaction_log import TransactionLog
 from rdss_sandbox.shapes.topics import Access, Entitlement
-from tests.extensions.topics.engine.conftest import Client, World, raw, said
+from tests.extensions.topics.engine.topics_world import Client, World, raw, said
 
 BOTH: Final[tuple[type[Publish], ...]] = (Publish, DeltaPublish)
 SOW: Final = Topic(name="objects", keys=("/id",))

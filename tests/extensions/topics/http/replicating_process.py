@@ -16,7 +16,7 @@ from emulator.clock import Clock
 from extensions.topics.engine.topic_definitions import Topic
 from extensions.topics.topic_configuration import TopicConfiguration
 from rdss_sandbox.shapes.topics import Downstream
-from tests.extensions.topics.http.conftest import Port
+from tests.extensions.topics.http.topics_port import Port
 
 
 def configuration(mode: Any = "", url: str = "") -> TopicConfiguration:

@@ -14,7 +14,7 @@ from emulator.faults.fault import FaultRefusedError
 from emulator.faults.registry import TYPES
 from extensions.topics.http.faults import TopicFaults
 from rdss_sandbox.shapes.faults import NewFault
-from tests.extensions.topics.http.conftest import SECONDS, Client, Port
+from tests.extensions.topics.http.topics_port import SECONDS, Client, Port
 
 MEANINGLESS = {"reshard", "partial_failure", "expire_iterator", "stale_read", "mutate"}
 

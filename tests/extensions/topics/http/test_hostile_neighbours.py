@@ -13,7 +13,7 @@ from extensions.topics.engine.replication import MOST_SOURCES, Shipment
 from extensions.topics.engine.topic_definitions import BadDefinitionError
 from extensions.topics.link_settings import TopicLinks
 from rdss_sandbox.shapes.topics import Downstream
-from tests.extensions.topics.http.conftest import SECONDS, Port
+from tests.extensions.topics.http.topics_port import SECONDS, Port
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import pytest
 from emulator.clock import Clock
 from emulator.faults.fault_engine import FaultEngine
 from rdss_sandbox.shapes.faults import FaultChange, NewFault
-from tests.extensions.topics.http.conftest import SECONDS, Client, Port
+from tests.extensions.topics.http.topics_port import SECONDS, Client, Port
 
 HOUR = 3600
 LATE: dict[str, Any] = {"delay": HOUR, "most": HOUR}

@@ -9,7 +9,7 @@ from typing import Any, Self
 
 from emulator.clock import stopwatch
 from extensions.topics.engine.commands import Subscribe
-from tests.extensions.topics.http.conftest import Port
+from tests.extensions.topics.http.topics_port import Port
 from tests.waiting import wait_until
 
 

@@ -22,9 +22,9 @@ from emulator.clock import Clock
 from emulator.events import Events
 from emulator.rng import Chance
 from extensions.topics.engine.topics_engine import TopicsEngine
-from tests.extensions.topics.engine.conftest import NOON
-from tests.extensions.topics.http.conftest import SECONDS, Port
+from tests.extensions.topics.engine.topics_world import NOON
 from tests.extensions.topics.http.replicating_process import configuration
+from tests.extensions.topics.http.topics_port import SECONDS, Port
 from tests.waiting import wait_until
 
 ROOT = Path(__file__).parents[4]

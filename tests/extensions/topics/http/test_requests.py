@@ -15,7 +15,7 @@ from emulator.clock import Clock
 from extensions.topics.engine.topic_definitions import Topic
 from extensions.topics.topic_configuration import TopicConfiguration, User
 from rdss_sandbox.shapes.topics import Entitlement
-from tests.extensions.topics.http.conftest import SECONDS, Port
+from tests.extensions.topics.http.topics_port import SECONDS, Port
 
 
 async def test_commands_are_done_in_order_and_answered_together(port: Port) -> None:

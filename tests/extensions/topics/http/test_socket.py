@@ -13,7 +13,7 @@ from extensions.topics.engine.topic_definitions import Topic
 from extensions.topics.http import unsent_messages as outbox
 from extensions.topics.topic_configuration import TopicConfiguration, User
 from rdss_sandbox.shapes.topics import Entitlement
-from tests.extensions.topics.http.conftest import SECONDS, Port
+from tests.extensions.topics.http.topics_port import SECONDS, Port
 
 
 async def test_what_one_publishes_the_other_gets(port: Port) -> None:
