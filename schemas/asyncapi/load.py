@@ -17,9 +17,7 @@ from schemas.asyncapi.documents import Documents, Node
 from schemas.asyncapi.json_schemas import list_constants, list_properties, list_required
 from schemas.asyncapi.messages import SANDBOX_FIELDS, read_locations, read_message
 from schemas.asyncapi.object_reader import ObjectReader
-from schemas.asyncapi.problems import BadDocumentError, Place
-
-__all__ = ["BadDocumentError", "load_contract"]
+from schemas.asyncapi.problems import Place
 
 _ROOT_FIELDS: Final = (
     "asyncapi",

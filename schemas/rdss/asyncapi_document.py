@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from schemas.rdss import SPECIFICATION_VERSION, bodies
+from schemas.rdss import MAX_MESSAGE_BYTES, SPECIFICATION_VERSION, bodies
 from schemas.rdss.catalogue import Schema, definition, names, reference, terms
-from schemas.rdss.envelope import MAX_MESSAGE_BYTES
 from schemas.rdss.error_codes import ErrorCode
 
 _HEADER: Final = "$message.payload#/messageHeader"

@@ -24,9 +24,8 @@ from schemas.contract import (
     Samples,
     Verdict,
 )
-from schemas.rdss import SPECIFICATION_VERSION
+from schemas.rdss import MAX_MESSAGE_BYTES, SPECIFICATION_VERSION
 from schemas.rdss.decoration import decorate, redrive, stamp, undecorate
-from schemas.rdss.envelope import MAX_MESSAGE_BYTES
 from schemas.rdss.error_codes import ErrorCode
 from schemas.rdss.fields import FIELDS
 from schemas.rdss.peek import identity, peek

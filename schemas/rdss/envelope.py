@@ -9,26 +9,7 @@ from typing import Any, Final
 
 import msgspec
 
-from schemas.rdss import MAX_MESSAGE_BYTES, SPECIFICATION_VERSION
-from schemas.rdss.decoration import decorate
-from schemas.rdss.peek import Peek, peek
-
-__all__ = [
-    "MAX_MESSAGE_BYTES",
-    "SPECIFICATION_VERSION",
-    "Envelope",
-    "Header",
-    "HistoryEntry",
-    "Peek",
-    "Sequence",
-    "Timings",
-    "decorate",
-    "oversize",
-    "peek",
-    "read",
-    "serialise",
-    "write",
-]
+from schemas.rdss import MAX_MESSAGE_BYTES
 
 
 class Timings(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):

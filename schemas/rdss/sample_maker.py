@@ -7,8 +7,9 @@ from typing import Any, Final
 
 from schemas.contract import Code, Sample
 from schemas.message_timestamps import timestamp
+from schemas.rdss import MAX_MESSAGE_BYTES
 from schemas.rdss.catalogue import terms
-from schemas.rdss.envelope import MAX_MESSAGE_BYTES, serialise
+from schemas.rdss.envelope import serialise
 from schemas.rdss.error_codes import ErrorCode
 from schemas.rdss.peek import peek
 from schemas.rdss.sample_errors import SPOILS

@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from schemas.message_timestamps import instant, timestamp_of
-from schemas.rdss import SPECIFICATION_VERSION
+from schemas.rdss import MAX_MESSAGE_BYTES, SPECIFICATION_VERSION
 from schemas.rdss.catalogue import terms
-from schemas.rdss.envelope import MAX_MESSAGE_BYTES, serialise
+from schemas.rdss.envelope import serialise
 from schemas.rdss.error_codes import ErrorCode
 from schemas.rdss.sample_errors import SPOILS, malformed
 from schemas.rdss.sample_objects import SampleObjects

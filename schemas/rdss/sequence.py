@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import msgspec
 
-from schemas.rdss.envelope import MAX_MESSAGE_BYTES, serialise
+from schemas.rdss import MAX_MESSAGE_BYTES
+from schemas.rdss.envelope import serialise
 from schemas.rdss.peek import peek
 
 if TYPE_CHECKING:

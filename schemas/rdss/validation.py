@@ -30,18 +30,6 @@ from schemas.rdss.error_codes import ErrorCode
 from schemas.rdss.formats import FORMATS
 from schemas.rdss.violations import ERROR_CODES, expired, violations
 
-__all__ = [
-    "PRECEDENCE",
-    "VALID",
-    "Verdict",
-    "Violation",
-    "is_valid",
-    "judge",
-    "judge_message",
-    "refuse",
-    "validator_for",
-]
-
 JSON = dict[str, Any]
 
 

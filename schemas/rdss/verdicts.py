@@ -11,7 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from schemas.contract import Joined, Part, Verdict, Violation
-from schemas.rdss.envelope import MAX_MESSAGE_BYTES, oversize
+from schemas.rdss import MAX_MESSAGE_BYTES
+from schemas.rdss.envelope import oversize
 from schemas.rdss.error_codes import ErrorCode
 from schemas.rdss.older_versions import RELEASES, CannotUpgradeError, upgrade
 from schemas.rdss.peek import peek

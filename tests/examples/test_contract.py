@@ -10,7 +10,8 @@ from types import ModuleType
 import pytest
 
 from emulator.clock import Clock
-from schemas.rdss.envelope import MAX_MESSAGE_BYTES, serialise
+from schemas.rdss import MAX_MESSAGE_BYTES
+from schemas.rdss.envelope import serialise
 from schemas.rdss.error_codes import ErrorCode
 from schemas.rdss.older_versions import upgrade
 from schemas.rdss.peek import peek

@@ -31,7 +31,8 @@ def check(file: Path, *, as_json: bool) -> int:
     Each problem has the JSON Pointer of its place. Exit code 0: a contract can be made of it, 1: it cannot.
     With --json there is a line for each problem.
     """
-    from schemas.asyncapi.load import BadDocumentError, load_contract
+    from schemas.asyncapi.load import load_contract
+    from schemas.asyncapi.problems import BadDocumentError
 
     try:
         found = load_contract(file)
@@ -113,7 +114,8 @@ def export(*, as_json: bool) -> None:
 
 
 def _load(file: Path) -> AsyncApiContract:
-    from schemas.asyncapi.load import BadDocumentError, load_contract
+    from schemas.asyncapi.load import load_contract
+    from schemas.asyncapi.problems import BadDocumentError
 
     try:
         return load_contract(file)

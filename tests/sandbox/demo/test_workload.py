@@ -12,7 +12,8 @@ from sandbox.demo.demonstration import UnusableFileError, make_plan, read_messag
 from sandbox.scenarios.expectation import split
 from sandbox.scenarios.play import offer
 from sandbox.scenarios.workload import Offered
-from schemas.rdss.envelope import MAX_MESSAGE_BYTES, serialise
+from schemas.rdss import MAX_MESSAGE_BYTES
+from schemas.rdss.envelope import serialise
 from schemas.rdss.peek import peek
 from schemas.rdss.samples import Samples
 from schemas.rdss.sequence import body_of

@@ -9,7 +9,8 @@ import pytest
 from sandbox.pipeline.stages.object_versions import read_subject
 from sandbox.pipeline.stages.parsing import judge_record
 from sandbox.pipeline.storage.schema import TABLES
-from schemas.rdss.envelope import decorate, serialise
+from schemas.rdss.decoration import decorate
+from schemas.rdss.envelope import serialise
 from schemas.rdss.error_codes import ErrorCode
 from schemas.rdss.samples import Samples
 from schemas.rdss.sequence import split

@@ -19,8 +19,9 @@ from emulator.rng import Chance
 from sandbox.receiver import ApplicationError, Arrival
 from sandbox.receiver.receiver import OUTAGE_SECONDS
 from schemas.contract import Contract, SampleMaker
+from schemas.rdss import MAX_MESSAGE_BYTES
 from schemas.rdss.contract import AS_PUBLISHED, RDSS
-from schemas.rdss.envelope import MAX_MESSAGE_BYTES, serialise
+from schemas.rdss.envelope import serialise
 from schemas.rdss.error_codes import ErrorCode, Queue
 from schemas.rdss.older_versions import RELEASES
 from schemas.rdss.sequence import body_of, join, split

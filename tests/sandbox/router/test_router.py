@@ -25,7 +25,8 @@ from sandbox.repository import Repository
 from sandbox.router.router import Router
 from sandbox.router.routing_table import RDSS_ROUTES
 from sandbox.router.running_router import MACHINE, assembled_router, routing
-from schemas.rdss.envelope import MAX_MESSAGE_BYTES, serialise
+from schemas.rdss import MAX_MESSAGE_BYTES
+from schemas.rdss.envelope import serialise
 from schemas.rdss.samples import Samples
 from schemas.rdss.validation import judge
 

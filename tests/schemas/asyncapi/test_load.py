@@ -14,7 +14,7 @@ from schemas.asyncapi.around import write_headers
 from schemas.asyncapi.declarations import Exchange, Stream
 from schemas.asyncapi.description import describe
 from schemas.asyncapi.fields import MOST_INDEXED
-from schemas.asyncapi.load import BadDocumentError
+from schemas.asyncapi.problems import BadDocumentError
 from tests.edits import edit
 from tests.schemas.asyncapi.documents import FOLDER, ORDERS, ORDERS_TEXT, SHAPES, load_text
 

@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 
 from schemas.contract import Undecorated
 from schemas.rdss.decoration import REDRIVEN, SYNTHESISED, decorate, redrive, undecorate
-from schemas.rdss.envelope import peek, serialise
+from schemas.rdss.envelope import serialise
 from schemas.rdss.error_codes import ErrorCode
+from schemas.rdss.peek import peek
 from schemas.rdss.validation import is_valid
 
 NOW = 1_544_522_400.0

@@ -5,7 +5,8 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from schemas.rdss.envelope import MAX_MESSAGE_BYTES, oversize, read, serialise, write
+from schemas.rdss import MAX_MESSAGE_BYTES
+from schemas.rdss.envelope import oversize, read, serialise, write
 from schemas.rdss.samples import Samples
 
 

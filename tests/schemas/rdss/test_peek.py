@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from schemas.rdss.envelope import peek, serialise
-from schemas.rdss.peek import Peek, identity, return_address
+from schemas.rdss.envelope import serialise
+from schemas.rdss.peek import Peek, identity, peek, return_address
 from schemas.rdss.samples import Samples
 
 

@@ -9,9 +9,11 @@ from typing import Any
 import pytest
 
 from schemas.message_timestamps import instant, timestamp_of
+from schemas.rdss import MAX_MESSAGE_BYTES
 from schemas.rdss.catalogue import terms
-from schemas.rdss.envelope import MAX_MESSAGE_BYTES, peek, serialise
+from schemas.rdss.envelope import serialise
 from schemas.rdss.error_codes import ErrorCode
+from schemas.rdss.peek import peek
 from schemas.rdss.samples import EARLIEST, LATEST, RELEASED, Samples
 from schemas.rdss.sequence import split
 from schemas.rdss.validation import VALID, judge

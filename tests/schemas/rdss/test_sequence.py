@@ -11,7 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from schemas.rdss.envelope import MAX_MESSAGE_BYTES, peek, serialise
+from schemas.rdss import MAX_MESSAGE_BYTES
+from schemas.rdss.envelope import serialise
+from schemas.rdss.peek import peek
 from schemas.rdss.samples import Samples
 from schemas.rdss.sequence import (
     Assembly,

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from schemas.contract import MOST_FOUND, MOST_NAMED
+from schemas.contract import MOST_FOUND, MOST_NAMED, Verdict
 from schemas.rdss.catalogue import reference
 from schemas.rdss.envelope import serialise
 from schemas.rdss.error_codes import ErrorCode
 from schemas.rdss.samples import Samples
 from schemas.rdss.sequence import split
-from schemas.rdss.validation import PRECEDENCE, VALID, Verdict, is_valid, judge, judge_message
+from schemas.rdss.validation import PRECEDENCE, VALID, is_valid, judge, judge_message
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -9,8 +9,9 @@ import pytest
 
 from schemas.contract import LONGEST_WHY, MOST_NAMED, Code, Contract, Part, Verdict, Violation
 from schemas.message_timestamps import timestamp
+from schemas.rdss import MAX_MESSAGE_BYTES
 from schemas.rdss.contract import AS_PUBLISHED, RDSS, Rdss
-from schemas.rdss.envelope import MAX_MESSAGE_BYTES, serialise
+from schemas.rdss.envelope import serialise
 from schemas.rdss.error_codes import ErrorCode, Queue
 from schemas.rdss.sample_older_versions import older_sample
 from schemas.rdss.samples import Samples
