@@ -11,6 +11,7 @@ from emulator.channels.checkpoints import Checkpoints
 from emulator.channels.kinds import Broker, ChannelKind, QueueAsShard, Shards
 from emulator.clock import Clock
 from rdss_sandbox.installed_extensions import with_declared
+from schemas.bound import CONTRACT
 
 if TYPE_CHECKING:
     from emulator.channels.kinesis import KinesisChannel
@@ -85,9 +86,13 @@ class MemoryQueues:
                 self.engine.call("CreateStream", {"StreamName": name, "ShardCount": 2}, DEFAULT_SCOPE)
             except KinesisError as error:
                 raise ChannelUnavailableError(f"{name}: {error}") from error
-        faults = self._fault_engine
         return MemoryChannel(
-            self.engine, name, clock=self._clock, checkpoints=checkpoints, fault_engine=faults
+            self.engine,
+            name,
+            clock=self._clock,
+            checkpoints=checkpoints,
+            fault_engine=self._fault_engine,
+            headers=CONTRACT.headers,
         )
 
     def shards(self, name: str) -> Shards:

@@ -24,6 +24,7 @@ from emulator.faults.fault_engine import FaultEngine
 from emulator.kinesis import KinesisError, Scope, ShardView
 from emulator.kinesis.batches import Entry, batches
 from emulator.streams.stream_service import StreamService
+from schemas.headers import Headers, leave_headers_out
 
 POLL_SECONDS: Final = 0.05
 DEFAULT_SCOPE: Final = Scope("000000000000", "us-east-1")
@@ -31,7 +32,10 @@ DEFAULT_SCOPE: Final = Scope("000000000000", "us-east-1")
 
 
 class MemoryChannel:
-    """One stream of an engine. The faults of ``fault_engine`` act on what is published and delivered here."""
+    """One stream of an engine. The faults of ``fault_engine`` act on what is published and delivered here.
+
+    Messages are published without the ``headers`` of their contract, which a stream does not carry.
+    """
 
     def __init__(
         self,
@@ -41,8 +45,10 @@ class MemoryChannel:
         clock: Clock,
         checkpoints: Checkpoints | None = None,
         fault_engine: FaultEngine | None = None,
+        headers: Headers | None = None,
         scope: Scope = DEFAULT_SCOPE,
     ) -> None:
+        self._headers = headers
         self.name = name
         self._engine = engine
         self._scope = scope
@@ -58,7 +64,8 @@ class MemoryChannel:
         raise outcome
 
     def publish_many(self, entries: Sequence[Entry]) -> list[Outcome]:
-        return self._faults.publish(entries, self._put)
+        sent = [(leave_headers_out(self._headers, data), key) for data, key in entries]
+        return self._faults.publish(sent, self._put)
 
     def read(self, *, limit: int = 100, wait: float = 0.0, in_hand: Collection[str] = ()) -> list[Delivery]:
         return self._reader.read_within(wait, limit, self._clock, POLL_SECONDS, in_hand)

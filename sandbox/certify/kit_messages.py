@@ -77,6 +77,24 @@ def explain_untried(contract: Contract) -> str | None:
     return None
 
 
+def explain_unwritten(contract: Contract) -> str | None:
+    """Say why a producer cannot be given its messages in a file of lines; None where it can be."""
+    messages = KitMessages(tell_apart(contract), 1)
+    if all(_is_line(messages.good().data) for _ in range(_TRIES)):
+        return None
+    return (
+        f"messages of {describe_contract(contract)} are no lines of text, and a producer gets them as "
+        "lines: consumers can be certified by it"
+    )
+
+
+def _is_line(data: bytes) -> bool:
+    try:
+        return "\n" not in data.decode()
+    except UnicodeDecodeError:
+        return False
+
+
 def tell_apart(contract: Contract) -> Contract:
     """The contract of a trial: without ids of their own, its messages are known by their bytes.
 

@@ -143,7 +143,7 @@ def _command(role: str, tells: str) -> click.Command:
         from sandbox.certify.clause import Group, Role
         from sandbox.certify.clauses import clauses
         from sandbox.certify.history import Level
-        from sandbox.certify.kit_messages import explain_untried
+        from sandbox.certify.kit_messages import explain_untried, explain_unwritten
         from sandbox.certify.trial import Trial
 
         groups = frozenset({Group(group)} if group else Group)
@@ -163,7 +163,10 @@ def _command(role: str, tells: str) -> click.Command:
             only=only,
             channel=channel,
         )
-        if why := explain_untried(trial.tried):
+        why = explain_untried(trial.tried)
+        if why is None and trial.role is Role.PRODUCER:
+            why = explain_unwritten(trial.tried)
+        if why:
             raise CommandFailedError(why, Exit.USAGE)
         try:
             trial.planned  # noqa: B018 -- a stage that is not there is told before anything starts

@@ -8,6 +8,7 @@ from emulator.channels.memory import DEFAULT_SCOPE, MemoryChannel
 from emulator.clock import Clock
 from emulator.events import Events
 from emulator.kinesis import Engine, Scope, StoredRecord
+from tests.schemas.asyncapi.documents import SHAPES
 
 SHARD = "shardId-000000000000"
 
@@ -43,3 +44,17 @@ def test_a_record_that_comes_as_its_shard_ends_is_read_before_the_children() -> 
     put(engine, "of a child")
     assert [each.data for each in channel.read()] == [b"of a child"]
     engine.close()
+
+
+def test_a_stream_takes_no_headers() -> None:
+    """What a queue would carry beside a message is left out, as on any stream."""
+    contract, clock = SHAPES["binary_events.yaml"], Clock(frozen_at=1e6)
+    engine = Engine(None, clock, Events(clock), transition_seconds=0)
+    engine.call("CreateStream", {"StreamName": "s", "ShardCount": 1}, DEFAULT_SCOPE)
+    channel = MemoryChannel(engine, "s", clock=clock, headers=contract.headers)
+    assert contract.samples is not None
+    sent = contract.samples.from_seed(3, now=1e6).message()
+    channel.publish(sent.data, sent.key)
+    (came,) = channel.read()
+    assert came.data.startswith(b'{"kwh":')
+    assert sent.data.endswith(came.data + b"}")
