@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from tests.emulator.endpoint_fixtures import loop_thread, served
+from tests.emulator.endpoint_fixtures import endpoint, kinesis, loop_thread, served
 from tests.emulator.faulted_brokers import (
     EVERYWHERE,
     STREAMS_EVERYWHERE,
