@@ -1,7 +1,7 @@
 """The topology of a contract that declares its channels: streams, exchanges and queues with their bindings.
 
-What is refused goes to the streams of the contract's codes, and is kept in a bucket each; every stream is
-audited.
+What is refused goes to the streams of the contract's codes, and is kept in a bucket each; every stream,
+exchange and queue is audited.
 """
 
 from __future__ import annotations
@@ -28,7 +28,9 @@ def build_topology(contract: AsyncApiContract) -> Topology:
         channel.label: _form(channel) for channel in contract.channels if channel.stream or not channel.amqp
     }
     rejects = list_queues(contract)
-    taps = tuple(dict.fromkeys((*streams, *rejects)))
+    exchanges = dict(each for channel in contract.channels for each in _exchanges(channel))
+    queues = dict(each for channel in contract.channels for each in _queues(channel))
+    taps = tuple(dict.fromkeys((*streams, *rejects, *exchanges, *queues)))
     archives = {name: name_bucket(name) for name in rejects}
     audit = AuditTap(taps=taps)
     return Topology(
@@ -36,8 +38,8 @@ def build_topology(contract: AsyncApiContract) -> Topology:
         buckets=(audit.bucket, *dict.fromkeys(archives.values())),
         audit=audit,
         archives=archives,
-        exchanges=dict(each for channel in contract.channels for each in _exchanges(channel)),
-        queues=dict(each for channel in contract.channels for each in _queues(channel)),
+        exchanges=exchanges,
+        queues=queues,
     )
 
 
