@@ -9,7 +9,7 @@ import pytest
 
 from tests.profile_sandboxes import PROFILES
 
-PARAMETERS = {"bench": "* *", "stream_bench": "* *", "api": "*", "sandbox": "*"}
+PARAMETERS = {"broker": "* *", "stream_broker": "* *", "api": "*", "sandbox": "*"}
 """The fixtures that take a profile, and how they name it: some with the kind of channel."""
 
 

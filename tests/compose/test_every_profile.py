@@ -20,7 +20,7 @@ from rdss_sandbox.shapes.events import Event
 from rdss_sandbox.shapes.faults import NewFault
 from schemas.rdss.envelope import serialise
 from schemas.rdss.samples import Samples
-from tests.emulator.profile_bench import ProfileBench
+from tests.emulator.profile_broker import ProfileBroker
 from tests.profile_sandboxes import SEED, in_profiles, use_sandbox
 
 WAIT = 20.0
@@ -28,24 +28,24 @@ FIFTY = [(serialise(message), "k") for message in Samples(SEED).stream(50)]
 
 
 @pytest.fixture(params=in_profiles("kinesis"))
-def bench(request: pytest.FixtureRequest) -> Iterator[ProfileBench]:
+def broker(request: pytest.FixtureRequest) -> Iterator[ProfileBroker]:
     """Kinesis as a client of each profile has it."""
     profile, _, kind = request.param.partition(" ")
     with use_sandbox(profile, request) as sandbox:
-        found = ProfileBench(sandbox, kind)
+        found = ProfileBroker(sandbox, kind)
         yield found
         found.close()
 
 
-def test_a_seed_strikes_the_same_messages_everywhere(bench: ProfileBench) -> None:
+def test_a_seed_strikes_the_same_messages_everywhere(broker: ProfileBroker) -> None:
     """The same of fifty, whatever is behind the faults; and what is behind has them all."""
-    bench.create()
-    channel = bench.open()
-    bench.fault("duplicate", name="seeded", direction="publish", toxicity=0.2)
+    broker.create()
+    channel = broker.open()
+    broker.fault("duplicate", name="seeded", direction="publish", toxicity=0.2)
     outcomes = channel.publish_many(FIFTY)
     expected = struck_in_memory()
     assert len(expected) > 3
-    assert struck(bench.injections()) == expected
+    assert struck(broker.injections()) == expected
     # An upstream may refuse an entry for a reason of its own, such as its throughput.
     taken = [data for (data, _), outcome in zip(FIFTY, outcomes, strict=True) if isinstance(outcome, Receipt)]
     found: set[bytes] = set()

@@ -10,34 +10,34 @@ from tests.emulator.endpoint_fixtures import endpoint, kinesis, loop_thread, ser
 from tests.emulator.faulted_brokers import (
     EVERYWHERE,
     STREAMS_EVERYWHERE,
-    AnyBench,
-    Bench,
-    bench_of,
-    opened_bench,
+    AnyBroker,
+    Broker,
+    broker_of,
+    opened_broker,
 )
 
 
 @pytest.fixture(params=EVERYWHERE)
-def bench(request: pytest.FixtureRequest) -> Iterator[AnyBench]:
+def broker(request: pytest.FixtureRequest) -> Iterator[AnyBroker]:
     """Each kind of broker in turn, RabbitMQ with the relay in front, and all of it in each profile."""
-    with bench_of(request) as found:
+    with broker_of(request) as found:
         yield found
 
 
 @pytest.fixture(params=STREAMS_EVERYWHERE)
-def stream_bench(request: pytest.FixtureRequest) -> Iterator[AnyBench]:
+def stream_broker(request: pytest.FixtureRequest) -> Iterator[AnyBroker]:
     """Each kind that has shards, in turn, and Kinesis in each profile."""
-    with bench_of(request) as found:
+    with broker_of(request) as found:
         yield found
 
 
 @pytest.fixture
-def benches(request: pytest.FixtureRequest) -> Iterator[Callable[[str], Bench]]:
-    """Benches of a kind, as many as a test wants."""
+def brokers(request: pytest.FixtureRequest) -> Iterator[Callable[[str], Broker]]:
+    """Brokers of a kind, as many as a test wants."""
     opened = []
 
-    def another(kind: str) -> Bench:
-        context = opened_bench(kind, request)
+    def another(kind: str) -> Broker:
+        context = opened_broker(kind, request)
         opened.append(context)
         return context.__enter__()
 

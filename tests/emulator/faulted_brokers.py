@@ -34,7 +34,7 @@ from rdss_sandbox.shapes.faults import NewFault
 from schemas.contract import Contract
 from schemas.rdss.contract import RDSS
 from tests.emulator.loop_thread import LoopThread, loop_on_a_thread
-from tests.emulator.profile_bench import ProfileBench
+from tests.emulator.profile_broker import ProfileBroker
 from tests.profile_sandboxes import PROFILES, in_profiles, use_sandbox
 
 ENDPOINTS = ("kinesis", "relay")
@@ -84,7 +84,7 @@ class FakeContainer(Container):
 
 
 @dataclass
-class Bench:
+class Broker:
     """One kind of broker and the stage in front of it, on a clock on which every wait is over at once."""
 
     kind: str
@@ -154,22 +154,22 @@ class Bench:
         return FakeContainer.did
 
 
-AnyBench: TypeAlias = Bench | ProfileBench
+AnyBroker: TypeAlias = Broker | ProfileBroker
 
 
 @contextmanager
-def bench_of(request: pytest.FixtureRequest) -> Iterator[AnyBench]:
+def broker_of(request: pytest.FixtureRequest) -> Iterator[AnyBroker]:
     profile, _, kind = request.param.partition(" ")
     if not kind or profile not in PROFILES:
-        with opened_bench(request.param, request) as found:
+        with opened_broker(request.param, request) as found:
             yield found
         return
-    with use_sandbox(profile, request, kind) as sandbox, closing(ProfileBench(sandbox, kind)) as found:
+    with use_sandbox(profile, request, kind) as sandbox, closing(ProfileBroker(sandbox, kind)) as found:
         yield found
 
 
 @contextmanager
-def opened_bench(kind: str, request: pytest.FixtureRequest, contract: Contract = RDSS) -> Iterator[Bench]:
+def opened_broker(kind: str, request: pytest.FixtureRequest, contract: Contract = RDSS) -> Iterator[Broker]:
     clock = Clock(frozen_at=NOON, autojump=True)
     events = Events(clock, keep=100_000)
     engine = Engine(None, clock, events)
@@ -189,8 +189,8 @@ def opened_bench(kind: str, request: pytest.FixtureRequest, contract: Contract =
 
     with ExitStack() as stack:
         if kind == THROUGH_AMQP:
-            broker = request.getfixturevalue("broker_url")
-            endpoint = stack.enter_context(relaying_amqp(broker, clock, events, fault_engine))
+            url = request.getfixturevalue("broker_url")
+            endpoint = stack.enter_context(relaying_amqp(url, clock, events, fault_engine))
         else:
             endpoint = stack.enter_context(listening(kind, engine, clock, events, fault_engine))
         url, queue_stage = endpoint, None
@@ -220,7 +220,7 @@ def opened_bench(kind: str, request: pytest.FixtureRequest, contract: Contract =
 
         like = {"relay": "kinesis", THROUGH_AMQP: "rabbitmq"}.get(kind, kind)
         over_amqp = kind == THROUGH_AMQP
-        yield Bench(
+        yield Broker(
             like,
             clock,
             events,

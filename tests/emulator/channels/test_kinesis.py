@@ -18,34 +18,34 @@ from emulator.channels.kinesis import KinesisChannel, connect
 from emulator.clock import Clock
 
 if TYPE_CHECKING:
-    from tests.emulator.faulted_brokers import Bench
+    from tests.emulator.faulted_brokers import Broker
 
 
 @pytest.fixture
-def bench(benches: Callable[[str], Bench]) -> Bench:
-    found = benches("kinesis")
+def broker(brokers: Callable[[str], Broker]) -> Broker:
+    found = brokers("kinesis")
     found.create()
     return found
 
 
-def test_a_throttled_publish_is_refused_at_once(bench: Bench) -> None:
+def test_a_throttled_publish_is_refused_at_once(broker: Broker) -> None:
     """A channel puts once: the gateway's pauses are those of the specification, so no other pause may be."""
-    bench.fault("throttle", when={"fails": 1})
-    before = bench.clock.elapsed()
-    channel = bench.open()
+    broker.fault("throttle", when={"fails": 1})
+    before = broker.clock.elapsed()
+    channel = broker.open()
     with pytest.raises(PublishRefusedError) as refused:
         channel.publish(b"x", "k")
     assert refused.value.code == "ProvisionedThroughputExceededException"
-    assert bench.clock.elapsed() - before < 0.1
+    assert broker.clock.elapsed() - before < 0.1
     channel.publish(b"x", "k")
     assert [d.data for d in channel.read()] == [b"x"]
 
 
-def test_of_a_batch_only_the_throttled_entries_are_refused(bench: Bench) -> None:
+def test_of_a_batch_only_the_throttled_entries_are_refused(broker: Broker) -> None:
     """So that who tries again puts those alone, and the others are not there twice."""
     code = "ProvisionedThroughputExceededException"
-    bench.fault("partial_failure", when={"every": 3}, attributes={"code": code})
-    channel = bench.open()
+    broker.fault("partial_failure", when={"every": 3}, attributes={"code": code})
+    channel = broker.open()
     outcomes = channel.publish_many([(b"%d" % number, "k") for number in range(10)])
     refused = [number for number, outcome in enumerate(outcomes) if not isinstance(outcome, Receipt)]
     assert refused == [2, 5, 8]
@@ -54,46 +54,46 @@ def test_of_a_batch_only_the_throttled_entries_are_refused(bench: Bench) -> None
     assert came == taken
 
 
-def test_a_throttled_read_goes_on_by_itself(bench: Bench) -> None:
+def test_a_throttled_read_goes_on_by_itself(broker: Broker) -> None:
     """Within its tries; beyond them the channel is unavailable, and nothing is lost."""
-    channel = bench.open(attempts=3)
+    channel = broker.open(attempts=3)
     channel.publish(b"x", "k")
-    name = bench.fault("throttle", direction="deliver", when={"fails": 2})
+    name = broker.fault("throttle", direction="deliver", when={"fails": 2})
     assert [d.data for d in channel.read()] == [b"x"]
-    bench.fault_engine.remove(name)
+    broker.fault_engine.remove(name)
     channel.publish(b"y", "k")
-    name = bench.fault("throttle", direction="deliver")
+    name = broker.fault("throttle", direction="deliver")
     with pytest.raises(ChannelUnavailableError, match="Rate exceeded"):
         channel.read()
-    bench.fault_engine.remove(name)
+    broker.fault_engine.remove(name)
     assert [d.data for d in channel.read()] == [b"y"]
 
 
 @pytest.mark.parametrize("type_", ["disconnect", "error"])
-def test_a_read_that_failed_is_tried_again(bench: Bench, type_: str) -> None:
+def test_a_read_that_failed_is_tried_again(broker: Broker, type_: str) -> None:
     """A connection cut or an error inside Kinesis: reading once more does no harm."""
-    channel = bench.open()
+    channel = broker.open()
     channel.publish(b"x", "k")
-    bench.fault(type_, direction="deliver", when={"fails": 2})
+    broker.fault(type_, direction="deliver", when={"fails": 2})
     assert [d.data for d in channel.read()] == [b"x"]
 
 
-def test_an_expired_iterator_is_taken_anew(bench: Bench) -> None:
+def test_an_expired_iterator_is_taken_anew(broker: Broker) -> None:
     """Behind the last record read: nothing is skipped and nothing comes twice."""
-    channel = bench.open()
+    channel = broker.open()
     channel.publish_many([(b"%d" % number, "k") for number in range(4)])
     assert [d.data for d in channel.read(limit=2)] == [b"0", b"1"]
-    bench.fault("expire_iterator", limit=1)
+    broker.fault("expire_iterator", limit=1)
     assert [d.data for d in channel.read(limit=2)] == [b"2", b"3"]
 
 
-def test_iterators_that_expire_at_once_are_taken_anew(bench: Bench) -> None:
+def test_iterators_that_expire_at_once_are_taken_anew(broker: Broker) -> None:
     """As they do while the clock runs fast; what always expires is said."""
-    channel = bench.open()
+    channel = broker.open()
     channel.publish_many([(b"%d" % number, "k") for number in range(2)])
-    bench.fault("expire_iterator", limit=7)
+    broker.fault("expire_iterator", limit=7)
     assert [d.data for d in channel.read()] == [b"0", b"1"]
-    bench.fault("expire_iterator")
+    broker.fault("expire_iterator")
     channel.publish(b"2", "k")
     with pytest.raises(
         ChannelUnavailableError, match="20 iterators of shardId-000000000000 in a row had expired"
@@ -101,10 +101,10 @@ def test_iterators_that_expire_at_once_are_taken_anew(bench: Bench) -> None:
         channel.read()
 
 
-def test_a_record_delivered_again_is_marked(bench: Bench) -> None:
+def test_a_record_delivered_again_is_marked(broker: Broker) -> None:
     """A sequence number that was seen before in this session is a redelivery."""
-    channel = bench.open()
-    bench.fault("duplicate", direction="deliver")
+    channel = broker.open()
+    broker.fault("duplicate", direction="deliver")
     channel.publish(b"x", "k")
     assert [d.redelivered for d in channel.read()] == [False, True]
 
@@ -145,7 +145,7 @@ def test_an_endpoint_that_does_not_answer_may_have_the_message(silent: str) -> N
     channel.close()
 
 
-def test_what_boto3_refuses_was_never_sent(bench: Bench) -> None:
+def test_what_boto3_refuses_was_never_sent(broker: Broker) -> None:
     """An empty partition key fails its validation, or Kinesis': refused either way."""
     with pytest.raises(PublishRefusedError):
-        bench.open().publish(b"x", "")
+        broker.open().publish(b"x", "")

@@ -15,30 +15,30 @@ from emulator.clock import Clock
 from emulator.rng import new_uuid
 
 if TYPE_CHECKING:
-    from tests.emulator.faulted_brokers import Bench
+    from tests.emulator.faulted_brokers import Broker
 
 pytestmark = pytest.mark.rabbitmq
 
 
 @pytest.fixture
-def bench(benches: Callable[[str], Bench]) -> Bench:
-    return benches("rabbitmq")
+def broker(brokers: Callable[[str], Broker]) -> Broker:
+    return brokers("rabbitmq")
 
 
-def test_a_redelivery_is_known_by_its_number(bench: Bench) -> None:
+def test_a_redelivery_is_known_by_its_number(broker: Broker) -> None:
     """After a connection was lost: the same sequence number, marked as redelivered."""
-    channel = bench.open()
+    channel = broker.open()
     receipt = channel.publish(b"x", "k")
     (first,) = channel.read(wait=10)
     channel.close()
-    (again,) = bench.open().read(wait=10)
+    (again,) = broker.open().read(wait=10)
     assert receipt.sequence_number == first.sequence_number == again.sequence_number
     assert (first.redelivered, again.redelivered) == (False, True)
 
 
-def test_a_delivery_of_a_lost_connection_cannot_be_acknowledged(bench: Bench) -> None:
+def test_a_delivery_of_a_lost_connection_cannot_be_acknowledged(broker: Broker) -> None:
     """Committing it is no error, and it comes again."""
-    channel = bench.open()
+    channel = broker.open()
     channel.publish(b"x", "k")
     (delivery,) = channel.read(wait=10)
     channel.close()
@@ -46,19 +46,19 @@ def test_a_delivery_of_a_lost_connection_cannot_be_acknowledged(bench: Bench) ->
     assert [d.data for d in channel.read(wait=10)] == [b"x"]
 
 
-def test_a_message_of_another_publisher_is_taken_as_it_is(bench: Bench, broker_url: str) -> None:
+def test_a_message_of_another_publisher_is_taken_as_it_is(broker: Broker, broker_url: str) -> None:
     """Without message id, key and time: the delivery tag and the clock stand in."""
-    channel = bench.open()
+    channel = broker.open()
     assert channel.read() == []
     with pika.BlockingConnection(pika.URLParameters(broker_url)) as connection:
-        connection.channel().basic_publish("", bench.name, b"foreign")
+        connection.channel().basic_publish("", broker.name, b"foreign")
     (delivery,) = channel.read(wait=10)
     assert (delivery.data, delivery.key, delivery.sequence_number) == (b"foreign", "", "tag-1")
-    assert delivery.arrived == pytest.approx(bench.clock.time(), abs=60)
+    assert delivery.arrived == pytest.approx(broker.clock.time(), abs=60)
     channel.commit(delivery)
 
 
-def test_a_queue_that_is_full_refuses(bench: Bench, broker_url: str) -> None:
+def test_a_queue_that_is_full_refuses(broker: Broker, broker_url: str) -> None:
     """The broker's nack is a definite no."""
     name = f"small-{new_uuid()[:8]}"
     with pika.BlockingConnection(pika.URLParameters(broker_url)) as connection:
@@ -67,7 +67,7 @@ def test_a_queue_that_is_full_refuses(bench: Bench, broker_url: str) -> None:
         amqp = connection.channel()
         amqp.confirm_delivery()
         amqp.basic_publish("", name, b"first")
-        channel = bench.connect(name, None)
+        channel = broker.connect(name, None)
         with pytest.raises((PublishRefusedError, PublishUnknownError)) as failed:
             channel.publish(b"second", "k")
     assert isinstance(failed.value, PublishRefusedError)

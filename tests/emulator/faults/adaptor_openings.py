@@ -12,7 +12,7 @@ from emulator.channels.channel import Channel
 from emulator.clock import Clock
 from emulator.kinesis import Engine
 from emulator.rng import new_uuid
-from tests.emulator.faulted_brokers import EVERYWHERE, NOON, THROUGH_AMQP, Bench, opened_bench
+from tests.emulator.faulted_brokers import EVERYWHERE, NOON, THROUGH_AMQP, Broker, opened_broker
 from tests.emulator.faults.conformance_channels import (
     GettingChannel,
     OutsideChannel,
@@ -34,7 +34,7 @@ EVERY_ADAPTOR = [
 
 
 @contextmanager
-def opened_topic(_request: pytest.FixtureRequest) -> Iterator[Bench]:
+def opened_topic(_request: pytest.FixtureRequest) -> Iterator[Broker]:
     from extensions.topics.engine.topic_definitions import Topic
     from extensions.topics.topic_configuration import TopicConfiguration
     from tests.extensions.topics.http.topics_port import Port
@@ -51,7 +51,7 @@ def opened_topic(_request: pytest.FixtureRequest) -> Iterator[Bench]:
             return channels[-1]
 
         engine = Engine(None, clock, port.happened)
-        yield Bench(
+        yield Broker(
             "topic", clock, port.happened, port.fault_engine, engine, connected, jumps=True, name=name
         )
         for channel in channels:
@@ -62,8 +62,8 @@ def opened_topic(_request: pytest.FixtureRequest) -> Iterator[Bench]:
 
 
 @contextmanager
-def opened_outside(request: pytest.FixtureRequest) -> Iterator[Bench]:
-    with opened_bench("memory", request) as found:
+def opened_outside(request: pytest.FixtureRequest) -> Iterator[Broker]:
+    with opened_broker("memory", request) as found:
 
         def connected(name: str, _checkpoints: Any, **_options: Any) -> Channel:
             from extensions.processing import SimulatedSystem
@@ -75,8 +75,8 @@ def opened_outside(request: pytest.FixtureRequest) -> Iterator[Bench]:
 
 
 @contextmanager
-def opened_parcels(request: pytest.FixtureRequest) -> Iterator[Bench]:
-    with opened_bench("memory", request, PARCELS) as found:
+def opened_parcels(request: pytest.FixtureRequest) -> Iterator[Broker]:
+    with opened_broker("memory", request, PARCELS) as found:
 
         def connected(name: str, checkpoints: Any, attempts: int = 1) -> Channel:
             del attempts
@@ -93,9 +93,9 @@ def opened_parcels(request: pytest.FixtureRequest) -> Iterator[Bench]:
 
 
 @contextmanager
-def opened_gets(request: pytest.FixtureRequest) -> Iterator[Bench]:
+def opened_gets(request: pytest.FixtureRequest) -> Iterator[Broker]:
     channels: list[Channel] = []
-    with opened_bench(THROUGH_AMQP, request) as found:
+    with opened_broker(THROUGH_AMQP, request) as found:
         connect = found.connect
 
         def connected(name: str, checkpoints: Any, **options: Any) -> Channel:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.emulator.faulted_brokers import AnyBench, bench_of
+from tests.emulator.faulted_brokers import AnyBroker, broker_of
 from tests.emulator.faults.adaptor_openings import (
     EVERY_ADAPTOR,
     opened_gets,
@@ -18,7 +18,7 @@ from tests.emulator.faults.unsupported import GETS, OUTSIDE, PARCELS_SENT, TOPIC
 
 
 @pytest.fixture(params=EVERY_ADAPTOR)
-def bench(request: pytest.FixtureRequest) -> Iterator[AnyBench]:
+def broker(request: pytest.FixtureRequest) -> Iterator[AnyBroker]:
     """Each adaptor in turn. What one does not support is in one table, with the reason."""
     for case, reason in UNSUPPORTED.get(request.param, {}).items():
         name, _, value = case.partition("[")
@@ -32,5 +32,5 @@ def bench(request: pytest.FixtureRequest) -> Iterator[AnyBench]:
         PARCELS_SENT: opened_parcels,
     }
     opening = openings.get(request.param)
-    with bench_of(request) if opening is None else opening(request) as found:
+    with broker_of(request) if opening is None else opening(request) as found:
         yield found

@@ -27,7 +27,7 @@ from schemas.rdss.contract import RDSS
 from tests.contracts import CONTRACTS, NAMES, spell
 
 if TYPE_CHECKING:
-    from tests.emulator.faulted_brokers import Bench
+    from tests.emulator.faulted_brokers import Broker
 
 NOON = 1_790_000_000.0
 Injections = list[tuple[str, str | None, str]]
@@ -395,18 +395,18 @@ def test_it_does_not_matter_how_messages_are_batched(contract: Contract, seed: i
 
 @pytest.mark.parametrize("other", ["kinesis", pytest.param("rabbitmq", marks=pytest.mark.rabbitmq)])
 def test_the_choices_are_the_same_on_every_kind_of_channel(
-    benches: Callable[[str], Bench], other: str
+    brokers: Callable[[str], Broker], other: str
 ) -> None:
     """The same messages through the engine, and through Kinesis or RabbitMQ: the same are struck."""
     found = {}
     for kind in ("memory", other):
-        bench = benches(kind)
-        bench.create()
-        channel = bench.open(attempts=1)
-        bench.fault("duplicate", toxicity=0.3)
-        bench.fault("corrupt", toxicity=0.2, attributes={"bytes": 2})
-        bench.fault("throttle", toxicity=0.3, limit=50)
-        bench.fault("duplicate", name="again", direction="deliver", toxicity=0.3, attributes={"distance": 3})
+        broker = brokers(kind)
+        broker.create()
+        channel = broker.open(attempts=1)
+        broker.fault("duplicate", toxicity=0.3)
+        broker.fault("corrupt", toxicity=0.2, attributes={"bytes": 2})
+        broker.fault("throttle", toxicity=0.3, limit=50)
+        broker.fault("duplicate", name="again", direction="deliver", toxicity=0.3, attributes={"distance": 3})
         for data in MESSAGES:
             for _ in range(20):
                 if not isinstance(channel.publish_many([(data, "k")])[0], Exception):
@@ -415,24 +415,26 @@ def test_the_choices_are_the_same_on_every_kind_of_channel(
             pass
         found[kind] = [
             (e.fields["fault"], e.fields["message_id"], e.fields["did"], str(e.fields["data"]))
-            for e in bench.injections()
+            for e in broker.injections()
         ]
     assert len(found["memory"]) > 60
     assert sorted(found["memory"], key=str) == sorted(found[other], key=str)
 
 
 @pytest.mark.parametrize("pick", range(4))
-def test_random_sets_do_the_same_on_every_kind_of_channel(benches: Callable[[str], Bench], pick: int) -> None:
+def test_random_sets_do_the_same_on_every_kind_of_channel(
+    brokers: Callable[[str], Broker], pick: int
+) -> None:
     """Whichever faults are in force: what is struck, and how, does not depend on what it goes through."""
     faults = usual_faults(pick)
-    found = {kind: struck_through(benches(kind), faults) for kind in ("memory", "kinesis", "relay")}
+    found = {kind: struck_through(brokers(kind), faults) for kind in ("memory", "kinesis", "relay")}
     assert len(found["memory"]) > 10
     assert found["memory"] == found["kinesis"] == found["relay"]
 
 
 @pytest.mark.rabbitmq
 @pytest.mark.parametrize("pick", range(4))
-def test_random_sets_do_the_same_on_rabbitmq(benches: Callable[[str], Bench], pick: int) -> None:
+def test_random_sets_do_the_same_on_rabbitmq(brokers: Callable[[str], Broker], pick: int) -> None:
     """The same, but for a connection that breaks off while reading.
 
     How far a real broker has come by then is its own timing, and decides what comes again.
@@ -441,7 +443,7 @@ def test_random_sets_do_the_same_on_rabbitmq(benches: Callable[[str], Bench], pi
         fault for fault in usual_faults(pick) if (fault.type, fault.direction) != ("disconnect", "deliver")
     ]
     assert steady
-    assert struck_through(benches("memory"), steady) == struck_through(benches("rabbitmq"), steady)
+    assert struck_through(brokers("memory"), steady) == struck_through(brokers("rabbitmq"), steady)
 
 
 def usual_faults(pick: int) -> list[NewFault]:
@@ -450,16 +452,16 @@ def usual_faults(pick: int) -> list[NewFault]:
     return [fault for fault in passing_faults(Chance(pick).draws("kinds"), 12) if fault.type in usual][:4]
 
 
-def struck_through(bench: Bench, faults: list[NewFault]) -> Injections:
+def struck_through(broker: Broker, faults: list[NewFault]) -> Injections:
     """What the faults do to messages that are sent until they are taken and read until they came.
 
     The last message is none of those that they match, and comes when all others did.
     """
-    bench.create()
-    channel = bench.open(attempts=1)
+    broker.create()
+    channel = broker.open(attempts=1)
     for fault in faults:
         match = fault.when.get("match", {}) | {"messageType": "MetadataCreate"}
-        bench.fault_engine.add(structs.replace(fault, when={**fault.when, "match": match}))
+        broker.fault_engine.add(structs.replace(fault, when={**fault.when, "match": match}))
     last = message(99, "MetadataDelete")
     for data in [*MESSAGES[:20], last]:
         for _ in range(50):
@@ -468,10 +470,10 @@ def struck_through(bench: Bench, faults: list[NewFault]) -> Injections:
     came: list[bytes] = []
     real = Clock()
     while last not in came:
-        assert real.elapsed() < 30, f"{bench.kind}: the last message does not come"
+        assert real.elapsed() < 30, f"{broker.kind}: the last message does not come"
         with contextlib.suppress(ChannelUnavailableError):
             came += [each.data for each in channel.read(limit=1000, wait=0.1)]
-    injections = [(e.fields["fault"], e.fields["message_id"], e.fields["did"]) for e in bench.injections()]
+    injections = [(e.fields["fault"], e.fields["message_id"], e.fields["did"]) for e in broker.injections()]
     return sorted(injections, key=str)
 
 

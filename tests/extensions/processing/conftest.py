@@ -8,17 +8,17 @@ from pathlib import Path
 import pytest
 
 from extensions.processing import Processing
-from tests.extensions.processing.processing_site import Site
-from tests.sandbox.applications.conftest import town
+from tests.extensions.processing.processing_platform import Platform
+from tests.sandbox.applications.conftest import streams
 
 
 @pytest.fixture
-def site(tmp_path: Path) -> Iterator[Site]:
-    here = Site(tmp_path)
+def platform(tmp_path: Path) -> Iterator[Platform]:
+    here = Platform(tmp_path)
     yield here
     here.close()
 
 
 @pytest.fixture
-def process(site: Site) -> Processing:
-    return site.open()
+def process(platform: Platform) -> Processing:
+    return platform.open()

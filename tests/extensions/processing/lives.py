@@ -11,7 +11,7 @@ import pytest
 
 from extensions.processing import Administration, Child, Exchange, KeyKind, State
 from extensions.processing.transitions import Cause, Transition
-from tests.extensions.processing.processing_site import Site, put
+from tests.extensions.processing.processing_platform import Platform, put
 
 Plan: TypeAlias = Callable[[Exchange], Any]
 
@@ -19,13 +19,13 @@ Plan: TypeAlias = Callable[[Exchange], Any]
 class Life:
     """A process whose routes do what is planned, attempt by attempt; one failure is taken up again."""
 
-    def __init__(self, site: Site) -> None:
-        self.site = site
+    def __init__(self, platform: Platform) -> None:
+        self.site = platform
         self.plan: list[Plan] = []
-        site.routes.add("customer", "set", self._follow)
-        site.routes.add("customer", "split", self._split)
-        self.process = site.open(partly_fails_before_failed=1)
-        self.other = site.open(partly_fails_before_failed=1)
+        platform.routes.add("customer", "set", self._follow)
+        platform.routes.add("customer", "split", self._split)
+        self.process = platform.open(partly_fails_before_failed=1)
+        self.other = platform.open(partly_fails_before_failed=1)
         self.administration = Administration(self.process)
 
     def _follow(self, exchange: Exchange) -> None:

@@ -14,7 +14,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 from extensions.processing import Administration, Child, Exchange, KeyKind, State
 from extensions.processing.transitions import FINAL, TABLE, Cause, IllegalTransitionError, next_state
-from tests.extensions.processing.processing_site import Site
+from tests.extensions.processing.processing_platform import Platform
 
 ENDS = ("ok", "technical", "business", "blank", "ask", "die", "die after the call", "split")
 which = st.sampled_from((0, 1))
@@ -27,7 +27,7 @@ class Lives(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self._folder = TemporaryDirectory()
-        self.site = Site(Path(self._folder.name))
+        self.site = Platform(Path(self._folder.name))
         self.plan: list[str] = []
         self.calls: Counter[int] = Counter()
         self.site.routes.add("customer", "set", self._attempt)

@@ -16,7 +16,7 @@ from sandbox.applications.application_run import run_application
 from sandbox.gateway.outbox import Outbox
 from sandbox.receiver import Application, Arrival
 from sandbox.repository import Repository
-from tests.sandbox.applications.application_streams import Running, Town
+from tests.sandbox.applications.application_streams import Running, Streams
 
 Fault = Callable[[Arrival], None]
 
@@ -35,14 +35,14 @@ class Works:
         self.fault(arrival)
 
 
-class Site:
+class Platform:
     """A repository behind asynchronous processing."""
 
-    def __init__(self, town: Town) -> None:
-        self.town = town
+    def __init__(self, streams: Streams) -> None:
+        self.town = streams
         self.works: Works
         self.later: Asynchronous
-        self.running: Running = town.open(self._make)
+        self.running: Running = streams.open(self._make)
         self.later.reject = self.running.receiver.reject
 
     def _make(self, repository: Repository, outbox: Outbox) -> Application:
@@ -72,95 +72,99 @@ class Site:
 
 
 @pytest.fixture
-def site(town: Town) -> Site:
-    return Site(town)
+def platform(streams: Streams) -> Platform:
+    return Platform(streams)
 
 
-def test_what_arrives_is_acknowledged_before_it_is_worked_on(town: Town, site: Site) -> None:
+def test_what_arrives_is_acknowledged_before_it_is_worked_on(streams: Streams, platform: Platform) -> None:
     """The receiver is done with it, and nothing has happened to the work; then it has."""
-    message = town.create()
-    town.put(message)
-    assert site.running.receiver.step(wait=0) == 1
-    assert (site.works.tried, site.states()) == (0, ["IN_QUEUE"])
-    assert site.later.work() == 1
-    assert list(site.works.inner.visible()) == [message["messageBody"]["objectUUID"]]
-    assert site.states() == ["OK"]
+    message = streams.create()
+    streams.put(message)
+    assert platform.running.receiver.step(wait=0) == 1
+    assert (platform.works.tried, platform.states()) == (0, ["IN_QUEUE"])
+    assert platform.later.work() == 1
+    assert list(platform.works.inner.visible()) == [message["messageBody"]["objectUUID"]]
+    assert platform.states() == ["OK"]
 
 
-def test_what_fails_for_a_while_is_done_in_the_end(town: Town, site: Site) -> None:
+def test_what_fails_for_a_while_is_done_in_the_end(streams: Streams, platform: Platform) -> None:
     """Two attempts fail and leave nothing behind; the third, minutes later, succeeds."""
 
     def twice(_: Arrival) -> None:
-        if site.works.tried < 3:
+        if platform.works.tried < 3:
             raise OSError("the disk is away")
 
-    site.works.fault = twice
-    town.put(town.create())
-    began = town.clock.time()
-    site.run()
-    assert (site.works.tried, site.states(), town.errors()) == (3, ["OK"], [])
-    assert len(site.works.inner.visible()) == 1
-    assert town.clock.time() - began > 120
+    platform.works.fault = twice
+    streams.put(streams.create())
+    began = streams.clock.time()
+    platform.run()
+    assert (platform.works.tried, platform.states(), streams.errors()) == (3, ["OK"], [])
+    assert len(platform.works.inner.visible()) == 1
+    assert streams.clock.time() - began > 120
 
 
-def test_an_update_that_overtook_its_create_waits_for_it(town: Town, site: Site) -> None:
+def test_an_update_that_overtook_its_create_waits_for_it(streams: Streams, platform: Platform) -> None:
     """At once it would be refused, for there is no such object; a minute later there is."""
-    first = town.create()
-    second = town.update(first["messageBody"]["objectUUID"])
-    town.put(second, first)
-    site.run()
-    assert town.errors() == []
-    assert list(site.works.inner.visible()) == [second["messageBody"]["objectUUID"]]
+    first = streams.create()
+    second = streams.update(first["messageBody"]["objectUUID"])
+    streams.put(second, first)
+    platform.run()
+    assert streams.errors() == []
+    assert list(platform.works.inner.visible()) == [second["messageBody"]["objectUUID"]]
 
 
-def test_what_fails_for_good_goes_to_the_queue_of_its_code(town: Town, site: Site) -> None:
+def test_what_fails_for_good_goes_to_the_queue_of_its_code(streams: Streams, platform: Platform) -> None:
     """After four attempts, decorated with the code and the reason of the last."""
-    town.put(town.update("6b0f8a1c-5d0e-4a7b-9a56-0c2f4be0e4d1"))
-    site.run()
-    assert (site.works.tried, site.states()) == (4, ["FAILED"])
-    (rejected,) = town.on("invalid")
+    streams.put(streams.update("6b0f8a1c-5d0e-4a7b-9a56-0c2f4be0e4d1"))
+    platform.run()
+    assert (platform.works.tried, platform.states()) == (4, ["FAILED"])
+    (rejected,) = streams.on("invalid")
     header = rejected["messageHeader"]
     assert header["errorCode"] == "APPERRMET001"
     assert "there is no object" in header["errorDescription"]
 
 
-def test_work_that_was_done_but_not_written_down_is_not_done_again(town: Town, site: Site) -> None:
+def test_work_that_was_done_but_not_written_down_is_not_done_again(
+    streams: Streams, platform: Platform
+) -> None:
     """The process ends between the two: the next attempt finds the work done."""
 
-    town.put(town.create())
-    site.running.receiver.step(wait=0)
-    (message,) = site.later.administration.search(Search())
-    site.later._call("application", message.body)
-    site.run()
-    assert (site.works.tried, site.states()) == (1, ["OK"])
+    streams.put(streams.create())
+    platform.running.receiver.step(wait=0)
+    (message,) = platform.later.administration.search(Search())
+    platform.later._call("application", message.body)
+    platform.run()
+    assert (platform.works.tried, platform.states()) == (1, ["OK"])
 
 
-def test_a_message_that_comes_again_is_handed_over_once(town: Town, site: Site) -> None:
+def test_a_message_that_comes_again_is_handed_over_once(streams: Streams, platform: Platform) -> None:
     """Also when the receiver ended before it had committed that it had handed it over."""
-    message = town.create()
-    town.put(message)
-    site.running.receiver.step(wait=0)
-    with site.running.repository.transaction() as store:
+    message = streams.create()
+    streams.put(message)
+    platform.running.receiver.step(wait=0)
+    with platform.running.repository.transaction() as store:
         store.execute("DELETE FROM messages")
-    town.put(message)
-    site.run()
-    assert (site.works.tried, site.states(), town.errors()) == (1, ["OK"], [])
+    streams.put(message)
+    platform.run()
+    assert (platform.works.tried, platform.states(), streams.errors()) == (1, ["OK"], [])
 
 
-def test_a_process_goes_on_where_another_left_off(town: Town, site: Site, tmp_path: Path) -> None:
+def test_a_process_goes_on_where_another_left_off(
+    streams: Streams, platform: Platform, tmp_path: Path
+) -> None:
     """What was handed over and not worked on is worked on by the next."""
-    town.put(town.create(), town.create())
-    site.running.receiver.step(wait=0)
-    site.later.close()
-    assert (town.folder / "processing.sqlite3").exists()
+    streams.put(streams.create(), streams.create())
+    platform.running.receiver.step(wait=0)
+    platform.later.close()
+    assert (streams.folder / "processing.sqlite3").exists()
     next_one = Asynchronous(
-        town.folder / "processing.sqlite3",
-        site.running.repository,
-        site.works,
-        town.clock,
-        Events(town.clock),
+        streams.folder / "processing.sqlite3",
+        platform.running.repository,
+        platform.works,
+        streams.clock,
+        Events(streams.clock),
     )
-    town.clock.advance(121)
+    streams.clock.advance(121)
     assert next_one.work() == 2
-    assert len(site.works.inner.visible()) == 2
+    assert len(platform.works.inner.visible()) == 2
     next_one.close()

@@ -27,45 +27,47 @@ from sandbox.gateway import Machine
 from schemas.rdss.envelope import serialise
 from schemas.rdss.samples import Samples
 from schemas.rdss.validation import judge
-from tests.extensions.processing.processing_site import START, Site, Told
+from tests.extensions.processing.processing_platform import START, Platform, Told
 
 OK = Confirmation(1, "CRM", "c-1", State.OK, None, START, b"")
 
 
-def _ends(site: Site, process: Processing) -> list[int]:
+def _ends(platform: Platform, process: Processing) -> list[int]:
     """Three messages: one ends OK, one FAILED, one is cancelled."""
 
-    @site.route("set")
+    @platform.route("set")
     def work(exchange: Exchange) -> None:
         if exchange.body == b"bad":
             raise ValidationError("no such field")
         exchange.no_effect = exchange.body == b"blank"
 
-    numbers = [site.send(process, body=body) for body in (b"good", b"bad", b"blank")]
+    numbers = [platform.send(process, body=body) for body in (b"good", b"bad", b"blank")]
     process.drain()
     Administration(process).cancel(numbers[2])
     return numbers
 
 
-def test_the_source_is_told_of_every_end(site: Site, process: Processing) -> None:
+def test_the_source_is_told_of_every_end(platform: Platform, process: Processing) -> None:
     """OK, FAILED with the reason, CANCEL; once each."""
-    _ends(site, process)
+    _ends(platform, process)
     process.queue_due()
-    told = [(each.correlation, each.result, each.additional_info) for each in site.told.confirmations]
+    told = [(each.correlation, each.result, each.additional_info) for each in platform.told.confirmations]
     assert told == [("c-1", "OK", None), ("c-2", "FAILED", "no such field"), ("c-3", "CANCEL", None)]
 
 
-def test_as_coded_a_cancelled_message_is_not_confirmed(site: Site) -> None:
+def test_as_coded_a_cancelled_message_is_not_confirmed(platform: Platform) -> None:
     """The code's callbacks know OK and FAILED only."""
-    _ends(site, site.open(ways=AS_CODED))
-    assert site.told.results == ["OK", "FAILED"]
+    _ends(platform, platform.open(ways=AS_CODED))
+    assert platform.told.results == ["OK", "FAILED"]
 
 
-def test_by_default_the_result_is_a_line_in_the_log(site: Site, caplog: pytest.LogCaptureFixture) -> None:
+def test_by_default_the_result_is_a_line_in_the_log(
+    platform: Platform, caplog: pytest.LogCaptureFixture
+) -> None:
     """Nobody else is told."""
     caplog.set_level(logging.INFO, "extensions.processing")
-    process = Processing(site.path, site.routes, site.outside, site.clock, site.events)
-    _ends(site, process)
+    process = Processing(platform.path, platform.routes, platform.outside, platform.clock, platform.events)
+    _ends(platform, process)
     process.close()
     assert caplog.messages == ["CRM c-1 is OK", "CRM c-2 is FAILED: no such field", "CRM c-3 is CANCEL"]
 
@@ -83,35 +85,37 @@ def test_each_source_system_is_told_in_its_own_way_or_not_at_all(caplog: pytest.
     assert caplog.messages[-1] == "CRM c-1 is OK"
 
 
-def test_a_source_that_is_down_is_told_later_and_in_the_end_no_more(site: Site) -> None:
+def test_a_source_that_is_down_is_told_later_and_in_the_end_no_more(platform: Platform) -> None:
     """A minute apart; the fourth failure is the last, and the message stays what it is."""
     for failing, asked, state in ((2, 3, "OK"), (9, 4, "FAILED_END")):
-        process = site.open()
-        site.told.asked, site.told.failing = 0, failing
-        site.routes.add("customer", f"fail-{failing}", lambda _: None)
-        number = site.send(process, f"fail-{failing}")
+        process = platform.open()
+        platform.told.asked, platform.told.failing = 0, failing
+        platform.routes.add("customer", f"fail-{failing}", lambda _: None)
+        number = platform.send(process, f"fail-{failing}")
         process.drain()
         for _ in range(6):
             process.queue_due()
-            site.clock.advance(60)
+            platform.clock.advance(60)
         (call,) = process.calls.of_message(number)
-        assert (call.operation, call.state, site.told.asked) == ("confirmation", state, asked)
+        assert (call.operation, call.state, platform.told.asked) == ("confirmation", state, asked)
         assert process.store.message(number).state is State.OK
 
 
-def test_a_confirmation_is_not_lost_with_its_process(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_confirmation_is_not_lost_with_its_process(
+    platform: Platform, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """It was written down with the message's end; another process tells it when the lease is over."""
-    process = site.open()
+    process = platform.open()
     monkeypatch.setattr(process.confirmations, "send_noted", lambda: None)
-    site.routes.add("customer", "set", lambda _: None)
-    site.send(process)
+    platform.routes.add("customer", "set", lambda _: None)
+    platform.send(process)
     process.drain()
-    other = site.open()
+    other = platform.open()
     other.queue_due()
-    assert site.told.results == []
-    site.clock.advance(other.parameters.lease)
+    assert platform.told.results == []
+    platform.clock.advance(other.parameters.lease)
     other.queue_due()
-    assert site.told.results == ["OK"]
+    assert platform.told.results == ["OK"]
 
 
 @contextmanager
@@ -155,13 +159,15 @@ def test_a_source_system_is_told_over_http() -> None:
 
 
 @pytest.mark.parametrize(("state", "code"), [(State.OK, None), (State.FAILED, "GENERR009")])
-def test_a_source_system_is_told_with_an_rdss_message(site: Site, state: State, code: str | None) -> None:
+def test_a_source_system_is_told_with_an_rdss_message(
+    platform: Platform, state: State, code: str | None
+) -> None:
     """A valid one of the same type and body, whose correlationId is the messageId of what it answers."""
     message = next(Samples(3).stream(1))
-    with closing(Engine(None, site.clock, site.events)) as engine:
+    with closing(Engine(None, platform.clock, platform.events)) as engine:
         engine.call("CreateStream", {"StreamName": "output", "ShardCount": 1}, DEFAULT_SCOPE)
-        channel = MemoryChannel(engine, "output", clock=site.clock)
-        tell = RdssConfirmation(channel, site.clock, generator="CRM", machine=Machine("crm", "localhost"))
+        channel = MemoryChannel(engine, "output", clock=platform.clock)
+        tell = RdssConfirmation(channel, platform.clock, generator="CRM", machine=Machine("crm", "localhost"))
         ended = Confirmation(1, "CRM", "c", state, "full", START, serialise(message))
         tell(ended)
         tell(ended)
@@ -176,11 +182,11 @@ def test_a_source_system_is_told_with_an_rdss_message(site: Site, state: State, 
     assert json.loads(again.data)["messageHeader"]["messageId"] == header["messageId"]
 
 
-def test_what_is_no_rdss_message_cannot_be_answered_with_one(site: Site) -> None:
+def test_what_is_no_rdss_message_cannot_be_answered_with_one(platform: Platform) -> None:
     """It says so, and no other attempt is made."""
-    with closing(Engine(None, site.clock, site.events)) as engine:
-        channel = MemoryChannel(engine, "output", clock=site.clock)
-        tell = RdssConfirmation(channel, site.clock, generator="CRM", machine=Machine("crm", "localhost"))
+    with closing(Engine(None, platform.clock, platform.events)) as engine:
+        channel = MemoryChannel(engine, "output", clock=platform.clock)
+        tell = RdssConfirmation(channel, platform.clock, generator="CRM", machine=Machine("crm", "localhost"))
         for body in (b"", b"{}", b"[]", b'{"messageHeader": 5}', b"<confirm/>"):
             with pytest.raises(ValidationError, match="no RDSS message"):
                 tell(Confirmation(1, "CRM", "c", State.OK, None, START, body))

@@ -13,14 +13,14 @@ from extensions.processing import Administration, NewMessage, Processing, State
 from extensions.processing.integration import build_routes
 from extensions.processing.integration_file import read_integration
 from extensions.processing.stored_messages import Search
-from tests.extensions.processing.processing_site import Site, causes_of, message_of, state_of
+from tests.extensions.processing.processing_platform import Platform, causes_of, message_of, state_of
 
 SYSTEMS = "[systems.billing]\n[systems.mno]\n[systems.crm]\n"
 Declare: TypeAlias = Callable[..., Processing]
 
 
 @pytest.fixture
-def declare(site: Site, tmp_path: Path) -> Declare:
+def declare(platform: Platform, tmp_path: Path) -> Declare:
     """A process whose routes are declared: by operation of the service customer, the steps as TOML."""
 
     def open_with(**parameters: Any) -> Processing:
@@ -33,8 +33,8 @@ def declare(site: Site, tmp_path: Path) -> Declare:
                 for name, steps in routes.items()
             )
         )
-        site.routes = build_routes(read_integration(path))
-        return site.open(**{name: each for name, each in parameters.items() if name not in routes})
+        platform.routes = build_routes(read_integration(path))
+        return platform.open(**{name: each for name, each in parameters.items() if name not in routes})
 
     return open_with
 
@@ -44,9 +44,11 @@ def _one_line(steps: str) -> str:
     return " ".join(steps.split())
 
 
-def _send(site: Site, process: Processing, body: object = None, operation: str = "set", **given: Any) -> int:
+def _send(
+    platform: Platform, process: Processing, body: object = None, operation: str = "set", **given: Any
+) -> int:
     data = body if isinstance(body, bytes) else json.dumps(body).encode()
-    number = site.send(process, operation, body=data, **given)
+    number = platform.send(process, operation, body=data, **given)
     process.drain()
     return number
 
@@ -62,26 +64,26 @@ steps = [{do = "call", system = "crm", request = "$.message.object_id"}]
 
 
 @pytest.fixture
-def of_objects(site: Site, tmp_path: Path) -> Processing:
+def of_objects(platform: Platform, tmp_path: Path) -> Processing:
     """A process with a route that takes the object id from the body."""
     path = tmp_path / "integration.toml"
     path.write_text(OBJECT_ROUTE)
-    site.routes = build_routes(read_integration(path))
-    return site.open()
+    platform.routes = build_routes(read_integration(path))
+    return platform.open()
 
 
 @pytest.mark.parametrize(
     ("value", "given", "expected"), [("5", {}, "5"), (7, {}, "7"), (7, {"object_id": "8"}, "8")]
 )
 def test_the_object_id_is_set_from_the_body_when_a_message_is_received(
-    site: Site, of_objects: Processing, value: object, given: dict[str, str], expected: str
+    platform: Platform, of_objects: Processing, value: object, given: dict[str, str], expected: str
 ) -> None:
     """By a JSON Pointer; what the source says counts more. Before anything is processed, it is stored."""
     body = json.dumps({"customer": {"a/b": [value]}}).encode()
-    number = site.send(of_objects, "set", body=body, **given)
+    number = platform.send(of_objects, "set", body=body, **given)
     assert message_of(of_objects, number).object_id == expected
     of_objects.drain()
-    assert site.calls_of("crm") == [expected.encode()]
+    assert platform.calls_of("crm") == [expected.encode()]
 
 
 @pytest.mark.parametrize(
@@ -95,10 +97,10 @@ def test_the_object_id_is_set_from_the_body_when_a_message_is_received(
     ],
 )
 def test_a_message_without_its_object_id_is_refused_when_it_is_received(
-    site: Site, of_objects: Processing, body: bytes
+    platform: Platform, of_objects: Processing, body: bytes
 ) -> None:
     """The receipt says FAIL with the code and the place, and nothing is stored."""
-    trace: dict[str, Any] = {"source": "CRM", "correlation": "c-1", "timestamp": site.clock.time()}
+    trace: dict[str, Any] = {"source": "CRM", "correlation": "c-1", "timestamp": platform.clock.time()}
     receipt = of_objects.receive(NewMessage(service="customer", operation="set", body=body, **trace))
     why = "the body has no object id at /customer/a~1b/0: a text or a whole number"
     assert (receipt.status, receipt.number, receipt.code, receipt.additional_info) == (
@@ -110,7 +112,7 @@ def test_a_message_without_its_object_id_is_refused_when_it_is_received(
     assert Administration(of_objects).search(Search()) == []
 
 
-def test_calls_are_made_once_and_their_answers_can_be_used(site: Site, declare: Declare) -> None:
+def test_calls_are_made_once_and_their_answers_can_be_used(platform: Platform, declare: Declare) -> None:
     """What one system answered is in the request to the next, at every attempt."""
     process = declare(
         set="""
@@ -118,18 +120,18 @@ def test_calls_are_made_once_and_their_answers_can_be_used(site: Site, declare: 
         {do = "call", system = "mno", request = {"$text" = ["order ", "$.answers.crm.order"]}},
         {do = "call", system = "billing"}"""
     )
-    site.script("crm", 'ok: {"order": 17}')
-    site.script("billing", "500")
-    number = _send(site, process, {"a": 1}, object_id="5")
+    platform.script("crm", 'ok: {"order": 17}')
+    platform.script("billing", "500")
+    number = _send(platform, process, {"a": 1}, object_id="5")
     assert state_of(process, number) is State.PARTLY_FAILED
-    site.retry(process)
+    platform.retry(process)
     assert state_of(process, number) is State.OK
-    assert site.calls_of("crm") == [b'{"id":"5"}']
-    assert site.calls_of("mno") == [b"order 17"]
-    assert site.calls_of("billing") == [b'{"a": 1}']
+    assert platform.calls_of("crm") == [b'{"id":"5"}']
+    assert platform.calls_of("mno") == [b"order 17"]
+    assert platform.calls_of("billing") == [b'{"a": 1}']
 
 
-def test_a_call_is_known_by_what_the_step_says(site: Site, declare: Declare) -> None:
+def test_a_call_is_known_by_what_the_step_says(platform: Platform, declare: Declare) -> None:
     """Message, object or a key of one's own; an operation's name; a key tells two calls apart."""
     process = declare(
         set="""
@@ -138,7 +140,7 @@ def test_a_call_is_known_by_what_the_step_says(site: Site, declare: Declare) -> 
         {do = "call", system = "mno", known_by = "custom", key = "$.body.line", operation = "port"},
         {do = "call", system = "billing"}"""
     )
-    number = _send(site, process, {"line": "L1"}, object_id="5")
+    number = _send(platform, process, {"line": "L1"}, object_id="5")
     found = {(call.operation, call.key) for call in process.calls.of_message(number)}
     assert found == {
         ("crm", "CRM_c-1"),
@@ -149,14 +151,14 @@ def test_a_call_is_known_by_what_the_step_says(site: Site, declare: Declare) -> 
     }
 
 
-def test_an_older_message_of_an_object_is_skipped(site: Site, declare: Declare) -> None:
+def test_an_older_message_of_an_object_is_skipped(platform: Platform, declare: Declare) -> None:
     """As in Python: its call is obsolete once a newer message has made it."""
     process = declare(set='{do = "call", system = "crm"}')
-    site.script("crm", "500")
-    older = _send(site, process, {}, object_id="5")
-    site.clock.advance(1)
-    newer = _send(site, process, {}, object_id="5")
-    site.retry(process)
+    platform.script("crm", "500")
+    older = _send(platform, process, {}, object_id="5")
+    platform.clock.advance(1)
+    newer = _send(platform, process, {}, object_id="5")
+    platform.retry(process)
     assert (state_of(process, older), state_of(process, newer)) == (State.SKIPPED, State.OK)
 
 
@@ -169,16 +171,16 @@ def test_an_older_message_of_an_object_is_skipped(site: Site, declare: Declare) 
     ],
 )
 def test_what_a_system_says_of_a_message_is_an_answer_or_its_end(
-    site: Site, declare: Declare, answer: str, business_errors: str, end: tuple[State, str | None]
+    platform: Platform, declare: Declare, answer: str, business_errors: str, end: tuple[State, str | None]
 ) -> None:
     """A business error is collected or fails the message; a validation error fails it at once, untried."""
     process = declare(set=f'{{do = "call", system = "crm", business_errors = "{business_errors}"}}')
-    site.script("crm", answer)
-    message = message_of(process, _send(site, process, {}))
+    platform.script("crm", answer)
+    message = message_of(process, _send(platform, process, {}))
     assert (message.state, message.error_code) == end
-    (told,) = site.told.confirmations
+    (told,) = platform.told.confirmations
     assert (told.result, told.additional_info) == (end[0], "no such customer")
-    assert len(site.calls_of("crm")) <= 1
+    assert len(platform.calls_of("crm")) <= 1
 
 
 @pytest.mark.parametrize(
@@ -192,7 +194,7 @@ def test_what_a_system_says_of_a_message_is_an_answer_or_its_end(
     ],
 )
 def test_a_route_fails_a_message(
-    site: Site, declare: Declare, kind: str, code: str, states: list[str]
+    platform: Platform, declare: Declare, kind: str, code: str, states: list[str]
 ) -> None:
     """At once, or, for what may pass, after its attempts; with the reason that was made for it."""
     process = declare(
@@ -201,19 +203,19 @@ def test_a_route_fails_a_message(
           why = {{"$text" = ["the total is ", "$.body.total"]}}}},
         {{do = "call", system = "billing"}}"""
     )
-    number = _send(site, process, {"total": -3})
-    good = _send(site, process, {"total": 3})
+    number = _send(platform, process, {"total": -3})
+    good = _send(platform, process, {"total": 3})
     for _ in range(3):
-        site.retry(process)
+        platform.retry(process)
     message = message_of(process, number)
     found = [change.after for change in process.store.changes(number)]
     assert [state for state in found if state in {"PARTLY_FAILED", "FAILED"}] == states
     assert (message.error_code, message.description) == (code, "the total is -3")
     assert state_of(process, good) is State.OK
-    assert len(site.calls_of("billing")) == 1
+    assert len(platform.calls_of("billing")) == 1
 
 
-def test_a_message_is_split_into_an_element_each(site: Site, declare: Declare) -> None:
+def test_a_message_is_split_into_an_element_each(platform: Platform, declare: Declare) -> None:
     """In the order of the list; HARD ones decide how their parent ends, SOFT ones do not."""
     process = declare(
         order="""
@@ -226,8 +228,8 @@ def test_a_message_is_split_into_an_element_each(site: Site, declare: Declare) -
         note='{do = "fail", as = "validation", why = "nobody reads notes"}',
     )
     lines = [{"sku": "a"}, {"sku": "b"}]
-    number = _send(site, process, {"lines": lines, "note": "hello"}, "order")
-    assert site.calls_of("billing") == [b'{"of":"c-1","sku":"a"}', b'{"of":"c-1","sku":"b"}']
+    number = _send(platform, process, {"lines": lines, "note": "hello"}, "order")
+    assert platform.calls_of("billing") == [b'{"of":"c-1","sku":"a"}', b'{"of":"c-1","sku":"b"}']
     children = process.store.children(number)
     assert [(each.operation, each.state, each.object_id) for each in children] == [
         ("line", "OK", "a"),
@@ -238,38 +240,42 @@ def test_a_message_is_split_into_an_element_each(site: Site, declare: Declare) -
     assert state_of(process, number) is State.OK
 
 
-def test_a_child_that_fails_fails_its_parent_and_has_retries_of_its_own(site: Site, declare: Declare) -> None:
+def test_a_child_that_fails_fails_its_parent_and_has_retries_of_its_own(
+    platform: Platform, declare: Declare
+) -> None:
     """A technical error of one is tried again by itself; the other is not made anew."""
     process = declare(
         order='{do = "split", children = [{service = "customer", operation = "line", each = "$.body"}]}',
         line='{do = "call", system = "billing"}',
     )
-    site.script("billing", "ok", "500")
-    number = _send(site, process, ["a", "b"], "order")
+    platform.script("billing", "ok", "500")
+    number = _send(platform, process, ["a", "b"], "order")
     assert state_of(process, number) is State.WAITING
-    site.retry(process)
+    platform.retry(process)
     assert state_of(process, number) is State.OK
-    assert site.calls_of("billing") == [b"a", b"b"]
-    site.script("billing", "validation: no")
-    number = _send(site, process, ["c"], "order")
+    assert platform.calls_of("billing") == [b"a", b"b"]
+    platform.script("billing", "validation: no")
+    number = _send(platform, process, ["c"], "order")
     assert message_of(process, number).description == "child c-2_1 failed: no"
 
 
 @pytest.mark.parametrize(
     ("body", "state"), [({"lines": 5}, "FAILED"), ({"lines": []}, "OK"), ({}, "OK"), (b"x", "OK")]
 )
-def test_what_is_no_list_cannot_be_split(site: Site, declare: Declare, body: object, state: str) -> None:
+def test_what_is_no_list_cannot_be_split(
+    platform: Platform, declare: Declare, body: object, state: str
+) -> None:
     """A value of another kind is a validation error; no elements are no children."""
     process = declare(
         order="""
         {do = "split", children = [{service = "customer", operation = "line", each = "$.body.lines"}]}""",
         line='{do = "end", as = "ok"}',
     )
-    number = _send(site, process, body, "order")
+    number = _send(platform, process, body, "order")
     assert state_of(process, number) == state
 
 
-def test_related_messages_go_through_a_funnel_one_at_a_time(site: Site, declare: Declare) -> None:
+def test_related_messages_go_through_a_funnel_one_at_a_time(platform: Platform, declare: Declare) -> None:
     """The second is postponed while the first waits for its answer, and goes on when that is done."""
     process = declare(
         set="""
@@ -277,19 +283,19 @@ def test_related_messages_go_through_a_funnel_one_at_a_time(site: Site, declare:
         {do = "wait", when = "/body/slow = 1"},
         {do = "call", system = "crm"}"""
     )
-    first = _send(site, process, {"customer": "7", "slow": 1})
-    second, other = _send(site, process, {"customer": "7"}), _send(site, process, {"customer": "8"})
+    first = _send(platform, process, {"customer": "7", "slow": 1})
+    second, other = _send(platform, process, {"customer": "7"}), _send(platform, process, {"customer": "8"})
     assert state_of(process, first) is State.WAITING_FOR_RES
     assert (state_of(process, second), state_of(process, other)) == (State.POSTPONED, State.OK)
     process.answer(first, b"go on")
     process.drain()
-    site.clock.advance(process.parameters.postponed_interval)
+    platform.clock.advance(process.parameters.postponed_interval)
     process.queue_due()
     process.drain()
     assert (state_of(process, first), state_of(process, second)) == (State.OK, State.OK)
 
 
-def test_a_funnel_in_order_lets_the_earlier_one_go_first(site: Site, declare: Declare) -> None:
+def test_a_funnel_in_order_lets_the_earlier_one_go_first(platform: Platform, declare: Declare) -> None:
     """By their sources' times; one that FAILED is waited for, unless the step says otherwise."""
     for without_failed, state in (("false", State.POSTPONED), ("true", State.OK)):
         process = declare(
@@ -298,21 +304,21 @@ def test_a_funnel_in_order_lets_the_earlier_one_go_first(site: Site, declare: De
             {{do = "fail", as = "validation", why = "no", when = "/message/object_id = 'bad'"}}"""
         )
         value = f"funnel {without_failed}"
-        earlier = _send(site, process, value, object_id="bad")
-        later = _send(site, process, value, object_id="good")
+        earlier = _send(platform, process, value, object_id="bad")
+        later = _send(platform, process, value, object_id="good")
         assert (state_of(process, earlier), state_of(process, later)) == (State.FAILED, state)
 
 
-def test_a_funnel_without_a_value_is_a_validation_error(site: Site, declare: Declare) -> None:
+def test_a_funnel_without_a_value_is_a_validation_error(platform: Platform, declare: Declare) -> None:
     """It would let everything through, or nothing."""
     process = declare(set='{do = "funnel", value = "$.body.customer"}')
-    message = message_of(process, _send(site, process, {"customer": None}))
+    message = message_of(process, _send(platform, process, {"customer": None}))
     assert (message.state, message.error_code) == ("FAILED", "E102")
     assert "has nothing there" in str(message.description)
 
 
 @pytest.mark.parametrize("value", ["x", "7", '"q"', {"a": [1]}, 7, True, ["x"]])
-def test_data_is_kept_between_attempts_as_it_was(site: Site, declare: Declare, value: object) -> None:
+def test_data_is_kept_between_attempts_as_it_was(platform: Platform, declare: Declare, value: object) -> None:
     """The next attempt finds what was kept, of whatever type; here it goes into the request."""
     process = declare(
         set="""
@@ -321,14 +327,14 @@ def test_data_is_kept_between_attempts_as_it_was(site: Site, declare: Declare, v
         {do = "keep", value = "$.body.value", when = "/attempt = 1"},
         {do = "fail", as = "technical", why = "not yet", when = "/attempt = 1"}"""
     )
-    number = _send(site, process, {"value": value})
-    site.retry(process)
+    number = _send(platform, process, {"value": value})
+    platform.retry(process)
     assert state_of(process, number) is State.OK
-    (request,) = site.calls_of("mno")
+    (request,) = platform.calls_of("mno")
     assert json.loads(request) == {"kept": value, "attempt": 2}
 
 
-def test_an_attempt_ends_without_effect_and_is_not_counted(site: Site, declare: Declare) -> None:
+def test_an_attempt_ends_without_effect_and_is_not_counted(platform: Platform, declare: Declare) -> None:
     """Blank until the system is ready; more often than errors would be allowed."""
     process = declare(
         set="""
@@ -337,26 +343,28 @@ def test_an_attempt_ends_without_effect_and_is_not_counted(site: Site, declare: 
         {do = "end", as = "no effect", when = "/answers/crm != 'ready' OR /answers/crm IS NULL"},
         {do = "call", system = "billing"}"""
     )
-    site.script("crm", "ok: ready")
-    number = _send(site, process, {})
+    platform.script("crm", "ok: ready")
+    number = _send(platform, process, {})
     message = message_of(process, number)
     assert (message.state, message.failed) == ("PARTLY_FAILED", 0)
-    site.retry(process)
+    platform.retry(process)
     assert state_of(process, number) is State.OK
     assert "no effect" in causes_of(process, number)
-    assert len(site.calls_of("billing")) == 1
+    assert len(platform.calls_of("billing")) == 1
 
 
-def test_a_route_ends_early_as_ok(site: Site, declare: Declare) -> None:
+def test_a_route_ends_early_as_ok(platform: Platform, declare: Declare) -> None:
     """What follows is not done."""
     process = declare(
         set="""{do = "end", as = "ok", when = "/body/test = 1"}, {do = "call", system = "billing"}"""
     )
-    assert state_of(process, _send(site, process, {"test": 1})) is State.OK
-    assert site.calls_of("billing") == []
+    assert state_of(process, _send(platform, process, {"test": 1})) is State.OK
+    assert platform.calls_of("billing") == []
 
 
-def test_business_errors_are_remembered_once_and_told_at_the_end(site: Site, declare: Declare) -> None:
+def test_business_errors_are_remembered_once_and_told_at_the_end(
+    platform: Platform, declare: Declare
+) -> None:
     """Over all attempts, by a step or a system; conditions see them."""
     process = declare(
         set="""
@@ -366,39 +374,39 @@ def test_business_errors_are_remembered_once_and_told_at_the_end(site: Site, dec
         {do = "end", as = "ok", when = "/business_errors IS NOT NULL"},
         {do = "call", system = "billing"}"""
     )
-    site.script("crm", "business: no such street")
-    site.script("mno", "500")
-    number = _send(site, process, {})
-    site.retry(process)
+    platform.script("crm", "business: no such street")
+    platform.script("mno", "500")
+    number = _send(platform, process, {})
+    platform.retry(process)
     assert state_of(process, number) is State.OK
-    assert site.told.confirmations[0].additional_info == "the address is old; no such street"
-    assert site.calls_of("billing") == []
+    assert platform.told.confirmations[0].additional_info == "the address is old; no such street"
+    assert platform.calls_of("billing") == []
 
 
-def test_a_message_waits_for_its_answer(site: Site, declare: Declare) -> None:
+def test_a_message_waits_for_its_answer(platform: Platform, declare: Declare) -> None:
     """And goes on with it; a total restart asks anew, a partial one does not."""
     process = declare(
         set="""{do = "wait"}, {do = "call", system = "crm", request = "$.answer.ok", known_by = "message"}"""
     )
-    number = _send(site, process, {})
+    number = _send(platform, process, {})
     assert state_of(process, number) is State.WAITING_FOR_RES
     process.answer(number, b'{"ok": "yes"}')
     process.drain()
-    assert site.calls_of("crm") == [b"yes"]
+    assert platform.calls_of("crm") == [b"yes"]
     Administration(process).restart_partly(number)
-    site.retry(process)
+    platform.retry(process)
     assert state_of(process, number) is State.OK
     Administration(process).restart_wholly(number)
-    site.retry(process)
+    platform.retry(process)
     assert state_of(process, number) is State.WAITING_FOR_RES
 
 
-def test_a_template_that_cannot_be_filled_fails_the_message(site: Site, declare: Declare) -> None:
+def test_a_template_that_cannot_be_filled_fails_the_message(platform: Platform, declare: Declare) -> None:
     """A term that its table does not have: no other attempt changes that."""
     process = declare(
         set="""{do = "call", system = "crm", request = {"$term" = "$.body.kind", "$of" = {a = "A"}}}"""
     )
-    message = message_of(process, _send(site, process, {"kind": "z"}))
+    message = message_of(process, _send(platform, process, {"kind": "z"}))
     assert (message.state, message.error_code) == ("FAILED", "E102")
     assert "'z'; the mapping knows a" in str(message.description)
 
@@ -407,12 +415,12 @@ def test_a_template_that_cannot_be_filled_fails_the_message(site: Site, declare:
     "body",
     [b"", b"<order/>", b"\xff\xfe", b'{"a":', b"[" * 5000, b"1e400", b"1.10", b"12345678901234567890123"],
 )
-def test_any_body_is_passed_on_as_it_came(site: Site, declare: Declare, body: bytes) -> None:
+def test_any_body_is_passed_on_as_it_came(platform: Platform, declare: Declare, body: bytes) -> None:
     """Conditions and templates find nothing in what is no JSON, and the call has the very bytes."""
     process = declare(
         set="""{do = "fail", as = "validation", why = "?", when = "/body/a = 1"},
         {do = "call", system = "crm"}, {do = "call", system = "mno", request = {body = "$.body"}}"""
     )
-    number = _send(site, process, body)
+    number = _send(platform, process, body)
     assert state_of(process, number) is State.OK, message_of(process, number).description
-    assert site.calls_of("crm") == [body]
+    assert platform.calls_of("crm") == [body]

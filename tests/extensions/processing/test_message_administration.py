@@ -7,12 +7,12 @@ import pytest
 from extensions.processing import Administration, Child, Exchange, Processing, State
 from extensions.processing.stored_messages import Search
 from extensions.processing.transitions import IllegalTransitionError
-from tests.extensions.processing.processing_site import START, Site, causes_of, message_of, state_of
+from tests.extensions.processing.processing_platform import START, Platform, causes_of, message_of, state_of
 
 
 @pytest.fixture
-def administration(site: Site, process: Processing) -> Administration:
-    @site.route("set")
+def administration(platform: Platform, process: Processing) -> Administration:
+    @platform.route("set")
     def work(exchange: Exchange) -> None:
         exchange.custom_data = "seen"
         exchange.call("billing", exchange.body)
@@ -43,30 +43,30 @@ def administration(site: Site, process: Processing) -> Administration:
     ],
 )
 def test_messages_are_found(
-    site: Site, process: Processing, administration: Administration, wanted: Search, found: list[int]
+    platform: Platform, process: Processing, administration: Administration, wanted: Search, found: list[int]
 ) -> None:
     """The newest first, by any of what is known of them, together; % and _ stand for themselves."""
-    site.script("billing", "ok", "500")
+    platform.script("billing", "ok", "500")
     for given in ({}, {}, {"source": "ERP", "body": b"at 50 % off"}, {"process": "batch-7"}):
-        process.receive(site.new(**given))
+        process.receive(platform.new(**given))
         process.drain()
-        site.clock.advance(10)
+        platform.clock.advance(10)
     assert [each.number for each in administration.search(wanted)] == found
     assert [each.number for each in administration.search(wanted, limit=1)] == found[:1]
 
 
 def test_a_message_is_shown_with_all_that_belongs_to_it(
-    site: Site, process: Processing, administration: Administration
+    platform: Platform, process: Processing, administration: Administration
 ) -> None:
     """Its life, calls, attempts and errors, children, and what can be done with it."""
 
-    @site.route("split")
+    @platform.route("split")
     def split(exchange: Exchange) -> None:
         exchange.call("crm")
         exchange.split([Child(service="customer", operation="set")])
 
-    site.script("billing", "500")
-    number = site.send(process, "split")
+    platform.script("billing", "500")
+    number = platform.send(process, "split")
     process.drain()
     shown = administration.show(number)
     assert shown.message == message_of(process, number)
@@ -83,29 +83,29 @@ def test_a_message_is_shown_with_all_that_belongs_to_it(
 
 @pytest.mark.parametrize(("action", "calls"), [("restart_partly", 1), ("restart_wholly", 2)])
 def test_a_message_is_restarted_with_its_calls_or_without(
-    site: Site, process: Processing, administration: Administration, action: str, calls: int
+    platform: Platform, process: Processing, administration: Administration, action: str, calls: int
 ) -> None:
     """Partly, what succeeded is left out; wholly, everything is called anew. Its end is confirmed anew."""
-    number = site.send(process)
+    number = platform.send(process)
     process.drain()
     restarted = getattr(administration, action)(number)
     assert restarted.state is State.PARTLY_FAILED
     process.queue_due()
     process.drain()
     assert state_of(process, number) is State.OK
-    assert len(site.calls_of("billing")) == calls
-    assert site.told.results == ["OK", "OK"]
+    assert len(platform.calls_of("billing")) == calls
+    assert platform.told.results == ["OK", "OK"]
 
 
 def test_a_restart_does_not_give_new_attempts(
-    site: Site, process: Processing, administration: Administration
+    platform: Platform, process: Processing, administration: Administration
 ) -> None:
     """The failed count stays: one more failure is the end again."""
-    site.script("billing", *["500"] * 5)
-    number = site.send(process)
+    platform.script("billing", *["500"] * 5)
+    number = platform.send(process)
     process.drain()
     for _ in range(3):
-        site.retry(process)
+        platform.retry(process)
     administration.restart_partly(number)
     process.queue_due()
     process.drain()
@@ -114,10 +114,10 @@ def test_a_restart_does_not_give_new_attempts(
 
 
 def test_what_has_not_ended_is_not_restarted_and_what_has_is_not_cancelled(
-    site: Site, process: Processing, administration: Administration
+    platform: Platform, process: Processing, administration: Administration
 ) -> None:
     """The refusal says which state it is in and which would do."""
-    number = site.send(process)
+    number = platform.send(process)
     with pytest.raises(
         IllegalTransitionError, match="IN_QUEUE cannot be restarted; one that is CANCEL, FAILED"
     ):
@@ -128,31 +128,31 @@ def test_what_has_not_ended_is_not_restarted_and_what_has_is_not_cancelled(
 
 
 def test_a_message_that_is_cancelled_while_it_is_processed_makes_no_other_call(
-    site: Site, process: Processing
+    platform: Platform, process: Processing
 ) -> None:
     """The worker notices at the next call, and writes nothing over the end."""
     administration = Administration(process)
 
-    @site.route("set")
+    @platform.route("set")
     def work(exchange: Exchange) -> None:
         exchange.call("billing")
         administration.cancel(exchange.message.number)
         exchange.call("mno")
 
-    number = site.send(process)
+    number = platform.send(process)
     process.drain()
     assert state_of(process, number) is State.CANCEL
     assert causes_of(process, number)[-1] == "cancelled"
-    assert site.calls_of("mno") == []
-    assert site.told.results == ["CANCEL"]
+    assert platform.calls_of("mno") == []
+    assert platform.told.results == ["CANCEL"]
 
 
 def test_a_message_in_the_queue_can_be_cancelled(
-    site: Site, process: Processing, administration: Administration
+    platform: Platform, process: Processing, administration: Administration
 ) -> None:
     """Its place in the queue is passed over."""
-    number = site.send(process)
+    number = platform.send(process)
     administration.cancel(number)
     process.drain()
     assert state_of(process, number) is State.CANCEL
-    assert site.calls_of("billing") == []
+    assert platform.calls_of("billing") == []

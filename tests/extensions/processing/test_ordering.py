@@ -6,13 +6,13 @@ import pytest
 
 from extensions.processing import Exchange, Processing, State, ValidationError
 from extensions.processing.processing_errors import ProcessingCode
-from tests.extensions.processing.processing_site import START, Site, message_of, state_of
+from tests.extensions.processing.processing_platform import START, Platform, message_of, state_of
 
 
-def _funnel(site: Site) -> list[str]:
+def _funnel(platform: Platform) -> list[str]:
     through: list[str] = []
 
-    @site.route("set")
+    @platform.route("set")
     def pass_through(exchange: Exchange) -> None:
         exchange.funnel("customer 5", "msg-funnel")
         if exchange.message.answer is None:
@@ -22,55 +22,59 @@ def _funnel(site: Site) -> list[str]:
     return through
 
 
-def test_one_message_of_a_funnel_value_is_processed_at_a_time(site: Site, process: Processing) -> None:
+def test_one_message_of_a_funnel_value_is_processed_at_a_time(
+    platform: Platform, process: Processing
+) -> None:
     """While the first waits for its answer the second is postponed; then it is its turn."""
-    through = _funnel(site)
-    first = site.send(process, correlation="1")
+    through = _funnel(platform)
+    first = platform.send(process, correlation="1")
     process.drain()
-    second = site.send(process, correlation="2")
+    second = platform.send(process, correlation="2")
     process.drain()
     assert (state_of(process, first), state_of(process, second)) == (State.WAITING_FOR_RES, State.POSTPONED)
     process.resume(first, b"")
     assert state_of(process, first) is State.OK
-    site.clock.advance(process.parameters.postponed_interval)
+    platform.clock.advance(process.parameters.postponed_interval)
     assert process.queue_due() == 1
     process.drain()
     assert through == ["1", "2"]
     assert state_of(process, second) is State.WAITING_FOR_RES
 
 
-def test_a_message_that_is_idle_too_long_leaves_the_funnel(site: Site, process: Processing) -> None:
+def test_a_message_that_is_idle_too_long_leaves_the_funnel(platform: Platform, process: Processing) -> None:
     """Ten minutes after it began, others may pass it."""
-    through = _funnel(site)
-    site.send(process, correlation="1")
+    through = _funnel(platform)
+    platform.send(process, correlation="1")
     process.drain()
-    site.clock.advance(process.parameters.funnel_idle)
-    site.send(process, correlation="2")
+    platform.clock.advance(process.parameters.funnel_idle)
+    platform.send(process, correlation="2")
     process.drain()
     assert through == ["1", "2"]
 
 
-def test_funnels_of_different_values_know_nothing_of_one_another(site: Site, process: Processing) -> None:
+def test_funnels_of_different_values_know_nothing_of_one_another(
+    platform: Platform, process: Processing
+) -> None:
     """Both messages go through at once."""
 
-    @site.route("set")
+    @platform.route("set")
     def through(exchange: Exchange) -> None:
         exchange.funnel(str(exchange.message.object_id), "here")
         exchange.wait_for_answer()
 
-    numbers = [site.send(process, object_id=each) for each in "56"]
+    numbers = [platform.send(process, object_id=each) for each in "56"]
     process.drain()
     assert {state_of(process, each) for each in numbers} == {State.WAITING_FOR_RES}
 
 
 @pytest.mark.parametrize("place", ["route", "funnel"])
 def test_messages_in_guaranteed_order_are_processed_by_the_time_of_their_source(
-    site: Site, process: Processing, place: str
+    platform: Platform, process: Processing, place: str
 ) -> None:
     """In whatever order they come, and though the first one fails at first."""
     done: list[float] = []
 
-    @site.route("set")
+    @platform.route("set")
     def work(exchange: Exchange) -> None:
         if place == "funnel":
             exchange.funnel_in_order("customer 5", "here")
@@ -78,43 +82,45 @@ def test_messages_in_guaranteed_order_are_processed_by_the_time_of_their_source(
         done.append(exchange.message.timestamp - START)
 
     given = {"funnel": "customer 5", "guaranteed_order": place == "route"}
-    site.script("billing", "500")
+    platform.script("billing", "500")
     for at in (1, 3, 2):
-        site.send(process, timestamp=START + at, **given)
+        platform.send(process, timestamp=START + at, **given)
         process.drain()
     for _ in range(4):
-        site.retry(process)
+        platform.retry(process)
     assert done == [1, 2, 3]
 
 
-def test_of_messages_of_the_same_time_the_later_received_goes_first(site: Site, process: Processing) -> None:
+def test_of_messages_of_the_same_time_the_later_received_goes_first(
+    platform: Platform, process: Processing
+) -> None:
     """As the published code orders them."""
     given = {"timestamp": START, "funnel": "f", "guaranteed_order": True}
-    first, second = site.send(process, **given), site.send(process, **given)
+    first, second = platform.send(process, **given), platform.send(process, **given)
     assert (state_of(process, first), state_of(process, second)) == (State.IN_QUEUE, State.IN_QUEUE)
-    third = site.send(process, timestamp=START + 1, funnel="f", guaranteed_order=True)
+    third = platform.send(process, timestamp=START + 1, funnel="f", guaranteed_order=True)
     assert state_of(process, third) is State.POSTPONED
 
 
 @pytest.mark.parametrize(("without_failed", "end"), [(False, State.FAILED), (True, State.OK)])
 def test_one_that_failed_blocks_those_behind_it_unless_failed_ones_are_left_out(
-    site: Site, process: Processing, without_failed: bool, end: State
+    platform: Platform, process: Processing, without_failed: bool, end: State
 ) -> None:
     """Postponed for five minutes, and still out of order, the second fails with E121."""
 
-    @site.route("set")
+    @platform.route("set")
     def work(exchange: Exchange) -> None:
         if exchange.body:
             raise ValidationError("bad")
 
     given = {"funnel": "f", "guaranteed_order": True, "without_failed": without_failed}
-    first = site.send(process, body=b"bad", **given)
+    first = platform.send(process, body=b"bad", **given)
     process.drain()
     assert state_of(process, first) is State.FAILED
-    second = site.send(process, **given)
+    second = platform.send(process, **given)
     process.drain()
     assert state_of(process, second) is (State.OK if without_failed else State.POSTPONED)
-    site.clock.advance(process.parameters.postponed_limit + 1)
+    platform.clock.advance(process.parameters.postponed_limit + 1)
     process.queue_due()
     process.drain()
     message = message_of(process, second)
@@ -122,7 +128,7 @@ def test_one_that_failed_blocks_those_behind_it_unless_failed_ones_are_left_out(
     assert message.error_code == (None if without_failed else ProcessingCode.POSTPONED_TOO_LONG)
 
 
-def test_guaranteed_order_needs_a_funnel_value(site: Site, process: Processing) -> None:
+def test_guaranteed_order_needs_a_funnel_value(platform: Platform, process: Processing) -> None:
     """Without one the message is answered FAIL."""
-    receipt = process.receive(site.new(guaranteed_order=True))
+    receipt = process.receive(platform.new(guaranteed_order=True))
     assert (receipt.status, receipt.code) == ("FAIL", ProcessingCode.VALIDATION)

@@ -19,19 +19,19 @@ from extensions.processing import (
 )
 from extensions.processing.simulated_systems import ScriptedAnswer, read_answer
 from rdss_sandbox.shapes.faults import NewFault
-from tests.extensions.processing.processing_site import START, Site, message_of
+from tests.extensions.processing.processing_platform import START, Platform, message_of
 
 
 @pytest.fixture
-def fault_engine(site: Site) -> Iterator[FaultEngine]:
-    fault_engine = FaultEngine(Chance(5), site.clock, site.events)
+def fault_engine(platform: Platform) -> Iterator[FaultEngine]:
+    fault_engine = FaultEngine(Chance(5), platform.clock, platform.events)
     yield fault_engine
     fault_engine.close()
 
 
-def test_a_script_is_answered_in_order_and_then_everything_is_well(site: Site) -> None:
+def test_a_script_is_answered_in_order_and_then_everything_is_well(platform: Platform) -> None:
     """An entry a call; what it answers, and what it was asked."""
-    system = SimulatedSystem("crm", site.clock, script=["ok: 5", "business: there already", "500"])
+    system = SimulatedSystem("crm", platform.clock, script=["ok: 5", "business: there already", "500"])
     assert system.call(b"1") == b"5"
     with pytest.raises(BusinessError, match="there already"):
         system.call(b"2")
@@ -52,13 +52,13 @@ def test_slow_and_silent_systems_take_their_time() -> None:
     assert clock.time() == START + 32
 
 
-def test_a_system_is_down_for_a_minute_of_the_clock(site: Site) -> None:
+def test_a_system_is_down_for_a_minute_of_the_clock(platform: Platform) -> None:
     """From the call that finds it down, and for all until then."""
-    system = SimulatedSystem("crm", site.clock, script=["down 1m", "ok: up"])
+    system = SimulatedSystem("crm", platform.clock, script=["down 1m", "ok: up"])
     for _ in range(3):
         with pytest.raises(TechnicalError, match="crm is down"):
             system.call(b"")
-        site.clock.advance(20)
+        platform.clock.advance(20)
     assert system.call(b"") == b"up"
 
 
@@ -80,9 +80,9 @@ def test_answers_are_read_as_people_write_them(written: str, answer: ScriptedAns
 
 
 @pytest.mark.parametrize("written", ["", "404", "slow", "down", "slow soon", "nothing"])
-def test_what_is_no_answer_is_refused(site: Site, written: str) -> None:
+def test_what_is_no_answer_is_refused(platform: Platform, written: str) -> None:
     """With what can be written; the script stays what it was."""
-    system = SimulatedSystem("crm", site.clock, script=["500"])
+    system = SimulatedSystem("crm", platform.clock, script=["500"])
     with pytest.raises(ValueError, match="is no"):
         system.script(["ok", written])
     with pytest.raises(TechnicalError):
@@ -98,10 +98,10 @@ def test_what_is_no_answer_is_refused(site: Site, written: str) -> None:
     ],
 )
 def test_faults_strike_outside_systems(
-    site: Site, fault_engine: FaultEngine, fault: NewFault, says: str
+    platform: Platform, fault_engine: FaultEngine, fault: NewFault, says: str
 ) -> None:
     """By the name of the channel; the system never hears of the call."""
-    crm, erp = (SimulatedSystem(name, site.clock, fault_engine) for name in ("crm", "erp"))
+    crm, erp = (SimulatedSystem(name, platform.clock, fault_engine) for name in ("crm", "erp"))
     fault_engine.add(fault)
     with pytest.raises(TechnicalError, match=says):
         crm.call(b"")
@@ -110,34 +110,36 @@ def test_faults_strike_outside_systems(
         assert erp.call(b"") == b""
 
 
-def test_a_fault_can_lose_the_answer_of_a_call_that_was_made(site: Site, fault_engine: FaultEngine) -> None:
+def test_a_fault_can_lose_the_answer_of_a_call_that_was_made(
+    platform: Platform, fault_engine: FaultEngine
+) -> None:
     """Nobody can know: the message is tried again, and the system called again."""
-    site.outside.systems["crm"] = crm = SimulatedSystem("crm", site.clock, fault_engine)
-    process = site.open()
-    site.routes.add("customer", "set", lambda exchange: exchange.call("crm", b"once") and None)
+    platform.outside.systems["crm"] = crm = SimulatedSystem("crm", platform.clock, fault_engine)
+    process = platform.open()
+    platform.routes.add("customer", "set", lambda exchange: exchange.call("crm", b"once") and None)
     fault_engine.add(NewFault("disconnect", channel="outside/crm", attributes={"written": True}, limit=1))
-    number = site.send(process)
+    number = platform.send(process)
     process.drain()
-    site.retry(process)
+    platform.retry(process)
     assert message_of(process, number).state is State.OK
     assert crm.received == [b"once", b"once"]
 
 
-def test_a_fault_can_have_a_system_down_for_a_minute(site: Site, fault_engine: FaultEngine) -> None:
+def test_a_fault_can_have_a_system_down_for_a_minute(platform: Platform, fault_engine: FaultEngine) -> None:
     """As ``sandbox fault add error --for 1m`` does; the message ends well after it."""
-    site.outside.systems["crm"] = SimulatedSystem("crm", site.clock, fault_engine)
-    process = site.open()
+    platform.outside.systems["crm"] = SimulatedSystem("crm", platform.clock, fault_engine)
+    process = platform.open()
 
-    @site.route("set")
+    @platform.route("set")
     def call(exchange: Exchange) -> None:
         exchange.call("crm", exchange.body)
 
     fault_engine.add(NewFault("error", channel="outside/crm", when={"for": "90s"}))
-    number = site.send(process)
+    number = platform.send(process)
     process.drain()
-    site.retry(process)
+    platform.retry(process)
     assert (message_of(process, number).state, message_of(process, number).failed) == (State.PARTLY_FAILED, 2)
-    site.retry(process)
+    platform.retry(process)
     assert message_of(process, number).state is State.OK
 
 

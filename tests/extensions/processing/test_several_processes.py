@@ -13,7 +13,7 @@ import pytest
 
 from extensions.processing import Exchange, Processing, State
 from extensions.processing.processing_errors import ProcessingCode
-from tests.extensions.processing.processing_site import Site, message_of, state_of
+from tests.extensions.processing.processing_platform import Platform, message_of, state_of
 
 
 def _crash(_: Exchange) -> None:
@@ -21,14 +21,14 @@ def _crash(_: Exchange) -> None:
 
 
 def test_what_two_processes_see_at_once_one_takes(
-    site: Site, process: Processing, monkeypatch: pytest.MonkeyPatch
+    platform: Platform, process: Processing, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The other finds it at another step and leaves it."""
-    site.routes.add("customer", "set", lambda exchange: setattr(exchange, "no_effect", True))
-    numbers = [site.send(process) for _ in range(20)]
+    platform.routes.add("customer", "set", lambda exchange: setattr(exchange, "no_effect", True))
+    numbers = [platform.send(process) for _ in range(20)]
     process.drain()
-    other = site.open()
-    site.clock.advance(60)
+    other = platform.open()
+    platform.clock.advance(60)
     seen = other.store.rows
     looked: list[object] = []
 
@@ -45,15 +45,17 @@ def test_what_two_processes_see_at_once_one_takes(
     assert {message_of(process, each).owner for each in numbers} == {process.owner}
 
 
-def test_a_message_of_a_process_that_is_gone_is_taken_up_by_another(site: Site, process: Processing) -> None:
+def test_a_message_of_a_process_that_is_gone_is_taken_up_by_another(
+    platform: Platform, process: Processing
+) -> None:
     """When it has not been heard of for the length of a lease; that is an attempt that failed."""
-    site.routes.add("customer", "set", lambda _: None)
-    number = site.send(process)
-    other = site.open()
-    site.clock.advance(other.parameters.lease - 1)
+    platform.routes.add("customer", "set", lambda _: None)
+    number = platform.send(process)
+    other = platform.open()
+    platform.clock.advance(other.parameters.lease - 1)
     other.maintain_leases()
     assert state_of(other, number) is State.IN_QUEUE
-    site.clock.advance(1)
+    platform.clock.advance(1)
     other.maintain_leases()
     message = message_of(other, number)
     assert (message.state, message.failed, message.error_code) == (
@@ -68,60 +70,60 @@ def test_a_message_of_a_process_that_is_gone_is_taken_up_by_another(site: Site, 
     assert other.store.changes(number)[-1].owner == other.owner
 
 
-def test_a_process_that_is_alive_keeps_what_it_has(site: Site, process: Processing) -> None:
+def test_a_process_that_is_alive_keeps_what_it_has(platform: Platform, process: Processing) -> None:
     """However long that takes: it says so every so often."""
-    number = site.send(process)
-    other = site.open()
+    number = platform.send(process)
+    other = platform.open()
     for _ in range(10):
-        site.clock.advance(process.parameters.lease / 2)
+        platform.clock.advance(process.parameters.lease / 2)
         process.maintain_leases()
         other.maintain_leases()
     assert state_of(other, number) is State.IN_QUEUE
 
 
-def test_a_message_that_is_stuck_again_and_again_fails(site: Site, process: Processing) -> None:
+def test_a_message_that_is_stuck_again_and_again_fails(platform: Platform, process: Processing) -> None:
     """Like one whose attempts fail; its source is told."""
-    site.routes.add("customer", "set", _crash)
-    number = site.send(process)
+    platform.routes.add("customer", "set", _crash)
+    number = platform.send(process)
     for _ in range(4):
         with pytest.raises(KeyboardInterrupt):
             process.drain()
-        site.clock.advance(process.parameters.lease)
+        platform.clock.advance(process.parameters.lease)
         process.maintain_leases()
         process.queue_due()
     message = message_of(process, number)
     assert (message.state, message.failed, message.error_code) == (State.FAILED, 4, ProcessingCode.STUCK)
-    assert site.told.results == ["FAILED"]
+    assert platform.told.results == ["FAILED"]
 
 
-def test_a_worker_that_lost_its_message_writes_nothing(site: Site, process: Processing) -> None:
+def test_a_worker_that_lost_its_message_writes_nothing(platform: Platform, process: Processing) -> None:
     """It was too slow: another has the message, and makes the call that was not recorded."""
-    other = site.open()
+    other = platform.open()
 
-    @site.route("set")
+    @platform.route("set")
     def slow(exchange: Exchange) -> None:
         if exchange.message.owner == process.owner:
-            site.clock.advance(process.parameters.lease)
+            platform.clock.advance(process.parameters.lease)
             other.maintain_leases()
             other.queue_due()
             other.drain()
         exchange.call("billing", exchange.message.owner.encode() if exchange.message.owner else b"")
 
-    number = site.send(process)
+    number = platform.send(process)
     process.drain()
     assert state_of(process, number) is State.OK
     assert process.store.changes(number)[-1].owner == other.owner
-    assert site.calls_of("billing") == [other.owner.encode()]
+    assert platform.calls_of("billing") == [other.owner.encode()]
 
 
-def test_workers_of_one_process_share_its_queue(site: Site) -> None:
+def test_workers_of_one_process_share_its_queue(platform: Platform) -> None:
     """Each message is processed once, by whichever is free."""
-    process = site.open(consumers=4)
+    process = platform.open(consumers=4)
     seen: Counter[int] = Counter()
     lock = threading.Lock()
     all_done = threading.Event()
 
-    @site.route("set")
+    @platform.route("set")
     def count(exchange: Exchange) -> None:
         with lock:
             seen[exchange.message.number] += 1
@@ -129,7 +131,7 @@ def test_workers_of_one_process_share_its_queue(site: Site) -> None:
                 all_done.set()
 
     process.start()
-    numbers = [site.send(process) for _ in range(100)]
+    numbers = [platform.send(process) for _ in range(100)]
     assert all_done.wait(30)
     process.close()
     assert seen == Counter(numbers)

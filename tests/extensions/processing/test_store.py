@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from extensions.processing import Administration, Child, Exchange, KeyKind, Processing, State
 from extensions.processing.stored_messages import Search
-from tests.extensions.processing.processing_site import Site, put
+from tests.extensions.processing.processing_platform import Platform, put
 
 
-def test_nothing_that_is_done_to_messages_reads_all_of_them(site: Site, process: Processing) -> None:
+def test_nothing_that_is_done_to_messages_reads_all_of_them(platform: Platform, process: Processing) -> None:
     """Receiving, calls of every kind, funnels, children, confirmations, the upkeep, looking at one."""
 
-    @site.route("set")
+    @platform.route("set")
     def work(exchange: Exchange) -> None:
         exchange.funnel("f", "here")
         exchange.funnel_in_order("g", "there")
@@ -21,12 +21,12 @@ def test_nothing_that_is_done_to_messages_reads_all_of_them(site: Site, process:
 
     statements: set[str] = set()
     process.store._connection.set_trace_callback(statements.add)
-    number = site.send(process, object_id="5", funnel="f", guaranteed_order=True)
+    number = platform.send(process, object_id="5", funnel="f", guaranteed_order=True)
     process.drain()
-    site.retry(process)
+    platform.retry(process)
     process.maintain_leases()
     put(process, number, State.NEW)
-    site.clock.advance(process.parameters.lease)
+    platform.clock.advance(process.parameters.lease)
     process.maintain_leases()
     Administration(process).show(number)
     Administration(process).search(Search(state=State.FAILED))

@@ -17,25 +17,25 @@ from extensions.processing.transitions import (
     markdown_table,
 )
 from tests.extensions.processing.lives import Life, lead
-from tests.extensions.processing.processing_site import Site, put, state_of
+from tests.extensions.processing.processing_platform import Platform, put, state_of
 
 _DOCS = Path(__file__).parents[3] / "docs" / "processing.md"
 
 
 @pytest.mark.parametrize("transition", [each for each in TABLE if each.before], ids=str)
 def test_each_transition_of_the_table_is_done_and_is_an_event(
-    site: Site, process: Processing, transition: Transition
+    platform: Platform, process: Processing, transition: Transition
 ) -> None:
     """The state changes, the change is in the message's life, and whoever listens is told."""
     assert transition.before is not None
-    number = site.send(process)
+    number = platform.send(process)
     put(process, number, transition.before)
     moved = process.progress.move(number, transition.cause, why="to see it")
     assert moved is not None
     assert moved.state is transition.after
     last = process.store.changes(number)[-1]
     assert (last.before, last.cause, last.after) == transition[:3]
-    event = site.events.since()[-1]
+    event = platform.events.since()[-1]
     assert event.kind == "processing.changed"
     assert event.fields["message"] == number
     assert (event.fields["before"], event.fields["cause"], event.fields["after"]) == transition[:3]
@@ -43,10 +43,10 @@ def test_each_transition_of_the_table_is_done_and_is_an_event(
 
 @pytest.mark.parametrize("state", State)
 def test_what_is_not_in_the_table_is_refused_and_changes_nothing(
-    site: Site, process: Processing, state: State
+    platform: Platform, process: Processing, state: State
 ) -> None:
     """The message stays as it is, and the refusal says in which states it could be done."""
-    number = site.send(process)
+    number = platform.send(process)
     put(process, number, state)
     before = process.store.message(number)
     illegal = set(Cause) - {each.cause for each in TABLE if each.before is state}
@@ -63,9 +63,9 @@ def test_a_message_that_is_not_there_cannot_be_moved(process: Processing) -> Non
         process.progress.move(7, Cause.CANCELLED)
 
 
-def test_a_change_from_an_older_step_is_dropped(site: Site, process: Processing) -> None:
+def test_a_change_from_an_older_step_is_dropped(platform: Platform, process: Processing) -> None:
     """Whoever saw the message before somebody else moved it does nothing to it."""
-    number = site.send(process)
+    number = platform.send(process)
     step = process.store.message(number).step
     assert process.store.change(number, Cause.STARTED, held=step) is not None
     assert process.store.change(number, Cause.POSTPONED, held=step) is None
@@ -73,9 +73,9 @@ def test_a_change_from_an_older_step_is_dropped(site: Site, process: Processing)
 
 
 @pytest.mark.parametrize("transition", TABLE, ids=str)
-def test_each_transition_of_the_table_comes_about_in_life(site: Site, transition: Transition) -> None:
+def test_each_transition_of_the_table_comes_about_in_life(platform: Platform, transition: Transition) -> None:
     """By what systems and people do, not by moving the message there."""
-    life = Life(site)
+    life = Life(platform)
     number = lead(life, transition)
     lived = [(each.before, each.cause, each.after) for each in life.process.store.changes(number)]
     assert transition[:3] in lived

@@ -40,5 +40,5 @@ def begin(make: Callable[..., Sandbox]) -> Iterator[Callable[..., Sandbox]]:
 
 
 @pytest.fixture
-def kit(begin: Callable[..., Sandbox]) -> Sandbox:
+def seeded(begin: Callable[..., Sandbox]) -> Sandbox:
     return begin()

@@ -29,20 +29,20 @@ def _ask(service: str, operation: str, **request: Any) -> Any:
         return getattr(client, operation)(**request)
 
 
-def _read(kit: Sandbox) -> None:
-    for shard in kit.stream("input").shards():
+def _read(seeded: Sandbox) -> None:
+    for shard in seeded.stream("input").shards():
         where = {"StreamName": "input", "ShardId": shard.id, "ShardIteratorType": "TRIM_HORIZON"}
         iterator = _ask("kinesis", "get_shard_iterator", **where)["ShardIterator"]
         _ask("kinesis", "get_records", ShardIterator=iterator)
 
 
-def _reject(kit: Sandbox) -> None:
-    kit.send({"messageHeader": {"messageId": ID, "errorCode": "GENERR004"}}, "error")
+def _reject(seeded: Sandbox) -> None:
+    seeded.send({"messageHeader": {"messageId": ID, "errorCode": "GENERR004"}}, "error")
 
 
-def _strike(kit: Sandbox) -> None:
-    kit.faults.add("duplicate")
-    kit.send(["x"] * 3)
+def _strike(seeded: Sandbox) -> None:
+    seeded.faults.add("duplicate")
+    seeded.send(["x"] * 3)
 
 
 def _create(name: str) -> None:
@@ -50,11 +50,11 @@ def _create(name: str) -> None:
 
 
 CASES: dict[str, Callable[[Sandbox], object]] = {
-    "stream input has 10 messages": lambda kit: kit.send(["x"] * 10),
+    "stream input has 10 messages": lambda seeded: seeded.send(["x"] * 10),
     "Stream  new has no messages": lambda _kit: _create("new"),
-    "stream input has at least 2 records": lambda kit: kit.send(["x"] * 3),
-    "stream input has exactly 3 open shards": lambda kit: kit.reshard.split("input"),
-    "stream output has at most 1 open shard": lambda kit: kit.reshard.merge("output"),
+    "stream input has at least 2 records": lambda seeded: seeded.send(["x"] * 3),
+    "stream input has exactly 3 open shards": lambda seeded: seeded.reshard.split("input"),
+    "stream output has at most 1 open shard": lambda seeded: seeded.reshard.merge("output"),
     "error queue has 1 message": _reject,
     f"message {ID} was rejected with GENERR004": _reject,
     f"message {ID} was rejected": _reject,
@@ -66,29 +66,29 @@ CASES: dict[str, Callable[[Sandbox], object]] = {
 
 
 @pytest.mark.parametrize("sentence", CASES)
-def test_it_holds_when_it_has_happened_and_not_before(kit: Sandbox, sentence: str) -> None:
+def test_it_holds_when_it_has_happened_and_not_before(seeded: Sandbox, sentence: str) -> None:
     """Before it, the reading says what there is instead."""
     condition = read_condition(sentence)
-    before = condition(kit.client)
+    before = condition(seeded.client)
     assert not before.holds, before
     assert before.seen
-    CASES[sentence](kit)
-    kit.wait_until(sentence)
+    CASES[sentence](seeded)
+    seeded.wait_until(sentence)
 
 
-def test_what_was_read_and_what_happened(kit: Sandbox) -> None:
+def test_what_was_read_and_what_happened(seeded: Sandbox) -> None:
     """Reads are counted by record; events from the first of the sandbox on."""
-    kit.send("x")
+    seeded.send("x")
     read = read_condition("stream input has been read")
-    assert read(kit.client) == ConditionReading(holds=False, seen="1 message of stream input not read")
-    _read(kit)
-    assert read(kit.client).holds
-    created = read_condition("event stream.created has happened 10000 times")(kit.client)
+    assert read(seeded.client) == ConditionReading(holds=False, seen="1 message of stream input not read")
+    _read(seeded)
+    assert read(seeded.client).holds
+    created = read_condition("event stream.created has happened 10000 times")(seeded.client)
     many = int(created.seen.rpartition("happened ")[2].split()[0])
-    assert not read_condition(f"event stream.created has happened {many + 2} times")(kit.client).holds
+    assert not read_condition(f"event stream.created has happened {many + 2} times")(seeded.client).holds
     _create("one")
     _create("two")
-    assert read_condition(f"event stream.created has happened {many + 2} times")(kit.client).holds
+    assert read_condition(f"event stream.created has happened {many + 2} times")(seeded.client).holds
 
 
 def test_every_form_has_an_example_that_it_reads() -> None:
@@ -98,10 +98,10 @@ def test_every_form_has_an_example_that_it_reads() -> None:
         assert read_condition(form.example)
 
 
-def test_while_nobody_answers_it_does_not_hold(kit: Sandbox) -> None:
+def test_while_nobody_answers_it_does_not_hold(seeded: Sandbox) -> None:
     """A sandbox that is still starting is waited for; at the end it is said that none answered."""
     nobody = "http://127.0.0.1:1"
-    urls = iter([nobody, nobody, kit.control])
+    urls = iter([nobody, nobody, seeded.control])
     ready = read_condition("the sandbox is ready")
     assert wait_for(ready, lambda: Client(next(urls)), seconds=30, wanted="it").holds
     with pytest.raises(ConditionNotMetError, match=re.escape(nobody)):

@@ -26,14 +26,14 @@ def read(client: Any, shards: Iterable[str]) -> list[str]:
 
 
 @pytest.fixture
-def split(kit: Sandbox) -> Callable[[str], tuple[Any, list[str]]]:
+def split(seeded: Sandbox) -> Callable[[str], tuple[Any, list[str]]]:
     """Makes a client of that name and splits a shard of a stream with records."""
 
     def make(name: str) -> tuple[Any, list[str]]:
         client = boto3.client(
             "kinesis",
-            endpoint_url=kit.aws,
-            region_name=kit.region,
+            endpoint_url=seeded.aws,
+            region_name=seeded.region,
             aws_access_key_id=name,
             aws_secret_access_key="any",
         )
@@ -47,70 +47,72 @@ def split(kit: Sandbox) -> Callable[[str], tuple[Any, list[str]]]:
 
 
 def test_a_client_that_skips_a_child_fails_the_assertion(
-    kit: Sandbox, split: Callable[[str], tuple[Any, list[str]]]
+    seeded: Sandbox, split: Callable[[str], tuple[Any, list[str]]]
 ) -> None:
     """With the rule, who did what, and what to do; without waiting for the rule's patience."""
     read(*split("careless"))
     with pytest.raises(AssertionError, match=rf"did what is wrong:\n(.|\n)*{SENTENCE}"):
-        kit.assert_no_findings()
-    assert "what clients did wrong:\n  unread-child: careless" in kit.report()
+        seeded.assert_no_findings()
+    assert "what clients did wrong:\n  unread-child: careless" in seeded.report()
 
 
-def test_a_client_that_reads_all_passes(kit: Sandbox, split: Callable[[str], tuple[Any, list[str]]]) -> None:
+def test_a_client_that_reads_all_passes(
+    seeded: Sandbox, split: Callable[[str], tuple[Any, list[str]]]
+) -> None:
     """The children are read when their parent has ended."""
     client, shards = split("careful")
     read(client, read(client, shards))
-    kit.assert_no_findings()
-    assert "what clients did wrong" not in kit.report()
+    seeded.assert_no_findings()
+    assert "what clients did wrong" not in seeded.report()
 
 
 @pytest.mark.parametrize(
     ("unknown", "why"), [({"known": False}, "an upstream has the streams"), ({"complete": False}, "not all")]
 )
 def test_what_cannot_be_judged_is_no_pass(
-    kit: Sandbox, monkeypatch: pytest.MonkeyPatch, unknown: dict[str, bool], why: str
+    seeded: Sandbox, monkeypatch: pytest.MonkeyPatch, unknown: dict[str, bool], why: str
 ) -> None:
     """Streams of an upstream, and records that take too long to look through."""
     monkeypatch.setattr(findings, "_COMPLETE_SECONDS", 0.0)
-    judged = msgspec.structs.replace(kit.client.diagnosis(), **unknown)
+    judged = msgspec.structs.replace(seeded.client.diagnosis(), **unknown)
     monkeypatch.setattr(Client, "diagnosis", lambda *_, **__: judged)
     with pytest.raises(NotDiagnosedError, match=why):
-        kit.assert_no_findings()
-    assert "what clients did wrong" not in kit.report()
+        seeded.assert_no_findings()
+    assert "what clients did wrong" not in seeded.report()
 
 
-def test_what_the_test_itself_sends_is_no_clients_mistake(kit: Sandbox) -> None:
+def test_what_the_test_itself_sends_is_no_clients_mistake(seeded: Sandbox) -> None:
     """The example of docs/testing.md has no whole messages, and no client put them; a client's are found."""
     client = boto3.client(
         "kinesis",
-        endpoint_url=kit.aws,
-        region_name=kit.region,
+        endpoint_url=seeded.aws,
+        region_name=seeded.region,
         aws_access_key_id="careless",
         aws_secret_access_key="any",
     )
-    kit.send([{"messageHeader": {"messageId": f"m-{number}"}} for number in range(10)])
-    assert "what clients did wrong" not in kit.report()
+    seeded.send([{"messageHeader": {"messageId": f"m-{number}"}} for number in range(10)])
+    assert "what clients did wrong" not in seeded.report()
     client.put_record(StreamName="input", Data=b'{"messageHeader": {"messageId": "c"}}', PartitionKey="c")
-    kit.send([{"messageHeader": {"messageId": "m-10"}}])
-    (found,) = findings.list_findings(kit.client)
+    seeded.send([{"messageHeader": {"messageId": "m-10"}}])
+    (found,) = findings.list_findings(seeded.client)
     assert "careless" in found
     assert " 1 invalid message;" in found
 
 
-def test_an_iterator_that_is_opened_again_is_one_reader(kit: Sandbox) -> None:
+def test_an_iterator_that_is_opened_again_is_one_reader(seeded: Sandbox) -> None:
     """The same client at the same place is one line of the report."""
-    kit.send([{"messageHeader": {"messageId": "m-0"}}])
+    seeded.send([{"messageHeader": {"messageId": "m-0"}}])
     client = boto3.client(
         "kinesis",
-        endpoint_url=kit.aws,
-        region_name=kit.region,
+        endpoint_url=seeded.aws,
+        region_name=seeded.region,
         aws_access_key_id="again",
         aws_secret_access_key="any",
     )
     shards = [shard["ShardId"] for shard in client.list_shards(StreamName="input")["Shards"]]
     read(client, shards * 3)
-    readers = kit.client.readers("input").readers
+    readers = seeded.client.readers("input").readers
     assert sorted(str(reader.shard) for reader in readers) == shards
     assert {reader.reads for reader in readers} == {3}
-    lines = [line for line in kit.report().splitlines() if line.startswith("  input shardId")]
+    lines = [line for line in seeded.report().splitlines() if line.startswith("  input shardId")]
     assert len(lines) == len(shards)

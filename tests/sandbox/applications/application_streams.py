@@ -29,7 +29,7 @@ STREAMS = ("input", "output", "error", "invalid")
 
 
 @dataclass
-class Town:
+class Streams:
     """Streams in memory, and what is on them."""
 
     folder: Path

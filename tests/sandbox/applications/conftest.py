@@ -12,14 +12,14 @@ from emulator.channels.memory import DEFAULT_SCOPE
 from emulator.clock import Clock
 from emulator.events import Events
 from emulator.kinesis import Engine
-from tests.sandbox.applications.application_streams import NOW, STREAMS, Town
+from tests.sandbox.applications.application_streams import NOW, STREAMS, Streams
 
 
 @pytest.fixture
-def town(tmp_path: Path) -> Iterator[Town]:
+def streams(tmp_path: Path) -> Iterator[Streams]:
     clock = Clock(frozen_at=NOW, autojump=True)
     with ExitStack() as stack:
         engine = stack.enter_context(closing(Engine(None, clock, Events(clock))))
         for name in STREAMS:
             engine.call("CreateStream", {"StreamName": name, "ShardCount": 1}, DEFAULT_SCOPE)
-        yield Town(tmp_path, clock, engine, stack)
+        yield Streams(tmp_path, clock, engine, stack)

@@ -8,23 +8,23 @@ import pytest
 
 from emulator.channels.memory import DEFAULT_SCOPE
 from sandbox.applications import InstitutionalRepository
-from tests.sandbox.applications.application_streams import Running, Town
+from tests.sandbox.applications.application_streams import Running, Streams
 
 UNKNOWN = "0f6b1d0e-3e0c-4b0e-9c2d-3a8a3f0a4a11"
 
 
 @pytest.fixture
-def running(town: Town) -> Running:
-    town.engine.call("CreateStream", {"StreamName": "replies", "ShardCount": 1}, DEFAULT_SCOPE)
-    return opened(town)
+def running(streams: Streams) -> Running:
+    streams.engine.call("CreateStream", {"StreamName": "replies", "ShardCount": 1}, DEFAULT_SCOPE)
+    return opened(streams)
 
 
-def opened(town: Town) -> Running:
-    return town.open(lambda repository, outbox: InstitutionalRepository(repository, outbox, town.clock))
+def opened(streams: Streams) -> Running:
+    return streams.open(lambda repository, outbox: InstitutionalRepository(repository, outbox, streams.clock))
 
 
-def asking(town: Town, uuid: str, address: str | None = None) -> dict[str, Any]:
-    request = town.about("MetadataRead", uuid)
+def asking(streams: Streams, uuid: str, address: str | None = None) -> dict[str, Any]:
+    request = streams.about("MetadataRead", uuid)
     if address is not None:
         request["messageHeader"]["returnAddress"] = address
     return request
@@ -34,46 +34,48 @@ def asking(town: Town, uuid: str, address: str | None = None) -> dict[str, Any]:
     ("address", "stream"), [("replies", "replies"), (None, "output"), ("output", "output")]
 )
 def test_an_answer_goes_where_the_request_wants_it(
-    town: Town, running: Running, address: str | None, stream: str
+    streams: Streams, running: Running, address: str | None, stream: str
 ) -> None:
     """To the stream that it names; to the answers' own where it names none."""
-    created = town.create()
-    request = asking(town, created["messageBody"]["objectUUID"], address)
-    town.put(created, request)
+    created = streams.create()
+    request = asking(streams, created["messageBody"]["objectUUID"], address)
+    streams.put(created, request)
     running.run()
-    ((name, answer),) = [(name, each) for name in ("replies", "output") for each in town.on(name)]
+    ((name, answer),) = [(name, each) for name in ("replies", "output") for each in streams.on(name)]
     assert (name, answer["messageBody"]) == (stream, created["messageBody"])
     assert answer["messageHeader"]["correlationId"] == request["messageHeader"]["messageId"]
-    assert town.errors() == []
+    assert streams.errors() == []
 
 
 @pytest.mark.parametrize("address", ["nowhere", "arn:aws:kinesis:us-east-1:000000000000:stream/replies", " "])
-def test_an_address_that_is_none_here_is_refused(town: Town, running: Running, address: str) -> None:
+def test_an_address_that_is_none_here_is_refused(streams: Streams, running: Running, address: str) -> None:
     """GENERR004, for the header is wrong; the reason names the address and those that there are."""
-    created = town.create()
-    request = asking(town, created["messageBody"]["objectUUID"], address)
-    town.put(created, request)
+    created = streams.create()
+    request = asking(streams, created["messageBody"]["objectUUID"], address)
+    streams.put(created, request)
     running.run()
-    (rejected,) = town.on("invalid")
+    (rejected,) = streams.on("invalid")
     header = rejected["messageHeader"]
     assert header["errorCode"] == "GENERR004"
     assert header["errorDescription"] == (
         f"returnAddress {address!r} is no stream or queue here; "
         "there are: error, input, invalid, output, replies"
     )
-    (told,) = town.on("output")
+    (told,) = streams.on("output")
     assert told["messageHeader"]["errorDescription"] == header["errorDescription"]
     assert told["messageHeader"]["correlationId"] == request["messageHeader"]["messageId"]
 
 
 @pytest.mark.parametrize("address", [None, "replies"])
-def test_who_asks_for_what_is_not_there_is_told_so(town: Town, running: Running, address: str | None) -> None:
+def test_who_asks_for_what_is_not_there_is_told_so(
+    streams: Streams, running: Running, address: str | None
+) -> None:
     """The code and why, correlated, where an answer would have gone; the request is rejected too."""
-    request = asking(town, UNKNOWN, address)
-    town.put(request)
+    request = asking(streams, UNKNOWN, address)
+    streams.put(request)
     running.run()
-    assert town.errors() == ["APPERRMET003"]
-    (told,) = town.on(address or "output")
+    assert streams.errors() == ["APPERRMET003"]
+    (told,) = streams.on(address or "output")
     header = told["messageHeader"]
     assert (header["errorCode"], header["correlationId"]) == (
         "APPERRMET003",
@@ -84,58 +86,58 @@ def test_who_asks_for_what_is_not_there_is_told_so(town: Town, running: Running,
     assert header["tenantJiscID"] == request["messageHeader"]["tenantJiscID"]
 
 
-def test_word_of_no_answer_is_not_answered_itself(town: Town, running: Running) -> None:
+def test_word_of_no_answer_is_not_answered_itself(streams: Streams, running: Running) -> None:
     """A repository that reads where it answers takes note of it: the two do not go on for ever."""
-    town.put(asking(town, UNKNOWN, "replies"))
+    streams.put(asking(streams, UNKNOWN, "replies"))
     running.run()
-    (told,) = town.on("replies")
+    (told,) = streams.on("replies")
     told["messageHeader"]["messageId"] = "5680e8e0-28a5-4b20-948e-fd0d08781e0b"
-    town.put(told)
+    streams.put(told)
     running.run()
-    assert town.errors() == ["APPERRMET003"]
-    assert len(town.on("replies")) == 1
-    assert town.on("output") == []
+    assert streams.errors() == ["APPERRMET003"]
+    assert len(streams.on("replies")) == 1
+    assert streams.on("output") == []
 
 
-def test_an_answer_elsewhere_outlives_a_crash(town: Town, running: Running) -> None:
+def test_an_answer_elsewhere_outlives_a_crash(streams: Streams, running: Running) -> None:
     """Ended before the answer was sent, the next process sends it, once, to the address it was for."""
-    created = town.create()
-    town.put(created, asking(town, created["messageBody"]["objectUUID"], "replies"))
+    created = streams.create()
+    streams.put(created, asking(streams, created["messageBody"]["objectUUID"], "replies"))
     running.receiver.run(lambda: True, wait=0)
-    assert town.on("replies") == []
-    restarted = opened(town)
+    assert streams.on("replies") == []
+    restarted = opened(streams)
     restarted.run()
     restarted.run()
-    assert len(town.on("replies")) == 1
+    assert len(streams.on("replies")) == 1
 
 
-def test_an_address_that_is_gone_stops_nothing(town: Town, running: Running) -> None:
+def test_an_address_that_is_gone_stops_nothing(streams: Streams, running: Running) -> None:
     """The stream was deleted before the answer was sent: later messages are processed, other answers sent."""
-    created = town.create()
+    created = streams.create()
     uuid = created["messageBody"]["objectUUID"]
-    town.put(created, asking(town, uuid, "replies"))
+    streams.put(created, asking(streams, uuid, "replies"))
     running.receiver.run(lambda: True, wait=0)
-    town.engine.call("DeleteStream", {"StreamName": "replies"}, DEFAULT_SCOPE)
-    town.clock.advance(60)
-    before = town.clock.elapsed()
-    town.put(asking(town, uuid))
+    streams.engine.call("DeleteStream", {"StreamName": "replies"}, DEFAULT_SCOPE)
+    streams.clock.advance(60)
+    before = streams.clock.elapsed()
+    streams.put(asking(streams, uuid))
     running.run()
-    assert len(town.on("output")) == 1
-    assert town.clock.elapsed() - before < 1
+    assert len(streams.on("output")) == 1
+    assert streams.clock.elapsed() - before < 1
 
 
 def test_many_answers_to_one_address_ask_once_for_the_names(
-    town: Town, monkeypatch: pytest.MonkeyPatch
+    streams: Streams, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Each answer is recorded in a transaction, in which a call over the network would hold up all others."""
     asked: list[None] = []
-    town.engine.call("CreateStream", {"StreamName": "replies", "ShardCount": 1}, DEFAULT_SCOPE)
-    monkeypatch.setattr(town, "streams", lambda: asked.append(None) or Town.streams(town))
-    running = opened(town)
-    created = town.create()
+    streams.engine.call("CreateStream", {"StreamName": "replies", "ShardCount": 1}, DEFAULT_SCOPE)
+    monkeypatch.setattr(streams, "streams", lambda: asked.append(None) or Streams.streams(streams))
+    running = opened(streams)
+    created = streams.create()
     uuid = created["messageBody"]["objectUUID"]
-    town.put(created, *(asking(town, uuid, "replies") for _ in range(5)))
+    streams.put(created, *(asking(streams, uuid, "replies") for _ in range(5)))
     running.receiver.run(lambda: True, wait=0)
     assert len(asked) == 1
     running.run()
-    assert len(town.on("replies")) == 5
+    assert len(streams.on("replies")) == 5

@@ -20,7 +20,7 @@ from sandbox.repository import Repository
 from schemas.rdss.envelope import serialise
 from schemas.rdss.peek import peek
 from schemas.rdss.samples import Samples
-from tests.sandbox.applications.application_streams import NOW, Running, Town
+from tests.sandbox.applications.application_streams import NOW, Running, Streams
 
 NAMES = [new_uuid() for _ in range(4)]
 RELATIONS = st.lists(
@@ -89,16 +89,16 @@ def test_any_order_ends_the_same(told: list[tuple[str, str, list[tuple[str, str]
 
 
 @pytest.fixture
-def running(town: Town) -> Running:
-    return town.open(lambda repository, outbox: InstitutionalRepository(repository, outbox, town.clock))
+def running(streams: Streams) -> Running:
+    return streams.open(lambda repository, outbox: InstitutionalRepository(repository, outbox, streams.clock))
 
 
-def test_an_older_version_published_again_is_filed_under_its_work(town: Town, running: Running) -> None:
+def test_an_older_version_published_again_is_filed_under_its_work(streams: Streams, running: Running) -> None:
     """To catch up, by isPreviousVersionOf: users go on seeing the newest, and the old one can be read."""
-    first = town.create()
+    first = streams.create()
     uuid = first["messageBody"]["objectUUID"]
-    second = town.update(uuid)
-    again = town.create()
+    second = streams.update(uuid)
+    again = streams.create()
     again["messageBody"] = {
         **first["messageBody"],
         "objectTitle": "Caught up with",
@@ -112,10 +112,10 @@ def test_an_older_version_published_again_is_filed_under_its_work(town: Town, ru
             }
         ],
     }
-    town.put(first, second, again, town.about("MetadataRead", uuid))
+    streams.put(first, second, again, streams.about("MetadataRead", uuid))
     running.run()
     assert list(running.application.visible()) == [second["messageBody"]["objectUUID"]]
-    (answer,) = town.on("output")
+    (answer,) = streams.on("output")
     assert answer["messageBody"]["objectTitle"] == "Caught up with"
     with running.repository.transaction() as store:
         rows = store.execute("SELECT count(*), sum(current), count(DISTINCT work) FROM versions").fetchone()

@@ -9,12 +9,12 @@ import pytest
 from emulator.clock import Clock
 from schemas.contract import SampleMaker
 from tests.contracts import CONTRACTS, NAMES, make_samples
-from tests.sandbox.receiver.receiver_on_tapes import NOW, Messages, Site
+from tests.sandbox.receiver.receiver_on_tapes import NOW, Messages, Tapes
 
 
 @pytest.fixture
-def site(tmp_path: Path) -> Site:
-    return Site(tmp_path, Clock(frozen_at=NOW, autojump=True))
+def tapes(tmp_path: Path) -> Tapes:
+    return Tapes(tmp_path, Clock(frozen_at=NOW, autojump=True))
 
 
 @pytest.fixture
@@ -23,12 +23,12 @@ def messages() -> Messages:
 
 
 @pytest.fixture(params=CONTRACTS, ids=NAMES)
-def any_site(request: pytest.FixtureRequest, tmp_path: Path) -> Site:
-    """A site for messages of each contract."""
-    return Site(tmp_path, Clock(frozen_at=NOW, autojump=True), contract=request.param)
+def any_tapes(request: pytest.FixtureRequest, tmp_path: Path) -> Tapes:
+    """Tapes with messages of each contract."""
+    return Tapes(tmp_path, Clock(frozen_at=NOW, autojump=True), contract=request.param)
 
 
 @pytest.fixture
-def samples(any_site: Site) -> SampleMaker:
-    """Messages of the contract of ``any_site``."""
-    return make_samples(any_site.contract, 1, NOW)
+def samples(any_tapes: Tapes) -> SampleMaker:
+    """Messages of the contract of ``any_tapes``."""
+    return make_samples(any_tapes.contract, 1, NOW)

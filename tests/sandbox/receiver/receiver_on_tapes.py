@@ -88,7 +88,7 @@ class TapeChannel:
 
 
 @dataclass
-class Site:
+class Tapes:
     """An application with its repository and its three tapes, which can be restarted at any time."""
 
     folder: Path
@@ -177,16 +177,16 @@ class Site:
 
 
 class Preparing:
-    """The site's application, behind a step of preparation."""
+    """The application of the tapes, behind a step of preparation."""
 
-    def __init__(self, site: Site) -> None:
-        self._site = site
+    def __init__(self, tapes: Tapes) -> None:
+        self._tapes = tapes
 
     def prepare(self, _arrival: Arrival) -> None:
-        self._site.step()
+        self._tapes.step()
 
     def __call__(self, arrival: Arrival, store: sqlite3.Connection) -> None:
-        self._site.remember(arrival, store)
+        self._tapes.remember(arrival, store)
 
 
 @dataclass

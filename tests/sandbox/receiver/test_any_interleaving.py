@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from emulator.rng import Chance
 from schemas.contract import Contract, Sample
 from tests.contracts import make_samples
-from tests.sandbox.receiver.receiver_on_tapes import NOW, Preparing, Site, make_parts
+from tests.sandbox.receiver.receiver_on_tapes import NOW, Preparing, Tapes, make_parts
 
 
 @st.composite
@@ -51,16 +51,16 @@ def traffic(
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data(), deaths=st.lists(st.integers(0, 40), max_size=5), seed=st.integers(0, 2**32))
 def test_exactly_once_whatever_happens(
-    any_site: Site, data: st.DataObject, deaths: list[int], seed: int, *, prepares: bool
+    any_tapes: Tapes, data: st.DataObject, deaths: list[int], seed: int, *, prepares: bool
 ) -> None:
     """Every whole message is processed once, byte for byte, and every bad one is in a queue.
 
     An application that prepares does so on threads, one for each shard, of which any may be the one to die.
     """
-    contract = any_site.contract
+    contract = any_tapes.contract
     deliveries, again, whole, bad = data.draw(traffic(contract, seed))
     with tempfile.TemporaryDirectory() as folder:
-        here = type(any_site)(Path(folder), any_site.clock, contract=contract)
+        here = type(any_tapes)(Path(folder), any_tapes.clock, contract=contract)
         if prepares:
             here.application = Preparing(here)
         for sample, shard in deliveries:
@@ -82,18 +82,18 @@ def test_exactly_once_whatever_happens(
         assert len(rejected) <= len(bad) + len(deaths) * (len(bad) if prepares else 1)
 
 
-def _live(site: Site, death: int | None) -> None:
-    """Run a receiver on the site until nothing is left, or until it dies at its ``death``-th step."""
+def _live(tapes: Tapes, death: int | None) -> None:
+    """Run a receiver on the tapes until nothing is left, or until it dies at its ``death``-th step."""
     steps = iter(range(10**6))
 
     def step() -> None:
         if next(steps) == death:
-            raise site.crash
+            raise tapes.crash
 
-    site.step = step
+    tapes.step = step
     try:
-        site.receive()
-    except site.crash:
+        tapes.receive()
+    except tapes.crash:
         pass
     finally:
-        site.step = lambda: None
+        tapes.step = lambda: None

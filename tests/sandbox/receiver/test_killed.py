@@ -25,13 +25,13 @@ from schemas.rdss.error_codes import ErrorCode
 from schemas.rdss.samples import Samples
 from tests.contracts import make_samples
 from tests.sandbox.receiver.mortal import Life, MortalStore
-from tests.sandbox.receiver.receiver_on_tapes import NOW, Site, make_parts
+from tests.sandbox.receiver.receiver_on_tapes import NOW, Tapes, make_parts
 
 
-def _filled(site: Site, folder: Path) -> tuple[Site, Counter[bytes], bytes]:
-    """A site with one of everything on its tape, what must be processed, and what the reject carries."""
-    contract, draws = site.contract, Chance(1).draws("parts")
-    here, samples = type(site)(folder, site.clock, contract=contract), make_samples(contract, 1, NOW)
+def _filled(tapes: Tapes, folder: Path) -> tuple[Tapes, Counter[bytes], bytes]:
+    """Tapes with one of everything, what must be processed, and what the reject carries."""
+    contract, draws = tapes.contract, Chance(1).draws("parts")
+    here, samples = type(tapes)(folder, tapes.clock, contract=contract), make_samples(contract, 1, NOW)
     assert contract.samples is not None
     code = contract.samples.codes[-1]
     whole, bad, parts = samples.message(), samples.bad(code), make_parts(contract, samples, 2, draws)
@@ -42,8 +42,8 @@ def _filled(site: Site, folder: Path) -> tuple[Site, Counter[bytes], bytes]:
     return here, wanted, here.carried(contract.decorate(bad.data, code, "why", now=NOW))
 
 
-def _live(site: Site, life: Life, monkeypatch: pytest.MonkeyPatch) -> None:
-    open_store = type(site).open
+def _live(tapes: Tapes, life: Life, monkeypatch: pytest.MonkeyPatch) -> None:
+    open_store = type(tapes).open
 
     def opened(self: Any) -> Any:
         repository = open_store(self)
@@ -51,27 +51,27 @@ def _live(site: Site, life: Life, monkeypatch: pytest.MonkeyPatch) -> None:
         return repository
 
     with monkeypatch.context() as mortal:
-        mortal.setattr(type(site), "open", opened)
-        site.step = life
+        mortal.setattr(type(tapes), "open", opened)
+        tapes.step = life
         try:
-            site.receive()
-        except site.crash:
+            tapes.receive()
+        except tapes.crash:
             assert life.ends_at is not None
         finally:
-            site.step = lambda: None
+            tapes.step = lambda: None
 
 
 def test_a_receiver_killed_at_any_read_or_write_loses_and_repeats_nothing(
-    any_site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    any_tapes: Tapes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """At each statement of its store, each call to a channel, each step of the application, one by one."""
-    whole_life = Life(None, any_site.crash)
-    here, *_ = _filled(any_site, tmp_path / "whole")
+    whole_life = Life(None, any_tapes.crash)
+    here, *_ = _filled(any_tapes, tmp_path / "whole")
     _live(here, whole_life, monkeypatch)
     assert whole_life.steps >= 50
     for moment in range(1, whole_life.steps + 1):
-        here, wanted, rejected = _filled(any_site, tmp_path / str(moment))
-        life = Life(moment, any_site.crash)
+        here, wanted, rejected = _filled(any_tapes, tmp_path / str(moment))
+        life = Life(moment, any_tapes.crash)
         _live(here, life, monkeypatch)
         assert life.steps >= moment
         here.receive()

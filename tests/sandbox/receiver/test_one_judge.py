@@ -30,7 +30,7 @@ from schemas.rdss.sample_older_versions import older_sample
 from schemas.rdss.samples import Samples
 from schemas.rdss.sequence import split_raw
 from schemas.rdss.validation import judge_message
-from tests.sandbox.receiver.receiver_on_tapes import NOW, Site
+from tests.sandbox.receiver.receiver_on_tapes import NOW, Tapes
 
 BAD_CODES = ["GENERR001", "GENERR002", "GENERR003", "GENERR004", "GENERR007", "GENERR010"]
 
@@ -112,22 +112,22 @@ CONTROL = ContractResources(RDSS, Clock())
 """What the control API answers; the TUI asks it."""
 
 
-def _received(site: Site, *data: bytes) -> list[str]:
+def _received(tapes: Tapes, *data: bytes) -> list[str]:
     """The codes of what a receiver rejects; what waits and what it takes have none."""
     for each in data:
-        site.input.put(each)
-    site.receive()
-    rejected = [each for queue in site.queues for each in site.rejected(queue)]
+        tapes.input.put(each)
+    tapes.receive()
+    rejected = [each for queue in tapes.queues for each in tapes.rejected(queue)]
     return [each["messageHeader"]["errorCode"] for each in rejected]
 
 
 @pytest.mark.parametrize("question", QUESTIONS, ids=lambda question: question.name)
 def test_who_receives_gives_one_verdict(question: Question, tmp_path: Path) -> None:
     """Receiver, pipeline and the judge of scenarios, with one sentence for the reason."""
-    site = Site(tmp_path, Clock(frozen_at=NOW, autojump=True))
+    tapes = Tapes(tmp_path, Clock(frozen_at=NOW, autojump=True))
     verdict = RDSS.versions.judge(question.data, now=NOW)
     row = judge_record(question.data, NOW)
-    assert _received(site, question.data) == ([question.received] if question.received else [])
+    assert _received(tapes, question.data) == ([question.received] if question.received else [])
     assert verdict.code == question.received
     assert row["code"] == question.received
     assert row["description"] == (verdict.why or None)
@@ -197,13 +197,13 @@ def _unlike(part: bytes, **changed: Any) -> bytes:
 
 
 @pytest.mark.parametrize("asked", _sequences(), ids=lambda asked: asked.name)
-def test_a_sequence_has_one_verdict(asked: Sequence, site: Site) -> None:
+def test_a_sequence_has_one_verdict(asked: Sequence, tapes: Tapes) -> None:
     """Receiver, pipeline and scenarios, on parts that make a message, do not, or do not come."""
-    site.patience = RDSS.sequences.patience
-    codes = _received(site, *asked.parts)
+    tapes.patience = RDSS.sequences.patience
+    codes = _received(tapes, *asked.parts)
     if asked.late:
-        site.clock.advance(RDSS.sequences.patience + 1)
-        codes = _received(site)
+        tapes.clock.advance(RDSS.sequences.patience + 1)
+        codes = _received(tapes)
     assert Counter(codes) == Counter(asked.codes)
     assert Counter(_piped(asked)) == Counter(asked.codes)
     if not asked.late and not asked.name.startswith("unlike"):
@@ -230,14 +230,14 @@ def _piped(asked: Sequence) -> list[str]:
     return [row["code"] for row in found if row["table"] == "rejects"]
 
 
-def test_the_pipeline_waits_as_long_as_a_receiver(site: Site) -> None:
+def test_the_pipeline_waits_as_long_as_a_receiver(tapes: Tapes) -> None:
     """One patience, so that neither gives up what the other joins."""
     from sandbox.pipeline.stages.batch import Rules
 
     patience = Rules().sequence_limit
-    site.patience = None
-    assert _received(site, *_parts(_message())[:-1]) == []
-    site.clock.advance(patience - 1)
-    assert _received(site) == []
-    site.clock.advance(2)
-    assert set(_received(site)) == {"GENERR001"}
+    tapes.patience = None
+    assert _received(tapes, *_parts(_message())[:-1]) == []
+    tapes.clock.advance(patience - 1)
+    assert _received(tapes) == []
+    tapes.clock.advance(2)
+    assert set(_received(tapes)) == {"GENERR001"}

@@ -26,40 +26,40 @@ from schemas.rdss.error_codes import ErrorCode, Queue
 from schemas.rdss.older_versions import RELEASES
 from schemas.rdss.sequence import body_of, join, split
 from schemas.rdss.validation import judge
-from tests.sandbox.receiver.receiver_on_tapes import NOW, Messages, Site, make_parts
+from tests.sandbox.receiver.receiver_on_tapes import NOW, Messages, Tapes, make_parts
 
 EXPIRED = {"publishedTimestamp": "2004-08-01T10:00:00Z", "expirationTimestamp": "2004-08-01T10:00:00Z"}
 
 
 @pytest.mark.parametrize(("failures", "survives"), [(0, True), (6, True), (20, False)])
 def test_a_channel_that_cannot_be_read_is_asked_again(
-    any_site: Site, samples: SampleMaker, failures: int, survives: bool
+    any_tapes: Tapes, samples: SampleMaker, failures: int, survives: bool
 ) -> None:
     """For half a minute, with growing pauses; then the receiver ends with what the channel says."""
-    site = any_site
-    site.put(samples.message())
+    tapes = any_tapes
+    tapes.put(samples.message())
     left = iter(range(failures))
 
     def step() -> None:
         if next(left, None) is not None:
             raise ChannelUnavailableError("input: no broker answers")
 
-    site.step = step
-    began = site.clock.elapsed()
+    tapes.step = step
+    began = tapes.clock.elapsed()
     with contextlib.nullcontext() if survives else pytest.raises(ChannelUnavailableError, match="no broker"):
-        site.receive()
-    assert len(site.arrivals()) == survives
-    assert site.clock.elapsed() - began >= (0 if survives else OUTAGE_SECONDS)
+        tapes.receive()
+    assert len(tapes.arrivals()) == survives
+    assert tapes.clock.elapsed() - began >= (0 if survives else OUTAGE_SECONDS)
 
 
-def test_every_message_that_is_received_is_in_the_repository(site: Site, messages: Messages) -> None:
+def test_every_message_that_is_received_is_in_the_repository(tapes: Tapes, messages: Messages) -> None:
     """Processed, rejected or waiting for its other parts; the next process finds it there."""
     good, bad = messages.small(), messages.small(version="4.0")
     part = messages.parts(2)[0]
     for each in (serialise(good), serialise(bad), part, b"no JSON"):
-        site.input.put(each)
-    site.receive()
-    repository = site.open()
+        tapes.input.put(each)
+    tapes.receive()
+    repository = tapes.open()
     query = (
         "SELECT messageId, outcome, errorCode FROM messages WHERE status = 'RECEIVED' AND channel = 'input'"
     )
@@ -74,120 +74,120 @@ def test_every_message_that_is_received_is_in_the_repository(site: Site, message
     ]
 
 
-def test_a_version_to_come_counts_where_it_is_valid_in_this_one(site: Site, messages: Messages) -> None:
+def test_a_version_to_come_counts_where_it_is_valid_in_this_one(tapes: Tapes, messages: Messages) -> None:
     """5.0.0 is not known: a message of it is judged as one of 4.0.0, and named by what is wrong in it."""
-    site.input.put(serialise(messages.small(version="5.0.0")))
-    site.input.put(serialise(messages.small(version="5.0.0", newHeader="x")))
-    site.receive()
-    assert len(site.arrivals()) == 1
-    (rejected,) = site.rejected(Queue.INVALID)
+    tapes.input.put(serialise(messages.small(version="5.0.0")))
+    tapes.input.put(serialise(messages.small(version="5.0.0", newHeader="x")))
+    tapes.receive()
+    assert len(tapes.arrivals()) == 1
+    (rejected,) = tapes.rejected(Queue.INVALID)
     assert rejected["messageHeader"]["errorCode"] == "GENERR004"
     assert "newHeader" in rejected["messageHeader"]["errorDescription"]
 
 
 def test_every_log_entry_of_an_error_has_a_code(
-    any_site: Site, samples: SampleMaker, caplog: pytest.LogCaptureFixture
+    any_tapes: Tapes, samples: SampleMaker, caplog: pytest.LogCaptureFixture
 ) -> None:
     """What is rejected, with its id and queue, and a channel that cannot be read (Error Codes: the log)."""
-    site, contract = any_site, any_site.contract
+    tapes, contract = any_tapes, any_tapes.contract
     assert contract.samples is not None
     code = contract.samples.codes[-1]
     bad = samples.bad(code)
     why = contract.judge(bad.data, now=NOW).why
-    site.put(bad)
+    tapes.put(bad)
     outage = iter([ChannelUnavailableError("input: no broker answers")])
 
     def step() -> None:
         if (error := next(outage, None)) is not None:
             raise error
 
-    site.step = step
+    tapes.step = step
     with caplog.at_level("INFO"):
-        site.receive()
+        tapes.receive()
     unreadable, rejected = (record.message for record in caplog.records)
     assert unreadable.startswith(f"{contract.failures.system}: trying again in ")
     assert rejected == f"{code}: {bad.key} goes to the {code.queue} queue: {why}"
 
 
-def test_parts_are_joined_in_any_order_across_shards_and_restarts(site: Site, messages: Messages) -> None:
+def test_parts_are_joined_in_any_order_across_shards_and_restarts(tapes: Tapes, messages: Messages) -> None:
     """The application gets the message whole, once, when the last part has come."""
     parts = messages.parts(4)
     for place, at in enumerate([2, 0, 2, 3]):
-        site.input.put(parts[at], shard=f"shardId-{place % 2}")
-    site.receive()
-    assert site.arrivals() == []
-    site.input.put(parts[1])
-    site.receive()
-    ((_, data, count),) = site.arrivals()
+        tapes.input.put(parts[at], shard=f"shardId-{place % 2}")
+    tapes.receive()
+    assert tapes.arrivals() == []
+    tapes.input.put(parts[1])
+    tapes.receive()
+    ((_, data, count),) = tapes.arrivals()
     assert (data, count) == (join(parts), 4)
-    site.input.put(parts[0])
-    site.receive()
-    assert len(site.arrivals()) == 1
+    tapes.input.put(parts[0])
+    tapes.receive()
+    assert len(tapes.arrivals()) == 1
 
 
 def test_a_part_that_comes_again_under_another_message_id_changes_nothing(
-    site: Site, messages: Messages
+    tapes: Tapes, messages: Messages
 ) -> None:
     """A producer that splits its message anew gives the parts new messageIds; they are duplicates."""
     parts = messages.parts(2)
     anew = json.loads(parts[1])
     anew["messageHeader"]["messageId"] = messages.draws.uuid4()
     for data in (parts[1], serialise(anew), parts[0], serialise(anew)):
-        site.input.put(data)
-    site.receive()
-    assert [row[1] for row in site.arrivals()] == [join(parts)]
-    assert site.rejected(Queue.INVALID) == []
+        tapes.input.put(data)
+    tapes.receive()
+    assert [row[1] for row in tapes.arrivals()] == [join(parts)]
+    assert tapes.rejected(Queue.INVALID) == []
 
 
 @pytest.mark.parametrize(
     "place", [{"position": 0}, {"position": 3}, {"total": 3}, {"position": 2}, {"total": 10**30}]
 )
 def test_a_part_that_cannot_belong_to_its_sequence_is_rejected(
-    site: Site, messages: Messages, place: dict[str, int]
+    tapes: Tapes, messages: Messages, place: dict[str, int]
 ) -> None:
     """A position beyond the total, another total, or another text at a taken position is GENERR004."""
     parts = messages.parts(2)
     stray = json.loads(parts[0])
     stray["messageHeader"]["messageId"] = messages.draws.uuid4()
     stray["messageHeader"]["messageSequence"].update(place)
-    site.input.put(parts[1])
-    site.input.put(serialise(stray))
-    site.input.put(parts[0])
-    site.receive()
-    assert [row[1] for row in site.arrivals()] == [join(parts)]
-    (rejected,) = site.rejected(Queue.INVALID)
+    tapes.input.put(parts[1])
+    tapes.input.put(serialise(stray))
+    tapes.input.put(parts[0])
+    tapes.receive()
+    assert [row[1] for row in tapes.arrivals()] == [join(parts)]
+    (rejected,) = tapes.rejected(Queue.INVALID)
     assert rejected["messageHeader"]["errorCode"] == "GENERR004"
 
 
 @pytest.mark.parametrize("contract", [RDSS, AS_PUBLISHED])
 @pytest.mark.parametrize("number", [2**31, 2**63, 10**400], ids=["32 bits", "64 bits", "no bits"])
 def test_a_sequence_of_more_parts_than_can_be_is_rejected(
-    site: Site, messages: Messages, number: int, contract: Contract
+    tapes: Tapes, messages: Messages, number: int, contract: Contract
 ) -> None:
     """However the message is judged; what comes after it is received."""
-    site.contract = contract
+    tapes.contract = contract
     part, good = json.loads(messages.parts(2)[0]), serialise(messages.small())
     part["messageHeader"]["messageSequence"] |= {"position": number, "total": number}
     for data in (json.dumps(part).encode(), json.dumps(part).encode(), good):
-        site.input.put(data)
-    site.receive()
-    assert [row[1] for row in site.arrivals()] == [good]
-    (rejected,) = site.rejected(Queue.INVALID)
+        tapes.input.put(data)
+    tapes.receive()
+    assert [row[1] for row in tapes.arrivals()] == [good]
+    (rejected,) = tapes.rejected(Queue.INVALID)
     assert rejected["messageHeader"]["errorCode"] in {"GENERR001", "GENERR004"}
 
 
-def test_parts_whose_others_never_come_are_given_up_in_time(site: Site, messages: Messages) -> None:
+def test_parts_whose_others_never_come_are_given_up_in_time(tapes: Tapes, messages: Messages) -> None:
     """When the patience is over, also amid other messages, the parts are in the invalid queue, GENERR001."""
-    site.patience = 60.0
+    tapes.patience = 60.0
     part = messages.parts(3)[1]
-    site.input.put(part)
-    site.receive()
-    site.clock.advance(61)
-    site.input.put(serialise(messages.small()))
-    repository = site.open()
-    assert site.receiver(repository).step() == 1
+    tapes.input.put(part)
+    tapes.receive()
+    tapes.clock.advance(61)
+    tapes.input.put(serialise(messages.small()))
+    repository = tapes.open()
+    assert tapes.receiver(repository).step() == 1
     repository.close()
-    (rejected,) = site.rejected(Queue.INVALID)
+    (rejected,) = tapes.rejected(Queue.INVALID)
     assert rejected["messageHeader"]["errorCode"] == "GENERR001"
     assert rejected["messageBody"] == json.loads(part)["messageBody"]
 
@@ -202,79 +202,79 @@ def test_parts_whose_others_never_come_are_given_up_in_time(site: Site, messages
     ],
 )
 def test_a_bad_message_goes_to_the_queue_of_its_code(
-    site: Site, messages: Messages, change: dict[str, Any], code: ErrorCode
+    tapes: Tapes, messages: Messages, change: dict[str, Any], code: ErrorCode
 ) -> None:
     """It is decorated with code and description, its body untouched; the application never sees it."""
     bad = serialise(messages.small(**change))
-    site.input.put(bad)
-    site.input.put(bad)
-    site.receive()
-    assert site.arrivals() == []
-    (rejected,) = site.rejected(code.queue)
+    tapes.input.put(bad)
+    tapes.input.put(bad)
+    tapes.receive()
+    assert tapes.arrivals() == []
+    (rejected,) = tapes.rejected(code.queue)
     assert rejected["messageHeader"]["errorCode"] == code
     assert rejected["messageHeader"]["errorDescription"]
     assert rejected["messageBody"] == json.loads(bad)["messageBody"]
-    assert site.counted("duplicate") == 1
+    assert tapes.counted("duplicate") == 1
 
 
 @pytest.mark.parametrize("data", [b'{"messageHeader": {"messageId', b"\xff\xfe\x00", b"", b"[]"])
-def test_malformed_bytes_are_kept_in_the_invalid_queue(any_site: Site, data: bytes) -> None:
+def test_malformed_bytes_are_kept_in_the_invalid_queue(any_tapes: Tapes, data: bytes) -> None:
     """With the code of what cannot be read; the bytes that came can be had back."""
-    contract = any_site.contract
-    any_site.input.put(data)
-    any_site.receive()
-    (rejected,) = any_site.queues[Queue.INVALID].deliveries
+    contract = any_tapes.contract
+    any_tapes.input.put(data)
+    any_tapes.receive()
+    (rejected,) = any_tapes.queues[Queue.INVALID].deliveries
     assert contract.peek(rejected.data).error_code == contract.judge(data).code
     assert contract.undecorate(rejected.data).data == data
 
 
-def test_an_oversize_message_is_kept_whole_in_the_error_bucket(site: Site, messages: Messages) -> None:
+def test_an_oversize_message_is_kept_whole_in_the_error_bucket(tapes: Tapes, messages: Messages) -> None:
     """GENERR006 in the error queue, small enough for it, with address, size and checksum of the original."""
     data = serialise(messages.small(generator="g" * 900_000)) + b" " * 100_000
     assert len(data) > MAX_MESSAGE_BYTES
-    site.input.put(data)
-    site.receive()
-    (rejected,) = site.rejected(Queue.ERROR)
+    tapes.input.put(data)
+    tapes.receive()
+    (rejected,) = tapes.rejected(Queue.ERROR)
     assert rejected["messageHeader"]["errorCode"] == "GENERR006"
     reference = rejected["messageBody"]
-    assert site.originals.kept[reference["original"]] == data
+    assert tapes.originals.kept[reference["original"]] == data
     assert reference["bytes"] == len(data)
     assert reference["sha256"] == hashlib.sha256(data).hexdigest()
-    assert len(site.queues[Queue.ERROR].deliveries[0].data) <= MAX_MESSAGE_BYTES
+    assert len(tapes.queues[Queue.ERROR].deliveries[0].data) <= MAX_MESSAGE_BYTES
 
 
 @pytest.mark.parametrize("size", [999_900, 2_000_000])
 def test_a_bad_message_with_no_room_for_its_reason_is_referenced(
-    site: Site, messages: Messages, size: int
+    tapes: Tapes, messages: Messages, size: int
 ) -> None:
     """A header that fills a message, or more, still ends in a queue, within the limit, original kept."""
     data = serialise(messages.small(generator="g" * (size - 400), version="four"))
-    site.input.put(data)
-    site.receive()
-    (delivery,) = [d for tape in site.queues.values() for d in tape.deliveries]
+    tapes.input.put(data)
+    tapes.receive()
+    (delivery,) = [d for tape in tapes.queues.values() for d in tape.deliveries]
     assert len(delivery.data) <= MAX_MESSAGE_BYTES
     rejected = json.loads(delivery.data)
     assert rejected["messageHeader"]["messageId"] == json.loads(data)["messageHeader"]["messageId"]
-    assert site.originals.kept[rejected["messageBody"]["original"]] == data
+    assert tapes.originals.kept[rejected["messageBody"]["original"]] == data
 
 
-def test_a_joined_message_that_is_bad_is_judged_whole(site: Site, messages: Messages) -> None:
+def test_a_joined_message_that_is_bad_is_judged_whole(tapes: Tapes, messages: Messages) -> None:
     """Each part is fine by its header; what they make is no body, so the joined message is GENERR001."""
     parts = messages.parts(2)
     broken = json.loads(parts[0])
     broken["messageBody"] = broken["messageBody"].replace("objectUUID", "objectUuid")
     parts[0] = serialise(broken)
     for part in parts:
-        site.input.put(part)
-    site.receive()
-    (rejected,) = site.rejected(Queue.INVALID)
+        tapes.input.put(part)
+    tapes.receive()
+    (rejected,) = tapes.rejected(Queue.INVALID)
     assert rejected["messageHeader"]["errorCode"] == "GENERR001"
     assert "objectUuid" in rejected["messageBody"]
 
 
-def test_an_application_says_why_it_cannot_process_a_message(any_site: Site, samples: SampleMaker) -> None:
+def test_an_application_says_why_it_cannot_process_a_message(any_tapes: Tapes, samples: SampleMaker) -> None:
     """Its code is used, what it wrote is undone; another error is unknown; later messages go on."""
-    contract, (one, other, good) = any_site.contract, samples.stream(3)
+    contract, (one, other, good) = any_tapes.contract, samples.stream(3)
     code = [*contract.codes.values()][-1]
 
     def application(arrival: Arrival, store: sqlite3.Connection) -> None:
@@ -284,13 +284,13 @@ def test_an_application_says_why_it_cannot_process_a_message(any_site: Site, sam
         if arrival.header.message_id == other.key:
             raise RuntimeError("disk on fire")
 
-    any_site.application = application
-    any_site.put(one, other, good)
-    any_site.receive()
-    assert [row[0] for row in any_site.arrivals()] == [good.key]
+    any_tapes.application = application
+    any_tapes.put(one, other, good)
+    any_tapes.receive()
+    assert [row[0] for row in any_tapes.arrivals()] == [good.key]
     found = {
         (queue, contract.peek(each.data).error_code, contract.undecorate(each.data).reason)
-        for queue, tape in any_site.queues.items()
+        for queue, tape in any_tapes.queues.items()
         for each in tape.deliveries
     }
     unknown = contract.failures.unknown
@@ -300,16 +300,18 @@ def test_an_application_says_why_it_cannot_process_a_message(any_site: Site, sam
     }
 
 
-def test_a_failing_store_is_a_failure_of_the_underlying_system(any_site: Site, samples: SampleMaker) -> None:
+def test_a_failing_store_is_a_failure_of_the_underlying_system(
+    any_tapes: Tapes, samples: SampleMaker
+) -> None:
     """A disk, a network or a database that fails the application has the code of the system's failures."""
 
     def application(_arrival: Arrival, store: sqlite3.Connection) -> None:
         store.execute("INSERT INTO a_table_that_is_gone VALUES (1)")
 
-    any_site.application, contract = application, any_site.contract
-    any_site.put(samples.message())
-    any_site.receive()
-    (rejected,) = any_site.queues[Queue(contract.failures.system.queue)].deliveries
+    any_tapes.application, contract = application, any_tapes.contract
+    any_tapes.put(samples.message())
+    any_tapes.receive()
+    (rejected,) = any_tapes.queues[Queue(contract.failures.system.queue)].deliveries
     assert contract.peek(rejected.data).error_code == contract.failures.system
     assert "a_table_that_is_gone" in (contract.undecorate(rejected.data).reason or "")
 
@@ -317,7 +319,7 @@ def test_a_failing_store_is_a_failure_of_the_underlying_system(any_site: Site, s
 @pytest.mark.parametrize("end", ["COMMIT", "ROLLBACK"])
 @pytest.mark.parametrize("parts", [1, 2])
 def test_a_transaction_that_cannot_be_undone_is_a_failed_rollback(
-    any_site: Site, samples: SampleMaker, end: str, parts: int
+    any_tapes: Tapes, samples: SampleMaker, end: str, parts: int
 ) -> None:
     """An application that ended the transaction itself, and then failed: once in the error queue, no more."""
 
@@ -326,21 +328,23 @@ def test_a_transaction_that_cannot_be_undone_is_a_failed_rollback(
         store.execute(end)
         raise RuntimeError("and now this")
 
-    site, contract = any_site, any_site.contract
-    site.application = application
+    tapes, contract = any_tapes, any_tapes.contract
+    tapes.application = application
     in_parts = make_parts(contract, samples, parts, Chance(1).draws("parts")) if parts > 1 else []
     sent = in_parts or [samples.message()]
-    site.put(*sent)
-    site.receive()
-    site.application = None
+    tapes.put(*sent)
+    tapes.receive()
+    tapes.application = None
     other = samples.message()
-    site.put(other)
-    site.receive()
-    assert site.refused() == [(contract.failures.rollback, contract.body(each.data)) for each in sent]
-    assert site.arrivals()[-1][1] == other.data
+    tapes.put(other)
+    tapes.receive()
+    assert tapes.refused() == [(contract.failures.rollback, contract.body(each.data)) for each in sent]
+    assert tapes.arrivals()[-1][1] == other.data
 
 
-def test_a_message_of_3_x_is_given_to_the_application_as_one_of_4_0_0(site: Site, messages: Messages) -> None:
+def test_a_message_of_3_x_is_given_to_the_application_as_one_of_4_0_0(
+    tapes: Tapes, messages: Messages
+) -> None:
     """Whole or in parts: upgraded, and known as a duplicate by the bytes and id that came."""
     old = messages.small(version="3.0.2")
     del old["messageHeader"]["tenantJiscID"]
@@ -349,52 +353,52 @@ def test_a_message_of_3_x_is_given_to_the_application_as_one_of_4_0_0(site: Site
     parts = split(in_parts, limit=len(serialise(in_parts)) - 10, new_id=messages.draws.uuid4)
     assert len(parts) == 2
     for data in (serialise(old), *parts, serialise(old)):
-        site.input.put(data)
-    site.receive()
-    received = [json.loads(data) for _, data, _ in site.arrivals()]
-    assert [judge(data, joined=True).valid for _, data, _ in site.arrivals()] == [True, True]
+        tapes.input.put(data)
+    tapes.receive()
+    received = [json.loads(data) for _, data, _ in tapes.arrivals()]
+    assert [judge(data, joined=True).valid for _, data, _ in tapes.arrivals()] == [True, True]
     assert [message["messageHeader"]["version"] for message in received] == ["4.0.0", "4.0.0"]
-    assert [count for _, _, count in site.arrivals()] == [1, 2]
-    assert site.counted("duplicate") == 1
+    assert [count for _, _, count in tapes.arrivals()] == [1, 2]
+    assert tapes.counted("duplicate") == 1
 
 
 @pytest.mark.parametrize("version", RELEASES)
 def test_a_message_of_an_older_version_that_cannot_be_upgraded_is_rejected_by_name(
-    site: Site, messages: Messages, version: str
+    tapes: Tapes, messages: Messages, version: str
 ) -> None:
     """The reason names the version; what came is in the invalid queue as it came."""
     body = {"objectUuid": messages.draws.uuid4(), "objectResourceType": 10}
-    site.input.put(serialise({**messages.small(version=version), "messageBody": body}))
-    site.receive()
-    assert site.arrivals() == []
-    (rejected,) = site.rejected(Queue.INVALID)
+    tapes.input.put(serialise({**messages.small(version=version), "messageBody": body}))
+    tapes.receive()
+    assert tapes.arrivals() == []
+    (rejected,) = tapes.rejected(Queue.INVALID)
     assert f"version {version} of the specification" in rejected["messageHeader"]["errorDescription"]
     assert rejected["messageBody"] == body
 
 
 @pytest.mark.parametrize("order", [(0, 1, 2, 3), (3, 1, 1, 0, 2, 2, 0)])
 def test_parts_that_share_a_message_id_are_joined_and_counted(
-    site: Site, messages: Messages, order: tuple[int, ...], caplog: pytest.LogCaptureFixture
+    tapes: Tapes, messages: Messages, order: tuple[int, ...], caplog: pytest.LogCaptureFixture
 ) -> None:
     """As the specification's own code makes them: a part is known by its sequence and position."""
     parts = [json.loads(part) for part in messages.parts(4)]
     for part in parts:
         part["messageHeader"]["messageId"] = parts[0]["messageHeader"]["messageId"]
     for at in order:
-        site.input.put(serialise(parts[at]))
+        tapes.input.put(serialise(parts[at]))
     with caplog.at_level("WARNING"):
-        site.receive()
-    ((_, data, count),) = site.arrivals()
+        tapes.receive()
+    ((_, data, count),) = tapes.arrivals()
     assert (body_of(data), count) == (body_of(join([serialise(part) for part in parts])), 4)
-    assert site.counted("duplicate") == len(order) - 4
-    assert site.counted("shared messageId") == 3
+    assert tapes.counted("duplicate") == len(order) - 4
+    assert tapes.counted("shared messageId") == 3
     (said,) = [record.message for record in caplog.records]
     sequence = parts[0]["messageHeader"]["messageSequence"]["sequence"]
     assert said.startswith(f"sequence {sequence}: its parts share the messageId")
-    assert site.rejected(Queue.INVALID) == []
+    assert tapes.rejected(Queue.INVALID) == []
 
 
-def test_a_message_sent_anew_in_another_sequence_is_received_once(site: Site, messages: Messages) -> None:
+def test_a_message_sent_anew_in_another_sequence_is_received_once(tapes: Tapes, messages: Messages) -> None:
     """Its first sequence stayed incomplete; the second has the same messageId, and a third comes too late."""
     parts, tries = [json.loads(part) for part in messages.parts(3)], []
     for _ in range(3):
@@ -404,11 +408,11 @@ def test_a_message_sent_anew_in_another_sequence_is_received_once(site: Site, me
             part["messageHeader"]["messageSequence"]["sequence"] = sequence
         tries.append([serialise(part) for part in parts])
     for part in (tries[0][0], *tries[1], tries[0][1], *tries[2]):
-        site.input.put(part)
-    site.receive()
-    ((_, data, _),) = site.arrivals()
+        tapes.input.put(part)
+    tapes.receive()
+    ((_, data, _),) = tapes.arrivals()
     assert body_of(data) == body_of(join(tries[1]))
-    assert site.counted("duplicate") == 1 + len(tries[2])
+    assert tapes.counted("duplicate") == 1 + len(tries[2])
 
 
 def test_small_messages_of_this_test_are_valid(messages: Messages) -> None:

@@ -16,21 +16,23 @@ from tests.emulator.faulted_brokers import ENDPOINTS, listening
 if TYPE_CHECKING:
     from mypy_boto3_kinesis import KinesisClient
 
-    from tests.emulator.faulted_brokers import Bench
+    from tests.emulator.faulted_brokers import Broker
 
 HOT = {"PutRecord", "PutRecords", "GetRecords"}
 
 
 @pytest.fixture
-def bench(benches: Callable[[str], Bench]) -> Bench:
-    found = benches("memory")
+def broker(brokers: Callable[[str], Broker]) -> Broker:
+    found = brokers("memory")
     found.create()
     return found
 
 
 @pytest.fixture(params=ENDPOINTS)
-def client(request: pytest.FixtureRequest, bench: Bench) -> Iterator[KinesisClient]:
-    with listening(request.param, bench.engine, bench.clock, bench.events, bench.fault_engine) as endpoint:
+def client(request: pytest.FixtureRequest, broker: Broker) -> Iterator[KinesisClient]:
+    with listening(
+        request.param, broker.engine, broker.clock, broker.events, broker.fault_engine
+    ) as endpoint:
         yield connect(endpoint)
 
 
@@ -62,67 +64,69 @@ def call_all(client: KinesisClient, stream: str) -> None:
     assert client.get_records(ShardIterator=place["ShardIterator"])["Records"]
 
 
-def no_fault(_bench: Bench) -> None:
+def no_fault(_bench: Broker) -> None:
     """None is in force."""
 
 
-def elsewhere(bench: Bench) -> None:
+def elsewhere(broker: Broker) -> None:
     """Faults in both directions, for other channels and other kinds of channel."""
-    for channel in ("elsewhere", "other*", f"{bench.name}-2", f"rabbitmq:{bench.name}"):
-        bench.fault("duplicate", channel=channel)
-        bench.fault("latency", channel=channel, direction="deliver")
+    for channel in ("elsewhere", "other*", f"{broker.name}-2", f"rabbitmq:{broker.name}"):
+        broker.fault("duplicate", channel=channel)
+        broker.fault("latency", channel=channel, direction="deliver")
 
 
-def switched_off(bench: Bench) -> None:
-    bench.fault("duplicate", enabled=False)
-    bench.fault_engine.change(bench.fault("latency", direction="deliver"), FaultChange(enabled=False))
+def switched_off(broker: Broker) -> None:
+    broker.fault("duplicate", enabled=False)
+    broker.fault_engine.change(broker.fault("latency", direction="deliver"), FaultChange(enabled=False))
 
 
-def spent(bench: Bench) -> None:
-    bench.fault("duplicate", limit=0)
-    bench.fault("duplicate", direction="deliver", when={"for": "1s"})
-    bench.clock.advance(2)
+def spent(broker: Broker) -> None:
+    broker.fault("duplicate", limit=0)
+    broker.fault("duplicate", direction="deliver", when={"for": "1s"})
+    broker.clock.advance(2)
 
 
-def removed(bench: Bench) -> None:
-    bench.fault_engine.remove(bench.fault("duplicate"))
-    bench.fault_engine.remove(bench.fault("duplicate", direction="deliver"))
+def removed(broker: Broker) -> None:
+    broker.fault_engine.remove(broker.fault("duplicate"))
+    broker.fault_engine.remove(broker.fault("duplicate", direction="deliver"))
 
 
 @pytest.mark.parametrize("faults", [no_fault, elsewhere, switched_off, spent, removed])
 def test_a_call_that_no_fault_can_touch_is_not_decoded_for_one(
-    client: KinesisClient, bench: Bench, decoded: list[str], faults: Callable[[Bench], None]
+    client: KinesisClient, broker: Broker, decoded: list[str], faults: Callable[[Broker], None]
 ) -> None:
     """Whatever is in force for others, it costs a stream one look-up of its name."""
-    faults(bench)
-    call_all(client, bench.name)
+    faults(broker)
+    call_all(client, broker.name)
     assert decoded == []
 
 
 @pytest.mark.parametrize("channel", ["*", "input-*", "kinesis:input-*"])
 def test_a_call_that_a_fault_may_touch_is_decoded(
-    client: KinesisClient, bench: Bench, decoded: list[str], channel: str
+    client: KinesisClient, broker: Broker, decoded: list[str], channel: str
 ) -> None:
     """So the check above can fail: here each takes the full path, with a fault of its own direction."""
-    bench.fault("duplicate", channel=channel)
-    bench.fault("duplicate", channel=channel, direction="deliver")
-    call_all(client, bench.name)
+    broker.fault("duplicate", channel=channel)
+    broker.fault("duplicate", channel=channel, direction="deliver")
+    call_all(client, broker.name)
     assert set(decoded) == HOT
 
 
 def test_another_stream_keeps_the_direct_path_while_records_are_held(
-    client: KinesisClient, bench: Bench, decoded: list[str]
+    client: KinesisClient, broker: Broker, decoded: list[str]
 ) -> None:
     """A reader comes back with an iterator of the fault engine's own; it is known wherever it comes."""
-    calm = f"calm-{bench.name}"
+    calm = f"calm-{broker.name}"
     client.create_stream(StreamName=calm, ShardCount=1)
-    client.put_record(StreamName=bench.name, Data=b"x", PartitionKey="k")
-    bench.fault("latency", direction="deliver", channel=bench.name, attributes={"on": "record", "delay": 50})
+    client.put_record(StreamName=broker.name, Data=b"x", PartitionKey="k")
+    broker.fault(
+        "latency", direction="deliver", channel=broker.name, attributes={"on": "record", "delay": 50}
+    )
     place = client.get_shard_iterator(
-        StreamName=bench.name, ShardId="shardId-000000000000", ShardIteratorType="TRIM_HORIZON"
+        StreamName=broker.name, ShardId="shardId-000000000000", ShardIteratorType="TRIM_HORIZON"
     )
     held = client.get_records(ShardIterator=place["ShardIterator"])["NextShardIterator"]
-    bench.fault_engine.clear()
+    broker.fault_engine.clear()
     decoded.clear()
     call_all(client, calm)
     assert decoded == []

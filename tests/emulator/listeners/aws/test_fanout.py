@@ -20,25 +20,25 @@ if TYPE_CHECKING:
     from mypy_boto3_kinesis import KinesisClient
 
     from tests.emulator.endpoint_fixtures import Endpoint
-    from tests.emulator.faulted_brokers import Bench
+    from tests.emulator.faulted_brokers import Broker
 
 
 @pytest.fixture
-def bench(benches: Callable[[str], Bench]) -> Bench:
-    found = benches("memory")
+def broker(brokers: Callable[[str], Broker]) -> Broker:
+    found = brokers("memory")
     found.create()
     return found
 
 
 @pytest.fixture
-def client(bench: Bench) -> Iterator[KinesisClient]:
-    with listening("kinesis", bench.engine, bench.clock, bench.events, bench.fault_engine) as endpoint:
+def client(broker: Broker) -> Iterator[KinesisClient]:
+    with listening("kinesis", broker.engine, broker.clock, broker.events, broker.fault_engine) as endpoint:
         yield connect(endpoint)
 
 
-def subscribe(client: KinesisClient, bench: Bench) -> Iterator[dict[str, Any]]:
+def subscribe(client: KinesisClient, broker: Broker) -> Iterator[dict[str, Any]]:
     """The events of a subscription from the oldest record on."""
-    arn = client.describe_stream_summary(StreamName=bench.name)["StreamDescriptionSummary"]["StreamARN"]
+    arn = client.describe_stream_summary(StreamName=broker.name)["StreamDescriptionSummary"]["StreamARN"]
     known = [c["ConsumerARN"] for c in client.list_stream_consumers(StreamARN=arn)["Consumers"]]
     consumer = (
         known[0]
@@ -55,18 +55,18 @@ def subscribe(client: KinesisClient, bench: Bench) -> Iterator[dict[str, Any]]:
         answer["EventStream"].close()
 
 
-def fill_and_close(client: KinesisClient, bench: Bench, count: int) -> None:
+def fill_and_close(client: KinesisClient, broker: Broker, count: int) -> None:
     records: list[Any] = [{"Data": b"%d" % number, "PartitionKey": "k"} for number in range(count)]
-    client.put_records(StreamName=bench.name, Records=records)
-    bench.split("shardId-000000000000", 2**127)
+    client.put_records(StreamName=broker.name, Records=records)
+    broker.split("shardId-000000000000", 2**127)
 
 
-def test_pushed_records_are_delivered_again_and_out_of_order(client: KinesisClient, bench: Bench) -> None:
+def test_pushed_records_are_delivered_again_and_out_of_order(client: KinesisClient, broker: Broker) -> None:
     """As polled ones are: the same sequence number twice, and one record overtaken."""
-    fill_and_close(client, bench, 6)
-    bench.fault("duplicate", direction="deliver", attributes={"distance": 1}, limit=1)
-    bench.fault("reorder", when={"after": 2, "first": 1})
-    events = list(subscribe(client, bench))
+    fill_and_close(client, broker, 6)
+    broker.fault("duplicate", direction="deliver", attributes={"distance": 1}, limit=1)
+    broker.fault("reorder", when={"after": 2, "first": 1})
+    events = list(subscribe(client, broker))
     came = [record["Data"] for event in events for record in event["Records"]]
     assert came == [b"0", b"1", b"0", b"3", b"2", b"4", b"5"]
     assert [child["ShardId"] for child in events[-1]["ChildShards"]] == [
@@ -75,58 +75,58 @@ def test_pushed_records_are_delivered_again_and_out_of_order(client: KinesisClie
     ]
 
 
-def test_what_is_held_when_a_shard_ends_comes_with_its_end(client: KinesisClient, bench: Bench) -> None:
+def test_what_is_held_when_a_shard_ends_comes_with_its_end(client: KinesisClient, broker: Broker) -> None:
     """Nothing is lost, however late it was to be."""
-    fill_and_close(client, bench, 3)
-    bench.fault("latency", direction="deliver", attributes={"on": "record", "delay": "60s"})
-    came = [record["Data"] for event in subscribe(client, bench) for record in event["Records"]]
+    fill_and_close(client, broker, 3)
+    broker.fault("latency", direction="deliver", attributes={"on": "record", "delay": "60s"})
+    came = [record["Data"] for event in subscribe(client, broker) for record in event["Records"]]
     assert came == [b"0", b"1", b"2"]
 
 
-def test_a_failed_read_ends_the_subscription(client: KinesisClient, bench: Bench) -> None:
+def test_a_failed_read_ends_the_subscription(client: KinesisClient, broker: Broker) -> None:
     """The connection closes; a consumer that subscribes again gets everything."""
-    fill_and_close(client, bench, 3)
-    bench.fault("disconnect", direction="deliver", limit=1)
+    fill_and_close(client, broker, 3)
+    broker.fault("disconnect", direction="deliver", limit=1)
     with pytest.raises(ProtocolError, match="prematurely"):
-        list(subscribe(client, bench))
-    bench.clock.advance(10)
-    came = [record["Data"] for event in subscribe(client, bench) for record in event["Records"]]
+        list(subscribe(client, broker))
+    broker.clock.advance(10)
+    came = [record["Data"] for event in subscribe(client, broker) for record in event["Records"]]
     assert came == [b"0", b"1", b"2"]
 
 
-def test_an_error_comes_inside_the_event_stream(client: KinesisClient, bench: Bench) -> None:
+def test_an_error_comes_inside_the_event_stream(client: KinesisClient, broker: Broker) -> None:
     """As AWS's does: an exception event, behind which the stream ends."""
-    fill_and_close(client, bench, 3)
-    bench.fault("error", direction="deliver", limit=1)
+    fill_and_close(client, broker, 3)
+    broker.fault("error", direction="deliver", limit=1)
     with pytest.raises(EventStreamError, match="InternalFailureException"):
-        list(subscribe(client, bench))
-    bench.clock.advance(10)
-    came = [record["Data"] for event in subscribe(client, bench) for record in event["Records"]]
+        list(subscribe(client, broker))
+    broker.clock.advance(10)
+    came = [record["Data"] for event in subscribe(client, broker) for record in event["Records"]]
     assert came == [b"0", b"1", b"2"]
 
 
 def test_a_throttled_consumer_is_refused_when_it_subscribes_again(
-    client: KinesisClient, bench: Bench
+    client: KinesisClient, broker: Broker
 ) -> None:
     """The subscription ends, the next call is refused with LimitExceededException, the one after passes."""
-    fill_and_close(client, bench, 3)
-    bench.fault("throttle", direction="deliver", limit=1)
-    assert not [record for event in subscribe(client, bench) for record in event["Records"]]
-    bench.clock.advance(10)
+    fill_and_close(client, broker, 3)
+    broker.fault("throttle", direction="deliver", limit=1)
+    assert not [record for event in subscribe(client, broker) for record in event["Records"]]
+    broker.clock.advance(10)
     with pytest.raises(client.exceptions.LimitExceededException):
-        list(subscribe(client, bench))
-    bench.clock.advance(10)
-    came = [record["Data"] for event in subscribe(client, bench) for record in event["Records"]]
+        list(subscribe(client, broker))
+    broker.clock.advance(10)
+    came = [record["Data"] for event in subscribe(client, broker) for record in event["Records"]]
     assert came == [b"0", b"1", b"2"]
 
 
-def test_a_subscription_has_no_iterator_that_expires(client: KinesisClient, bench: Bench) -> None:
+def test_a_subscription_has_no_iterator_that_expires(client: KinesisClient, broker: Broker) -> None:
     """It ends, as after its five minutes, and nothing is lost."""
-    fill_and_close(client, bench, 3)
-    bench.fault("expire_iterator", direction="deliver", limit=1)
-    assert not [record for event in subscribe(client, bench) for record in event["Records"]]
-    bench.clock.advance(10)
-    came = [record["Data"] for event in subscribe(client, bench) for record in event["Records"]]
+    fill_and_close(client, broker, 3)
+    broker.fault("expire_iterator", direction="deliver", limit=1)
+    assert not [record for event in subscribe(client, broker) for record in event["Records"]]
+    broker.clock.advance(10)
+    came = [record["Data"] for event in subscribe(client, broker) for record in event["Records"]]
     assert came == [b"0", b"1", b"2"]
 
 

@@ -1,4 +1,4 @@
-"""A bench whose stage, clock and events are those of a whole sandbox, reached by its control API."""
+"""A broker whose stage, clock and events are those of a whole sandbox, reached by its control API."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ _SPEED = 60.0
 _SETTLED_SECONDS = 20.0
 
 
-class ProfileBench:
-    """What ``Bench`` is, with Kinesis or RabbitMQ as a client of the sandbox has it."""
+class ProfileBroker:
+    """What ``Broker`` is, with Kinesis or RabbitMQ as a client of the sandbox has it."""
 
     jumps = False
     contract: Contract = RDSS

@@ -47,7 +47,7 @@ class Told:
         return [each.result for each in self.confirmations]
 
 
-class Site:
+class Platform:
     """What a test has in its hands."""
 
     def __init__(self, folder: Path) -> None:
