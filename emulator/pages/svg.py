@@ -36,7 +36,8 @@ def drawing(content: str, width: float, height: float, label: str = "", **attrib
     """A drawing. One with ``attributes`` is as large as its content; another is as large as there is room."""
     box = f"0 0 {_number(width)} {_number(height)}"
     size = {"width": _number(width), "height": _number(height)} if attributes else {}
-    return _element("svg", content, role="img", aria_label=label, viewBox=box, **size, **attributes)
+    role = "img" if label else ""
+    return _element("svg", content, role=role, aria_label=label, viewBox=box, **size, **attributes)
 
 
 def _titled(title: str) -> str:
