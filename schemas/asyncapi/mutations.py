@@ -22,7 +22,7 @@ class Mutation(NamedTuple):
 
     def apply(self, whole: Any) -> Any:
         """A copy of a value with the mutation in it."""
-        return _put(whole, self.steps, self.value)
+        return put(whole, self.steps, self.value)
 
 
 def list_mutations(value: Any, whole: Schema) -> Iterator[Mutation]:
@@ -119,22 +119,14 @@ def _break_list(value: list[Any], base: dict[str, Any]) -> Iterator[tuple[str, A
         yield "contains", []
 
 
-def _put(whole: Any, steps: Steps, value: Any) -> Any:
-    if not steps:
-        return value
-    step, *rest = steps
-    if isinstance(whole, list) and isinstance(step, int):
-        return [*whole[:step], _put(whole[step], tuple(rest), value), *whole[step + 1 :]]
-    if not isinstance(whole, dict) or not isinstance(step, str):
-        return whole
-    if not rest and value is _MISSING:
-        return {name: below for name, below in whole.items() if name != step}
-    return {**whole, step: _put(whole.get(step), tuple(rest), value)}
-
-
 def put(whole: Any, steps: Steps, value: Any) -> Any:
     """A copy of a value with another one under these names; objects that are missing are made."""
     if not steps:
         return value
+    step, rest = steps[0], steps[1:]
+    if isinstance(whole, list) and isinstance(step, int):
+        return [*whole[:step], put(whole[step], rest, value), *whole[step + 1 :]]
     holder = whole if isinstance(whole, dict) else {}
-    return {**holder, steps[0]: put(holder.get(steps[0]), steps[1:], value)}
+    if not rest and value is _MISSING:
+        return {name: below for name, below in holder.items() if name != step}
+    return {**holder, step: put(holder.get(step), rest, value)}
