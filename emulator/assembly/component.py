@@ -43,6 +43,13 @@ class Component:
         """The ports that are to open."""
         return ()
 
+    def aws_services(self) -> Mapping[str, App]:
+        """What answers on the AWS port, by the name of a service in signatures."""
+        return {}
+
+    def set_endpoint(self, aws: str) -> None:
+        """Note the URL of the AWS port, which has opened."""
+
     def resources(self) -> Sequence[object]:
         """Its resources of the control API, whose methods are ``handles`` of declared endpoints."""
         return ()

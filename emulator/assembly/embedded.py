@@ -119,6 +119,8 @@ class Embedded:
             await asyncio.to_thread(self._snapshots.finish)
             self.urls["aws"] = await self._listen(self._build_aws_app(), self.settings.aws_port)
             self.components.infrastructure.set_endpoint(self.aws, self.settings.token)
+            for extension in self.components.extensions.values():
+                extension.set_endpoint(self.aws)
             self._live = LiveAnswers()
             self.urls["control"] = await self._listen(self._build_control_app(), self.settings.control_port)
             self._stack.callback(self._live.close)
@@ -293,7 +295,8 @@ class Embedded:
                 self.urls[port.name] = await self._listen_at(
                     FallbackPort(port.name, port.usual, port.asked), app
                 )
-            self._stack.callback(extension.stop)
+            # Off the loop, since what an extension waits for may be an answer of one of the ports.
+            self._stack.push_async_callback(asyncio.to_thread, extension.stop)
         for extension in self.components.extensions.values():
             await asyncio.to_thread(extension.start)
 
@@ -332,8 +335,17 @@ class Embedded:
         faults = KinesisFaults(components.fault_engine, components.clock, infrastructure.stream_of_iterator)
         interceptors = [*self._interceptors, faults]
         self._put_record = partial(call_through, interceptors, infrastructure.backend, "PutRecord")
+        services = {
+            name: app
+            for extension in components.extensions.values()
+            for name, app in extension.aws_services().items()
+        }
         app = infrastructure.app(
-            interceptors=interceptors, version=VERSION, access=components.access, reset=self.reset
+            interceptors=interceptors,
+            version=VERSION,
+            access=components.access,
+            reset=self.reset,
+            **({"services": services} if services else {}),
         )
         return self._guard(app, access_policy.AWS)
 

@@ -1,7 +1,7 @@
 """The topology of a contract that declares its channels: streams, exchanges and queues with their bindings.
 
-What is refused goes to the streams of the contract's codes, and is kept in a bucket each; every stream,
-exchange and queue is audited.
+What is refused goes to the streams of the contract's codes, and is kept in a bucket each; every stream is
+audited.
 """
 
 from __future__ import annotations
@@ -28,9 +28,7 @@ def build_topology(contract: AsyncApiContract) -> Topology:
         channel.label: _form(channel) for channel in contract.channels if channel.stream or not channel.amqp
     }
     rejects = list_queues(contract)
-    exchanges = dict(each for channel in contract.channels for each in _exchanges(channel))
-    queues = dict(each for channel in contract.channels for each in _queues(channel))
-    taps = tuple(dict.fromkeys((*streams, *rejects, *exchanges, *queues)))
+    taps = tuple(dict.fromkeys((*streams, *rejects)))
     archives = {name: name_bucket(name) for name in rejects}
     audit = AuditTap(taps=taps)
     return Topology(
@@ -38,8 +36,8 @@ def build_topology(contract: AsyncApiContract) -> Topology:
         buckets=(audit.bucket, *dict.fromkeys(archives.values())),
         audit=audit,
         archives=archives,
-        exchanges=exchanges,
-        queues=queues,
+        exchanges=dict(each for channel in contract.channels for each in _exchanges(channel)),
+        queues=dict(each for channel in contract.channels for each in _queues(channel)),
     )
 
 

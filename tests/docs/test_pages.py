@@ -56,6 +56,7 @@ SLOW = {
     "certify.md": ["a client under every fault"] * 6,
     "how-to/cloudevents.md": ["sandboxes of its own, one command after another"] * 8,
     "how-to/expired-message.md": ["sandboxes of its own, one command after another"] * 5,
+    "how-to/lambda.md": ["sandboxes of its own, one command after another"] * 8,
     "how-to/rabbitmq.md": ["sandboxes of its own, one command after another"] * 4,
     "how-to/skipped-after-a-reshard.md": ["sandboxes of its own, one command after another"] * 4,
     "how-to/without-python.md": ["sandboxes of its own, one command after another"] * 4,

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from emulator.diagnosis.recorder import Recorder
 from emulator.events import Events
-from emulator.http.asgi import HttpScope, Receive, Send, answer, whole_body
+from emulator.http.asgi import App, HttpScope, Receive, Send, answer, whole_body
 from emulator.listeners.aws.access_policy import AWS_HEALTH_PATHS
 from emulator.listeners.aws.credentials import caller_of
 from emulator.listeners.aws.interception import Backend, Interceptor
@@ -33,7 +34,8 @@ class AwsApp:
     ``version`` is in the health answer. ``prepare_services`` is called before moto's first request, ``reset``
     when a client resets moto's server. ``access`` restricts access keys, by default none. ``calls`` makes
     moto's own HTTP calls. ``keep`` surrounds moto's answer to a request, and stores what that changes. A
-    ``recorder`` writes down what clients of Kinesis do.
+    ``recorder`` writes down what clients of Kinesis do. ``services`` answer in moto's place, by the name of
+    a service in signatures.
     """
 
     def __init__(
@@ -49,6 +51,7 @@ class AwsApp:
         calls: MotoCalls | None = None,
         keep: Keep = keep_nothing,
         recorder: Recorder | None = None,
+        services: Mapping[str, App] = MappingProxyType({}),
     ) -> None:
         access = access or StreamAccess(events)
         self._recorder = recorder
@@ -57,6 +60,7 @@ class AwsApp:
         self._moto: MotoServices | None = None
         self._version = version
         self._reset = reset
+        self._services = services
 
     async def __call__(self, scope: HttpScope, receive: Receive, send: Send) -> None:
         headers: dict[bytes, bytes] = dict(scope["headers"])
@@ -69,13 +73,15 @@ class AwsApp:
         elif scope["path"] in AWS_HEALTH_PATHS and caller is None:
             await whole_body(receive)
             state = "running" if self._moto and self._moto.started else "available"
-            services = {"kinesis": "running"} | dict.fromkeys(_MOTO_SERVICES, state)
+            services = {"kinesis": "running"} | dict.fromkeys((*_MOTO_SERVICES, *self._services), state)
             await answer(
                 send,
                 200,
                 [(b"content-type", b"application/json")],
                 msgspec.json.encode({"services": services, "edition": "community", "version": self._version}),
             )
+        elif caller is not None and caller.service in self._services:
+            await self._services[caller.service](scope, receive, send)
         elif is_moto_api(scope["path"]):
             await answer_moto_api(scope, receive, send, self._reset)
         else:

@@ -4,57 +4,62 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import lru_cache
-from typing import Any
+from itertools import islice
+from typing import Any, TypeAlias
 
 from emulator.kinesis.errors import KinesisError
 from emulator.listeners.aws.service_model import Shape, kinesis_model
 
 _MOST_REPORTED = 10
+_Shapes: TypeAlias = dict[str, Shape]
 
 
 def check(request: dict[str, Any], shape: str) -> None:
     """Raise KinesisError ValidationException with the broken constraints of ``shape``, ten at most."""
-    broken: list[str] = []
-    for complaint in _structure(request, kinesis_model().shapes[shape], ""):
-        broken.append(complaint)
-        if len(broken) == _MOST_REPORTED:
-            break
+    broken = describe_broken(request, shape, kinesis_model().shapes)
     if broken:
-        plural = "s" if len(broken) > 1 else ""
-        message = f"{len(broken)} validation error{plural} detected: {'; '.join(broken)}"
-        raise KinesisError("ValidationException", message)
+        raise KinesisError("ValidationException", broken)
 
 
-def _structure(value: dict[str, Any], shape: Shape, path: str) -> Iterator[str]:
+def describe_broken(request: dict[str, Any], shape: str, shapes: _Shapes) -> str:
+    """The broken constraints of a service's ``shape``, ten at most, as AWS says them; empty if none is."""
+    broken = list(islice(_structure(request, shapes[shape], "", shapes), _MOST_REPORTED))
+    plural = "s" if len(broken) > 1 else ""
+    return f"{len(broken)} validation error{plural} detected: {'; '.join(broken)}" if broken else ""
+
+
+def _structure(value: dict[str, Any], shape: Shape, path: str, shapes: _Shapes) -> Iterator[str]:
     for name, member in shape.members.items():
         where = f"{path}{name[0].lower()}{name[1:]}"
         if name in value:
-            yield from _constraints(value[name], kinesis_model().shapes[member], where)
+            yield from _constraints(value[name], shapes[member], where, shapes)
         elif name in shape.required:
             yield _complaint(None, where, "Member must not be null")
 
 
-def _constraints(value: Any, shape: Shape, where: str) -> Iterator[str]:
+def _constraints(value: Any, shape: Shape, where: str, shapes: _Shapes) -> Iterator[str]:
     yield from _bounds(value, shape, where)
     if shape.values and value not in shape.values:
         yield _complaint(value, where, f"Member must satisfy enum value set: [{', '.join(shape.values)}]")
-    if shape.pattern and not _compiled(shape.pattern).fullmatch(value):
+    pattern = _compiled(shape.pattern) if shape.pattern else None
+    if pattern and not pattern.fullmatch(value):
         yield _complaint(value, where, f"Member must satisfy regular expression pattern: {shape.pattern}")
     if shape.kind == "structure":
-        yield from _structure(value, shape, f"{where}.")
+        yield from _structure(value, shape, f"{where}.", shapes)
     elif shape.kind == "list":
-        yield from _list_members(value, kinesis_model().shapes[shape.member], where)
+        yield from _list_members(value, shapes[shape.member], where, shapes)
     elif shape.kind == "map":
-        yield from _map_entries(value, shape, where)
+        yield from _map_entries(value, shape, where, shapes)
 
 
-def _list_members(value: list[Any], member: Shape, where: str) -> Iterator[str]:
+def _list_members(value: list[Any], member: Shape, where: str, shapes: _Shapes) -> Iterator[str]:
     """Of texts the whole list is named once, of anything else each member that is wrong."""
     if member.kind != "string":
         for position, item in enumerate(value, start=1):
-            yield from _constraints(item, member, f"{where}.{position}.member")
-    elif any(True for item in value for _ in _constraints(item, member, where)):
+            yield from _constraints(item, member, f"{where}.{position}.member", shapes)
+    elif any(True for item in value for _ in _constraints(item, member, where, shapes)):
         yield _complaint(value, where, f"Member must satisfy constraint: [{', '.join(_rules(member))}]")
 
 
@@ -70,13 +75,18 @@ def _rules(shape: Shape) -> Iterator[str]:
         yield f"Member must satisfy regular expression pattern: {shape.pattern}"
 
 
-def _map_entries(value: dict[str, Any], shape: Shape, where: str) -> Iterator[str]:
-    shapes = kinesis_model().shapes
+def _map_entries(value: dict[str, Any], shape: Shape, where: str, shapes: _Shapes) -> Iterator[str]:
     for side, constrained, items in (
         ("keys", shapes[shape.key], value.keys()),
         ("value", shapes[shape.value], value.values()),
     ):
-        least, most = constrained.minimum or 0, constrained.maximum or 0
+        if constrained.kind != "string":
+            for key, item in value.items():
+                yield from _constraints(item, constrained, f"{where}.{key}.member", shapes)
+            continue
+        if constrained.maximum is None:
+            continue
+        least, most = constrained.minimum or 0, constrained.maximum
         if any(not least <= len(item) <= most for item in items):
             yield _complaint(
                 value,
@@ -118,5 +128,8 @@ def _shown(value: Any) -> str:
 
 
 @lru_cache(maxsize=256)
-def _compiled(pattern: str) -> re.Pattern[str]:
-    return re.compile(pattern)
+def _compiled(pattern: str) -> re.Pattern[str] | None:
+    """The pattern; None for one that only Java's expressions have, which is not checked."""
+    with suppress(re.error):
+        return re.compile(pattern)
+    return None

@@ -1,4 +1,4 @@
-"""The operations and shapes of Kinesis, from botocore's own service model, read when first needed."""
+"""The operations and shapes of a service, from botocore's own model of it, read when first needed."""
 
 from __future__ import annotations
 
@@ -9,8 +9,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import msgspec
-
-_MODEL = Path("data/kinesis/2013-12-02")
 
 
 class Shape(msgspec.Struct, frozen=True):
@@ -27,13 +25,23 @@ class Shape(msgspec.Struct, frozen=True):
     maximum: int | None = None
     pattern: str | None = None
     values: tuple[str, ...] = ()
+    places: dict[str, tuple[str, str]] = {}
+    """Where in a request a member is that is not in its body, and by what name it is there."""
+    payload: str = ""
+    """The member that is the whole body."""
 
 
 class Operation(NamedTuple):
-    """The names of an operation's shapes; "" where it has no request or response members."""
+    """The names of an operation's shapes; "" where it has no request or response members.
+
+    ``method``, ``path``, a template, and ``status`` are HTTP's, of a service that speaks REST.
+    """
 
     request: str
     response: str
+    method: str = "POST"
+    path: str = "/"
+    status: int = 200
 
 
 class ServiceModel(NamedTuple):
@@ -46,15 +54,26 @@ class ServiceModel(NamedTuple):
 @lru_cache(maxsize=1)
 def kinesis_model() -> ServiceModel:
     """The Kinesis model of the installed botocore."""
+    return read_model("kinesis/2013-12-02")
+
+
+def read_model(folder: str) -> ServiceModel:
+    """The model of a service, by its name and version in the installed botocore."""
     # The file is read without importing botocore, which takes longer than the rest of a start.
     package = find_spec("botocore")
     assert package is not None
     assert package.submodule_search_locations
-    plain = Path(package.submodule_search_locations[0]) / (_MODEL / "service-2.json")
+    plain = Path(package.submodule_search_locations[0]) / "data" / folder / "service-2.json"
     packed = plain.with_name(plain.name + ".gz")
     raw = msgspec.json.decode(gzip.decompress(packed.read_bytes()) if packed.exists() else plain.read_bytes())
     operations = {
-        name: Operation(_shape_of(operation, "input"), _shape_of(operation, "output"))
+        name: Operation(
+            _shape_of(operation, "input"),
+            _shape_of(operation, "output"),
+            operation["http"]["method"],
+            operation["http"]["requestUri"],
+            operation["http"].get("responseCode", 200),
+        )
         for name, operation in raw["operations"].items()
     }
     return ServiceModel(operations, {name: _shape(name, shape) for name, shape in raw["shapes"].items()})
@@ -78,6 +97,12 @@ def _shape(name: str, raw: dict[str, Any]) -> Shape:
         maximum=raw.get("max"),
         pattern=raw.get("pattern"),
         values=tuple(raw.get("enum", ())),
+        places={
+            member: (reference["location"], reference.get("locationName", member))
+            for member, reference in raw.get("members", {}).items()
+            if "location" in reference
+        },
+        payload=raw.get("payload", ""),
     )
 
 

@@ -28,7 +28,8 @@ class Ran:
 
 def needed_by(command: str) -> pytest.MarkDecorator:
     """The mark of a case with a command that an extension has."""
-    return needs(*{"claim": ["queues"], "process": ["processing"], "topic": ["topics"]}.get(command, ()))
+    owners = {"claim": "queues", "process": "processing", "topic": "topics", "lambda": "functions"}
+    return needs(*[owners[command]] if command in owners else [])
 
 
 @pytest.fixture(autouse=True)

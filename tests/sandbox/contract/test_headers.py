@@ -153,13 +153,3 @@ def test_faults_match_and_break_messages_that_headers_name(
     assert same == {**_READ, "cloudEvents:id": "2"}
     assert broken != body
     assert [readings.client.verdict(row.id).code for row in _rows(readings, 2)] == [None, "invalid"]
-
-
-def test_the_audit_log_has_messages_with_their_headers(readings: Sandbox, broker: BlockingChannel) -> None:
-    """It is kept in a bucket, whose objects know no headers: they are in the text of the message."""
-    _publish(broker, floor=2)
-    readings.client.drain_audit()
-    audit = readings.client.audit("bucket")
-    (row,) = audit.messages().messages
-    assert (row.message_id, row.message_type) == ("1", "meter.read")
-    assert audit.message(row.id).body == {"x-sandbox-headers": {**_READ, "floor": 2}, "message": {"kwh": 3}}

@@ -1,0 +1,1 @@
+"""AWS Lambda without containers: functions in processes of their own, and mappings that feed them."""

@@ -1,0 +1,1 @@
+"""What functions are: their configuration, code, versions and aliases."""

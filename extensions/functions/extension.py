@@ -1,0 +1,25 @@
+"""Functions of AWS Lambda: what they add to the sandbox."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from rdss_sandbox.extension import Command, Extension
+
+EXTENSION: Final = Extension(
+    name="functions",
+    component="extensions.functions.component:FunctionComponent",
+    settings="extensions.functions.settings:FunctionSettings",
+    commands=(
+        Command(
+            "lambda",
+            "extensions.functions.command_line:lambda_",
+            "Run a function of a file on what comes to a stream or a queue.",
+        ),
+    ),
+    files=("functions.log", "function-mappings.log"),
+    held={
+        "functions.log": "the functions with their code, versions and aliases",
+        "function-mappings.log": "the event source mappings, and how far each had read",
+    },
+)

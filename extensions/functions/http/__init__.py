@@ -1,0 +1,1 @@
+"""The APIs of Lambda and of CloudWatch Logs on the AWS port."""
