@@ -9,7 +9,7 @@ from typing import Any, Final, TypeVar
 import httpx
 import msgspec
 
-from rdss_sandbox.api.endpoint import Request
+from rdss_sandbox.api.request import Request
 from rdss_sandbox.shapes.refusals import Problem, Refusal
 
 Result = TypeVar("Result")

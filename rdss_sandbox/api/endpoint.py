@@ -44,6 +44,8 @@ from urllib.parse import quote
 
 import msgspec
 
+from rdss_sandbox.api.request import Request
+
 if TYPE_CHECKING:
     from rdss_sandbox.transports import Awaiting, Blocking
 
@@ -307,12 +309,3 @@ def _parameter(name: str, type_: Any, default: Any = inspect.Parameter.empty) ->
     return Parameter(
         name, sent_as, type_, msgspec.NODEFAULT if default is inspect.Parameter.empty else default
     )
-
-
-class Request(NamedTuple):
-    """A request. ``path`` is quoted, ``query`` has no None in it, ``body`` is None or a shape."""
-
-    method: str
-    path: str
-    query: dict[str, Any]
-    body: Any
