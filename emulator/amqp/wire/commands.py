@@ -218,16 +218,19 @@ class CommandReader:
             return None
         method = _METHOD_ID.unpack_from(view, at + PAYLOAD_AT)[0]
         frames = [bytes(view[at:head_at]), bytes(view[head_at:body_at]), bytes(view[body_at:after])]
-        return Command(channel, CLASSES[method], frames)
+        command = Command(channel, CLASSES[method], frames)
+        return command if method != _PUBLISH or _is_publish(command) else None
 
     def _complete(self, kind: int, channel: int, method: int, frame: bytes) -> Command | None:
         """Take a frame of a content, or its method; return the command when it is complete."""
         command = self._open.get(channel)
         if command is None:
-            if method == _PUBLISH and not _is_publish(frame):
-                return Command(channel, None, [frame])  # the broker refuses it without waiting for a content
+            command = Command(channel, CLASSES[method], [frame])
+            if method == _PUBLISH and not _is_publish(command):
+                command.kind = None  # the broker refuses it without waiting for a content
+                return command
             self._count(len(frame))
-            self._open[channel] = Command(channel, CLASSES[method], [frame])
+            self._open[channel] = command
             return None
         self._count(len(frame))
         command.frames.append(frame)
@@ -245,9 +248,9 @@ class CommandReader:
         return command
 
 
-def _is_publish(frame: bytes) -> bool:
+def _is_publish(command: Command) -> bool:
     try:
-        decode_method(frame[PAYLOAD_AT:-1])
+        command.decode()
     except TruncatedMethodError:
         return False
     return True

@@ -30,11 +30,12 @@ def body(size: int, channel: int = 1) -> bytes:
 
 
 PUBLISH = publish()
+CUT_PUBLISH = build_frame(METHOD, 1, PUBLISH[7:11])
 CUT_HEADER = build_frame(HEADER, 1, CONTENT.pack(60, 0, 0, 0)[:11])
 PIECES = (
     PUBLISH,
     publish(2),
-    build_frame(METHOD, 1, PUBLISH[7:11]),
+    CUT_PUBLISH,
     *build_command(1, methods.BasicAck(1, multiple=False)).frames,
     build_frame(METHOD, 1, b""),
     *(header(size, channel, weight=weight) for size in (0, 1, 5) for channel in (1, 2) for weight in (0, 1)),
@@ -65,6 +66,7 @@ def read(reader: CommandReader, *parts: bytes) -> tuple[list[Command], str]:
 @example([PUBLISH, header(5, 2), body(5)], 7)
 @example([PUBLISH, header(5), body(1), PUBLISH, header(1), body(5)], 7)
 @example([PUBLISH, CUT_HEADER, body(206)], 7)
+@example([CUT_PUBLISH, header(5), body(5)], 7)
 def test_cuts_change_nothing(pieces: list[bytes], step: int) -> None:
     """Contents of other channels in between, missing frames and wrong sizes among them."""
     data = b"".join(pieces)
