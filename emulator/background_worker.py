@@ -49,6 +49,7 @@ class BackgroundWorker:
         self._scheduler.close()
 
     def _run(self) -> None:
+        # Before the steps: what comes while they run plans the next run.
         self._woken = False
         moved = 1
         while moved and not self._closed:
@@ -56,5 +57,6 @@ class BackgroundWorker:
                 moved = sum(step() for step in self._steps)
 
     def _try_again(self, error: Exception) -> None:
+        # Planned first, for what tells of the failure may fail too.
         self._scheduler.later(_RETRY_SECONDS, self._run)
         self._failed(error)

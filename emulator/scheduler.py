@@ -100,6 +100,7 @@ class Scheduler:
             self._closed = True
             thread = self._thread
         self._wake_thread()
+        # A call may close its own scheduler, and cannot wait for itself.
         if thread is not None and thread is not threading.current_thread():
             thread.join(_LAST_CALL_SECONDS)
 
@@ -138,6 +139,7 @@ class Scheduler:
 
     def _run(self) -> None:
         while True:
+            # Before a look at the plan: what is planned after the look sets it again, and ends the wait.
             self._changed.clear()
             if self._closed:
                 return
@@ -158,6 +160,7 @@ class Scheduler:
                     return False
                 task = self._planned.pop()
                 task.due = None
+            # Without the lock: a call may plan others, or take this one back.
             self._make(task)
             return True
 

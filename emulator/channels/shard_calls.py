@@ -82,6 +82,7 @@ class CallsAtOnce:
         self._answers: dict[str, Fetched | BaseException] = {}
 
     def ask(self, positions: Mapping[str, str | None], limit: int) -> Round:
+        # A shard whose answer is not taken is not idle: its position is the one before that answer.
         with self._changed:
             idle = [shard for shard in positions if shard not in self._calling | self._answers.keys()]
         asked = idle[: min(limit, MOST_CALLS)]

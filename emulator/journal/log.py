@@ -127,6 +127,7 @@ class Log:
         end = self._end
         while max(start, self._begin) < end:
             with self._lock:
+                # What was forgotten meanwhile is passed over.
                 start = max(start, self._begin)
                 piece = os.pread(self._descriptor, min(_READ_BYTES, end - start), start - self._begin)
             at = 0
@@ -175,6 +176,7 @@ class Log:
             os.close(descriptor)
             draft.unlink(missing_ok=True)
             raise
+        # Without the lock, for appends go into the new file by now.
         if self._fsync:
             sync_folders(self.path, levels=1)
 
@@ -208,6 +210,7 @@ class Log:
             payload = os.pread(self._descriptor, frame.length, frame.start - begin) if frame else b""
         if frame is None:
             raise DamagedLogError(self.path, position - begin, "no entry starts here")
+        # Of a copy, without the lock: nobody who appends waits for it.
         if crc32(payload) != frame.check:
             raise DamagedLogError(self.path, position - begin, "an entry does not match its checksum")
         return frame, payload

@@ -75,6 +75,7 @@ def put_records(
         raise NotFastError from error
     entries: list[Entry] = list(request.Records)
     written, stream = _write(registry, request, entries, scope, watched)
+    # Before the error of a call of which nothing is stored: its entries are noted too.
     onlooker.note_written("PutRecords", stream, entries, written)
     written.raise_when_none_is_stored()
     answers = ",".join(written.answers)

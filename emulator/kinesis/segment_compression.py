@@ -50,6 +50,7 @@ class Packing:
 
     def wake(self) -> None:
         """Note that records were written. Callers hold the registry's lock."""
+        # The usual case while many records come: nothing is locked, and no thread is woken.
         if self._woken.is_set():
             return
         self._woken.set()
@@ -76,6 +77,7 @@ class Packing:
     @contextmanager
     def paused(self) -> Iterator[None]:
         """Pack nothing while the context lasts. Callers must not hold the registry's lock."""
+        # Set first: a pass that is under way then ends with its segment, and not with all of them.
         self._pausing.set()
         with self._passing:
             self._pausing.clear()
@@ -105,6 +107,7 @@ class Packing:
         while not self._closed.is_set():
             self._woken.wait(_QUIET_SECONDS if unpacked else None)
             quiet = not self._woken.is_set()
+            # Before the pass: what is written during it asks for another one.
             self._woken.clear()
             if not quiet:
                 self._wait_for_calm()

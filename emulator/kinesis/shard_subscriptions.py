@@ -107,6 +107,7 @@ class Subscription:
         """A sequence number after the last record passed (or the shard's start) and before the next one."""
         last = self._ordinal - 1
         arrival = self._shard.records.arrival_of(last) or self._shard.state.created
+        # Later than the record, also on a clock that stands still: else the number would be the record's own.
         return sequence_numbers.number(self._shard.prefix, last, max(now, arrival + 1))
 
 
@@ -140,6 +141,7 @@ class Subscriptions:
                 )
             running.end("taken over")
         fresh = Subscription(self, stream, shard, position["Type"], ordinal)
+        # Here and not where one ends, which happens while others go through them all.
         self._running = {key: sub for key, sub in self._running.items() if sub.ended is None}
         self._running[consumer_arn, shard.id] = fresh
         return fresh

@@ -132,6 +132,7 @@ class Connections:
         self._starts.ended(task)
 
     async def _answer(self, exchange: HttpExchange, app: App) -> None:
+        # It may have waited for its turn for longer than its client did.
         if exchange.gone:
             return
         try:
@@ -173,4 +174,5 @@ class Connections:
             for connection in tuple(self._open):
                 connection.abort()
             await asyncio.sleep(0)
+        # Such a connection has started them again.
         self._timeouts.stop()

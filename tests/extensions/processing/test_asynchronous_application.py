@@ -39,19 +39,19 @@ class Platform:
     """A repository behind asynchronous processing."""
 
     def __init__(self, streams: Streams) -> None:
-        self.town = streams
+        self.streams = streams
         self.works: Works
         self.later: Asynchronous
         self.running: Running = streams.open(self._make)
         self.later.reject = self.running.receiver.reject
 
     def _make(self, repository: Repository, outbox: Outbox) -> Application:
-        inner = InstitutionalRepository(repository, outbox, self.town.clock)
+        inner = InstitutionalRepository(repository, outbox, self.streams.clock)
         self.works = Works(inner, lambda _: None)
-        events = Events(self.town.clock)
-        store = self.town.folder / "processing.sqlite3"
-        self.later = Asynchronous(store, repository, self.works, self.town.clock, events)
-        self.town.stack.callback(self.later.close)
+        events = Events(self.streams.clock)
+        store = self.streams.folder / "processing.sqlite3"
+        self.later = Asynchronous(store, repository, self.works, self.streams.clock, events)
+        self.streams.stack.callback(self.later.close)
         return self.later
 
     def run(self) -> None:
