@@ -26,7 +26,7 @@ from extensions.processing.processing_errors import (
     TechnicalError,
     ValidationError,
 )
-from extensions.processing.python_routes import Route
+from extensions.processing.python_routes import PythonRoute
 from extensions.processing.route_exchange import Child, Exchange
 from extensions.processing.steps import (
     CallStep,
@@ -85,7 +85,7 @@ class _Attempt:
         }
 
 
-def build_route(steps: Sequence[Step]) -> Route:
+def build_route(steps: Sequence[Step]) -> PythonRoute:
     """Build the route that runs the steps in their order."""
     prepared = [(compile_condition(step.when), step) for step in steps]
 

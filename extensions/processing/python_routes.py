@@ -8,7 +8,7 @@ from extensions.processing.processing_errors import ProcessingError
 from extensions.processing.route_exchange import Exchange
 
 
-class Route(Protocol):
+class PythonRoute(Protocol):
     """Processes one message, at each attempt from the start; an exception is an error of the attempt."""
 
     def __call__(self, exchange: Exchange, /) -> None: ...
@@ -22,10 +22,10 @@ class Routes:
     """The routes of a process, by service and operation."""
 
     def __init__(self) -> None:
-        self._routes: dict[str, Route] = {}
+        self._routes: dict[str, PythonRoute] = {}
         self._object_ids: dict[str, str] = {}
 
-    def add(self, service: str, operation: str, route: Route, *, object_id: str | None = None) -> None:
+    def add(self, service: str, operation: str, route: PythonRoute, *, object_id: str | None = None) -> None:
         """Register a route. Raises ValueError when the service and operation have one already.
 
         ``object_id`` is a JSON Pointer to the object id in the body of each message that is received.
@@ -46,7 +46,7 @@ class Routes:
         """The start URIs of the routes."""
         return list(self._routes)
 
-    def find(self, service: str, operation: str) -> Route:
+    def find(self, service: str, operation: str) -> PythonRoute:
         """The route of a service and operation. Raises ProcessingError when this process has none."""
         uri = start_endpoint(service, operation)
         if uri not in self._routes:

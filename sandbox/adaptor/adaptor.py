@@ -14,7 +14,7 @@ from emulator.rng import new_uuid
 from sandbox.adaptor.adaptor_state import AdaptorState, Unmapped
 from sandbox.adaptor.application_api import Source
 from sandbox.adaptor.known import Known
-from sandbox.adaptor.mapping import Mapping, Watermark
+from sandbox.adaptor.mapping_file import MappingFile, Watermark
 from sandbox.gateway.next_version import as_new_version
 from sandbox.gateway.outbox import Outbox
 from sandbox.gateway.triggers import Trigger, trigger
@@ -61,7 +61,7 @@ class Adaptor:
 
     def __init__(
         self,
-        mapping: Mapping,
+        mapping: MappingFile,
         source: Source,
         state: AdaptorState,
         outbox: Outbox,

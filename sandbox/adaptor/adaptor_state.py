@@ -9,7 +9,7 @@ from typing import Any, Final
 import msgspec
 
 from sandbox.adaptor.known import Known
-from sandbox.adaptor.mapping import Watermark
+from sandbox.adaptor.mapping_file import Watermark
 from sandbox.repository import Repository
 
 JSON = dict[str, Any]

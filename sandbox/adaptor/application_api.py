@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 import httpx
 
-from sandbox.adaptor.mapping import ItemSource, Watermark
+from sandbox.adaptor.mapping_file import ItemSource, Watermark
 from sandbox.template import NOTHING, resolve
 
 JSON = dict[str, Any]

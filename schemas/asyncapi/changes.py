@@ -9,8 +9,8 @@ import msgspec
 
 from schemas.asyncapi.around import read_headers, write_headers
 from schemas.asyncapi.declarations import Message
+from schemas.asyncapi.message_payloads import UNREADABLE, decode_json
 from schemas.asyncapi.mutations import list_mutations, put
-from schemas.asyncapi.payloads import UNREADABLE, decode_json
 from schemas.asyncapi.peek import walk
 from schemas.contract import Code
 from schemas.headers import WithHeaders

@@ -11,7 +11,7 @@ import msgspec
 from schemas.asyncapi import avro
 from schemas.asyncapi.declarations import Message
 from schemas.asyncapi.json_schemas import list_bases, list_properties
-from schemas.asyncapi.payloads import Payload
+from schemas.asyncapi.message_payloads import Payload
 from schemas.contract import Content
 from schemas.fields import OF_RECORDS, name_columns
 

@@ -12,7 +12,7 @@ from schemas.asyncapi.around import DeclaredHeaders, find_header_names, read_hea
 from schemas.asyncapi.declarations import Channel, Declared, Location
 from schemas.asyncapi.decoration import decorate, redrive, undecorate
 from schemas.asyncapi.fields import list_labels, list_mixed, make_fields
-from schemas.asyncapi.payloads import Payload
+from schemas.asyncapi.message_payloads import Payload
 from schemas.asyncapi.peek import Looker
 from schemas.asyncapi.verdicts import DeclaredJudge
 from schemas.contract import Changes, Code, Content, Failures, Judge, Peek, Samples

@@ -15,7 +15,7 @@ from msgspec.structs import force_setattr
 from schemas.asyncapi.around import AROUND, is_around, read_headers
 from schemas.asyncapi.declarations import Declared, Location, Locations
 from schemas.asyncapi.decoration import unwrap
-from schemas.asyncapi.payloads import UNREADABLE, Fitting, Payload, read_each
+from schemas.asyncapi.message_payloads import UNREADABLE, Fitting, Payload, read_each
 from schemas.asyncapi.quick_reading import LEAF, NOTHING, NUMBER, TEXT, WHOLE, make_reader, make_struct
 from schemas.contract import LOOKED_AT, Part
 

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from schemas.asyncapi.around import is_around, read_headers
 from schemas.asyncapi.declarations import Declared, Location
-from schemas.asyncapi.payloads import UNREADABLE, Payload, decode_json, read_each
+from schemas.asyncapi.message_payloads import UNREADABLE, Payload, decode_json, read_each
 from schemas.asyncapi.peek import Looker, walk
 from schemas.asyncapi.problems import write_pointer
 from schemas.brief import show

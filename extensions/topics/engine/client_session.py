@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
 from extensions.topics.engine.acknowledging import CommandReceipt, Persistence
+from extensions.topics.engine.command_headers import check_ack_types, known_ack_types
 from extensions.topics.engine.command_refusal import CommandRefusedError
 from extensions.topics.engine.commands import Command, Sow, Undecoded
-from extensions.topics.engine.headers import check_ack_types, known_ack_types
 from extensions.topics.engine.outgoing_messages import Message
 from extensions.topics.engine.topic_registry import TopicRegistry
 from extensions.topics.engine.topic_subscription import TopicSubscription

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from extensions.topics.engine.acknowledging import CommandReceipt
 from extensions.topics.engine.client_session import ClientSession
+from extensions.topics.engine.command_headers import read_options, split_list
 from extensions.topics.engine.command_refusal import CommandRefusedError
 from extensions.topics.engine.commands import SowDelete
-from extensions.topics.engine.headers import read_options, split_list
 from extensions.topics.engine.live_topic import LiveTopic, check_fields
 from extensions.topics.engine.querying import read_filter
 from extensions.topics.engine.state_of_world import RecordStore, WorldRecord

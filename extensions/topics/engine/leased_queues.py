@@ -15,8 +15,8 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
+from extensions.topics.engine.command_headers import CommandOptions
 from extensions.topics.engine.command_refusal import CommandRefusedError
-from extensions.topics.engine.headers import CommandOptions
 from extensions.topics.engine.live_topic import LiveTopic, Withdrawal
 from extensions.topics.engine.outgoing_messages import PublishMessage
 from extensions.topics.engine.topic_definitions import Queue

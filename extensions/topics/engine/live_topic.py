@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import NamedTuple, Protocol
 
+from extensions.topics.engine.command_headers import CommandOptions
 from extensions.topics.engine.command_refusal import CommandRefusedError
 from extensions.topics.engine.commands import NO_DATA
 from extensions.topics.engine.downstream_links import Link
 from extensions.topics.engine.entitlements import AccessRules
-from extensions.topics.engine.headers import CommandOptions
 from extensions.topics.engine.matching import TopicSubscriptions
 from extensions.topics.engine.message_types import JSON, MessageType
 from extensions.topics.engine.outgoing_messages import OofMessage, Reason

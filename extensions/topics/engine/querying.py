@@ -9,9 +9,9 @@ from emulator.filters import Filter as CompiledFilter
 from emulator.filters import FilterSyntaxError, compile_filter
 from extensions.topics.engine.acknowledging import CommandReceipt
 from extensions.topics.engine.client_session import ClientSession
+from extensions.topics.engine.command_headers import read_options, split_list
 from extensions.topics.engine.command_refusal import CommandRefusedError
 from extensions.topics.engine.commands import Sow, SowAndSubscribe
-from extensions.topics.engine.headers import read_options, split_list
 from extensions.topics.engine.live_topic import LiveTopic
 from extensions.topics.engine.outgoing_messages import GroupBegin, GroupEnd, SowMessage, SowRecord
 from extensions.topics.engine.result_order import read_order, sort_records

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 
 from emulator.filters import read_path, reader
 from emulator.filters.values import elements, is_null, number_in, text_of
+from extensions.topics.engine.command_headers import split_list
 from extensions.topics.engine.command_refusal import CommandRefusedError
-from extensions.topics.engine.headers import split_list
 from extensions.topics.engine.state_of_world import WorldRecord
 
 

@@ -6,6 +6,7 @@ from typing import Final, TypeAlias
 
 from extensions.topics.engine.acknowledging import CommandReceipt
 from extensions.topics.engine.client_session import ClientSession
+from extensions.topics.engine.command_headers import CommandOptions, read_options, split_list
 from extensions.topics.engine.command_refusal import CommandRefusedError
 from extensions.topics.engine.commands import (
     DeltaSubscribe,
@@ -14,7 +15,6 @@ from extensions.topics.engine.commands import (
     Subscribe,
     Unsubscribe,
 )
-from extensions.topics.engine.headers import CommandOptions, read_options, split_list
 from extensions.topics.engine.querying import QueryResult, read_filter
 from extensions.topics.engine.replaying import Replay
 from extensions.topics.engine.topic_name_patterns import pattern_of

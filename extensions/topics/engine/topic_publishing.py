@@ -9,10 +9,10 @@ import msgspec
 
 from extensions.topics.engine.acknowledging import CommandReceipt
 from extensions.topics.engine.client_session import ClientSession
+from extensions.topics.engine.command_headers import check_base64
 from extensions.topics.engine.command_refusal import CommandRefusedError
 from extensions.topics.engine.commands import DeltaPublish, Publish
 from extensions.topics.engine.entitlements import Rights
-from extensions.topics.engine.headers import check_base64
 from extensions.topics.engine.live_topic import LiveTopic
 from extensions.topics.engine.state_of_world import RecordStore, WorldRecord
 from extensions.topics.engine.topic_registry import TopicRegistry

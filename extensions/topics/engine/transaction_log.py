@@ -11,8 +11,8 @@ from typing import Literal, TypeAlias
 import msgspec
 
 from emulator.journal import Block, Segments
+from extensions.topics.engine.command_headers import split_list
 from extensions.topics.engine.command_refusal import CommandRefusedError
-from extensions.topics.engine.headers import split_list
 from extensions.topics.engine.update import Update
 
 Kind: TypeAlias = Literal["published", "deleted", "expired", "taken"]

@@ -19,7 +19,7 @@ from sandbox.cli.output.printing import json_option, print_json, print_line
 if TYPE_CHECKING:
     from emulator.clock import Clock
     from sandbox.adaptor.adaptor import Adaptor, Polled
-    from sandbox.adaptor.mapping import Mapping
+    from sandbox.adaptor.mapping_file import MappingFile
 
 
 @click.group()
@@ -60,7 +60,7 @@ def run(
     """
     from emulator.channels.channel import ChannelUnavailableError
     from sandbox.adaptor.application_api import ApplicationUnavailableError
-    from sandbox.adaptor.mapping import read_mapping
+    from sandbox.adaptor.mapping_file import read_mapping
     from sandbox.gateway import SendFailedError, SendRefusedError
 
     mapping = read_mapping(mapping_file or Path(str(files("sandbox.adaptor.example") / "mapping.yaml")))
@@ -114,7 +114,7 @@ def example(port: int, as_json: bool) -> None:
 
 @contextmanager
 def _open(
-    mapping: Mapping, address: str, channel_name: str, control: str | None, clock: Clock
+    mapping: MappingFile, address: str, channel_name: str, control: str | None, clock: Clock
 ) -> Iterator[Adaptor]:
     """Open the adaptor with its local data repository, one for each application."""
     from emulator.channels.kinesis import KinesisChannel

@@ -21,7 +21,7 @@ from sandbox.adaptor.adaptor import Adaptor, Polled
 from sandbox.adaptor.adaptor_state import AdaptorState
 from sandbox.adaptor.application_api import ApplicationUnavailableError, Source
 from sandbox.adaptor.example.small_repository import SmallRepository, sample_deposits
-from sandbox.adaptor.mapping import read_mapping
+from sandbox.adaptor.mapping_file import read_mapping
 from sandbox.gateway import Gateway, Machine
 from sandbox.gateway.outbox import Outbox
 from sandbox.repository import Repository

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from sandbox.adaptor.example.small_repository import sample_deposits
-from sandbox.adaptor.mapping import MappingError, as_mapping, read_mapping
+from sandbox.adaptor.mapping_file import MappingError, as_mapping, read_mapping
 from sandbox.template import NOTHING, TemplateError, TemplateScope, fill
 
 ITEM = {

@@ -36,7 +36,7 @@ class ItemSource:
 
 
 @dataclass(frozen=True, slots=True)
-class Mapping:
+class MappingFile:
     """A valid mapping file."""
 
     application: str
@@ -56,7 +56,7 @@ class Mapping:
         return {} if filled is NOTHING else filled
 
 
-def read_mapping(path: Path) -> Mapping:
+def read_mapping(path: Path) -> MappingFile:
     """Read a mapping file. Raises ``MappingError``."""
     try:
         written = _parse(path, path.read_text(encoding="utf-8"))
@@ -67,7 +67,7 @@ def read_mapping(path: Path) -> Mapping:
     return as_mapping(written, str(path))
 
 
-def as_mapping(written: Any, name: str) -> Mapping:
+def as_mapping(written: Any, name: str) -> MappingFile:
     """Build a mapping from its decoded file; ``name`` is its name in errors. Raises ``MappingError``."""
     from jsonschema import Draft202012Validator
     from jsonschema.exceptions import best_match
@@ -86,7 +86,7 @@ def as_mapping(written: Any, name: str) -> Mapping:
         source.get("headers", {}),
     )
     hidden = tuple((each["path"], tuple(each["in"])) for each in written.get("hidden", ()))
-    return Mapping(written["application"], written["tenantJiscID"], place, hidden, written["object"])
+    return MappingFile(written["application"], written["tenantJiscID"], place, hidden, written["object"])
 
 
 def _parse(path: Path, text: str) -> Any:
