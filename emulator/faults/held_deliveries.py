@@ -79,6 +79,7 @@ class HeldDeliveries(Generic[_Record]):
             await self._point.wait(call)
             if call.failure:
                 raise CallFailedError(call.failure)
+            # Another queue means that all was given up while the faults made this wait.
             if self.unmet is unmet:
                 self.hold(call, [unmet.popleft() for _ in range(count)])
 

@@ -41,6 +41,7 @@ def fetch(
     records = shard.records
     records.trim(stream.advance_horizon(now))
     parts, lines, reached = records.read(ordinal, limit, max_bytes)
+    # A reader must not take a gap in the numbers for the tip of the shard.
     while lines < limit and records.misses(reached) and (room := max_bytes - sum(map(len, parts))) > 0:
         more = records.read(reached, limit - lines, room)
         parts, lines, reached = parts + more.parts, lines + more.lines, more.next

@@ -78,6 +78,7 @@ class Registry:
 
     def settle_all(self, scope: Scope) -> list[Stream]:
         """Settle the streams of an account in a region, and return those that are left, by name."""
+        # A copy: a stream whose deletion is due goes as it is settled.
         for stream in list(self._streams.get(scope, {}).values()):
             self.settle(stream)
         return sorted(self._streams.get(scope, {}).values(), key=lambda stream: stream.name)
@@ -108,6 +109,7 @@ class Registry:
         stream = self._streams.get(scope, {}).get(name)
         if stream is not None:
             self.settle(stream)
+            # It is gone if its deletion was due.
             if stream.state.number in self._by_number:
                 return stream
         raise stream_not_found(name, scope.account)

@@ -31,6 +31,7 @@ def write(registry: Registry, stream: Stream, entries: list[Entry], sizes: list[
     now = registry.now_ms()
     horizon = stream.advance_horizon(now)
     for shard, indexes in routed.items():
+        # One shard for all is the usual case, and needs no lists of its own.
         alone = len(indexes) == len(entries)
         chosen = entries if alone else [entries[i] for i in indexes]
         size = sum(sizes) if alone else sum([sizes[i] for i in indexes])

@@ -135,6 +135,7 @@ class Receiver:
         Messages of a ``PreparingApplication`` are shared out among the threads of their shards. A step that
         waits leaves them there and returns how many are done, or how many shards are still in hand.
         """
+        # What an earlier step or process kept and did not send.
         self._rejects.flush()
         if self._prepare is not None:
             came = self._share_out(limit, wait)
@@ -176,6 +177,7 @@ class Receiver:
 
     def receive(self, delivery: Delivery) -> None:
         """Process one delivery completely, its commit and the dispatch of rejects included."""
+        # In this order: what is committed and not settled would be lost in a crash.
         self._take(delivery)
         self._channel.commit(delivery)
         self._rejects.flush()
@@ -212,6 +214,7 @@ class Receiver:
             data = delivery.data
             seen = self._peek(data, delivery.key)
             decide(_Came(data, delivery.key, seen, sha256(data).digest()))
+            # In the transaction of the outcome: after a crash there are both or neither.
             self._repository.save_checkpoint(self._channel.name, delivery.shard, delivery.sequence_number)
 
     def reject(self, data: bytes, code: Code, why: str) -> None:

@@ -91,6 +91,7 @@ class Deliveries:
         )
         if asked.consumer_tag:
             self._consumers[asked.consumer_tag] = consumer
+        # The broker names a consumer that came without a tag: consume-ok tells it, in the order of requests.
         if not asked.nowait:
             self._consuming.append(consumer)
         self._faults.note_channel(queue)
@@ -104,6 +105,7 @@ class Deliveries:
     def _cancel(self, command: Command) -> None:
         asked = command.decode_as(BasicCancel)
         self._link.to_broker(command)
+        # No cancel-ok will come that could do it.
         if asked.nowait:
             self._withdraw(asked.consumer_tag)
 
@@ -148,6 +150,7 @@ class Deliveries:
         self._link.to_client(command)
 
     def _recover_ok(self, command: Command) -> None:
+        # The broker delivers all of them again.
         self._drop_all()
         self._acks.forget_all()
         self._link.to_client(command)
@@ -162,10 +165,12 @@ class Deliveries:
             text = f"PRECONDITION_FAILED - unknown delivery tag {tag}"
             self._link.close_channel(406, text, command.method)
             return
+        # As the client has it, so its frames go on as they came.
         if settlements == [BrokerSettlement(tag, multiple, verdict)]:
             self._link.to_broker(command)
         else:
             self._send_settlements(settlements)
+        # There may be room in a window for what waits.
         for consumer in tuple(self._consumers.values()):
             if len(consumer.waiting):
                 consumer.waiting.release()
@@ -184,6 +189,7 @@ class Deliveries:
         delivered = command.decode_as(BasicDeliver)
         tag = delivered.consumer_tag
         consumer = self._consumers.get(tag)
+        # Begun without a tag and without an answer: its first delivery tells the tag.
         if consumer is None:
             consumer = self._consumers[tag] = self._faulted.new_consumer("", PrefetchWindow(), no_ack=False)
         arrived = self._faulted.arrive(command, delivered, consumer)
@@ -198,6 +204,7 @@ class Deliveries:
         gets = self._gets.setdefault(queue, self._faulted.new_gets(queue))
         gets.no_ack = asked.no_ack
         self._getting.append(gets)
+        # What is held back comes before what the broker has.
         if len(gets.waiting):
             self._link.context.spawn(self._answer(gets))
         else:
