@@ -1,188 +1,87 @@
-"""The functions of a running sandbox: what is kept of them, their environments, mappings and APIs."""
+"""Functions in a running sandbox. Nothing of them is loaded before one is asked for, unless some are kept."""
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
-from typing import TYPE_CHECKING, Any
+from contextlib import AbstractContextManager, nullcontext
+from typing import TYPE_CHECKING
 
 from emulator.assembly.component import Component, Saved
-from emulator.channels.aws_session import aws_session
 from emulator.http.asgi import App
 from emulator.http.lazy_app import LazyApp
-from emulator.kinesis import Scope
-from emulator.rng import Chance
-from extensions.functions.engine.errors import BadValueError
-from extensions.functions.engine.function import Place
-from extensions.functions.engine.functions import Functions
-from extensions.functions.event_loop import EventLoopThread
-from extensions.functions.mappings.mapping_service import MappingService
-from extensions.functions.mappings.mapping_store import MappingStore
-from extensions.functions.runtime.event_queue import EventQueue
-from extensions.functions.runtime.function_logs import FunctionLogs
-from extensions.functions.runtime.invoker import Invoker
-from extensions.functions.settings import FunctionSettings
-from rdss_sandbox.aws_environment import aws_environment
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from emulator.assembly.components import Components
+    from extensions.functions.function_service import FunctionService
 
 FUNCTIONS = "functions.log"
 MAPPINGS = "function-mappings.log"
 
 
 class FunctionComponent(Component):
-    """Functions run in processes of their own; all that waits for them is on one ``loop``.
+    """The service is there from the first request on, or from the start, where functions are kept.
 
-    In front of an upstream there are none: its own Lambda is asked.
+    In front of an upstream there is none: its own Lambda is asked.
     """
 
     def __init__(self, components: Components) -> None:
         self._components = components
         self._aws = ""
-        settings, directory = components.settings, components.directory
-        self._here = components.infrastructure.state is not None
-        path = directory.path if directory else None
-        self.functions = Functions(path / FUNCTIONS if path else None, fsync=settings.fsync)
-        self.store = MappingStore(path / MAPPINGS if path else None, fsync=settings.fsync)
-        for file, kept in ((FUNCTIONS, self.functions), (MAPPINGS, self.store)):
-            if kept.torn_bytes:
-                components.events.emit("journal.cut", file=file, bytes=kept.torn_bytes)
-        self.logs = FunctionLogs(components.clock)
-        self.loop = EventLoopThread("functions")
-        wanted = settings.of(FunctionSettings)
-        self.invoker = Invoker(
-            self.functions,
-            self.logs,
-            components.clock,
-            components.events,
-            most=wanted.functions_concurrency,
-            idle_seconds=wanted.functions_idle_seconds,
-            access=self._variables,
-        )
-        self.mappings = MappingService(
-            self.store,
-            self.invoker,
-            components.streams,
-            clock=components.clock,
-            events=components.events,
-            client=self._client,
-        )
-        self.queue = EventQueue(
-            self.functions,
-            self.invoker,
-            clock=components.clock,
-            events=components.events,
-            client=self._client,
-        )
-        self.functions.changed = self._forget
+        path = components.directory.path if components.directory else None
+        self._logs = (path / FUNCTIONS, path / MAPPINGS) if path else (None, None)
+        self._lock = threading.Lock()
+        self._service: FunctionService | None = None
+        if any(log is not None and log.exists() for log in self._logs):
+            self.find_service()
+
+    def find_service(self) -> FunctionService:
+        """The service, made if it was not needed so far."""
+        with self._lock:
+            if self._service is None:
+                from extensions.functions.function_service import FunctionService
+
+                self._service = FunctionService(self._components, self._logs, lambda: self._aws)
+            return self._service
 
     def aws_services(self) -> Mapping[str, App]:
-        if not self._here:
+        if self._components.infrastructure.state is None:
             return {}
-        return {"lambda": LazyApp(self._build_lambda), "logs": LazyApp(self._build_logs)}
+        return {
+            "lambda": LazyApp(lambda: self.find_service().build_lambda()),
+            "logs": LazyApp(lambda: self.find_service().build_logs()),
+        }
 
     def set_endpoint(self, aws: str) -> None:
         self._aws = aws
 
     def start(self) -> None:
-        if self._here and self.store.list_in():
-            self.loop.run(self._start())
+        if self._service is not None:
+            self._service.start()
 
     def stop(self) -> None:
-        if self.loop.running:
-            self.loop.run(self._stop())
-            self.loop.close()
+        if self._service is not None:
+            self._service.stop()
 
     def close(self) -> None:
-        self.store.close()
-        self.functions.close()
+        if self._service is not None:
+            self._service.close()
 
-    @contextmanager
-    def held(self) -> Iterator[None]:
-        # Mappings go on when what holds everything lets go; what they have read is read again.
-        running = self.loop.running
-        if running:
-            self.loop.run(self.mappings.stop())
-        try:
-            with self.functions.lock:
-                yield
-        finally:
-            if running or self.store.list_in():
-                self.loop.run(self._start())
-
-    def emptied(self) -> AbstractContextManager[object]:
-        return self.held()
+    def held(self) -> AbstractContextManager[object]:
+        return nullcontext() if self._service is None else self._service.held()
 
     def save(self) -> Mapping[str, Sequence[bytes]]:
-        return {
-            "functions": self.functions.save(),
-            "code": self.functions.save_code(),
-            "mappings": self.store.save(),
-        }
+        return {} if self._service is None else self._service.save()
 
     def load(self, saved: Saved, number: int) -> None:
         del number
-        self.functions.load(saved.get("functions", ()), saved.get("code", ()))
-        self.store.load(saved.get("mappings", ()))
+        if self._service is not None or saved.get("functions"):
+            self.find_service().load(saved)
+
+    def resume(self) -> None:
+        if self._service is not None:
+            self._service.start()
 
     def reset(self) -> None:
-        if self.loop.running:
-            self.loop.run(self.mappings.stop())
-        self.store.load(())
-        self.functions.load((), ())
-        self.logs.clear()
-
-    async def _start(self) -> None:
-        self.mappings.start()
-
-    async def _stop(self) -> None:
-        await self.queue.close()
-        await self.mappings.stop()
-        await self.invoker.close()
-
-    def _forget(self, place: Place) -> None:
-        if self.loop.running:
-            self.loop.begin(self.invoker.forget(place))
-
-    def _build_lambda(self) -> App:
-        from extensions.functions.http import function_operations, mapping_operations
-        from extensions.functions.http.invoke_operations import InvokeOperations
-        from extensions.functions.http.lambda_app import LambdaApp
-
-        components = self._components
-        functions = function_operations.FunctionOperations(self.functions, components.clock, self._fetch)
-        mappings = mapping_operations.MappingOperations(self.mappings, self.functions, components.streams)
-        draws = Chance(components.settings.seed).draws("functions")
-        invoking = InvokeOperations(self.functions, self.invoker, self.queue, draws)
-        operations = {
-            **function_operations.list_operations(functions),
-            **mapping_operations.list_operations(mappings),
-            "Invoke": invoking.invoke,
-        }
-        moved = {name: self.loop.moved(operation) for name, operation in operations.items()}
-        return LambdaApp(moved, components.report_failure)
-
-    def _build_logs(self) -> App:
-        from extensions.functions.http.logs_app import LogsApp
-
-        return LogsApp(self.logs)
-
-    def _variables(self, region: str) -> dict[str, str]:
-        return aws_environment(self._aws, region, self._components.settings.token)
-
-    def _client(self, service: str, region: str) -> Any:
-        session = aws_session(region, self._components.settings.token)
-        made: Any = session.client(service, endpoint_url=self._aws)  # type: ignore[call-overload]
-        return made
-
-    def _fetch(self, scope: Scope, bucket: str, key: str) -> bytes:
-        from botocore.exceptions import BotoCoreError, ClientError
-
-        try:
-            found: bytes = self._client("s3", scope.region).get_object(Bucket=bucket, Key=key)["Body"].read()
-        except (BotoCoreError, ClientError) as error:
-            raise BadValueError(f"Error occurred while GetObject. {error}") from error
-        return found
+        if self._service is not None:
+            self._service.reset()

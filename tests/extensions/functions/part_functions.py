@@ -45,7 +45,7 @@ class FunctionPart(Part):
     def kept(self, components: Components) -> Mapping[str, Sequence[bytes]]:
         component = components.extensions["functions"]
         assert isinstance(component, FunctionComponent)
-        return {"functions": component.functions.save()}
+        return {"functions": component.find_service().functions.save()}
 
     def read(self, control: Client) -> Mapping[str, object]:
         del control

@@ -37,9 +37,10 @@ def handler(event, context):
 def got(aws: Aws, function: str) -> list[str]:
     """What the function printed behind ``got``, in order."""
     group = f"/aws/lambda/{function}"
-    if group not in aws.emulator.components.extensions["functions"].logs.groups():  # type: ignore[attr-defined]
+    logs = aws.client("logs")
+    if group not in [each["logGroupName"] for each in logs.describe_log_groups()["logGroups"]]:
         return []
-    found = aws.client("logs").filter_log_events(logGroupName=group, filterPattern='"got "')
+    found = logs.filter_log_events(logGroupName=group, filterPattern='"got "')
     return [each["message"].strip().removeprefix("got ") for each in found["events"]]
 
 
