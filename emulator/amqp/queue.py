@@ -51,7 +51,7 @@ class Consumer:
         return (not self.prefetch or self.unacked < self.prefetch) and self.channel.has_room
 
 
-class Surroundings(Protocol):
+class QueueHost(Protocol):
     """What a queue needs of its virtual host."""
 
     def elapsed(self) -> float: ...
@@ -93,7 +93,7 @@ class Queue:
 
     def __init__(
         self,
-        surroundings: Surroundings,
+        host: QueueHost,
         identity: int,
         name: str,
         *,
@@ -103,7 +103,7 @@ class Queue:
         auto_delete: bool,
         owner: object,
     ) -> None:
-        self._surroundings = surroundings
+        self._host = host
         self.id = identity
         self.name = name
         self.arguments = arguments
@@ -119,7 +119,7 @@ class Queue:
         self._ready_bytes = 0
         self._active: Consumer | None = None
         self._planned: float | None = None
-        self._used_at = surroundings.elapsed()
+        self._used_at = host.elapsed()
         self.touch()
 
     @property
@@ -148,9 +148,9 @@ class Queue:
 
     def touch(self) -> None:
         """Note that the queue is used, which puts its own expiry off."""
-        self._used_at = self._surroundings.elapsed()
+        self._used_at = self._host.elapsed()
         if self.arguments.expires is not None:
-            self._surroundings.plan(self, self._used_at + self.arguments.expires / 1000)
+            self._host.plan(self, self._used_at + self.arguments.expires / 1000)
 
     @property
     def is_unused(self) -> bool:
@@ -158,7 +158,7 @@ class Queue:
         expires = self.arguments.expires
         if expires is None or self.consumers:
             return False
-        return self._surroundings.elapsed() >= self._used_at + expires / 1000
+        return self._host.elapsed() >= self._used_at + expires / 1000
 
     def run_due(self) -> None:
         """Do what is due by now: drop messages that have expired."""
@@ -173,7 +173,7 @@ class Queue:
     def expiry_of(self, message: Message) -> float | None:
         """When a message that arrives now expires; None for never."""
         given = [each for each in (message.ttl, self.arguments.message_ttl) if each is not None]
-        return self._surroundings.elapsed() + min(given) / 1000 if given else None
+        return self._host.elapsed() + min(given) / 1000 if given else None
 
     # Messages in
 
@@ -188,9 +188,9 @@ class Queue:
 
     def take(self, entry: Entry, message: Message) -> None:
         """Take a new message."""
-        self._surroundings.keep(entry, message)
+        self._host.keep(entry, message)
         if not self._waiting(message.priority).append(entry):
-            self._surroundings.release(entry)
+            self._host.release(entry)
         self._ready_bytes += entry.size
         self.dispatch(entry)
         if self._drop_overflow():
@@ -206,7 +206,7 @@ class Queue:
         """Take messages back that were delivered and not acknowledged, each at its own place."""
         if self.deleted:
             for entry in entries:
-                self._surroundings.settle(self, entry)
+                self._host.settle(self, entry)
             return
         self.unacked -= len(entries)
         by_priority: dict[int, list[Entry]] = {}
@@ -215,14 +215,14 @@ class Queue:
             entry.redelivered = True
             entry.attempts += 1
             if limit is not None and entry.attempts > limit:
-                self._surroundings.dead_letter(self, entry, "delivery_limit")
+                self._host.dead_letter(self, entry, "delivery_limit")
                 continue
-            priority = self._surroundings.load(entry).priority if self.arguments.max_priority else 0
+            priority = self._host.load(entry).priority if self.arguments.max_priority else 0
             by_priority.setdefault(priority, []).append(entry)
             self._ready_bytes += entry.size
         for priority, group in by_priority.items():
             self._waiting(priority).put_back(group)
-        self._surroundings.go_on(self)
+        self._host.go_on(self)
 
     # Messages out
 
@@ -240,7 +240,7 @@ class Queue:
 
     def load(self, entry: Entry) -> Message:
         """The message as it is delivered: a quorum queue says how often it came back before."""
-        message = self._surroundings.load(entry)
+        message = self._host.load(entry)
         return count_attempts(message, entry.attempts) if self.is_quorum and entry.attempts else message
 
     def dispatch(self, fresh: Entry | None = None) -> None:
@@ -252,8 +252,8 @@ class Queue:
                 break
             entry = self._pop(waiting)
             consumer.channel.deliver(consumer, entry, self.load(entry))
-            if self._surroundings.is_turn_over:
-                self._surroundings.go_on(self)
+            if self._host.is_turn_over:
+                self._host.go_on(self)
                 break
         self._drop_fresh(fresh)
         self._plan_expiry()
@@ -261,15 +261,15 @@ class Queue:
     def settle(self, entry: Entry) -> None:
         """Forget a message that was acknowledged."""
         self.unacked -= 1
-        self._surroundings.settle(self, entry)
+        self._host.settle(self, entry)
 
     def discard(self, entry: Entry) -> None:
         """Give up a message that a consumer rejected: it is dead-lettered, unless its queue is gone."""
         self.unacked -= 1
         if self.deleted:
-            self._surroundings.settle(self, entry)
+            self._host.settle(self, entry)
         else:
-            self._surroundings.dead_letter(self, entry, "rejected")
+            self._host.dead_letter(self, entry, "rejected")
 
     def purge(self) -> Steps:
         """Forget all messages that wait now."""
@@ -277,7 +277,7 @@ class Queue:
         self._ready_bytes = 0
         for waiting in drained.values():
             for number, entry in enumerate(waiting.drain(), 1):
-                self._surroundings.settle(self, entry)
+                self._host.settle(self, entry)
                 if not number % ITEMS_OF_A_STEP:
                     yield
 
@@ -288,7 +288,7 @@ class Queue:
         self.consumers.append(consumer)
         self.consumers.sort(key=lambda each: -each.priority)
         self._activate()
-        self._surroundings.go_on(self)
+        self._host.go_on(self)
 
     def remove_consumer(self, consumer: Consumer) -> bool:
         """Remove a consumer; return whether that was the last of a queue that goes with it."""
@@ -297,7 +297,7 @@ class Queue:
         if self._active is consumer:
             self._active = None
             self._activate()
-        self._surroundings.go_on(self)
+        self._host.go_on(self)
         return self.auto_delete and not self.consumers
 
     def notify_consumers(self) -> None:
@@ -352,14 +352,14 @@ class Queue:
 
     def _drop_expired(self, fresh: Entry | None) -> bool:
         """Dead-letter what has expired at the heads; return False when there is more than for one turn."""
-        now = self._surroundings.elapsed()
+        now = self._host.elapsed()
         for waiting in tuple(self._ready.values()):
             while (first := waiting.first) is not None and first is not fresh:
                 if first.expires is None or first.expires > now:
                     break
-                self._surroundings.dead_letter(self, self._pop(waiting), "expired")
-                if self._surroundings.is_turn_over:
-                    self._surroundings.go_on(self)
+                self._host.dead_letter(self, self._pop(waiting), "expired")
+                if self._host.is_turn_over:
+                    self._host.go_on(self)
                     return False
         return True
 
@@ -380,9 +380,9 @@ class Queue:
             if waiting is None:
                 break
             dropped = True
-            self._surroundings.dead_letter(self, self._pop(waiting), "maxlen")
-            if self._surroundings.is_turn_over:
-                self._surroundings.go_on(self)
+            self._host.dead_letter(self, self._pop(waiting), "maxlen")
+            if self._host.is_turn_over:
+                self._host.go_on(self)
                 break
         return dropped
 
@@ -395,4 +395,4 @@ class Queue:
                 due = head.expires
         if due is not None and (self._planned is None or due < self._planned):
             self._planned = due
-            self._surroundings.plan(self, due)
+            self._host.plan(self, due)

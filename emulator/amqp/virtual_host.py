@@ -37,7 +37,7 @@ PREDECLARED: Final = {
 class VirtualHost:
     """Exchanges, queues and their messages. It calls ``wake`` when it has more to do, now or later.
 
-    It is the surroundings of its queues. What it does ends with the ``turn``; the rest is done in later ones.
+    It is the host of its queues. What it does ends with the ``turn``; the rest is done in later ones.
     """
 
     def __init__(

@@ -44,44 +44,44 @@ class Form(NamedTuple, Generic[_Record]):
 
 
 class HeldDeliveries(Generic[_Record]):
-    """The messages for one reader that asks for them, in order: first ``unmet`` by the faults, then held."""
+    """The messages for one reader that asks for them: ``incoming``, which faults meet next, then held."""
 
     def __init__(self, point: FaultPoint, form: Form[_Record]) -> None:
         self._point = point
         self._form = form
         self._held: DelayedDeliveries[_Record] = DelayedDeliveries()
-        self.unmet: deque[_Record] = deque()
+        self.incoming: deque[_Record] = deque()
         self._reading = asyncio.Lock()
 
     def __len__(self) -> int:
-        return len(self.unmet) + len(self._held)
+        return len(self.incoming) + len(self._held)
 
     def copy(self) -> HeldDeliveries[_Record]:
         """A copy for a second reader that goes on from the same position."""
         twin = HeldDeliveries(self._point, self._form)
-        twin.unmet, twin._held = self.unmet.copy(), self._held.copy()
+        twin.incoming, twin._held = self.incoming.copy(), self._held.copy()
         return twin
 
     def add(self, records: Iterable[_Record]) -> None:
         """Take in records in the order in which they came."""
-        self.unmet.extend(records)
+        self.incoming.extend(records)
 
     async def meet(self) -> None:
-        """Let the faults strike the unmet records as one read of one channel, and wait for it.
+        """Let the faults strike the incoming records as one read of one channel, and wait for it.
 
         One read is made at a time. Raises CallFailedError; the records then stay for the next read.
         """
         async with self._reading:
-            unmet, count = self.unmet, len(self.unmet)
+            incoming, count = self.incoming, len(self.incoming)
             if not count:
                 return
-            call = self.plan(list(unmet))
+            call = self.plan(list(incoming))
             await self._point.wait(call)
             if call.failure:
                 raise CallFailedError(call.failure)
             # Another queue means that all was given up while the faults made this wait.
-            if self.unmet is unmet:
-                self.hold(call, [unmet.popleft() for _ in range(count)])
+            if self.incoming is incoming:
+                self.hold(call, [incoming.popleft() for _ in range(count)])
 
     def plan(self, records: Sequence[_Record]) -> Call:
         """Decide what becomes of records of one channel."""
@@ -105,8 +105,8 @@ class HeldDeliveries(Generic[_Record]):
 
     def drop(self) -> list[Due[_Record]]:
         """Give up all that waits, and return it."""
-        dropped = [Due(record, b"", again=False) for record in self.unmet]
-        self.unmet = deque()
+        dropped = [Due(record, b"", again=False) for record in self.incoming]
+        self.incoming = deque()
         return dropped + self._held.take(inf, _EVERYTHING)
 
 
@@ -153,7 +153,7 @@ class PushedDeliveries(Generic[_Record]):
 
     def release(self) -> None:
         """Hand over what is due, and look again when the next one is."""
-        while self._held.unmet and not self.throttled and not self._failed:
+        while self._held.incoming and not self.throttled and not self._failed:
             call = self._plan_first()
             if call.throttled:
                 self._cancel_retry = self._scheduler.start(self._ask_again(call))
@@ -178,7 +178,7 @@ class PushedDeliveries(Generic[_Record]):
         self.release()
 
     def _plan_first(self) -> Call:
-        return self._held.plan([self._held.unmet[0]])
+        return self._held.plan([self._held.incoming[0]])
 
     def _hold_first(self, call: Call) -> None:
         if call.failure is not None:
@@ -188,7 +188,7 @@ class PushedDeliveries(Generic[_Record]):
         now = self._point.clock.time()
         for item in call.items:
             item.hidden += [HoldTime(hold, now + seconds) for hold, seconds in call.delays]
-        self._held.hold(call, [self._held.unmet.popleft()])
+        self._held.hold(call, [self._held.incoming.popleft()])
 
     def _look_later(self) -> None:
         if self._cancel_look is not None:

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from extensions.topics.engine.client_session import ClientSession
     from extensions.topics.engine.outgoing_messages import Message
     from extensions.topics.engine.topics_engine import TopicsEngine
-    from extensions.topics.link_settings import TopicLinks
     from extensions.topics.object_projection import ObjectProjection
+    from extensions.topics.replication_links import TopicLinks
     from extensions.topics.saved_topics import SavedTopics
     from extensions.topics.topic_configuration import TopicConfiguration
 
@@ -268,8 +268,8 @@ class TopicService:
         from emulator.scheduler import Scheduler
         from extensions.topics.current_versions import ObjectVersions
         from extensions.topics.engine.topics_engine import TopicsEngine
-        from extensions.topics.link_settings import TopicLinks
         from extensions.topics.object_projection import ObjectProjection
+        from extensions.topics.replication_links import TopicLinks
         from extensions.topics.topic_configuration import add_own_access
 
         directory = self._directory

@@ -17,7 +17,7 @@ MOST_READERS: Final = 64
 _LIVE_SECONDS: Final = 60.0
 
 
-def draw_stream(
+def lay_out_stream(
     label: str, view: StreamView, readers: Iterable[ShardReader] | None, rate: float, *, aside: bool
 ) -> StreamPicture:
     """The stream with the lanes and readers that there is room for. ``readers`` is None where not known."""
@@ -33,7 +33,7 @@ def draw_stream(
         put=sum(shard.put for shard in view.shards),
         rate=rate,
         unread=sum(unread) if unread else None,
-        lanes=tuple(sorted(map(_draw_lane, chosen), key=lambda lane: (lane.start, lane.id))),
+        lanes=tuple(sorted(map(_lay_out_lane, chosen), key=lambda lane: (lane.start, lane.id))),
         readers=tuple(ranked[:MOST_READERS]),
         readers_known=readers is not None,
         aside=aside,
@@ -42,7 +42,7 @@ def draw_stream(
     )
 
 
-def draw_readers(readers: Iterable[Reader], now: float) -> Iterator[ShardReader]:
+def lay_out_readers(readers: Iterable[Reader], now: float) -> Iterator[ShardReader]:
     """The readers of a stream, with the name that each is known by."""
     for reader in readers:
         live = reader.kind == "subscription" or (reader.reads > 0 and now - reader.seen < _LIVE_SECONDS)
@@ -50,7 +50,7 @@ def draw_readers(readers: Iterable[Reader], now: float) -> Iterator[ShardReader]
         yield ShardReader(name, reader.shard, reader.behind, int(reader.late), live)
 
 
-def _draw_lane(shard: ShardView) -> ShardLane:
+def _lay_out_lane(shard: ShardView) -> ShardLane:
     return ShardLane(
         shard.id,
         shard.parents,

@@ -12,7 +12,7 @@ from emulator.events import Events
 from emulator.kinesis import StreamView
 from emulator.listeners.control.sandbox_state import read_clock
 from emulator.listeners.control.watch.event_digest import EventDigest
-from emulator.listeners.control.watch.lanes import draw_readers, draw_stream
+from emulator.listeners.control.watch.lanes import lay_out_readers, lay_out_stream
 from emulator.listeners.control.watch.rejected_messages import RejectedMessages
 from emulator.streams.stream_catalogue import Catalogue, ListedStream
 from emulator.streams.stream_service import StreamService
@@ -68,7 +68,7 @@ class PictureMaker:
         self._rates.keep_only(shown)
         readers = self._group_readers(listed)
         drawn = tuple(
-            draw_stream(
+            lay_out_stream(
                 label,
                 view,
                 readers.get(label),
@@ -104,7 +104,7 @@ class PictureMaker:
         now = sources.clock.time()
         found = sources.readers()
         for reader in found.readers:
-            grouped[reader.stream] += draw_readers([reader], now)
+            grouped[reader.stream] += lay_out_readers([reader], now)
         for each in listed:
             if each.label not in grouped and (found.known or self._digest.delivered):
                 grouped[each.label] += self._follow_receiver(each)

@@ -11,7 +11,7 @@ from emulator.clock import Clock, stopwatch
 from emulator.destinations import Destinations
 from extensions.topics.engine.replication import MOST_SOURCES, Shipment
 from extensions.topics.engine.topic_definitions import BadDefinitionError
-from extensions.topics.link_settings import TopicLinks
+from extensions.topics.replication_links import TopicLinks
 from rdss_sandbox.shapes.topics import Downstream
 from tests.extensions.topics.http.topics_port import SECONDS, Port
 

@@ -10,7 +10,7 @@ import pytest
 
 from emulator.assembly.embedded import Embedded
 from emulator.kinesis import ShardView, StreamView
-from emulator.listeners.control.watch.lanes import HASH_KEYS, MOST_CLOSED, MOST_OPEN, draw_stream
+from emulator.listeners.control.watch.lanes import HASH_KEYS, MOST_CLOSED, MOST_OPEN, lay_out_stream
 from rdss_sandbox.client import Client
 from rdss_sandbox.shapes.faults import NewFault
 from rdss_sandbox.shapes.messages import NewMessage
@@ -171,7 +171,7 @@ def test_more_shards_than_a_page_has_room_for_are_left_out_and_counted() -> None
         for number in range(100)
     ]  # fmt: skip
     view = StreamView("wide", "arn", "ACTIVE", shards, 0, 0, "1")
-    drawn = draw_stream("wide", view, None, 0.0, aside=False)
+    drawn = lay_out_stream("wide", view, None, 0.0, aside=False)
 
     assert sum(lane.open for lane in drawn.lanes) == MOST_OPEN
     closed = [lane.id for lane in drawn.lanes if not lane.open]
