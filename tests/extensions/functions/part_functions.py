@@ -25,6 +25,8 @@ class FunctionPart(Part):
 
     def fill(self, emulator: Embedded) -> None:
         lambda_ = _client(emulator)
+        if lambda_.list_functions()["Functions"]:
+            return  # A directory that was filled before.
         lambda_.create_function(
             FunctionName="echo",
             Runtime="python3.11",
