@@ -28,6 +28,7 @@ _NAME: Final = re.compile(
     r"(?:arn:aws:lambda:(?P<region>[^:]+):(?P<account>\d{12}):function:|(?P<partial>\d{12}):function:)?"
     r"(?P<name>[\w-]{1,64})(?::(?P<qualifier>\$LATEST|[\w-]+))?"
 )
+_BEING_CREATED: Final = "The function is being created."
 _LONGEST_SECONDS: Final = 900
 _PAGE: Final = 50
 _T = TypeVar("_T")
@@ -77,12 +78,8 @@ class FunctionOperations:
         self._functions.add(function)
         shown = describe_version(function, version)
         # As AWS says it: a function is there at once, and usable a moment later.
-        return {
-            **shown,
-            "State": "Pending",
-            "StateReasonCode": "Creating",
-            "StateReason": "The function is being created.",
-        }
+        del shown["LastUpdateStatus"]
+        return {**shown, "State": "Pending", "StateReasonCode": "Creating", "StateReason": _BEING_CREATED}
 
     async def get_function(self, scope: Scope, request: dict[str, Any]) -> dict[str, Any]:
         function, version = self._resolve(scope, request)
@@ -133,14 +130,14 @@ class FunctionOperations:
         if request.get("Publish"):
             version = _publish(function, "")
             function = self._store(function)
-            return describe_version(function, version)
-        return describe_version(function, function.latest)
+            return _describe_update(function, version)
+        return _describe_update(function, function.latest)
 
     async def update_function_configuration(self, scope: Scope, request: dict[str, Any]) -> dict[str, Any]:
         function = self._functions.get(find_place(scope, request)[0])
         _check_revision(function.latest.revision, request)
         function = self._store(function, latest=self._configure(function.latest, request))
-        return describe_version(function, function.latest)
+        return _describe_update(function, function.latest)
 
     async def publish_version(self, scope: Scope, request: dict[str, Any]) -> dict[str, Any]:
         function = self._functions.get(find_place(scope, request)[0])
@@ -374,6 +371,12 @@ def find_place(scope: Scope, request: dict[str, Any]) -> tuple[Place, str]:
         )
     account = found["account"] or found["partial"] or scope.account
     return Place(account, found["region"] or scope.region, found["name"]), asked or found["qualifier"] or ""
+
+
+def _describe_update(function: Function, version: Version) -> dict[str, Any]:
+    """A version as the answer to its update shows it: AWS says that the update goes on."""
+    status = {"LastUpdateStatus": "InProgress", "LastUpdateStatusReasonCode": "Creating"}
+    return {**describe_version(function, version), **status, "LastUpdateStatusReason": _BEING_CREATED}
 
 
 def _publish(function: Function, description: str) -> Version:

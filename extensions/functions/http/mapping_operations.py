@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any, Final, TypeAlias
 
@@ -29,6 +30,13 @@ _OF_STREAMS: Final = {
     "TumblingWindowInSeconds": "window_seconds",
 }
 """The settings that streams have and queues have not, with the fields of ``Mapping``."""
+_WHERE: Final = r"(?P<region>[^:]+):(?P<account>\d{12}):"
+_STREAM: Final = re.compile(rf"arn:aws:kinesis:{_WHERE}stream/(?P<name>[^/]+)(?:/consumer/.+)?")
+_QUEUE: Final = re.compile(rf"arn:aws:sqs:{_WHERE}(?P<name>[^/:]+)")
+_NO_QUEUE: Final = (
+    "Error occurred while ReceiveMessage. SQS Error Code: AWS.SimpleQueueService.NonExistentQueue. "
+    "SQS Error Message: The specified queue does not exist."
+)
 _DEFAULT_BATCH: Final = {"kinesis": 100, "sqs": 10}
 _MOST_BATCH: Final = 10_000
 _FIFO_BATCH: Final = 10
@@ -50,7 +58,7 @@ class MappingOperations:
         place, qualifier = find_place(scope, request)
         self._check_function(place, qualifier)
         source = request.get("EventSourceArn", "")
-        service = self._check_source(scope, source)
+        service = await self._check_source(scope, source)
         if service == "kinesis" and "StartingPosition" not in request:
             raise BadValueError(
                 "1 validation error detected: Value null at 'startingPosition' failed to satisfy constraint: "
@@ -123,22 +131,23 @@ class MappingOperations:
             raise LambdaError("ResourceInUseException", said, 400, Type="User")
         return mapping
 
-    def _check_source(self, scope: Scope, source: str) -> str:
-        """The service of a source. Raises LambdaError for one that is not there, or that no mapping reads."""
-        parts = source.split(":", 5)
-        if len(parts) < 6 or parts[2] not in _DEFAULT_BATCH:
-            raise BadValueError(
-                f"Unrecognized event source, must be kinesis or sqs here, and is {source or 'missing'}."
-            )
-        if parts[2] == "kinesis":
-            asked = {"StreamName": parts[5].split("/")[1]}
-            try:
-                self._streams.call("DescribeStreamSummary", asked, Scope(parts[4], parts[3]))
-                if "/consumer/" in source:
-                    self._streams.call("DescribeStreamConsumer", {"ConsumerARN": source}, scope)
-            except KinesisError as error:
-                raise BadValueError(f"Stream not found: {source}") from error
-        return parts[2]
+    async def _check_source(self, scope: Scope, source: str) -> str:
+        """The service of a source. Raises BadValueError for one that is not there, or is none."""
+        if queue := _QUEUE.fullmatch(source):
+            if not await self._mappings.has_queue(queue["region"], queue["name"]):
+                raise BadValueError(_NO_QUEUE)
+            return "sqs"
+        stream = _STREAM.fullmatch(source)
+        if stream is None:
+            raise BadValueError("Unrecognized event source.")
+        try:
+            there = Scope(stream["account"], stream["region"])
+            self._streams.call("DescribeStreamSummary", {"StreamName": stream["name"]}, there)
+            if "/consumer/" in source:
+                self._streams.call("DescribeStreamConsumer", {"ConsumerARN": source}, scope)
+        except KinesisError as error:
+            raise BadValueError(f"Stream not found: {source}") from error
+        return "kinesis"
 
 
 def _conflict(mapping: Mapping) -> ConflictError:

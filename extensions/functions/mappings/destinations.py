@@ -14,6 +14,16 @@ Client = Callable[[str, str], Any]
 SERVICES: Final = ("sqs", "sns", "s3")
 
 
+def find_queue(client: Client, region: str, name: str) -> str | None:
+    """The URL of a queue; None where there is none."""
+    sqs = client("sqs", region)
+    try:
+        url: str = sqs.get_queue_url(QueueName=name)["QueueUrl"]
+    except sqs.exceptions.QueueDoesNotExist:
+        return None
+    return url
+
+
 def send_document(client: Client, destination: str, document: object, prefix: str, now: float) -> str:
     """Send a document; in a bucket its key begins with ``prefix``. Returns why that failed, or ""."""
     from botocore.exceptions import BotoCoreError, ClientError

@@ -14,7 +14,7 @@ from emulator.events import Events
 from emulator.http.daemon_threads import DaemonThreads
 from emulator.streams.stream_service import StreamService
 from extensions.functions.mappings.batches import GivenUp
-from extensions.functions.mappings.destinations import Client, send_document
+from extensions.functions.mappings.destinations import Client, find_queue, send_document
 from extensions.functions.mappings.mapping import Mapping
 from extensions.functions.mappings.mapping_store import MappingStore
 from extensions.functions.mappings.queue_runner import QueueRunner
@@ -81,6 +81,10 @@ class MappingService:
         made = msgspec.structs.replace(mapping)
         self._later(mapping.uuid, "")
         return made
+
+    async def has_queue(self, region: str, name: str) -> bool:
+        """Whether SQS has a queue of this name."""
+        return await self._threads.run(lambda: find_queue(self._client, region, name) is not None)
 
     async def stop(self) -> None:
         """Stop all at once: what is under way is ended, and what it was about is handed over again."""

@@ -26,12 +26,14 @@ def test_a_function_is_made_shown_changed_and_deleted(aws: Aws) -> None:
         "life", SAYS % "one", Timeout=7, Environment={"Variables": {"A": "b"}}, Tags={"team": "x"}
     )
     assert (made["State"], made["Version"], made["Timeout"]) == ("Pending", "$LATEST", 7)
+    assert "LastUpdateStatus" not in made
     assert made["FunctionArn"] == "arn:aws:lambda:us-east-1:000000000000:function:life"
     aws.lambda_.get_waiter("function_active_v2").wait(FunctionName="life")
     found = aws.lambda_.get_function(FunctionName=made["FunctionArn"])
     assert found["Configuration"]["Environment"] == {"Variables": {"A": "b"}}
     assert found["Tags"] == {"team": "x"}
-    aws.lambda_.update_function_configuration(FunctionName="life", MemorySize=256)
+    updated = aws.lambda_.update_function_configuration(FunctionName="life", MemorySize=256)
+    assert updated["LastUpdateStatus"] == "InProgress"
     aws.lambda_.update_function_code(
         FunctionName="life", ZipFile=zip_files({"h.py": (SAYS % "two").encode()})
     )

@@ -220,6 +220,8 @@ def test_a_consumer_of_its_own_throughput_is_a_source(aws: Aws) -> None:
     [
         ({"EventSourceArn": STREAM.format("none")}, "InvalidParameterValueException"),
         ({"EventSourceArn": "arn:aws:sns:us-east-1:000000000000:t"}, "InvalidParameterValueException"),
+        ({"EventSourceArn": QUEUE.format("none")}, "InvalidParameterValueException"),
+        ({"EventSourceArn": "arn:aws:kinesis:us-east-1:000000000000:none"}, "InvalidParameterValueException"),
         ({"StartingPosition": None}, "InvalidParameterValueException"),
         ({"FunctionName": "nobody"}, "InvalidParameterValueException"),
         ({"BatchSize": 10_001}, "ValidationException"),
