@@ -127,7 +127,9 @@ def test_following_takes_in_what_comes_until_interrupted(
 @pytest.mark.parametrize("how", ["--once", "--follow"])
 def test_ctrl_c_while_spark_starts_ends_the_run(how: str, endpoint: Endpoint, tmp_path: Path) -> None:
     """Whoever thinks better of it at once waits for no table, and sees no traceback."""
-    command = [sys.executable, "-m", "sandbox", "pipeline", "run", how, "--endpoint", endpoint.url]
+    # A stream that is there: without one the run may end by itself before it is told to.
+    of = ["--streams", endpoint.stream(), "--endpoint", endpoint.url]
+    command = [sys.executable, "-m", "sandbox", "pipeline", "run", how, *of]
     with subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True) as run:
         assert run.stderr
         while "incubator" not in (line := run.stderr.readline()):  # the first word of the JVM
