@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import signal
 from collections.abc import Iterator
 from functools import cache
 
@@ -50,6 +51,9 @@ def pytest_xdist_auto_num_workers() -> int:
 
 def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(Programs())
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        # A shell that runs us in the background has it ignored, and so would the programs that we interrupt.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

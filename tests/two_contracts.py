@@ -9,6 +9,7 @@ from typing import Final, NamedTuple
 from emulator.assembly.embedded import embedded
 from emulator.settings.settings import Settings
 from rdss_sandbox.client import Client
+from rdss_sandbox.shapes.clock import ClockChange
 from rdss_sandbox.shapes.messages import NewMessage
 from schemas.contract import Code, Contract, Sample, SampleMaker
 from schemas.rdss.contract import RDSS
@@ -45,6 +46,8 @@ def fill(contract: Contract, client: Client) -> Site:
     tried = ((code, maker.bad(code)) for code in contract.samples.codes if code.queue == "invalid")
     code, bad = next(each for each in tried if not contract.peek(each[1].data).damaged)
     for sample in (*sent, sent[0], bad):
+        # Rows are in the order of arrival, which one millisecond does not tell.
+        client.change_clock(ClockChange("advance", seconds=0.002))
         client.send(NewMessage("input", sample.data, sample.key))
     refused = contract.decorate(bad.data, code, REASON, now=now)
     client.send(NewMessage("invalid", refused, bad.key))

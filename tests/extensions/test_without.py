@@ -122,7 +122,7 @@ def test_the_rest_is_checked_and_tested_without_it(tmp_path: Path, name: str) ->
         [scripts / "mypy"],
         [scripts / "lint-imports"],
         [sys.executable, "tests/file_sizes.py"],
-        [sys.executable, "-m", "pytest", "-q", "-rs", "-n", "auto", "--dist", "loadgroup", "-m", TESTED],
+        [sys.executable, "-m", "pytest", "-q", "-rsfE", "-n", "auto", "--dist", "loadgroup", "-m", TESTED],
     ):
         ran = subprocess.run(
             command, cwd=tmp_path, env=in_a_copy(tmp_path), capture_output=True, text=True, check=False
