@@ -95,17 +95,14 @@ class FunctionService:
 
     @contextmanager
     def held(self) -> Iterator[None]:
-        """Let nothing change while the context lasts."""
-        # Mappings go on when what holds everything lets go; what they have read is read again.
-        running = self.loop.running
-        if running:
-            self.loop.run(self.mappings.stop())
+        """Let nothing change while the context lasts, which begins when what mappings invoked has ended."""
+        if self.loop.running:
+            self.loop.run(self.mappings.finish())
         try:
             with self.functions.lock:
                 yield
         finally:
-            if running or self.store.list_in():
-                self.loop.run(self._start())
+            self.start()
 
     def save(self) -> Mapping[str, Sequence[bytes]]:
         """Copy the state by section."""

@@ -65,9 +65,6 @@ class Lane:
         self._since = 0.0
         self._pauses = 0
 
-    def __len__(self) -> int:
-        return len(self._waiting)
-
     def put(self, record: Delivery) -> None:
         if not self._waiting:
             self._since = self._follower.clock.elapsed()

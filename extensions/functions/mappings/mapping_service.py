@@ -51,9 +51,9 @@ class MappingService:
         self._background: set[asyncio.Task[None]] = set()
 
     def start(self) -> None:
-        """Run every mapping that is enabled."""
+        """Run every mapping that is enabled, and does not run yet."""
         for mapping in self.store.list_in():
-            if mapping.enabled:
+            if mapping.enabled and mapping.uuid not in self._runners:
                 self._set_state(mapping.uuid, "Enabled")
                 self._run(mapping.uuid)
 
@@ -85,6 +85,11 @@ class MappingService:
     async def has_queue(self, region: str, name: str) -> bool:
         """Whether SQS has a queue of this name."""
         return await self._threads.run(lambda: find_queue(self._client, region, name) is not None)
+
+    async def finish(self) -> None:
+        """Stop all, and return when the invocations that are under way have ended by themselves."""
+        stopping = [self._stop(uuid) for uuid in tuple(self._runners)]
+        await asyncio.gather(*stopping, *self._background, return_exceptions=True)
 
     async def stop(self) -> None:
         """Stop all at once: what is under way is ended, and what it was about is handed over again."""

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
 from botocore.exceptions import ClientError
 
+from rdss_sandbox.client import Client
 from tests.extensions.functions.conftest import Aws
 from tests.waiting import wait_until
 
@@ -258,3 +260,27 @@ def test_a_second_mapping_of_a_function_and_its_source_is_refused(aws: Aws) -> N
     aws.lambda_.create_event_source_mapping(**asked)
     with pytest.raises(ClientError, match="already exists"):
         aws.lambda_.create_event_source_mapping(**asked)
+
+
+def test_a_snapshot_ends_no_invocation_and_a_load_hands_nothing_over_twice(aws: Aws) -> None:
+    """A handler that works while it is saved goes on, and each mapping runs once after the load."""
+    source = make_stream(aws, "saved", [])
+    aws.make("saved", PRINTS)
+    aws.make("works-on", "import time\ndef handler(event, context):\n    time.sleep(1)\n    return 'whole'\n")
+    mapping = aws.lambda_.create_event_source_mapping(
+        FunctionName="saved", EventSourceArn=source, StartingPosition="TRIM_HORIZON"
+    )
+    settle(aws, mapping)
+    with Client(aws.emulator.control) as control, ThreadPoolExecutor(1) as threads:
+        working = threads.submit(aws.invoke, "works-on")
+        wait_until(lambda: "/aws/lambda/works-on" in str(aws.client("logs").describe_log_groups()))
+        control.snapshots.save("functions")
+        assert working.result() == (b'"whole"', "")
+        control.snapshots.load("functions")
+    aws.client("kinesis").put_records(
+        StreamName="saved", Records=[{"Data": str(each), "PartitionKey": "k"} for each in range(50)]
+    )
+    wait_until(lambda: len(got(aws, "saved")) >= 50)
+    aws.lambda_.update_event_source_mapping(UUID=settle(aws, mapping)["UUID"], Enabled=False)
+    settle(aws, mapping, "Disabled")
+    assert got(aws, "saved") == list(map(str, range(50)))
