@@ -169,8 +169,8 @@ class CommandReader:
             if channel not in self._open:
                 if method not in _WITH_CONTENT:
                     command = Command(channel, CLASSES.get(method), [bytes(view[at:after])])
-                elif command := self._find_content(view, at, after):
-                    after = at + command.size
+                elif command := self._find_content(view, at, after, channel, method):
+                    after += len(command.frames[1]) + len(command.frames[2])
             if command or (command := self._complete(kind, channel, method, bytes(view[at:after]))):
                 found.append(command)
             at = after
@@ -194,14 +194,16 @@ class CommandReader:
         if len(view) >= size + OVERHEAD:
             check_end(bytes(view[: size + OVERHEAD]))
 
-    def _find_content(self, view: memoryview, at: int, head_at: int) -> Command | None:
+    def _find_content(
+        self, view: memoryview, at: int, head_at: int, channel: int, method: int
+    ) -> Command | None:
         """A method whose content is all there, in one frame of a body; None for one that is not.
 
         Nothing of it is incomplete, so nothing is counted.
         """
         if len(view) < head_at + _LEAST_HEADER + OVERHEAD:
             return None
-        kind, channel, size, size_of_body = _CONTENT_HEAD.unpack_from(view, head_at)
+        kind, channel_of_head, size, size_of_body = _CONTENT_HEAD.unpack_from(view, head_at)
         body_at = head_at + size + OVERHEAD
         after = body_at + size_of_body + OVERHEAD
         is_whole = (
@@ -210,13 +212,12 @@ class CommandReader:
             and size >= _LEAST_HEADER - OVERHEAD
             and after <= len(view)
             and HEAD.unpack_from(view, body_at) == (BODY, channel, size_of_body)
-            and HEAD.unpack_from(view, at)[1] == channel
+            and channel_of_head == channel
             and view[body_at - 1] == view[after - 1] == END
-            and max(size, size_of_body) <= self._most_of_frame
+            and size <= self._most_of_frame >= size_of_body
         )
         if not is_whole:
             return None
-        method = _METHOD_ID.unpack_from(view, at + PAYLOAD_AT)[0]
         frames = [bytes(view[at:head_at]), bytes(view[head_at:body_at]), bytes(view[body_at:after])]
         command = Command(channel, CLASSES[method], frames)
         return command if method != _PUBLISH or _is_publish(command) else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import lru_cache
 from struct import Struct, error
 from typing import Any, Final, cast
@@ -15,7 +16,7 @@ from emulator.amqp.wire.field_tables import (
     decode_table,
     encode_table,
 )
-from emulator.amqp.wire.methods import CLASSES, IDS, BasicAck, BasicPublish, Method
+from emulator.amqp.wire.methods import CLASSES, IDS, BasicAck, BasicDeliver, BasicPublish, Method
 
 _INTEGERS: Final = {
     "Octet": Struct(">B"),
@@ -27,7 +28,10 @@ _ID: Final = Struct(">I")
 _LENGTH: Final = Struct(">I")
 _TICKET: Final = Struct(">H")
 _EXCHANGE_AT: Final = _ID.size + _TICKET.size
+_DELIVER: Final = _ID.pack(IDS[BasicDeliver])
 _ACK: Final = Struct(">IQB")
+_TAG: Final = Struct(">QBB")
+"""A delivery tag, the octet with the bit of a redelivery, and the length of an exchange's name."""
 _FIELDS: Final[dict[type, tuple[str, ...]]] = {
     # NamedTuple wraps the names of types; each name says how an argument is written.
     cls: tuple(str(getattr(kind, "__forward_arg__", kind)) for kind in cls.__annotations__.values())
@@ -55,8 +59,8 @@ def decode_method(payload: bytes) -> Method:
     if cls is None:
         raise UnknownMethodError
     try:
-        if cls is BasicPublish:
-            return _decode_publish(payload)
+        if (decode := _OF_MESSAGES.get(cls)) is not None:
+            return decode(payload)
         return cls(*_decode_arguments(payload, _FIELDS[cls]))
     except DeepTableError as why:
         deepest = f"tables and arrays are nested {MOST_NESTED} deep at most"
@@ -72,6 +76,8 @@ def encode_method(method: Method) -> bytes:
     cls = type(method)
     if isinstance(method, BasicAck):
         return _ACK.pack(IDS[cls], method.delivery_tag, method.multiple)
+    if isinstance(method, BasicDeliver):
+        return _encode_deliver(method)
     parts = [_ID.pack(IDS[cls])]
     bits = width = 0
     for kind, value in zip(_FIELDS[cls], cast("tuple[Any, ...]", method), strict=True):
@@ -101,6 +107,46 @@ def _decode_publish(payload: bytes) -> BasicPublish:
         bool(bits & 1),
         bool(bits & 2),
     )
+
+
+def _decode_deliver(payload: bytes) -> BasicDeliver:
+    tag_at = _ID.size + 1 + payload[_ID.size]
+    consumer = payload[_ID.size + 1 : tag_at].decode(*TEXT)
+    delivery_tag, redelivered, exchange_bytes = _TAG.unpack_from(payload, tag_at)
+    exchange_at = tag_at + _TAG.size
+    key_at = exchange_at + exchange_bytes + 1
+    end = key_at + payload[key_at - 1]
+    if end > len(payload):
+        raise TruncatedMethodError
+    return BasicDeliver(
+        consumer,
+        delivery_tag,
+        bool(redelivered & 1),
+        payload[exchange_at : key_at - 1].decode(*TEXT),
+        payload[key_at:end].decode(*TEXT),
+    )
+
+
+def _encode_deliver(method: BasicDeliver) -> bytes:
+    consumer, delivery_tag, redelivered, *names = method
+    exchange, key = (name.encode(*TEXT) for name in names)
+    tag = _TAG.pack(delivery_tag, redelivered, len(exchange))
+    return b"".join(
+        (_DELIVER, _encode_argument("ShortString", consumer), tag, exchange, bytes((len(key),)), key)
+    )
+
+
+def _decode_ack(payload: bytes) -> BasicAck:
+    _, delivery_tag, multiple = _ACK.unpack_from(payload)
+    return BasicAck(delivery_tag, bool(multiple & 1))
+
+
+_OF_MESSAGES: Final[dict[type, Callable[[bytes], Method]]] = {
+    BasicPublish: _decode_publish,
+    BasicDeliver: _decode_deliver,
+    BasicAck: _decode_ack,
+}
+"""Those that come with each message have no time for their declarations."""
 
 
 def _decode_arguments(payload: bytes, kinds: tuple[str, ...]) -> list[Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -19,7 +20,10 @@ from schemas.contract import LOOKED_AT
 
 _EVERY_SECONDS: Final = 0.1
 _MOST_IDS: Final = 20
-_IDS: Final = tuple(b'"%b"' % each.spelling.encode() for each in CONTRACT.fields if each.name == "id")
+_ID: Final = re.compile(
+    b"|".join(re.escape(b'"%b"' % each.spelling.encode()) for each in CONTRACT.fields if each.name == "id")
+    or b"(?!)"
+)
 _DEAD_LETTERED: Final = b"x-death"
 _FLAGS_AT: Final = 19
 _DELIVERY_MODE: Final = 0x10
@@ -145,7 +149,7 @@ def _names_delivery_mode(command: Command) -> bool:
 def _may_have_id(body: bytes) -> bool:
     """Whether ``peek`` may find an id: in an object of JSON, or in the first bytes of what is none."""
     first = body[:1]
-    return first == b"{" or first.isspace() or any(body.find(name, 0, LOOKED_AT) >= 0 for name in _IDS)
+    return first == b"{" or first.isspace() or _ID.search(body, 0, LOOKED_AT) is not None
 
 
 def _last_death(command: Command) -> dict[str, Any] | None:

@@ -175,9 +175,12 @@ class OwnBroker(End):
         if not self._reasons and self.is_open:
             self._upstream.guard(self._connection.resume)
 
-    def _write(self, commands: list[Command]) -> None:
+    def _add(self, command: Command) -> None:
+        self._out.append(command)
+
+    def _write(self, added: list[Command]) -> None:
         connection = self._connection
-        if not self._upstream.guard(connection.take, commands):
+        if not self._upstream.guard(connection.take, added):
             self.abort()
         if connection.heartbeat and not self._is_beating:
             self._is_beating = True

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Final, Protocol, cast
+from typing import Any, Final, Protocol, cast
 
 from emulator.amqp.client_end import Address
 from emulator.amqp.wire.commands import Command, CommandReader, TooMuchError
@@ -64,7 +64,7 @@ class End(ABC):
         self.owner = owner
         self._before_write = before_write
         self._after_write = after_write
-        self._out: list[Command] = []
+        self._out: list[Any] = []
         self.is_raw = False
         self.was_connected = False
         self.gone = False
@@ -97,7 +97,11 @@ class End(ABC):
         """Cut the connection at once."""
 
     @abstractmethod
-    def _write(self, commands: list[Command]) -> None: ...
+    def _add(self, command: Command) -> None:
+        """Add a command to what is written next."""
+
+    @abstractmethod
+    def _write(self, added: list[Any]) -> None: ...
     def send_unreadable(self, command: Command) -> None:
         """Send what the other end cannot read as frames."""
         self.send(command)
@@ -110,7 +114,7 @@ class End(ABC):
             self.watcher.note_to_client(command.frames)
         if not self._out and not self.owner.is_gathering:
             self.flush_soon()
-        self._out.append(command)
+        self._add(command)
 
     def send_bytes(self, data: bytes) -> None:
         """Write bytes that are no command."""
@@ -240,9 +244,13 @@ class Peer(End, asyncio.Protocol):
         self.owner.pass_raw()
         self.send(command)
 
-    def _write(self, commands: list[Command]) -> None:
+    def _add(self, command: Command) -> None:
+        # Not the command itself: the garbage collector would go through all that wait.
+        self._out += command.frames
+
+    def _write(self, added: list[bytes]) -> None:
         assert self.transport is not None
-        self.transport.write(b"".join([frame for command in commands for frame in command.frames]))
+        self.transport.write(b"".join(added))
 
     def close(self) -> None:
         self.flush()
