@@ -8,8 +8,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from emulator.amqp.message_headers import write_text
-from emulator.amqp.wire.method_codec import decode_method
+from emulator.amqp.wire.commands import Command
 from emulator.amqp.wire.methods import BasicAck, BasicNack, BasicPublish
 from emulator.amqp.wire.properties import Properties
 from emulator.diagnosis.lab_trace import Trace, WatchedClient
@@ -26,10 +25,6 @@ from rdss_sandbox.shapes.trace import (
 )
 
 _PERSISTENT: Final = 2
-_PAYLOAD: Final = slice(7, -1)
-"""The payload of a frame."""
-_PROPERTIES: Final = slice(7 + 12, -1)
-"""The properties in the header frame of a content."""
 
 
 class ConnectionTrace:
@@ -52,12 +47,10 @@ class ConnectionTrace:
     def note_subscription(self, queue: str, prefetch: int, *, no_ack: bool) -> None:
         self._note(Subscription(self._trace.now, self._life, queue, prefetch, no_ack))
 
-    def note_delivery(
-        self, queue: str, frames: Sequence[bytes], *, owed: bool, pushed: bool = True
-    ) -> Delivery:
+    def note_delivery(self, queue: str, command: Command, *, owed: bool, pushed: bool = True) -> Delivery:
         """Note a message that is pushed, or that was fetched. The kit gave it its number as message_id."""
-        number = Properties(frames[1][_PROPERTIES]).text("message_id") or ""
-        delivery = Delivery(number, self._trace.identify(self._read(frames)))
+        number = Properties(command.properties).text("message_id") or ""
+        delivery = Delivery(number, self._trace.identify(self._read(command)))
         self._note_read(queue, (delivery,), pushed=pushed, owed=owed)
         return delivery
 
@@ -76,11 +69,10 @@ class ConnectionTrace:
             items = tuple(owed.item for owed in settled if owed.item and owed.record.queue == queue)
             self._note(Settlement(self._trace.now, self._life, queue, verdict, items))
 
-    def note_publish(self, channel: ChannelRecord, frames: Sequence[bytes]) -> None:
+    def note_publish(self, channel: ChannelRecord, command: Command) -> None:
         """Note a publish, or keep it until it is confirmed."""
-        asked = decode_method(frames[0][_PAYLOAD])
-        assert isinstance(asked, BasicPublish)
-        body, data, now = _join_body(frames), self._read(frames), self._trace.now
+        asked = command.decode_as(BasicPublish)
+        body, data, now = command.body, self._read(command), self._trace.now
         entry = PutEntry(self._trace.identify(data), sha256(body).hexdigest(), len(body), asked.routing_key)
         put = Put(
             now,
@@ -89,7 +81,7 @@ class ConnectionTrace:
             asked.exchange or asked.routing_key,
             (entry,),
             confirmed=channel.confirming,
-            persistent=Properties(frames[1][_PROPERTIES]).number("delivery_mode") == _PERSISTENT,
+            persistent=Properties(command.properties).number("delivery_mode") == _PERSISTENT,
             mandatory=asked.mandatory,
         )
         if channel.confirming:
@@ -98,16 +90,18 @@ class ConnectionTrace:
         else:
             self._trace.note_item(put, data)
 
-    def note_confirm(self, channel: ChannelRecord, told: BasicAck | BasicNack) -> None:
+    def note_confirm(self, channel: ChannelRecord, command: Command) -> None:
         """Note the broker's answer to publishes."""
+        told = command.decode()
+        assert isinstance(told, BasicAck | BasicNack)
         tags = [told.delivery_tag]
         if told.multiple:
             tags = [tag for tag in channel.waiting if not told.delivery_tag or tag <= told.delivery_tag]
         self._note_answered(channel, tags, "nack" if isinstance(told, BasicNack) else "")
 
-    def note_return(self, channel: ChannelRecord, frames: Sequence[bytes]) -> None:
+    def note_return(self, channel: ChannelRecord, command: Command) -> None:
         """Note which publish comes back. A broker confirms in any order, so the body tells which it is."""
-        returned = self._read(frames)
+        returned = self._read(command)
         for tag, (put, data) in channel.waiting.items():
             if data == returned and not put.error:
                 channel.waiting[tag] = replace(put, error="returned"), data
@@ -136,13 +130,9 @@ class ConnectionTrace:
         now = self._trace.now
         self._note(Read(now, self._life, queue, queue, "", records, pushed=pushed, error=error, owed=owed))
 
-    def _read(self, frames: Sequence[bytes]) -> bytes:
+    def _read(self, command: Command) -> bytes:
         """A message as the contract judges it."""
-        return write_text(self._trace.contract, _join_body(frames), frames[1][_PROPERTIES])
+        return command.write_text(self._trace.contract, command.body)
 
     def _note(self, item: TraceItem) -> None:
         self._trace.note_item(item)
-
-
-def _join_body(frames: Sequence[bytes]) -> bytes:
-    return b"".join([frame[_PAYLOAD] for frame in frames[2:]])

@@ -10,17 +10,15 @@ is forgotten first.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable
 from copy import copy
-from functools import lru_cache
-from struct import Struct, error
-from typing import Any, Final, Protocol, TypeAlias, TypeVar
+from struct import error
+from typing import Final, TypeAlias, TypeVar
 from weakref import WeakSet
 
 from emulator.amqp.wire import methods
+from emulator.amqp.wire.commands import Command
 from emulator.amqp.wire.field_tables import TEXT, Table
-from emulator.amqp.wire.method_codec import decode_method
-from emulator.amqp.wire.methods import IDS
 from emulator.clock import Clock, stopwatch
 from emulator.diagnosis.clients import Identity, identify_amqp
 from emulator.diagnosis.connection_trace import ConnectionTrace
@@ -34,30 +32,9 @@ from rdss_sandbox.shapes.trace import DISCONNECT, Verdict
 
 MOST_RECORDS: Final = 2_000
 RECENT_SECONDS: Final = 1.0
-_TAG: Final = Struct(">Q")
-_START_OK: Final = IDS[methods.ConnectionStartOk]
-_CLOSE: Final = IDS[methods.ConnectionClose]
-_CHANNEL_OPEN: Final = IDS[methods.ChannelOpen]
-_CHANNEL_CLOSE: Final = IDS[methods.ChannelClose]
-_DELIVER: Final = IDS[methods.BasicDeliver]
-_ACK: Final = IDS[methods.BasicAck]
-_REJECT: Final = IDS[methods.BasicReject]
-_METHOD_FRAME: Final = 1
-_ARGUMENTS: Final = 11
-_TICKET_BYTES: Final = 2
 
 _Key = TypeVar("_Key", bound=Hashable)
 _Record = TypeVar("_Record")
-
-
-class RecordedCommand(Protocol):
-    """A method with its content, from the client; ``frames`` are as on the wire."""
-
-    channel: int
-    frames: list[bytes]
-
-    @property
-    def method(self) -> int: ...
 
 
 class QueueRecorder:
@@ -144,7 +121,7 @@ def _find(records: OrderedDict[_Key, _Record], key: _Key, make: Callable[[], _Re
     return found
 
 
-_Handler: TypeAlias = Callable[[ChannelRecord, Sequence[bytes]], None]
+_Handler: TypeAlias = Callable[[ChannelRecord, Command], None]
 
 
 class ConnectionRecorder:
@@ -160,56 +137,52 @@ class ConnectionRecorder:
         self._orderly = False
         self._cut = False
         self._channels: dict[int, ChannelRecord] = {}
-        self._writings: dict[tuple[bytes, bytes], QueueWriting] = {}
-        self._from_client: dict[int, _Handler] = {
-            IDS[methods.BasicQos]: self._qos,
-            IDS[methods.QueueDeclare]: self._declare,
-            IDS[methods.BasicConsume]: self._consume,
-            **dict.fromkeys((_ACK, IDS[methods.BasicNack], _REJECT), self._settle),
-            IDS[methods.BasicPublish]: self._publish,
+        self._writings: dict[tuple[str, str], QueueWriting] = {}
+        self._from_client: dict[type | None, _Handler] = {
+            methods.BasicQos: self._qos,
+            methods.QueueDeclare: self._declare,
+            methods.BasicConsume: self._consume,
+            **dict.fromkeys((methods.BasicAck, methods.BasicNack, methods.BasicReject), self._settle),
+            methods.BasicPublish: self._publish,
         }
-        self._to_client: dict[int, _Handler] = {
-            IDS[methods.BasicConsumeOk]: self._consume_ok,
-            IDS[methods.QueueDeclareOk]: self._declare_ok,
-            _CHANNEL_CLOSE: self._close_channel,
+        self._to_client: dict[type | None, _Handler] = {
+            methods.BasicConsumeOk: self._consume_ok,
+            methods.BasicDeliver: self._deliver,
+            methods.QueueDeclareOk: self._declare_ok,
+            methods.ChannelClose: self._close_channel,
         }
 
-    def note_from_client(self, command: RecordedCommand) -> None:
-        if self._trace is not None and command.method:
+    def note_from_client(self, command: Command) -> None:
+        kind = command.kind
+        if self._trace is not None and kind is not None:
             self._trace.note_command()
         channel = self._channels.get(command.channel)
         try:
-            if channel is not None and (handle := self._from_client.get(command.method)) is not None:
-                handle(channel, command.frames)
+            if channel is not None and (handle := self._from_client.get(kind)) is not None:
+                handle(channel, command)
                 self._recorder.calls += 1
-            elif command.method == _CHANNEL_OPEN and not self._is_ours:
+            elif kind is methods.ChannelOpen and not self._is_ours:
                 self._channels[command.channel] = ChannelRecord()
-            elif command.method == _CHANNEL_CLOSE:
+            elif kind is methods.ChannelClose:
                 self._drop(command.channel)
-            elif command.method == _CLOSE:
+            elif kind is methods.ConnectionClose:
                 self._orderly = True
                 self._drop_all()
-            elif command.method == _START_OK:
-                self._log_in(_decode(command.frames[0]))
+            elif kind is methods.ConnectionStartOk:
+                self._log_in(command.decode_as(methods.ConnectionStartOk))
         except (ValueError, IndexError, error):
             return  # It cannot be read: the broker refuses it in its own words.
 
-    def note_to_client(self, frames: Sequence[bytes]) -> None:
-        frame = frames[0]
-        if frame[0] != _METHOD_FRAME:
-            return
-        method = int.from_bytes(frame[7:11])
-        if method == _DELIVER:
-            self._deliver(frames)
-        elif method == _CLOSE:
+    def note_to_client(self, command: Command) -> None:
+        if command.kind is methods.ConnectionClose:
             self._orderly = True
-            code = str(_decode(frame).reply_code)
+            code = str(command.decode_as(methods.ConnectionClose).reply_code)
             self._fail_reads(self._channels.values(), code)
             self._drop_all(code)
-        elif (handle := self._to_client.get(method)) is not None:
-            channel = self._channels.get(int.from_bytes(frame[1:3]))
+        elif (handle := self._to_client.get(command.kind)) is not None:
+            channel = self._channels.get(command.channel)
             if channel is not None:
-                handle(channel, frames)
+                handle(channel, command)
 
     def note_cut(self) -> None:
         self._cut = True
@@ -251,34 +224,33 @@ class ConnectionRecorder:
     def _begin_trace(self, trace: ConnectionTrace) -> None:
         self._trace = trace
         self._from_client |= {
-            IDS[methods.BasicGet]: self._get,
-            IDS[methods.ConfirmSelect]: _begin_confirming,
+            methods.BasicGet: self._get,
+            methods.ConfirmSelect: _begin_confirming,
         }
         self._to_client |= {
-            IDS[methods.BasicGetOk]: self._get_ok,
-            IDS[methods.BasicGetEmpty]: lambda channel, _: trace.note_empty(channel.gets.popleft()[0].queue),
-            IDS[methods.BasicAck]: lambda channel, frames: trace.note_confirm(channel, _decode(frames[0])),
-            IDS[methods.BasicNack]: lambda channel, frames: trace.note_confirm(channel, _decode(frames[0])),
-            IDS[methods.BasicReturn]: trace.note_return,
+            methods.BasicGetOk: self._get_ok,
+            methods.BasicGetEmpty: lambda channel, _: trace.note_empty(channel.gets.popleft()[0].queue),
+            methods.BasicAck: trace.note_confirm,
+            methods.BasicNack: trace.note_confirm,
+            methods.BasicReturn: trace.note_return,
         }
 
-    def _qos(self, channel: ChannelRecord, frames: Sequence[bytes]) -> None:
-        asked: methods.BasicQos = _decode(frames[0])
+    def _qos(self, channel: ChannelRecord, command: Command) -> None:
+        asked = command.decode_as(methods.BasicQos)
         if asked.global_:
             channel.window = asked.prefetch_count
         else:
             channel.prefetch = asked.prefetch_count
 
-    def _declare(self, channel: ChannelRecord, frames: Sequence[bytes]) -> None:
-        name = _short_string(frames[0], _ARGUMENTS + _TICKET_BYTES)[0]
-        channel.declared = name.decode("utf-8", "replace")
+    def _declare(self, channel: ChannelRecord, command: Command) -> None:
+        channel.declared = command.decode_as(methods.QueueDeclare).queue
 
-    def _consume(self, channel: ChannelRecord, frames: Sequence[bytes]) -> None:
-        asked: methods.BasicConsume = _decode(frames[0])
-        record = self._recorder.find_reading(self._client, asked.queue or channel.declared)
+    def _consume(self, channel: ChannelRecord, command: Command) -> None:
+        asked = command.decode_as(methods.BasicConsume)
+        record = self._recorder.find_reading(self._client, _read_name(asked.queue or channel.declared))
         started = record, asked.no_ack
         if asked.consumer_tag:
-            channel.consumers[asked.consumer_tag.encode(*TEXT)] = started
+            channel.consumers[asked.consumer_tag] = started
         if not asked.nowait:
             channel.starting.append(started)
         record.channels[channel] = None
@@ -289,21 +261,22 @@ class ConnectionRecorder:
         if self._trace is not None:
             self._trace.note_subscription(record.queue, limit, no_ack=asked.no_ack)
 
-    def _get(self, channel: ChannelRecord, frames: Sequence[bytes]) -> None:
-        asked: methods.BasicGet = _decode(frames[0])
+    def _get(self, channel: ChannelRecord, command: Command) -> None:
+        asked = command.decode_as(methods.BasicGet)
         # Rules judge consumers alone, so no rule sees this record.
-        record = ReadingRecord(self._client, asked.queue or channel.declared, self._time())
+        record = ReadingRecord(self._client, _read_name(asked.queue or channel.declared), self._time())
         channel.gets.append((record, asked.no_ack))
 
-    def _settle(self, channel: ChannelRecord, frames: Sequence[bytes]) -> None:
-        frame = frames[0]
-        method, flags = int.from_bytes(frame[7:11]), frame[19]
-        multiple, requeue = (0, flags & 1) if method == _REJECT else (flags & 1, flags & 2)
-        refused = Verdict.REQUEUE if requeue else Verdict.DISCARD
-        verdict = ACK if method == _ACK else refused
-        tag: int = _TAG.unpack_from(frame, _ARGUMENTS)[0]
+    def _settle(self, channel: ChannelRecord, command: Command) -> None:
+        settled_by = command.decode()
+        assert isinstance(settled_by, methods.BasicAck | methods.BasicNack | methods.BasicReject)
+        if isinstance(settled_by, methods.BasicAck):
+            verdict = ACK
+        else:
+            verdict = Verdict.REQUEUE if settled_by.requeue else Verdict.DISCARD
+        tag = settled_by.delivery_tag
         tags = [tag]
-        if multiple:
+        if not isinstance(settled_by, methods.BasicReject) and settled_by.multiple:
             tags = [each for each in channel.owed if not tag or each <= tag]
         at = self._time()
         settled = []
@@ -314,59 +287,58 @@ class ConnectionRecorder:
         if self._trace is not None:
             self._trace.note_settlement(verdict, settled)
 
-    def _publish(self, channel: ChannelRecord, frames: Sequence[bytes]) -> None:
-        key = _read_target(frames[0])
+    def _publish(self, channel: ChannelRecord, command: Command) -> None:
+        asked = command.decode_as(methods.BasicPublish)
+        key = (asked.exchange, "") if asked.exchange else ("", asked.routing_key)
         record = self._writings.get(key)
         if record is None:
             if len(self._writings) >= MOST_RECORDS:
                 self._writings.clear()
-            name = (key[0] or key[1]).decode("utf-8", "replace")
-            record = self._writings[key] = self._recorder.find_writing(self._client, name)
+            name = asked.exchange or asked.routing_key
+            record = self._writings[key] = self._recorder.find_writing(self._client, _read_name(name))
         record.messages += 1
         record.last = self._time()
         if self._trace is not None:
-            self._trace.note_publish(channel, frames)
+            self._trace.note_publish(channel, command)
 
     # What the client gets
 
-    def _declare_ok(self, channel: ChannelRecord, frames: Sequence[bytes]) -> None:
-        channel.declared = _decode(frames[0]).queue
+    def _declare_ok(self, channel: ChannelRecord, command: Command) -> None:
+        channel.declared = command.decode_as(methods.QueueDeclareOk).queue
 
-    def _consume_ok(self, channel: ChannelRecord, frames: Sequence[bytes]) -> None:
+    def _consume_ok(self, channel: ChannelRecord, command: Command) -> None:
         if channel.starting:
-            tag, _ = _short_string(frames[0], _ARGUMENTS)
+            tag = command.decode_as(methods.BasicConsumeOk).consumer_tag
             channel.consumers[tag] = channel.starting.popleft()
 
-    def _deliver(self, frames: Sequence[bytes]) -> None:
-        frame = frames[0]
-        channel = self._channels.get(int.from_bytes(frame[1:3]))
-        tag, at = _short_string(frame, _ARGUMENTS)
-        if channel is None or (found := channel.consumers.get(tag)) is None:
+    def _deliver(self, channel: ChannelRecord, command: Command) -> None:
+        delivered = command.decode_as(methods.BasicDeliver)
+        if (found := channel.consumers.get(delivered.consumer_tag)) is None:
             return
         record, no_ack = found
         record.delivered += 1
         trace = self._trace
-        item = None if trace is None else trace.note_delivery(record.queue, frames, owed=not no_ack)
+        item = None if trace is None else trace.note_delivery(record.queue, command, owed=not no_ack)
         if no_ack:
             channel.recent.append(stopwatch())
             return
-        owed = Owed(record, self._time(), record.delivered, bool(frame[at + 8] & 1), item)
-        channel.owed[_TAG.unpack_from(frame, at)[0]] = owed
+        owed = Owed(record, self._time(), record.delivered, delivered.redelivered, item)
+        channel.owed[delivered.delivery_tag] = owed
         record.in_hand += 1
         record.most_in_hand = max(record.most_in_hand, record.in_hand)
 
-    def _get_ok(self, channel: ChannelRecord, frames: Sequence[bytes]) -> None:
+    def _get_ok(self, channel: ChannelRecord, command: Command) -> None:
         record, no_ack = channel.gets.popleft()
         assert self._trace is not None
-        item = self._trace.note_delivery(record.queue, frames, owed=not no_ack, pushed=False)
+        item = self._trace.note_delivery(record.queue, command, owed=not no_ack, pushed=False)
         if not no_ack:
             owed = Owed(record, self._time(), 1, redelivered=False, item=item)
-            channel.owed[_TAG.unpack_from(frames[0], _ARGUMENTS)[0]] = owed
+            channel.owed[command.decode_as(methods.BasicGetOk).delivery_tag] = owed
 
-    def _close_channel(self, channel: ChannelRecord, frames: Sequence[bytes]) -> None:
-        code = str(_decode(frames[0]).reply_code)
+    def _close_channel(self, channel: ChannelRecord, command: Command) -> None:
+        code = str(command.decode_as(methods.ChannelClose).reply_code)
         self._fail_reads((channel,), code)
-        self._drop(int.from_bytes(frames[0][1:3]), code)
+        self._drop(command.channel, code)
 
     def _fail_reads(self, channels: Iterable[ChannelRecord], why: str) -> None:
         if self._trace is not None:
@@ -389,20 +361,13 @@ class ConnectionRecorder:
             record.channels.pop(channel, None)
 
 
-def _begin_confirming(channel: ChannelRecord, _frames: Sequence[bytes]) -> None:
+def _begin_confirming(channel: ChannelRecord, _command: Command) -> None:
     channel.confirming = True
 
 
-@lru_cache(maxsize=512)
-def _read_target(frame: bytes) -> tuple[bytes, bytes]:
-    """The exchange that a publish goes to, or else the routing key."""
-    exchange, at = _short_string(frame, _ARGUMENTS + _TICKET_BYTES)
-    return (exchange, b"") if exchange else (b"", _short_string(frame, at)[0])
-
-
-def _short_string(frame: bytes, at: int) -> tuple[bytes, int]:
-    end = at + 1 + frame[at]
-    return frame[at + 1 : end], end
+def _read_name(name: str) -> str:
+    """A name without what stands for bytes that are not UTF-8."""
+    return name.encode(*TEXT).decode("utf-8", "replace")
 
 
 def _read_words(table: Table) -> dict[str, object]:
@@ -412,7 +377,3 @@ def _read_words(table: Table) -> dict[str, object]:
         name: each.decode("utf-8", "replace") if isinstance(each, bytes) else each
         for name, each in values.items()
     }
-
-
-def _decode(frame: bytes) -> Any:
-    return decode_method(frame[7:-1])

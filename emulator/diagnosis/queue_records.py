@@ -96,7 +96,7 @@ class ChannelRecord:
     window: int = 0
     declared: str = ""
     starting: deque[tuple[ReadingRecord, bool]] = field(default_factory=deque)
-    consumers: dict[bytes, tuple[ReadingRecord, bool]] = field(default_factory=dict)
+    consumers: dict[str, tuple[ReadingRecord, bool]] = field(default_factory=dict)
     owed: dict[int, Owed] = field(default_factory=dict)
     recent: deque[float] = field(default_factory=lambda: deque(maxlen=_MOST_RECENT))
     confirming: bool = False

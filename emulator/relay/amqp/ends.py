@@ -111,7 +111,7 @@ class End(ABC):
         if self.is_closing:
             return
         if self.watcher is not None:
-            self.watcher.note_to_client(command.frames)
+            self.watcher.note_to_client(command)
         if not self._out and not self.owner.is_gathering:
             self.flush_soon()
         self._add(command)

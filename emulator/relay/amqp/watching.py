@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Protocol, TypeAlias
 
 from emulator.amqp.wire.commands import Command
@@ -13,9 +13,7 @@ class Watcher(Protocol):
     """Sees one connection, on the event loop, before what it sees has any effect."""
 
     def note_from_client(self, command: Command) -> None: ...
-    def note_to_client(self, frames: Sequence[bytes]) -> None:
-        """Note whole frames of at most one command, or the content of a command whose method came before."""
-
+    def note_to_client(self, command: Command) -> None: ...
     def note_cut(self) -> None:
         """Note that the relay cuts the connection."""
 
