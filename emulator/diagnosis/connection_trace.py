@@ -15,13 +15,13 @@ from emulator.diagnosis.lab_trace import Trace, WatchedClient
 from emulator.diagnosis.queue_records import ChannelRecord, Owed
 from rdss_sandbox.shapes.trace import (
     Delivery,
+    Disposition,
     Put,
     PutEntry,
     Read,
     Settlement,
     Subscription,
     TraceItem,
-    Verdict,
 )
 
 _PERSISTENT: Final = 2
@@ -64,10 +64,10 @@ class ConnectionTrace:
         for queue in dict.fromkeys(record.queue for each in found for record, _ in each):
             self._note_read(queue, error=error, pushed=True)
 
-    def note_settlement(self, verdict: Verdict, settled: Sequence[Owed]) -> None:
+    def note_settlement(self, disposition: Disposition, settled: Sequence[Owed]) -> None:
         for queue in dict.fromkeys(owed.record.queue for owed in settled):
             items = tuple(owed.item for owed in settled if owed.item and owed.record.queue == queue)
-            self._note(Settlement(self._trace.now, self._life, queue, verdict, items))
+            self._note(Settlement(self._trace.now, self._life, queue, disposition, items))
 
     def note_publish(self, channel: ChannelRecord, command: Command) -> None:
         """Note a publish, or keep it until it is confirmed."""

@@ -28,7 +28,7 @@ from emulator.diagnosis.strikes import Strikes
 from rdss_sandbox.shapes.events import Event
 from rdss_sandbox.shapes.recorded_exchange import Client
 from rdss_sandbox.shapes.recorded_queues import BrokenConnection, QueueReading, QueueWriting
-from rdss_sandbox.shapes.trace import DISCONNECT, Verdict
+from rdss_sandbox.shapes.trace import DISCONNECT, Disposition
 
 MOST_RECORDS: Final = 2_000
 RECENT_SECONDS: Final = 1.0
@@ -271,9 +271,9 @@ class ConnectionRecorder:
         settled_by = command.decode()
         assert isinstance(settled_by, methods.BasicAck | methods.BasicNack | methods.BasicReject)
         if isinstance(settled_by, methods.BasicAck):
-            verdict = ACK
+            disposition = ACK
         else:
-            verdict = Verdict.REQUEUE if settled_by.requeue else Verdict.DISCARD
+            disposition = Disposition.REQUEUE if settled_by.requeue else Disposition.DISCARD
         tag = settled_by.delivery_tag
         tags = [tag]
         if not isinstance(settled_by, methods.BasicReject) and settled_by.multiple:
@@ -282,10 +282,10 @@ class ConnectionRecorder:
         settled = []
         for each in tags:
             if (owed := channel.owed.pop(each, None)) is not None:
-                owed.record.note_settled(owed, verdict, at)
+                owed.record.note_settled(owed, disposition, at)
                 settled.append(owed)
         if self._trace is not None:
-            self._trace.note_settlement(verdict, settled)
+            self._trace.note_settlement(disposition, settled)
 
     def _publish(self, channel: ChannelRecord, command: Command) -> None:
         asked = command.decode_as(methods.BasicPublish)

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from rdss_sandbox.shapes.recorded_queues import BrokenConnection, QueueReading
-from rdss_sandbox.shapes.trace import Delivery, Put, Verdict
+from rdss_sandbox.shapes.trace import Delivery, Disposition, Put
 
-ACK: Final = Verdict.ACK
+ACK: Final = Disposition.ACK
 """Looked up once: a member of an enumeration costs more than all else that is recorded of an ack."""
 _MOST_RECENT: Final = 1_000
 _MOST_BROKEN: Final = 8
@@ -31,15 +31,15 @@ class ReadingRecord:
         self.broken: deque[BrokenConnection] = deque(maxlen=_MOST_BROKEN)
         self.channels: dict[ChannelRecord, None] = {}
 
-    def note_settled(self, owed: Owed, verdict: Verdict, at: float) -> None:
+    def note_settled(self, owed: Owed, disposition: Disposition, at: float) -> None:
         """Note that the client settled a delivery."""
         self.in_hand -= 1
         self.last = at
-        if verdict is ACK:
+        if disposition is ACK:
             self.row = 0
             self.acked += 1
             return
-        if verdict is Verdict.DISCARD:
+        if disposition is Disposition.DISCARD:
             self.row = 0
             self.discarded += 1
             return

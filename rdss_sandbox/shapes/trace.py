@@ -95,7 +95,7 @@ class Subscription(msgspec.Struct, frozen=True, tag="subscription"):
     no_ack: bool = False
 
 
-class Verdict(StrEnum):
+class Disposition(StrEnum):
     """What a client does with a delivery."""
 
     ACK = "ack"
@@ -109,7 +109,7 @@ class Settlement(msgspec.Struct, frozen=True, tag="settlement"):
     at: float
     life: int
     queue: str
-    verdict: Verdict
+    disposition: Disposition
     records: tuple[Delivery, ...]
 
 

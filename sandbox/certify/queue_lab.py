@@ -16,7 +16,7 @@ from emulator.channels.rabbitmq import pack, unpack
 from emulator.diagnosis.lab_trace import OWN_CONNECTION, WatchedClient
 from emulator.settings.settings import Settings
 from rdss_sandbox.shapes.topology import Topology
-from rdss_sandbox.shapes.trace import Put, TraceItem, Verdict
+from rdss_sandbox.shapes.trace import Disposition, Put, TraceItem
 from sandbox.certify.gate import PUTS
 from sandbox.certify.history import FinalShard, KeptRecord
 from sandbox.certify.lab import ERROR, INPUT, INVALID, OUTPUT, Lab
@@ -106,7 +106,7 @@ class QueueLab(Lab):
         settled = {
             each.sequence_number
             for settlement in self.history.settlements()
-            if settlement.verdict is not Verdict.REQUEUE
+            if settlement.disposition is not Disposition.REQUEUE
             for each in settlement.records
         }
         return not settled.union(self.history.taken_away).issuperset(self.history.poison)

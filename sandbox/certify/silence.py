@@ -17,7 +17,7 @@ from collections import Counter
 from typing import Final
 
 from emulator.clock import stopwatch
-from rdss_sandbox.shapes.trace import Put, Read, Settlement, Subscription, TraceItem, Verdict
+from rdss_sandbox.shapes.trace import Disposition, Put, Read, Settlement, Subscription, TraceItem
 from sandbox.certify.history import History
 
 _FRUITLESS_READS: Final = 3
@@ -114,7 +114,7 @@ class Silence:
             self._subscribed = True
         elif isinstance(exchange, Settlement):
             self._in_hand -= Counter(each.sequence_number for each in exchange.records)
-            if exchange.verdict is Verdict.REQUEUE:
+            if exchange.disposition is Disposition.REQUEUE:
                 self._fruitless[exchange.queue] += 1
 
     def _take_read(self, read: Read) -> None:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from rdss_sandbox.shapes.certificate import Certificate
 from rdss_sandbox.shapes.events import Event
-from rdss_sandbox.shapes.trace import Delivery, IteratorRequest, Put, PutEntry, Read, Settlement, Verdict
+from rdss_sandbox.shapes.trace import Delivery, Disposition, IteratorRequest, Put, PutEntry, Read, Settlement
 from sandbox.certify.clause import Role
 from sandbox.certify.clause_verdicts import count_verdicts, judge_clauses
 from sandbox.certify.clauses import clauses
@@ -64,7 +64,7 @@ def write_certificate(folder: Path) -> Path:
         Read(0.5, 0, "input", "shardId-000000000000"),
         Read(2.0, 1, "input", "shardId-000000000000", error="ProvisionedThroughputExceededException"),
         Put(4.0, 4.1, 2, "error", (PutEntry("m-2", "d", 10, "k"),)),
-        Settlement(4.2, 2, "input", Verdict.ACK, (Delivery("1", "m-1"),)),
+        Settlement(4.2, 2, "input", Disposition.ACK, (Delivery("1", "m-1"),)),
     ]
     history.told.append(Statement("m-1", 0.6, 0))
     history.injected.append(Injected(2.0, "throttle", None, Level.SILVER))

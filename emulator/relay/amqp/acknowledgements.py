@@ -9,21 +9,17 @@ from __future__ import annotations
 from collections import Counter, OrderedDict
 from collections.abc import Iterable
 from dataclasses import dataclass
-from enum import IntEnum
 from itertools import takewhile
-from typing import NamedTuple
+from typing import Final, NamedTuple
+
+from rdss_sandbox.shapes.trace import Disposition
+
+_ACK: Final = Disposition.ACK
+_REQUEUE: Final = Disposition.REQUEUE
 
 
 class UnknownTagError(LookupError):
     """The client settles a delivery tag that is unknown or settled already."""
-
-
-class Verdict(IntEnum):
-    """How a delivery is settled. Of several for one message the greatest counts, so that none gets lost."""
-
-    ACK = 0
-    DISCARD = 1
-    REQUEUE = 2
 
 
 class BrokerSettlement(NamedTuple):
@@ -31,7 +27,7 @@ class BrokerSettlement(NamedTuple):
 
     tag: int
     multiple: bool
-    verdict: Verdict
+    disposition: Disposition
 
 
 @dataclass(slots=True, eq=False)
@@ -63,13 +59,13 @@ class BrokerDelivery:
     window: PrefetchWindow
     left: int = 1
     made: int = 0
-    verdict: Verdict = Verdict.ACK
+    disposition: Disposition = Disposition.ACK
 
 
 class _Undo(NamedTuple):
     tag: int
     delivery: BrokerDelivery
-    verdict: Verdict
+    disposition: Disposition
 
 
 class Acknowledgements:
@@ -98,7 +94,7 @@ class Acknowledgements:
             self._by_client_tag[self._last] = delivery
         return self._last
 
-    def settle(self, tag: int, *, multiple: bool, verdict: Verdict) -> list[BrokerSettlement]:
+    def settle(self, tag: int, *, multiple: bool, disposition: Disposition) -> list[BrokerSettlement]:
         """Settle a delivery, or all up to it (all for 0); return the settlements for the broker.
 
         Raises UnknownTagError.
@@ -107,11 +103,13 @@ class Acknowledgements:
             raise UnknownTagError(tag)
         tags, deliveries = self._take_up_to(tag) if multiple else ([tag], [self._by_client_tag.pop(tag)])
         if self._undo is not None:
-            self._undo += (_Undo(*each, each[1].verdict) for each in zip(tags, deliveries, strict=True))
+            self._undo += (_Undo(*each, each[1].disposition) for each in zip(tags, deliveries, strict=True))
         # One acknowledgement may be for a hundred thousand: what can be done for all of them is done once.
         for delivery in deliveries:
             delivery.left -= 1
-            delivery.verdict = max(delivery.verdict, verdict)
+            # Of several for one message a requeue counts, or else a discard, so that none gets lost.
+            if disposition is not _ACK and delivery.disposition is not _REQUEUE:
+                delivery.disposition = disposition
         for window, number in Counter(delivery.window for delivery in deliveries).items():
             window.add(-number)
         return self._settlements(deliveries)
@@ -119,7 +117,7 @@ class Acknowledgements:
     def withdraw(self, delivery: BrokerDelivery) -> list[BrokerSettlement]:
         """Give up a delivery that was not sent yet; a message that was never sent is requeued."""
         if not delivery.made:
-            delivery.verdict = Verdict.REQUEUE
+            delivery.disposition = _REQUEUE
         delivery.left -= 1
         return self._settlements([delivery])
 
@@ -136,9 +134,9 @@ class Acknowledgements:
 
     def roll_back(self) -> None:
         """Undo the settlements since ``begin``."""
-        for tag, delivery, verdict in reversed(self._undo or ()):
+        for tag, delivery, disposition in reversed(self._undo or ()):
             delivery.left += 1
-            delivery.verdict = verdict
+            delivery.disposition = disposition
             delivery.window.add(1)
             self._by_client_tag[tag] = delivery
             self._by_broker_tag[delivery.tag] = delivery
@@ -162,9 +160,9 @@ class Acknowledgements:
         else:
             for tag in done:
                 del self._by_broker_tag[tag]
-        verdicts = {delivery.verdict for delivery in done.values()}
-        if len(done) > 1 and len(verdicts) == 1:
+        dispositions = {delivery.disposition for delivery in done.values()}
+        if len(done) > 1 and len(dispositions) == 1:
             last = max(done)
             if next(iter(self._by_broker_tag), last + 1) > last:
-                return [BrokerSettlement(last, True, verdicts.pop())]
-        return [BrokerSettlement(tag, False, done[tag].verdict) for tag in sorted(done)]
+                return [BrokerSettlement(last, True, dispositions.pop())]
+        return [BrokerSettlement(tag, False, done[tag].disposition) for tag in sorted(done)]

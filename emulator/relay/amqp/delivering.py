@@ -43,11 +43,11 @@ from emulator.relay.amqp.acknowledgements import (
     BrokerSettlement,
     PrefetchWindow,
     UnknownTagError,
-    Verdict,
 )
 from emulator.relay.amqp.amqp_tap import Tap
 from emulator.relay.amqp.channel_link import ChannelLink
 from emulator.relay.amqp.faulted_deliveries import Consumer, FaultedDeliveries, Gets
+from rdss_sandbox.shapes.trace import Disposition
 
 
 class Deliveries:
@@ -158,15 +158,15 @@ class Deliveries:
     # Acknowledgements
 
     def _settle(self, command: Command) -> None:
-        tag, multiple, verdict = _read_settlement(command)
+        tag, multiple, disposition = _read_settlement(command)
         try:
-            settlements = self._acks.settle(tag, multiple=multiple, verdict=verdict)
+            settlements = self._acks.settle(tag, multiple=multiple, disposition=disposition)
         except UnknownTagError:
             text = f"PRECONDITION_FAILED - unknown delivery tag {tag}"
             self._link.close_channel(406, text, command.method)
             return
         # As the client has it, so its frames go on as they came.
-        if settlements == [BrokerSettlement(tag, multiple, verdict)]:
+        if settlements == [BrokerSettlement(tag, multiple, disposition)]:
             self._link.to_broker(command)
         else:
             self._send_settlements(settlements)
@@ -176,11 +176,11 @@ class Deliveries:
                 consumer.waiting.release()
 
     def _send_settlements(self, settlements: list[BrokerSettlement]) -> None:
-        for tag, multiple, verdict in settlements:
-            if verdict is Verdict.ACK:
+        for tag, multiple, disposition in settlements:
+            if disposition is Disposition.ACK:
                 self._link.send_method_to_broker(BasicAck(tag, multiple))
             else:
-                requeue = verdict is Verdict.REQUEUE
+                requeue = disposition is Disposition.REQUEUE
                 self._link.send_method_to_broker(BasicNack(tag, multiple, requeue))
 
     # Consumers
@@ -271,11 +271,11 @@ class Deliveries:
     }
 
 
-def _read_settlement(command: Command) -> tuple[int, bool, Verdict]:
-    """The tag of an ack, nack or reject, whether it is for multiple deliveries, and the verdict."""
+def _read_settlement(command: Command) -> tuple[int, bool, Disposition]:
+    """The tag of an ack, nack or reject, whether it is for multiple deliveries, and the disposition."""
     settled = command.decode()
     if isinstance(settled, BasicAck):
-        return settled.delivery_tag, settled.multiple, Verdict.ACK
+        return settled.delivery_tag, settled.multiple, Disposition.ACK
     assert isinstance(settled, BasicNack | BasicReject)
     multiple = isinstance(settled, BasicNack) and settled.multiple
-    return settled.delivery_tag, multiple, Verdict.REQUEUE if settled.requeue else Verdict.DISCARD
+    return settled.delivery_tag, multiple, Disposition.REQUEUE if settled.requeue else Disposition.DISCARD

@@ -6,7 +6,7 @@ from collections import Counter
 from functools import partial
 
 from rdss_sandbox.shapes.certificate import Finding
-from rdss_sandbox.shapes.trace import Read, Settlement, Verdict
+from rdss_sandbox.shapes.trace import Disposition, Read, Settlement
 from sandbox.certify.clause import (
     NEVER_LANDED,
     NEVER_USED,
@@ -45,7 +45,7 @@ def acks_after_the_effect(history: History) -> Judgement:
     wanted = {sent.message_id for sent in history.sent}
     acked: dict[str, float] = {}
     for settlement in history.settlements():
-        if settlement.verdict is Verdict.ACK:
+        if settlement.disposition is Disposition.ACK:
             for each in settlement.records:
                 if each.message_id in wanted:
                     acked.setdefault(str(each.message_id), settlement.at)
@@ -173,13 +173,13 @@ def dead_letters_poison(history: History) -> Judgement:
     acked: dict[str, Settlement] = {}
     for settlement in history.settlements():
         for each in settlement.records:
-            if settlement.verdict is Verdict.REQUEUE:
+            if settlement.disposition is Disposition.REQUEUE:
                 requeued[each.sequence_number] += 1
                 continue
             put = history.put_at.get((history.stream, each.sequence_number), 0.0)
             if settlement.life <= history.end_of(put).life:
                 in_time.add(each.sequence_number)
-            if settlement.verdict is Verdict.ACK:
+            if settlement.disposition is Disposition.ACK:
                 acked[each.sequence_number] = settlement
     findings = []
     for number in poison:

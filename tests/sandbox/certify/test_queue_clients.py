@@ -17,7 +17,7 @@ from emulator.clock import Clock
 from rdss_sandbox.machine.watchdog import start_watchdog
 from rdss_sandbox.shapes.certificate import ClauseVerdict
 from rdss_sandbox.shapes.faults import NewFault
-from rdss_sandbox.shapes.trace import Delivery, Put, PutEntry, Read, Settlement, Subscription, Verdict
+from rdss_sandbox.shapes.trace import Delivery, Disposition, Put, PutEntry, Read, Settlement, Subscription
 from sandbox.certify import client_process
 from sandbox.certify.certified_kinds import find_certified
 from sandbox.certify.clause import Role
@@ -74,9 +74,9 @@ def test_what_a_consumer_does_is_recorded(lab: QueueLab, channel: BlockingChanne
     assert [each.records[0].message_id for each in history.reads()] == [
         *(peek(message).message_id, None, peek(message).message_id)
     ]
-    assert [(each.verdict, each.records[0].sequence_number) for each in history.settlements()] == [
-        (Verdict.ACK, "1"),
-        (Verdict.DISCARD, "2"),
+    assert [(each.disposition, each.records[0].sequence_number) for each in history.settlements()] == [
+        (Disposition.ACK, "1"),
+        (Disposition.DISCARD, "2"),
     ]
     assert (history.poison, history.left) == (["2"], ["3"])
 
@@ -216,7 +216,7 @@ def _history() -> History:
         came = (Delivery(str(at), each),)
         history.exchanges += [
             Read(1.0 + at, 0, "input", "input", "", came, pushed=True, owed=True),
-            Settlement(1.5 + at, 0, "input", Verdict.ACK, came),
+            Settlement(1.5 + at, 0, "input", Disposition.ACK, came),
         ]
         history.told.append(Statement(each, 1.4 + at, 0))
     return history
@@ -272,22 +272,22 @@ def test_a_breach_is_told(clause: str, change: Callable[[History], None], said: 
 @pytest.mark.parametrize(
     ("done", "said"),
     [
-        ([Verdict.DISCARD], None),
-        ([Verdict.REQUEUE] * 3 + [Verdict.DISCARD], None),
-        ([Verdict.REQUEUE] * 4 + [Verdict.DISCARD], "poison p-1 was put back 4 times"),
-        ([Verdict.ACK], "poison p-1 was acknowledged and put nowhere"),
+        ([Disposition.DISCARD], None),
+        ([Disposition.REQUEUE] * 3 + [Disposition.DISCARD], None),
+        ([Disposition.REQUEUE] * 4 + [Disposition.DISCARD], "poison p-1 was put back 4 times"),
+        ([Disposition.ACK], "poison p-1 was acknowledged and put nowhere"),
         ([], "poison p-1 was neither rejected nor acknowledged"),
     ],
 )
-def test_poison_is_given_up(done: list[Verdict], said: str | None) -> None:
+def test_poison_is_given_up(done: list[Disposition], said: str | None) -> None:
     """A few tries are allowed; an endless loop, and a loss without a trace, are not."""
     history = History("input", 0.0)
     for number in ("p-1", "p-2"):
         came = (Delivery(number, None),)
         history.poison.append(number)
         history.exchanges.append(Read(1.0, 0, "input", "input", "", came, pushed=True, owed=True))
-        settled = done if number == "p-1" else [Verdict.DISCARD]
-        history.exchanges += [Settlement(2.0, 0, "input", verdict, came) for verdict in settled]
+        settled = done if number == "p-1" else [Disposition.DISCARD]
+        history.exchanges += [Settlement(2.0, 0, "input", disposition, came) for disposition in settled]
     _, exposure, sentences = _judge(history, "dead-letters-poison")
     assert exposure == 2
     assert [each.startswith(said or "") for each in sentences] == ([True] if said else [])
@@ -302,7 +302,7 @@ def test_poison_may_be_put_on_another_queue() -> None:
         history.exchanges += [
             Read(1.0, 0, "input", "input", "", came, pushed=True, owed=True),
             Put(1.1, 1.2, 0, "invalid", (entry,)),
-            Settlement(1.3, 0, "input", Verdict.ACK, came),
+            Settlement(1.3, 0, "input", Disposition.ACK, came),
         ]
     assert _judge(history, "dead-letters-poison") == (ClauseVerdict.PASS, 2, [])
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from rdss_sandbox.shapes.trace import Delivery, Put, PutEntry, Read, Settlement, Verdict
+from rdss_sandbox.shapes.trace import Delivery, Disposition, Put, PutEntry, Read, Settlement
 from sandbox.certify.clause import Role, judge_clause
 from sandbox.certify.clauses import clauses
 from sandbox.certify.history import (
@@ -75,7 +75,7 @@ def _kept(history: History, life: int) -> None:
     history.put_at = {("input", "1"): 2.0}
     read = Read(3.0, 0, "input", "input", "", (Delivery("1", "m-1"),), pushed=True, owed=True)
     again = Read(12.0, 1, "input", "input", "", (Delivery("1", "m-1"),), pushed=True, owed=True)
-    settled = Settlement(3.5 if life == 0 else 12.5, life, "input", Verdict.ACK, (Delivery("1", "m-1"),))
+    settled = Settlement(3.5 if life == 0 else 12.5, life, "input", Disposition.ACK, (Delivery("1", "m-1"),))
     history.exchanges = [read, settled] if life == 0 else [read, again, settled]
     history.told = [Statement("m-1", 3.2, 0)]
 
@@ -85,7 +85,7 @@ def _poisoned(history: History, life: int) -> None:
     history.poison = ["1"]
     settled = history.exchanges[-1]
     assert isinstance(settled, Settlement)
-    discarded = Settlement(settled.at, life, "input", Verdict.DISCARD, settled.records)
+    discarded = Settlement(settled.at, life, "input", Disposition.DISCARD, settled.records)
     history.exchanges[-1] = discarded
 
 

@@ -11,17 +11,18 @@ from emulator.relay.amqp.acknowledgements import (
     BrokerDelivery,
     PrefetchWindow,
     UnknownTagError,
-    Verdict,
 )
+from rdss_sandbox.shapes.trace import Disposition
 
-Step = tuple[str, int, bool, Verdict]
+_GRAVEST = (Disposition.ACK, Disposition.DISCARD, Disposition.REQUEUE)
+Step = tuple[str, int, bool, Disposition]
 
 STEPS = st.lists(
     st.tuples(
         st.sampled_from(["settle", "settle", "give", "arrive", "withdraw", "roll back"]),
         st.integers(0, 9),
         st.booleans(),
-        st.sampled_from(Verdict),
+        st.sampled_from(Disposition),
     ),
     max_size=30,
 )
@@ -40,8 +41,8 @@ class Model:
         self.broker: set[int] = set()
         self.to_give: list[BrokerDelivery] = []
         self.given: dict[int, BrokerDelivery] = {}
-        self.heard: dict[int, list[Verdict]] = {}
-        self.verdicts: dict[int, Verdict] = {}
+        self.heard: dict[int, list[Disposition]] = {}
+        self.dispositions: dict[int, Disposition] = {}
         self.last = 0
 
     def arrive(self, copies: int) -> None:
@@ -59,31 +60,31 @@ class Model:
             assert tag == max(self.given, default=0) + 1 or tag not in self.given
             self.given[tag] = handed
 
-    def settle(self, tag: int, multiple: bool, verdict: Verdict) -> None:
+    def settle(self, tag: int, multiple: bool, disposition: Disposition) -> None:
         covered = [each for each in self.given if each == tag or (multiple and (each < tag or not tag))]
         if tag not in self.given and not (multiple and not tag):
             try:
-                self.acks.settle(tag, multiple=multiple, verdict=verdict)
+                self.acks.settle(tag, multiple=multiple, disposition=disposition)
             except UnknownTagError:
                 return
             raise AssertionError(f"tag {tag} was never given, and was settled")
         for each in covered:
-            self.heard[self.given.pop(each).tag].append(verdict)
-        self.tell(self.acks.settle(tag, multiple=multiple, verdict=verdict))
+            self.heard[self.given.pop(each).tag].append(disposition)
+        self.tell(self.acks.settle(tag, multiple=multiple, disposition=disposition))
 
     def withdraw(self, which: int) -> None:
         if self.to_give:
             handed = self.to_give.pop(which % len(self.to_give))
             if not handed.made:
-                self.heard[handed.tag].append(Verdict.REQUEUE)
+                self.heard[handed.tag].append(Disposition.REQUEUE)
             self.tell(self.acks.withdraw(handed))
 
-    def tell(self, settlements: list[tuple[int, bool, Verdict]]) -> None:
-        for tag, multiple, verdict in settlements:
+    def tell(self, settlements: list[tuple[int, bool, Disposition]]) -> None:
+        for tag, multiple, disposition in settlements:
             assert tag in self.broker, "the broker would close the channel"
             done = {each for each in self.broker if each == tag or (multiple and each < tag)}
             self.broker -= done
-            self.verdicts |= dict.fromkeys(done, verdict)
+            self.dispositions |= dict.fromkeys(done, disposition)
 
 
 @settings(max_examples=300)
@@ -97,20 +98,20 @@ def test_the_broker_hears_of_each_message_once_and_when_it_is_done(
         model.arrive(copies)
     for _, which in arrivals:
         model.give(which)
-    for what, number, multiple, verdict in steps:
+    for what, number, multiple, disposition in steps:
         if what == "arrive":
             model.arrive(number % 3)
         elif what == "give":
             model.give(number)
         elif what == "settle":
-            model.settle(number, multiple, verdict)
+            model.settle(number, multiple, disposition)
         elif what == "withdraw":
             model.withdraw(number)
         open_ = {handed.tag for handed in (*model.to_give, *model.given.values())}
         assert model.broker == open_
         assert model.window.taken == len(model.given)
-    for tag, verdict in model.verdicts.items():
-        assert verdict == max(model.heard[tag])
+    for tag, disposition in model.dispositions.items():
+        assert disposition == max(model.heard[tag], key=_GRAVEST.index)
 
 
 @settings(max_examples=200)
@@ -124,9 +125,9 @@ def test_what_was_rolled_back_is_to_be_settled_again(steps: list[Step]) -> None:
         model.give(0)
     model.acks.begin()
     before, broker = dict(model.given), set(model.broker)
-    for what, number, multiple, verdict in steps:
+    for what, number, multiple, disposition in steps:
         if what == "settle":
-            model.settle(number, multiple, verdict)
+            model.settle(number, multiple, disposition)
         elif what == "roll back":
             model.acks.roll_back()
             model.given, model.broker = dict(before), set(broker)
@@ -134,7 +135,7 @@ def test_what_was_rolled_back_is_to_be_settled_again(steps: list[Step]) -> None:
     model.acks.roll_back()
     model.given, model.broker = dict(before), set(broker)
     assert model.window.taken == len(before)
-    model.settle(0, True, Verdict.ACK)
+    model.settle(0, True, Disposition.ACK)
     assert model.broker == set()
 
 
