@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
 _FIXTURES = ("sandbox", "sandbox_module", "sandbox_session")
 _MARK = (
-    "sandbox(topology, seed, limits, services, faults, clock, snapshot): what the sandbox of a test or "
-    "module is like; the same stands for all tests under [tool.rdss-sandbox] in pyproject.toml"
+    "sandbox(topology, seed, limits, lambda_loaders, services, faults, clock, snapshot): what the sandbox of "
+    "a test or module is like; the same stands for all tests under [tool.rdss-sandbox] in pyproject.toml"
 )
 _SEED_BYTES = 4
 _WORKER_SEED = "rdss_sandbox_seed"

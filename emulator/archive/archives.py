@@ -9,9 +9,9 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from emulator.archive.audit_tap import Tap, build_loader
-from emulator.archive.event_source import EventSource
+from emulator.archive.audit_tap import Tap
 from emulator.archive.lambda_loader import Loader
+from emulator.archive.stream_loading import DeployedLoading, OwnLoading, StreamLoading
 from emulator.background_worker import BackgroundWorker
 from emulator.channels.channel import ChannelUnavailableError, Delivery
 from emulator.channels.checkpoints import Checkpoints, MemoryCheckpoints
@@ -39,7 +39,8 @@ class Archives:
     A name in either means the stream and also the exchange or queue of that name, whose messages
     ``amqp`` has. No thread runs, and no S3 client is made, before there is a message to keep.
     The object names in the buckets say what was loaded. ``checkpoints`` is the file where the tap
-    keeps its checkpoints.
+    keeps its checkpoints. With ``deploying`` every Kinesis stream is loaded by a function, which somebody
+    else deploys: who sets ``find_trouble`` and calls ``note_loaded`` (see ``DeployedLoading``).
     """
 
     def __init__(
@@ -53,6 +54,7 @@ class Archives:
         topology: Topology,
         buckets: BucketService,
         checkpoints: Path | None = None,
+        deploying: bool = False,
     ) -> None:
         self._streams = streams
         self._amqp = amqp
@@ -61,6 +63,8 @@ class Archives:
         self._scope = scope
         self._topology = topology
         self._buckets = buckets
+        self._deploying = deploying
+        self.find_trouble: Callable[[str], str] | None = None
         self._checkpoints = CheckpointFile(checkpoints)
         if self._checkpoints.torn_bytes:
             events.emit("journal.cut", file=str(checkpoints), bytes=self._checkpoints.torn_bytes)
@@ -73,7 +77,7 @@ class Archives:
         audit = self._topology.audit
         if audit is None:
             return None
-        loaded = self._loaders[audit.stream]
+        loaded = self._loadings[audit.stream]
         views = (view for view in self._streams.streams(self._scope) if view.name == audit.stream)
         return AuditStatus(
             audit.stream,
@@ -85,6 +89,15 @@ class Archives:
             objects=loaded.objects,
         )
 
+    @property
+    def deployed(self) -> tuple[DeployedLoading, ...]:
+        """The streams that functions load."""
+        return tuple(each for each in self._loadings.values() if isinstance(each, DeployedLoading))
+
+    def note_loaded(self, stream: str, batch: Sequence[Delivery]) -> None:
+        """Note that a function has loaded a batch of one shard. May be called on any thread."""
+        self._loadings[stream].note_loaded(batch)
+
     def start(self) -> None:
         """Begin to copy: the messages that are already there, and those that arrive."""
         self._allow_large_copies()
@@ -94,7 +107,7 @@ class Archives:
 
     async def drain(self) -> None:
         """Return when every message that is there now is in its bucket. Raises what a copy raises."""
-        await asyncio.to_thread(self._worker.drain)
+        await asyncio.to_thread(self._drain)
 
     def reset(self) -> None:
         """Start over, with streams and buckets that were created again."""
@@ -122,24 +135,17 @@ class Archives:
 
     def _open(self) -> None:
         self._channels: dict[str, list[tuple[MemoryChannel, Callable[[], Checkpoints]]]] = {}
-        self._loaders: dict[str, Loader] = {}
+        self._loadings: dict[str, StreamLoading] = {}
         steps: list[Callable[[], int]] = [self._notice_new_streams]
         if self._topology.audit is not None:
             steps.append(self._build_copy_step(self._topology.audit))
-            stream, bucket = self._topology.audit.stream, self._topology.audit.bucket
-            steps.append(
-                self._build_load_step(stream, bucket, build_loader(stream, bucket, self._buckets.client))
+            steps += self._open_loading(
+                self._topology.audit.stream, self._topology.audit.bucket, sources=True
             )
         for name, bucket in self._topology.archives.items():
-            steps += [
-                self._build_load_step(
-                    stream,
-                    bucket,
-                    Loader({stream: bucket}, self._buckets.client),
-                    done=partial(self._emit_rejected, name),
-                )
-                for stream in _stream_and_channel(name)
-            ]
+            done = partial(self._emit_rejected, name)
+            for stream in _stream_and_channel(name):
+                steps += self._open_loading(stream, bucket, done)
         self._worker = BackgroundWorker(
             "archives", [_skip_missing_stream(step) for step in steps], self._emit_failure
         )
@@ -158,22 +164,34 @@ class Archives:
         copies = self._open_channel(audit.stream, self._checkpoints.of(audit.stream))
         return Tap(sources, audit.stream, copies, self._checkpoints, self._events).run_once
 
-    def _build_load_step(
+    def _open_loading(
         self,
         stream: str,
         bucket: str,
-        function: Loader,
         done: Callable[[Sequence[Delivery]], None] = lambda _batch: None,
-    ) -> Callable[[], int]:
-        self._loaders[stream] = function
-        arn = self._scope.stream_arn(stream)
-        return EventSource(
+        *,
+        sources: bool = False,
+    ) -> list[Callable[[], int]]:
+        """Have a stream loaded into a bucket. Returns the step that does it, if it is done here."""
+        if self._deploying and not stream.startswith(AMQP_PREFIX):
+            deployed = DeployedLoading(stream, bucket, sources=sources, done=done)
+            self._loadings[stream] = deployed
+            deployed.watch(self._open_reader(stream, deployed.begin))
+            return []
+        own = OwnLoading(stream, bucket, sources=sources, done=done)
+        self._loadings[stream] = own
+        own.read_from(
             self._open_reader(stream, partial(self._find_checkpoints, stream, bucket)),
-            arn,
-            function,
-            f"{stream}-loader",
-            done=done,
-        ).run_once
+            self._scope.stream_arn(stream),
+            Loader(bucket, self._buckets.client, sources=sources),
+        )
+        return [own.run_once]
+
+    def _drain(self) -> None:
+        self._worker.drain()
+        if self.find_trouble is not None:
+            for each in self.deployed:
+                each.wait(self.find_trouble)
 
     def _find_checkpoints(self, stream: str, bucket: str) -> Checkpoints:
         archived = [*self._topology.archives.values()]

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Mapping, Sequence
-from functools import cache
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Mapping, Sequence
+from typing import Final
 
-from emulator.archive.lambda_loader import Loader, s3_connector
 from emulator.channels.channel import (
     Channel,
     ChannelUnavailableError,
@@ -19,9 +16,6 @@ from emulator.channels.channel import (
 from emulator.channels.checkpoints.checkpoint_file import CheckpointFile
 from emulator.events import Events
 from rdss_sandbox.files.record_lines import RecordAddress, place_in_key
-
-if TYPE_CHECKING:
-    from mypy_boto3_s3 import S3Client
 
 _BATCH: Final = 1_000
 _NEVER_TAKEN: Final = frozenset({"ValidationException", "InvalidArgumentException"})
@@ -117,20 +111,3 @@ class Tap:
 
 def _never_taken(outcome: Outcome) -> bool:
     return isinstance(outcome, PublishRefusedError) and outcome.code in _NEVER_TAKEN
-
-
-def build_loader(stream: str, bucket: str, s3: Callable[[], S3Client], prefix: str = "") -> Loader:
-    """Build the function that loads the audit stream into its bucket."""
-    return Loader({stream: bucket}, s3, prefix=prefix, sources=True)
-
-
-@cache
-def _deployed_loader() -> Loader:
-    environment = os.environ
-    stream, bucket = environment.get("AUDIT_STREAM", "audit"), environment["AUDIT_BUCKET"]
-    return build_loader(stream, bucket, s3_connector(environment), environment.get("AUDIT_PREFIX", ""))
-
-
-def handler(event: dict[str, Any], context: object) -> dict[str, Any]:
-    """The entry point on AWS Lambda. AUDIT_BUCKET, AUDIT_STREAM and AUDIT_PREFIX are its settings."""
-    return _deployed_loader()(event, context)

@@ -245,6 +245,10 @@ def build_components(
                 component: Component = build_component(components)
                 components.extensions[name] = component
                 stack.callback(component.close)
+        if settings.lambda_loaders and components.archives.find_trouble is None:
+            raise SettingsError(
+                "lambda_loaders is set, and nothing here runs functions: install the extension functions"
+            )
         components.populate()
         components.add_faults()
         yield components
@@ -278,6 +282,7 @@ def _build_parts(
         topology=settings.topology,
         buckets=infrastructure.buckets,
         checkpoints=infrastructure.positions,
+        deploying=settings.lambda_loaders,
     )
     return Components(
         foundation=foundation,

@@ -18,6 +18,7 @@ from emulator.settings.checks import check_port, read_file
 from emulator.settings.declarations import setting
 from emulator.settings.document_files import read_document
 from emulator.settings.reading import read_table
+from emulator.settings.setting_errors import SettingsError
 from emulator.settings.topologies import rdss_topology
 from rdss_sandbox.admission import LOOPBACK
 from rdss_sandbox.installed_extensions import find_contract, import_parts
@@ -285,6 +286,11 @@ class Settings:
         option="--target",
         applies=_PROCESSES,
     )
+    lambda_loaders: bool = setting(
+        False,
+        "Load the audit log and the archives by functions of the sandbox's Lambda, with mappings.",
+        applies="embedded",
+    )
     as_published: bool = setting(
         False,
         "Judge by the published schema files as they are: no type settles the body, no format is checked.",
@@ -318,6 +324,11 @@ def read_settings(
     """
     (found, *more), given = read_table(shapes(), "sandbox", options, environment, directory or Path())
     assert isinstance(found, Settings)
+    if found.lambda_loaders and (found.profile != "embedded" or found.upstream_aws is not None):
+        raise SettingsError(
+            f"lambda_loaders is set, and the AWS port relays ({found.profile}): its functions and mappings "
+            "are the upstream's. Deploy the loader there (docs/lambda.md), or leave lambda_loaders out"
+        )
     if found.contract is not None and "topology" not in given:
         found = replace(found, topology=_read_declared_topology(found.contract))
     # Chosen as AWS clients of this environment choose theirs, so that both see the same streams.

@@ -20,7 +20,7 @@ MAPPINGS = "function-mappings.log"
 
 
 class FunctionComponent(Component):
-    """The service is there from the first request on, or from the start, where functions are kept.
+    """The service is there from the first request on, or from the start, where functions are kept or wanted.
 
     In front of an upstream there is none: its own Lambda is asked.
     """
@@ -32,7 +32,8 @@ class FunctionComponent(Component):
         self._logs = (path / FUNCTIONS, path / MAPPINGS) if path else (None, None)
         self._lock = threading.Lock()
         self._service: FunctionService | None = None
-        if any(log is not None and log.exists() for log in self._logs):
+        kept = any(log is not None and log.exists() for log in self._logs)
+        if kept or components.settings.lambda_loaders:
             self.find_service()
 
     def find_service(self) -> FunctionService:
@@ -80,7 +81,7 @@ class FunctionComponent(Component):
 
     def resume(self) -> None:
         if self._service is not None:
-            self._service.start()
+            self._service.resume()
 
     def reset(self) -> None:
         if self._service is not None:

@@ -12,6 +12,7 @@ from emulator.channels.aws_session import aws_session
 from emulator.http.asgi import App
 from emulator.kinesis import Scope
 from emulator.rng import Chance
+from extensions.functions.deployed_loaders import DeployedLoaders
 from extensions.functions.engine.errors import BadValueError
 from extensions.functions.engine.function import Place
 from extensions.functions.engine.functions import Functions
@@ -44,6 +45,7 @@ class FunctionService:
         settings = components.settings
         self.functions = Functions(logs[0], fsync=settings.fsync)
         self.store = MappingStore(logs[1], fsync=settings.fsync)
+        self._loaders = DeployedLoaders(components, self.functions, self.store)
         torn = (self.functions.torn_bytes, self.store.torn_bytes)
         for file, count in zip(logs, torn, strict=True):
             if count:
@@ -67,6 +69,7 @@ class FunctionService:
             clock=components.clock,
             events=components.events,
             client=self._client,
+            handed_over=self._loaders.note_loaded,
         )
         self.queue = EventQueue(
             self.functions,
@@ -78,9 +81,13 @@ class FunctionService:
         self.functions.changed = self._forget
 
     def start(self) -> None:
-        """Run the mappings that there are."""
-        if self.store.list_in():
-            self.loop.run(self._start())
+        """Deploy the loaders that are wanted, and run the mappings that there are. Raises CannotRunError."""
+        self._loaders.remove()
+        self._deploy()
+
+    def resume(self) -> None:
+        """Do the same after a load, which has left no loader."""
+        self._deploy()
 
     def stop(self) -> None:
         """End every process and mapping."""
@@ -102,7 +109,7 @@ class FunctionService:
             with self.functions.lock:
                 yield
         finally:
-            self.start()
+            self._run_mappings()
 
     def save(self) -> Mapping[str, Sequence[bytes]]:
         """Copy the state by section."""
@@ -116,6 +123,8 @@ class FunctionService:
         """Replace the state by what was saved. Raises OSError."""
         self.functions.load(saved.get("functions", ()), saved.get("code", ()))
         self.store.load(saved.get("mappings", ()))
+        # Those of a snapshot would read on, while the archives' objects are made again from the streams.
+        self._loaders.remove()
 
     def reset(self) -> None:
         """Forget everything."""
@@ -124,6 +133,15 @@ class FunctionService:
         self.store.load(())
         self.functions.load((), ())
         self.logs.clear()
+        self._deploy()
+
+    def _deploy(self) -> None:
+        self._loaders.deploy()
+        self._run_mappings()
+
+    def _run_mappings(self) -> None:
+        if self.store.list_in():
+            self.loop.run(self._start())
 
     async def _start(self) -> None:
         self.mappings.start()

@@ -18,7 +18,7 @@ class AuditLog(Subject[Mode], at="/audit", errors=_NO_AUDIT):
     def audit_status(self) -> AuditStatus:
         """The numbers of messages that the audit log has copied and delivered."""
 
-    @POST("/drain")
+    @POST("/drain", errors={"loader_stopped": 503})
     def drain_audit(self) -> AuditStatus:
         """Wait until every message that is in the streams now is in the bucket of the audit log."""
 

@@ -34,7 +34,8 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
 
     ``topology`` is ``default``, ``rdss``, ``none`` or the path of a file; ``contract`` is the path of the
     AsyncAPI document that says what messages are. ``seed`` is the seed of everything
-    random, drawn by default. ``limits`` are ``relaxed``, or ``strict`` as AWS's. ``services`` are loaded
+    random, drawn by default. ``limits`` are ``relaxed``, or ``strict`` as AWS's. With
+    ``lambda_loaders`` functions of its Lambda load the audit log and the archives. ``services`` are loaded
     before the test, so that their first call takes no longer than the others. ``faults`` are in force from
     the start: types, or whole faults. ``clock`` is the time that the clock shows at the start. ``snapshot``
     is the name of a snapshot that it begins as; ``snapshots`` is the folder where that is.
@@ -44,6 +45,7 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     contract: str | None = None
     seed: int | None = None
     limits: Literal["relaxed", "strict"] | None = None
+    lambda_loaders: bool = False
     services: tuple[str, ...] = ()
     faults: tuple[NewFault, ...] = ()
     clock: str | None = None
@@ -60,7 +62,8 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
             ("--limits", self.limits),
             ("--snapshots-from", folder),
         )
-        return tuple(word for option, value in given if value is not None for word in (option, value))
+        flags = ("--lambda-loaders",) if self.lambda_loaders else ()
+        return flags + tuple(word for option, value in given if value is not None for word in (option, value))
 
     @property
     def time(self) -> float | None:
@@ -75,6 +78,7 @@ class GivenConfiguration(TypedDict, total=False):
     contract: str | None
     seed: int | None
     limits: str | None
+    lambda_loaders: bool
     services: Iterable[str]
     faults: Iterable[str | Mapping[str, Any] | NewFault]
     clock: str | None

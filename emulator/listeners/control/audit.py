@@ -11,6 +11,7 @@ from starlette.responses import Response
 
 from emulator.archive.archives import Archives
 from emulator.archive.audit_log import AuditIndexes
+from emulator.archive.stream_loading import LoaderStoppedError
 from emulator.listeners.control.endpoint_routing import ApiError, handles
 from emulator.listeners.control.messages import MessageResources
 from emulator.message_index.index import MessageIndex
@@ -40,7 +41,10 @@ class AuditResources:
 
     @handles(api.AuditLog.drain_audit)
     async def drain(self) -> AuditStatus:
-        await self._archives.drain()
+        try:
+            await self._archives.drain()
+        except LoaderStoppedError as error:
+            raise ApiError(HTTPStatus.SERVICE_UNAVAILABLE, "loader_stopped", str(error)) from error
         return self._find_status()
 
     @handles(api.AuditMessages.messages)

@@ -11,11 +11,6 @@ from emulator.channels.channel import Delivery
 from extensions.functions.mappings.mapping import FOREVER, PARTIAL, Mapping
 from extensions.functions.runtime.environment import Outcome
 
-MOST_EVENT_BYTES: Final = 6 << 20
-"""The longest event of a synchronous invocation."""
-_RECORD_BYTES: Final = 420
-"""What a record takes in an event beside its data and key."""
-
 
 class Batch(NamedTuple):
     """Records of one shard. ``failures`` counts the invocations that failed and were no reason to split."""
@@ -106,13 +101,3 @@ def split_old(records: Sequence[Delivery], mapping: Mapping, now: float) -> int:
         return 0
     old = (place for place, each in enumerate(records) if now - each.arrived <= mapping.record_age)
     return next(old, len(records))
-
-
-def count_fitting(records: Sequence[Delivery], most: int) -> int:
-    """How many records, from the first on, one event holds: at most ``most``, and at least one."""
-    size = 0
-    for count, record in enumerate(records[:most]):
-        size += len(record.data) * 4 // 3 + len(record.key) + _RECORD_BYTES
-        if size > MOST_EVENT_BYTES:
-            return max(count, 1)
-    return min(len(records), most)

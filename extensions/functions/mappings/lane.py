@@ -14,6 +14,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from itertools import islice
 from typing import Final, Protocol
 
+from emulator.archive.kinesis_event import count_fitting
 from emulator.channels.channel import Delivery
 from emulator.clock import Clock
 from extensions.functions.engine.errors import LambdaError
@@ -23,7 +24,6 @@ from extensions.functions.mappings.batches import (
     Batch,
     GivenUp,
     count_done,
-    count_fitting,
     follow_failure,
     reports_failures,
     split_old,
@@ -37,6 +37,8 @@ Invoke = Callable[[bytes], Awaitable[Outcome]]
 """Invokes the mapping's function with an event. Raises LambdaError where it cannot be invoked."""
 GiveUp = Callable[[GivenUp], Awaitable[None]]
 """Tells the mapping's destination of records."""
+HandedOver = Callable[[Sequence[Delivery]], None]
+"""Notes the records of a batch that the function took."""
 _LONGEST_PAUSE: Final = 30.0
 FAILED: Final = "PROBLEM: Function call failed"
 
@@ -49,6 +51,7 @@ class Follower(Protocol):
     invoke: Invoke
     give_up: GiveUp
     told: Callable[[str], None]
+    handed_over: HandedOver
     stopping: asyncio.Event
 
     def settled(self, records: Sequence[Delivery]) -> None: ...
@@ -161,6 +164,8 @@ class Lane:
             calls += 1
             done = self._count_done(batch.records, outcome)
             follower.settled(batch.records[:done])
+            if done:
+                follower.handed_over(batch.records[:done])
             if done == len(batch.records):
                 follower.told("OK")
                 self._pauses, calls = 0, 0

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Final
 
 import msgspec
 
+from emulator.channels.channel import Delivery
 from emulator.clock import Clock
 from emulator.events import Events
 from emulator.http.daemon_threads import DaemonThreads
@@ -27,7 +29,10 @@ _SENDING: Final = 8
 
 
 class MappingService:
-    """Runs what the ``store`` has. Its methods are called on one event loop, that of the ``invoker``."""
+    """Runs what the ``store`` has. Its methods are called on one event loop, that of the ``invoker``.
+
+    ``handed_over`` is told the records of each batch of a shard that a function took.
+    """
 
     def __init__(
         self,
@@ -38,6 +43,7 @@ class MappingService:
         clock: Clock,
         events: Events,
         client: Client,
+        handed_over: Callable[[Mapping, Sequence[Delivery]], None],
     ) -> None:
         self.store = store
         self._invoker = invoker
@@ -45,6 +51,7 @@ class MappingService:
         self._clock = clock
         self._events = events
         self._client = client
+        self._handed_over = handed_over
         self._runners: dict[str, StreamRunner | QueueRunner] = {}
         self._locks: dict[str, asyncio.Lock] = {}
         self._threads = DaemonThreads("destinations", _SENDING)
@@ -148,6 +155,7 @@ class MappingService:
             invoke=partial(self._invoke, mapping),
             give_up=partial(self._give_up, mapping),
             told=partial(self._tell, mapping.uuid),
+            handed_over=partial(self._handed_over, mapping),
         )
 
     async def _invoke(self, mapping: Mapping, event: bytes) -> Outcome:

@@ -12,7 +12,7 @@ from typing import Final
 from emulator.channels.channel import Delivery
 from emulator.clock import Clock
 from extensions.functions.mappings.event_patterns import read_pattern
-from extensions.functions.mappings.lane import GiveUp, Invoke, Lane
+from extensions.functions.mappings.lane import GiveUp, HandedOver, Invoke, Lane
 from extensions.functions.mappings.mapping import Mapping, Position
 from extensions.functions.mappings.source_events import kinesis_event, passes_filters
 from extensions.functions.mappings.windows import TumblingWindow
@@ -37,6 +37,7 @@ class ShardFollower:
         invoke: Invoke,
         give_up: GiveUp,
         told: Callable[[str], None],
+        handed_over: HandedOver,
         clock: Clock,
         stopping: asyncio.Event,
     ) -> None:
@@ -45,6 +46,7 @@ class ShardFollower:
         self.invoke = invoke
         self.give_up = give_up
         self.told = told
+        self.handed_over = handed_over
         self.stopping = stopping
         self._shard = shard
         self._position = position

@@ -9,7 +9,7 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any
 
-from emulator.archive.event_source import lambda_event
+from emulator.archive.kinesis_event import make_event
 from emulator.channels.channel import Delivery
 from emulator.rng import new_uuid
 from extensions.functions.mappings.batches import OLD, GivenUp
@@ -19,7 +19,7 @@ from extensions.functions.mappings.mapping import Mapping
 
 def kinesis_event(mapping: Mapping, records: Sequence[Delivery]) -> dict[str, Any]:
     """The event of a batch."""
-    return lambda_event(mapping.source, records)
+    return make_event(mapping.source, records)
 
 
 def queue_event(mapping: Mapping, messages: Sequence[ReadOnly[str, Any]]) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from emulator.channels.channel import Delivery
 from emulator.clock import Clock
 from emulator.kinesis import KinesisError, Scope
 from emulator.streams.stream_service import StreamService
-from extensions.functions.mappings.lane import GiveUp, Invoke
+from extensions.functions.mappings.lane import GiveUp, HandedOver, Invoke
 from extensions.functions.mappings.mapping import Mapping, Position
 from extensions.functions.mappings.mapping_store import MappingStore
 from extensions.functions.mappings.shard_follower import ShardFollower
@@ -35,6 +35,7 @@ class StreamRunner:
         invoke: Invoke,
         give_up: GiveUp,
         told: Callable[[str], None],
+        handed_over: HandedOver,
     ) -> None:
         self._mapping = mapping
         self._streams = streams
@@ -43,6 +44,7 @@ class StreamRunner:
         self._invoke = invoke
         self._give_up = give_up
         self._told = told
+        self._handed_over = handed_over
         self._scope = Scope(mapping.account, mapping.region)
         self._stopping = asyncio.Event()
         self._followers: dict[str, ShardFollower] = {}
@@ -109,6 +111,7 @@ class StreamRunner:
             invoke=self._invoke,
             give_up=self._give_up,
             told=self._told,
+            handed_over=self._handed_over,
             clock=self._clock,
             stopping=self._stopping,
         )

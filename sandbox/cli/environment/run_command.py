@@ -26,6 +26,7 @@ _SETTINGS = (
     "region",
     "seed",
     "limits",
+    "lambda_loaders",
     "transition_seconds",
     *_OF_EXTENSIONS,
     "faults",

@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from emulator.archive import audit_tap
+from emulator.archive import lambda_loader
 from emulator.archive.archives import Archives
-from emulator.archive.event_source import lambda_event
+from emulator.archive.kinesis_event import make_event
 from emulator.channels.checkpoints import MemoryCheckpoints
 from emulator.channels.memory import DEFAULT_SCOPE, MemoryChannel
 from emulator.clock import Clock
@@ -175,8 +175,8 @@ async def test_a_batch_that_failed_is_delivered_again_under_the_same_name() -> N
         await there.archives.drain()
         first = dict(there.bucket.objects)
         channel = MemoryChannel(there.engine, "audit", clock=there.clock)
-        event = lambda_event("arn:aws:kinesis:us-east-1:000000000000:stream/audit", channel.read(limit=500))
-        audit_tap.build_loader("audit", "rdss-audit", lambda: there.bucket)(event, None)
+        event = make_event("arn:aws:kinesis:us-east-1:000000000000:stream/audit", channel.read(limit=500))
+        lambda_loader.Loader("rdss-audit", lambda: there.bucket, sources=True)(event)
         assert there.bucket.objects == first
 
 
@@ -303,17 +303,17 @@ def test_the_place_of_a_copy_is_in_its_key() -> None:
 def test_the_handler_is_configured_by_its_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     """As a function deployed to AWS Lambda is: bucket and prefix by name, S3 by AWS_ENDPOINT_URL."""
     bucket = Bucket()
-    monkeypatch.setenv("AUDIT_BUCKET", "a")
-    monkeypatch.setenv("AUDIT_PREFIX", "log/")
-    monkeypatch.setattr(audit_tap, "s3_connector", lambda _: lambda: bucket)
+    monkeypatch.setenv("LOADER_BUCKET", "a")
+    monkeypatch.setenv("LOADER_PREFIX", "log/")
+    monkeypatch.setattr(lambda_loader, "connect_s3", lambda _: lambda: bucket)
     with open_bench() as there:
         there.send(b"1")
         channel = MemoryChannel(there.engine, "input", clock=there.clock, checkpoints=MemoryCheckpoints())
         batch = channel.read()
-    audit_tap._deployed_loader.cache_clear()
+    lambda_loader.deployed_loader.cache_clear()
     arn = "arn:aws:kinesis:us-east-1:000000000000:stream/audit"
-    assert audit_tap.handler(lambda_event(arn, batch), None) == {"batchItemFailures": []}
-    audit_tap._deployed_loader.cache_clear()
+    assert lambda_loader.handler(make_event(arn, batch), None) == {"batchItemFailures": []}
+    lambda_loader.deployed_loader.cache_clear()
     (number,) = {delivery.sequence_number for delivery in batch}
     name = f"date=2026-09-21/{batch[0].shard}/{number}-{number}.ndjson"
     assert set(bucket.objects) == {("a", f"log/{name}")}

@@ -102,6 +102,7 @@ class MappedStream:
             clock=self.clock,
             events=self.events,
             client=lambda _service, _region: self.failures,
+            handed_over=lambda _mapping, _records: None,
         )
 
     def put(self, data: Iterable[str], key: str | None = None) -> None:
