@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 FUNCTIONS = "functions.log"
 MAPPINGS = "function-mappings.log"
+EVENTS = "function-events.log"
 
 
 class FunctionComponent(Component):
@@ -29,7 +30,7 @@ class FunctionComponent(Component):
         self._components = components
         self._aws = ""
         path = components.directory.path if components.directory else None
-        self._logs = (path / FUNCTIONS, path / MAPPINGS) if path else (None, None)
+        self._logs = [path / name if path else None for name in (FUNCTIONS, MAPPINGS, EVENTS)]
         self._lock = threading.Lock()
         self._service: FunctionService | None = None
         kept = any(log is not None and log.exists() for log in self._logs)

@@ -17,9 +17,10 @@ EXTENSION: Final = Extension(
             "Run a function of a file on what comes to a stream or a queue.",
         ),
     ),
-    files=("functions.log", "function-mappings.log"),
+    files=("functions.log", "function-mappings.log", "function-events.log"),
     held={
         "functions.log": "the functions with their code, versions and aliases",
         "function-mappings.log": "the event source mappings, and how far each had read",
+        "function-events.log": "the events that functions were still to be invoked with",
     },
 )

@@ -34,22 +34,16 @@ if TYPE_CHECKING:
 class FunctionService:
     """Functions run in processes of their own; all that waits for them is on one ``loop``.
 
-    What is kept is in the two ``logs``, of functions and of mappings. ``aws`` gives the URL of the AWS port.
+    What is kept is in the ``logs``, of functions, mappings and events. ``aws`` gives the URL of the AWS port.
     """
 
-    def __init__(
-        self, components: Components, logs: tuple[Path | None, Path | None], aws: Callable[[], str]
-    ) -> None:
+    def __init__(self, components: Components, logs: Sequence[Path | None], aws: Callable[[], str]) -> None:
         self._components = components
         self._aws = aws
         settings = components.settings
         self.functions = Functions(logs[0], fsync=settings.fsync)
         self.store = MappingStore(logs[1], fsync=settings.fsync)
         self._loaders = DeployedLoaders(components, self.functions, self.store)
-        torn = (self.functions.torn_bytes, self.store.torn_bytes)
-        for file, count in zip(logs, torn, strict=True):
-            if count:
-                components.events.emit("journal.cut", file=str(file), bytes=count)
         self.logs = FunctionLogs(components.clock)
         self.loop = EventLoopThread("functions")
         wanted = settings.of(FunctionSettings)
@@ -77,7 +71,13 @@ class FunctionService:
             clock=components.clock,
             events=components.events,
             client=self._client,
+            log=logs[2],
+            fsync=settings.fsync,
         )
+        torn = (self.functions.torn_bytes, self.store.torn_bytes, self.queue.torn_bytes)
+        for file, count in zip(logs, torn, strict=True):
+            if count:
+                components.events.emit("journal.cut", file=str(file), bytes=count)
         self.functions.changed = self._forget
 
     def start(self) -> None:
@@ -97,6 +97,7 @@ class FunctionService:
 
     def close(self) -> None:
         """Close files."""
+        self.queue.close()
         self.store.close()
         self.functions.close()
 
@@ -109,7 +110,7 @@ class FunctionService:
             with self.functions.lock:
                 yield
         finally:
-            self._run_mappings()
+            self._run()
 
     def save(self) -> Mapping[str, Sequence[bytes]]:
         """Copy the state by section."""
@@ -117,10 +118,14 @@ class FunctionService:
             "functions": self.functions.save(),
             "code": self.functions.save_code(),
             "mappings": self.store.save(),
+            "function-events": self.queue.save(),
         }
 
     def load(self, saved: Saved) -> None:
         """Replace the state by what was saved. Raises OSError."""
+        if self.loop.running:
+            self.loop.run(self.queue.stop())
+        self.queue.load(saved.get("function-events", ()))
         self.functions.load(saved.get("functions", ()), saved.get("code", ()))
         self.store.load(saved.get("mappings", ()))
         # Those of a snapshot would read on, while the archives' objects are made again from the streams.
@@ -129,7 +134,9 @@ class FunctionService:
     def reset(self) -> None:
         """Forget everything."""
         if self.loop.running:
+            self.loop.run(self.queue.stop())
             self.loop.run(self.mappings.stop())
+        self.queue.load(())
         self.store.load(())
         self.functions.load((), ())
         self.logs.clear()
@@ -137,17 +144,18 @@ class FunctionService:
 
     def _deploy(self) -> None:
         self._loaders.deploy()
-        self._run_mappings()
+        self._run()
 
-    def _run_mappings(self) -> None:
-        if self.store.list_in():
+    def _run(self) -> None:
+        if self.store.list_in() or not self.queue.is_empty:
             self.loop.run(self._start())
 
     async def _start(self) -> None:
         self.mappings.start()
+        self.queue.start()
 
     async def _stop(self) -> None:
-        await self.queue.close()
+        await self.queue.stop()
         await self.mappings.stop()
         await self.invoker.close()
 

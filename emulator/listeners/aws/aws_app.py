@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from types import MappingProxyType
@@ -24,6 +25,8 @@ from emulator.listeners.aws.stream_access import StreamAccess
 if TYPE_CHECKING:
     from emulator.listeners.aws.moto_services import MotoServices
 
+_LAMBDA = re.compile(r"/20\d\d-\d\d-\d\d/(functions|event-source-mappings|tags|account-settings|layers)(/|$)")
+"""The paths of Lambda: a version of its API, and what it has."""
 _MOTO_SERVICES = ("cloudwatch", "dynamodb", "s3", "sns", "sqs", "ssm", "sts")
 
 
@@ -80,8 +83,8 @@ class AwsApp:
                 [(b"content-type", b"application/json")],
                 msgspec.json.encode({"services": services, "edition": "community", "version": self._version}),
             )
-        elif caller is not None and caller.service in self._services:
-            await self._services[caller.service](scope, receive, send)
+        elif (service := caller.service if caller else _find_service(scope["path"])) in self._services:
+            await self._services[service](scope, receive, send)
         elif is_moto_api(scope["path"]):
             await answer_moto_api(scope, receive, send, self._reset)
         else:
@@ -89,6 +92,11 @@ class AwsApp:
                 self._recorder.note_request()
             self._moto = self._moto or self._new_moto()
             await self._moto(scope, receive, send, caller, headers)
+
+
+def _find_service(path: str) -> str:
+    """The service of a request that names none by a signature, where its path does; else ""."""
+    return "lambda" if _LAMBDA.match(path) else ""
 
 
 def _moto_services(

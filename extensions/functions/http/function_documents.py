@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from datetime import UTC, datetime
 from typing import Any
 
@@ -34,6 +35,7 @@ def describe_version(function: Function, version: Version, *, qualified: bool = 
         "Architectures": list(version.architectures),
         "EphemeralStorage": {"Size": version.storage},
         "SnapStart": {"ApplyOn": "None", "OptimizationStatus": "Off"},
+        "RuntimeVersionConfig": {"RuntimeVersionArn": _runtime_arn(function.region, version.runtime)},
         "LoggingConfig": {"LogFormat": "Text", "LogGroup": f"/aws/lambda/{function.name}"},
     }
     if version.environment:
@@ -68,6 +70,11 @@ def describe_asynchronous(function: Function, found: AsyncSettings) -> dict[str,
             "OnFailure": {"Destination": found.on_failure} if found.on_failure else {},
         },
     }
+
+
+def _runtime_arn(region: str, runtime: str) -> str:
+    """An ARN of a runtime's version, which AWS ends with the digest of an image; there is none here."""
+    return f"arn:aws:lambda:{region}::runtime:{hashlib.sha256(runtime.encode()).hexdigest()}"
 
 
 def _time(seconds: float) -> str:

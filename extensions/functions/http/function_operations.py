@@ -103,7 +103,7 @@ class FunctionOperations:
             every = [(each, version) for each in found for version in (each.latest, *each.versions)]
         else:
             every = [(each, each.latest) for each in found]
-        return _page("Functions", [describe_version(*each) for each in every], request)
+        return cut_page("Functions", [describe_version(*each) for each in every], request)
 
     async def delete_function(self, scope: Scope, request: dict[str, Any]) -> dict[str, Any] | None:
         place, qualifier = find_place(scope, request)
@@ -152,7 +152,7 @@ class FunctionOperations:
     async def list_versions(self, scope: Scope, request: dict[str, Any]) -> dict[str, Any]:
         function = self._functions.get(find_place(scope, request)[0])
         every = (function.latest, *function.versions)
-        return _page(
+        return cut_page(
             "Versions", [describe_version(function, each, qualified=True) for each in every], request
         )
 
@@ -174,7 +174,7 @@ class FunctionOperations:
         function = self._functions.get(find_place(scope, request)[0])
         wanted = request.get("FunctionVersion")
         found = [each for each in function.aliases.values() if wanted in {None, each.version}]
-        return _page("Aliases", [describe_alias(function, each) for each in found], request)
+        return cut_page("Aliases", [describe_alias(function, each) for each in found], request)
 
     async def delete_alias(self, scope: Scope, request: dict[str, Any]) -> None:
         function = self._functions.get(find_place(scope, request)[0])
@@ -407,11 +407,11 @@ def _check_revision(revision: str, request: dict[str, Any]) -> None:
         )
 
 
-def _page(name: str, found: Sequence[_T], request: dict[str, Any]) -> dict[str, Any]:
-    """A page of a list. A marker is the position of its first item."""
+def cut_page(name: str, found: Sequence[_T], request: dict[str, Any], *, most: int = _PAGE) -> dict[str, Any]:
+    """A page of a list, of at most so many items. A marker is the position of its first item."""
     marker = request.get("Marker", "0")
     start = int(marker) if marker.isdecimal() else 0
-    end = start + min(request.get("MaxItems", _PAGE), _PAGE)
+    end = start + min(request.get("MaxItems", most), most)
     return {name: list(found[start:end]), **({"NextMarker": str(end)} if end < len(found) else {})}
 
 

@@ -9,7 +9,7 @@ import msgspec
 
 from emulator.http.asgi import Headers, HttpScope, Receive, Send, answer, whole_body
 from emulator.kinesis import Scope
-from emulator.listeners.aws.credentials import DEFAULT_ACCOUNT, DEFAULT_REGION, caller_of
+from emulator.listeners.aws.credentials import caller_of
 from emulator.rng import new_uuid
 from extensions.functions.engine.errors import LambdaError
 from extensions.functions.http.rest import lambda_rest
@@ -53,7 +53,9 @@ class LambdaApp:
 
     async def _do(self, scope: HttpScope, headers: dict[bytes, bytes], body: bytes) -> Reply:
         caller = caller_of(headers.get(b"authorization"), scope["query_string"])
-        where = Scope(caller.account, caller.region) if caller else Scope(DEFAULT_ACCOUNT, DEFAULT_REGION)
+        if caller is None:
+            raise LambdaError("MissingAuthenticationTokenException", "Missing Authentication Token", 403)
+        where = Scope(caller.account, caller.region)
         rest = lambda_rest()
         name, request = rest.read(scope, headers, body)
         if name not in self._operations:

@@ -14,7 +14,7 @@ from emulator.streams.stream_service import StreamService
 from extensions.functions.engine.errors import BadValueError, ConflictError, LambdaError, NotFoundError
 from extensions.functions.engine.function import Place
 from extensions.functions.engine.functions import Functions
-from extensions.functions.http.function_operations import find_place
+from extensions.functions.http.function_operations import cut_page, find_place
 from extensions.functions.mappings.destinations import SERVICES
 from extensions.functions.mappings.event_patterns import read_pattern
 from extensions.functions.mappings.mapping import Mapping
@@ -91,11 +91,7 @@ class MappingOperations:
         if "FunctionName" in request:
             place, qualifier = find_place(scope, request)
             found = [each for each in found if (each.function, each.qualifier) == (place.name, qualifier)]
-        marker = request.get("Marker", "0")
-        start = int(marker) if marker.isdecimal() else 0
-        end = start + min(request.get("MaxItems", _PAGE), _PAGE)
-        shown = {"EventSourceMappings": [describe_mapping(each) for each in found[start:end]]}
-        return {**shown, **({"NextMarker": str(end)} if end < len(found) else {})}
+        return cut_page("EventSourceMappings", list(map(describe_mapping, found)), request, most=_PAGE)
 
     async def update(self, scope: Scope, request: dict[str, Any]) -> dict[str, Any]:
         before = self._find_settled(request["UUID"])

@@ -99,23 +99,24 @@ class ShardFollower:
             records, ended = self._read(self._shard, after, self._most_under_way())
             for record in records:
                 after = record.sequence_number
-                self._take(record)
+                self._under_way.append(after)
+            if skipped := [record for record in records if not self._take(record)]:
+                self.settled(skipped)
             if ended and not records:
                 await self._finish()
                 return
             if not records:
                 await self.arrived.wait()
 
-    def _take(self, record: Delivery) -> None:
-        """Put a record into its lane; one that no filter lets through is done with."""
-        self._under_way.append(record.sequence_number)
+    def _take(self, record: Delivery) -> bool:
+        """Put a record into its lane. False for one that no filter lets through, which is done with."""
         start = self.mapping.start_time
         early = start is not None and record.arrived < start
         if early or not self._passes(record):
-            self.settled([record])
-            return
+            return False
         digest = hashlib.md5(record.key.encode(), usedforsecurity=False).digest()
         self._lanes[int.from_bytes(digest[:8]) % len(self._lanes)].put(record)
+        return True
 
     def _passes(self, record: Delivery) -> bool:
         if not self._patterns:

@@ -13,6 +13,7 @@ import sys
 import time
 import traceback
 from contextlib import suppress
+from importlib.machinery import PathFinder
 from typing import Any
 
 API = "/2018-06-01/runtime"
@@ -67,7 +68,15 @@ def describe(error: BaseException, request_id: str) -> dict[str, Any]:
 def load_handler(spelled: str) -> Any:
     """Import the handler, named ``module.function``. What is wrong is raised by Lambda's own names."""
     module, _, name = spelled.rpartition(".")
-    sys.path.insert(0, os.environ["LAMBDA_TASK_ROOT"])
+    root = os.environ["LAMBDA_TASK_ROOT"]
+    sys.path.insert(0, root)
+    top = module.replace("/", ".").partition(".")[0]
+    if top in sys.builtin_module_names:
+        conflict = f"Cannot use built-in module {module} as a handler module"
+        raise type("Runtime.BuiltInModuleConflict", (Exception,), {})(conflict)
+    if top in sys.modules and PathFinder.find_spec(top, [root]):
+        # It is called as a module that was imported here (token.py), which would be found in its place.
+        del sys.modules[top]
     try:
         loaded = importlib.import_module(module.replace("/", "."))
     except ImportError as error:

@@ -19,9 +19,9 @@ SOURCE = b"def handler(event, context): return event\n"
 
 class FunctionPart(Part):
     component = FunctionComponent
-    files = ("functions.log", "function-mappings.log")
+    files = ("functions.log", "function-mappings.log", "function-events.log")
     kept_names = ("functions",)
-    logs = ("functions.log", "function-mappings.log")
+    logs = ("functions.log", "function-mappings.log", "function-events.log")
 
     def fill(self, emulator: Embedded) -> None:
         lambda_ = _client(emulator)
@@ -40,6 +40,9 @@ class FunctionPart(Part):
             StartingPosition="LATEST",
             Enabled=False,
         )
+        # An event that waits.
+        lambda_.put_function_concurrency(FunctionName="echo", ReservedConcurrentExecutions=0)
+        lambda_.invoke(FunctionName="echo", InvocationType="Event", Payload=b"{}")
 
     def change(self, emulator: Embedded) -> None:
         _client(emulator).update_function_configuration(FunctionName="echo", Timeout=9)

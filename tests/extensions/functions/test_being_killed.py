@@ -24,6 +24,12 @@ def handler(event, context):
         for record in event["Records"]:
             seen.write(base64.b64decode(record["kinesis"]["data"]).decode() + "\\n")
 """
+EVENT_HANDLER = """
+import os
+def handler(event, context):
+    with open(os.environ["SEEN"], "a") as seen:
+        seen.write(event + "\\n")
+"""
 BATCH = 5
 
 
@@ -53,22 +59,46 @@ def test_no_record_is_left_out_and_what_was_done_is_not_done_again(tmp_path: Pat
     assert len(found) - len(sent) <= deaths * BATCH * 2  # two shards
 
 
+def test_an_event_that_was_taken_survives_the_process(tmp_path: Path) -> None:
+    """Whoever got the answer 202 need not invoke again: the next process does, once there may be one."""
+    seen = tmp_path / "seen"
+    with sandbox_process("--data-dir", str(tmp_path / "data")) as sandbox:
+        lambda_ = _client("lambda", sandbox.aws)
+        _create(lambda_, EVENT_HANDLER, seen)
+        lambda_.put_function_concurrency(FunctionName="f", ReservedConcurrentExecutions=0)
+        lambda_.invoke(FunctionName="f", InvocationType="Event", Payload=b'"taken"')
+        os.kill(sandbox.pid, signal.SIGKILL)
+    with sandbox_process("--data-dir", str(tmp_path / "data")) as sandbox:
+        assert _read(seen) == []
+        _client("lambda", sandbox.aws).delete_function_concurrency(FunctionName="f")
+        wait_until(lambda: _read(seen) == ["taken"])
+        lambda_ = _client("lambda", sandbox.aws)
+        lambda_.invoke(FunctionName="f", Payload=b'"last"')
+    with sandbox_process("--data-dir", str(tmp_path / "data")) as sandbox:
+        _client("lambda", sandbox.aws).invoke(FunctionName="f", Payload=b'"again"')
+        assert _read(seen) == ["taken", "last", "again"]
+
+
 def _map(kinesis: Any, lambda_: Any, seen: Path) -> None:
     kinesis.create_stream(StreamName="killed", ShardCount=2)
     kinesis.get_waiter("stream_exists").wait(StreamName="killed")
-    lambda_.create_function(
-        FunctionName="f",
-        Runtime="python3.11",
-        Handler="h.handler",
-        Role="arn:aws:iam::000000000000:role/r",
-        Code={"ZipFile": zip_files({"h.py": HANDLER.encode()})},
-        Environment={"Variables": {"SEEN": str(seen)}},
-    )
+    _create(lambda_, HANDLER, seen)
     lambda_.create_event_source_mapping(
         FunctionName="f",
         EventSourceArn="arn:aws:kinesis:us-east-1:000000000000:stream/killed",
         StartingPosition="TRIM_HORIZON",
         BatchSize=BATCH,
+    )
+
+
+def _create(lambda_: Any, source: str, seen: Path) -> None:
+    lambda_.create_function(
+        FunctionName="f",
+        Runtime="python3.11",
+        Handler="h.handler",
+        Role="arn:aws:iam::000000000000:role/r",
+        Code={"ZipFile": zip_files({"h.py": source.encode()})},
+        Environment={"Variables": {"SEEN": str(seen)}},
     )
 
 

@@ -81,6 +81,19 @@ def test_a_failure_is_told_and_the_next_invocation_works(aws: Aws, source: str, 
         assert json.loads(payload)["errorType"] == kind
 
 
+@pytest.mark.parametrize("module", ["token", "selectors"])
+def test_a_handler_may_be_called_as_a_module_of_the_library(aws: Aws, module: str) -> None:
+    """Also as one that is imported before it."""
+    source = "def handler(event, context):\n    return 'mine'\n"
+    aws.make(f"named-{module}", source, f"{module}.py", Handler=f"{module}.handler")
+    assert aws.invoke(f"named-{module}") == (b'"mine"', "")
+
+
+def test_a_handler_that_is_called_as_a_built_in_module_is_refused_as_aws_does(aws: Aws) -> None:
+    aws.make("built-in", "def handler(event, context): pass\n", "time.py", Handler="time.handler")
+    assert json.loads(aws.invoke("built-in")[0])["errorType"] == "Runtime.BuiltInModuleConflict"
+
+
 def test_a_time_out_ends_what_the_handler_started_too(aws: Aws) -> None:
     """No process of the function is left."""
     source = (

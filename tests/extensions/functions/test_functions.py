@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 from botocore.exceptions import ClientError
 
@@ -27,6 +28,8 @@ def test_a_function_is_made_shown_changed_and_deleted(aws: Aws) -> None:
     )
     assert (made["State"], made["Version"], made["Timeout"]) == ("Pending", "$LATEST", 7)
     assert "LastUpdateStatus" not in made
+    runtime = made["RuntimeVersionConfig"]["RuntimeVersionArn"]
+    assert runtime.startswith("arn:aws:lambda:us-east-1::runtime:")
     assert made["FunctionArn"] == "arn:aws:lambda:us-east-1:000000000000:function:life"
     aws.lambda_.get_waiter("function_active_v2").wait(FunctionName="life")
     found = aws.lambda_.get_function(FunctionName=made["FunctionArn"])
@@ -158,6 +161,14 @@ def test_a_name_that_is_taken_and_an_operation_that_is_not_here_are_refused(aws:
     with pytest.raises(ClientError) as error:
         aws.lambda_.create_function_url_config(FunctionName="taken", AuthType="NONE")
     assert code_of(error) == "UnknownOperationException"
+
+
+@pytest.mark.parametrize("path", ["functions", "functions/taken", "event-source-mappings"])
+def test_a_request_without_a_signature_is_refused_as_lambda_does(aws: Aws, path: str) -> None:
+    """And is none of S3, though its path could name a bucket."""
+    answer = httpx.get(f"{aws.emulator.aws}/2015-03-31/{path}")
+    assert (answer.status_code, answer.json()) == (403, {"message": "Missing Authentication Token"})
+    assert answer.headers["x-amzn-errortype"] == "MissingAuthenticationTokenException"
 
 
 def test_an_archive_writes_nothing_outside_of_its_folder(aws: Aws, tmp_path: Path) -> None:

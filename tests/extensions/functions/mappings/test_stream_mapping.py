@@ -214,6 +214,20 @@ async def test_a_filter_lets_through_what_it_names() -> None:
     assert stream.processed() == ['{"kind": "a"}', '{"kind": "a", "n": 2}']
 
 
+async def test_what_no_filter_lets_through_costs_one_entry_of_the_log_a_read(tmp_path: Path) -> None:
+    """Not one a record, which would take more than the records themselves."""
+    log = tmp_path / "mappings.log"
+    async with MappedStream.running(lambda _event: None, store=MappingStore(log, fsync=False)) as stream:
+        stream.map(batch_size=1000, filters=('{"data": {"kind": ["a"]}}',))
+        before = log.stat().st_size
+        stream.put(map(str, range(1000)), key="k")
+        stream.put(['{"kind": "a"}'], key="k")
+        await stream.until(lambda: stream.processed())
+        await stream.service.stop()
+    assert log.stat().st_size - before < 1000
+    stream.store.close()
+
+
 async def test_a_mapping_that_is_disabled_goes_on_where_it_was() -> None:
     """Nothing comes meanwhile, and nothing twice."""
     async with MappedStream.running(lambda _event: None) as stream:
