@@ -238,6 +238,10 @@ _RULES_OF_QUEUES: Final[_Rules] = (
         f"BatchSize may be {_FIFO_BATCH} for a FIFO queue",
     ),
     (
+        lambda each: each.source.endswith(".fifo") and each.batching_seconds > 0,
+        "Batching window is not supported for FIFO queues",
+    ),
+    (
         lambda each: each.batch_size > _UNWINDOWED_BATCH and not each.batching_seconds,
         "Maximum batch window in seconds must be greater than 0 if maximum batch size is greater than 10",
     ),

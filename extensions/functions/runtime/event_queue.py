@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from datetime import UTC, datetime
 from functools import partial
@@ -13,6 +13,7 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
+from emulator.back_off import back_off
 from emulator.clock import Clock
 from emulator.events import Events
 from emulator.http.daemon_threads import DaemonThreads
@@ -27,7 +28,8 @@ from extensions.functions.runtime.invoker import Invoker
 
 _PAUSES: Final = (60.0, 120.0)
 """Seconds of the sandbox's clock before the first and the second retry (Lambda, "Error handling")."""
-_THROTTLED_SECONDS: Final = 1.0
+_THROTTLED: Final = 1.0, 300.0
+"""Seconds before the first retry of a call that was throttled, and the most before any."""
 _SENDING: Final = 8
 _NO_FUNCTION: Final = "the function was deleted"
 
@@ -142,26 +144,32 @@ class EventQueue:
 
     async def _deliver(self, key: bytes) -> None:
         """Invoke until the event has ended, and drop it once that was told."""
-        while (end := await self._try(key)) is None:
+        throttled = back_off(*_THROTTLED)
+        while (end := await self._try(key, throttled)) is None:
             pass
         if end.condition != _NO_FUNCTION:
             await self._tell(end)
         self._drop(key)
 
-    async def _try(self, key: bytes) -> _End | None:
-        """Invoke once. None after a failure that is tried again, once the pause before that is over."""
+    async def _try(self, key: bytes, throttled: Iterator[float]) -> _End | None:
+        """Invoke once. None after a failure that is tried again, once the pause before that is over.
+
+        ``throttled`` are the pauses behind a call that was not let through.
+        """
         waiting = self._waiting[key]
         place, qualifier, payload = waiting.place, waiting.qualifier, waiting.payload
         function = self._functions.find(place)
         if function is None:
             return _End(place, qualifier, payload, _NO_FUNCTION, waiting.calls, None)
+        if function.concurrency == 0:
+            return _End(place, qualifier, payload, "ZeroReservedConcurrency", waiting.calls, None)
         settings = function.asynchronous or AsyncSettings()
         if self._clock.time() - waiting.came > settings.age:
             return _End(place, qualifier, payload, "EventAgeExceeded", waiting.calls, None)
         try:
             outcome, _ = await self._invoker.invoke(place, qualifier, payload)
         except LambdaError:
-            await self._clock.sleep(_THROTTLED_SECONDS)
+            await self._clock.sleep(next(throttled))
             return None
         calls = waiting.calls + 1
         if not outcome.error or calls > settings.retries:

@@ -40,9 +40,15 @@ class FunctionPart(Part):
             StartingPosition="LATEST",
             Enabled=False,
         )
-        # An event that waits.
-        lambda_.put_function_concurrency(FunctionName="echo", ReservedConcurrentExecutions=0)
-        lambda_.invoke(FunctionName="echo", InvocationType="Event", Payload=b"{}")
+        lambda_.create_function(
+            FunctionName="fails",
+            Runtime="python3.11",
+            Handler="h.none",
+            Role="arn:aws:iam::000000000000:role/r",
+            Code={"ZipFile": zip_files({"h.py": SOURCE})},
+        )
+        # It waits for its first retry.
+        lambda_.invoke(FunctionName="fails", InvocationType="Event", Payload=b"{}")
 
     def change(self, emulator: Embedded) -> None:
         _client(emulator).update_function_configuration(FunctionName="echo", Timeout=9)

@@ -168,6 +168,18 @@ def test_an_event_is_answered_at_once_and_retried(aws: Aws) -> None:
     assert json.loads(found[0]["Body"]) == {"n": 7}
 
 
+def test_an_event_of_a_function_that_may_not_run_goes_to_its_dead_letters(aws: Aws) -> None:
+    """At once, when no environment is reserved for it."""
+    sqs = aws.client("sqs")
+    url = sqs.create_queue(QueueName="stopped")["QueueUrl"]
+    target = {"TargetArn": "arn:aws:sqs:us-east-1:000000000000:stopped"}
+    aws.make("stopped", COUNTS, DeadLetterConfig=target)
+    aws.lambda_.put_function_concurrency(FunctionName="stopped", ReservedConcurrentExecutions=0)
+    aws.lambda_.invoke(FunctionName="stopped", InvocationType="Event", Payload=b'{"n": 8}')
+    found = wait_until(lambda: sqs.receive_message(QueueUrl=url).get("Messages"))
+    assert json.loads(found[0]["Body"]) == {"n": 8}
+
+
 def test_a_dry_run_invokes_nothing(aws: Aws) -> None:
     aws.make("dry", COUNTS)
     assert aws.lambda_.invoke(FunctionName="dry", InvocationType="DryRun")["StatusCode"] == 204

@@ -224,6 +224,8 @@ def test_a_consumer_of_its_own_throughput_is_a_source(aws: Aws) -> None:
         ({"EventSourceArn": "arn:aws:sns:us-east-1:000000000000:t"}, "InvalidParameterValueException"),
         ({"EventSourceArn": QUEUE.format("none")}, "InvalidParameterValueException"),
         ({"EventSourceArn": "arn:aws:kinesis:us-east-1:000000000000:none"}, "InvalidParameterValueException"),
+        ({"EventSourceArn": QUEUE.format("narrow.fifo"), "StartingPosition": None,
+          "MaximumBatchingWindowInSeconds": 1}, "InvalidParameterValueException"),
         ({"StartingPosition": None}, "InvalidParameterValueException"),
         ({"FunctionName": "nobody"}, "InvalidParameterValueException"),
         ({"BatchSize": 10_001}, "ValidationException"),
@@ -240,6 +242,7 @@ def test_what_cannot_be_mapped_is_refused(aws: Aws, settings: dict[str, Any], co
     if "refused" not in [each["FunctionName"] for each in aws.lambda_.list_functions()["Functions"]]:
         aws.make("refused", PRINTS)
         make_stream(aws, "refused", [])
+        aws.client("sqs").create_queue(QueueName="narrow.fifo", Attributes={"FifoQueue": "true"})
     usual = {
         "FunctionName": "refused", "EventSourceArn": STREAM.format("refused"), "StartingPosition": "LATEST",
     }  # fmt: skip

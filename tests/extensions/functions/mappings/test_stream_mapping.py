@@ -222,7 +222,7 @@ async def test_what_no_filter_lets_through_costs_one_entry_of_the_log_a_read(tmp
         before = log.stat().st_size
         stream.put(map(str, range(1000)), key="k")
         stream.put(['{"kind": "a"}'], key="k")
-        await stream.until(lambda: stream.processed())
+        await stream.until(stream.processed)
         await stream.service.stop()
     assert log.stat().st_size - before < 1000
     stream.store.close()
