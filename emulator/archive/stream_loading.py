@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Final
 
 from emulator.archive.kinesis_event import count_fitting, make_event
 from emulator.archive.lambda_loader import Loader
-from emulator.channels.channel import Delivery
+from emulator.channels.channel import ChannelUnavailableError, Delivery
 from emulator.channels.checkpoints import Checkpoints, MemoryCheckpoints
 from emulator.channels.memory import MemoryChannel
 from rdss_sandbox.text.timestamps import timestamp
@@ -59,7 +60,10 @@ class OwnLoading(StreamLoading):
         Returns the number of records that were read or loaded. Raises what the loader raises; the next run
         then loads the same batch again.
         """
-        found = self._channel.read(limit=MOST_RECORDS)
+        found: list[Delivery] = []
+        # What was read of a stream that is gone since is loaded all the same.
+        with suppress(ChannelUnavailableError):
+            found = self._channel.read(limit=MOST_RECORDS)
         for delivery in found:
             self._waiting.setdefault(delivery.shard, []).append(delivery)
         loaded = 0

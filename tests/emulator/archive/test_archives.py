@@ -253,6 +253,16 @@ async def test_a_stream_made_anew_under_its_name_is_audited_from_its_beginning(t
         assert status.pending == 0
 
 
+async def test_what_was_read_of_a_stream_that_is_deleted_then_is_loaded() -> None:
+    """It waits for a fuller batch, and for nothing else."""
+    with open_bench() as there:
+        there.send(*messages(5), stream="error")
+        there.archives._worker._steps[-2]()  # reads the error queue once
+        there.call("DeleteStream", StreamName="error")
+        await there.archives.drain()
+        assert len(there.bucket.lines("rdss-error")) == 5
+
+
 async def test_a_reset_begins_anew() -> None:
     """With streams and buckets made anew, and messages that come after it."""
     with open_bench() as there:
