@@ -32,3 +32,9 @@ class Headers(Protocol):
 def leave_headers_out(headers: Headers | None, raw: bytes) -> bytes:
     """A message as a transport without headers carries it."""
     return headers.read(raw).data if headers else raw
+
+
+def replace_message(headers: Headers | None, text: bytes, raw: bytes) -> bytes:
+    """A text with another message in it, and the same headers."""
+    beside = headers.read(text).headers if headers else None
+    return raw if headers is None or beside is None else headers.write(raw, beside)

@@ -6,9 +6,12 @@ from collections.abc import Mapping
 from struct import error
 from typing import Any, Final
 
-from emulator.amqp.wire.field_tables import BadTableError, Field
+from msgspec.json import encode
+
+from emulator.amqp.wire.field_tables import LONGEST_NAME, BadTableError, Field, make_field
 from emulator.amqp.wire.properties import NAMES, NUMBERS, Properties
 from schemas.contract import Contract
+from schemas.headers import Headers
 from schemas.message_timestamps import timestamp
 
 KEY_HEADER: Final = "partition-key"
@@ -17,7 +20,6 @@ _OF_BROKERS: Final = (KEY_HEADER, "x-death", "x-first-death-", "x-last-death-", 
 _PROPERTIES: Final = frozenset(NAMES) - {"headers"}
 _WRITTEN: Final = ("content_type", "content_encoding", "correlation_id", "reply_to", "type", "app_id")
 """The properties in which a message's headers of these names are sent."""
-_LONGEST: Final = 255
 _LATEST: Final = 250_000_000_000
 
 
@@ -29,18 +31,7 @@ def write_text(contract: Contract, body: bytes, properties: bytes) -> bytes:
         found = Properties(properties)
     except (BadTableError, IndexError, error):
         return contract.headers.write(body, {})
-    names = contract.headers.names
-    own = {
-        _clean(name): _read(field)
-        for name, field in found.headers().items()
-        if name in names or not name.startswith(_OF_BROKERS)
-    }
-    said = {
-        name: _clean(value) if isinstance(value, str) else value
-        for name in names.intersection(_PROPERTIES)
-        if (value := found.number(name) if name in NUMBERS else found.text(name)) is not None
-    }
-    return contract.headers.write(body, {**said, **own})
+    return contract.headers.write(body, _read_headers(contract.headers.names, found))
 
 
 def read_text(contract: Contract, text: bytes) -> tuple[bytes, dict[str, str], Mapping[str, Any]]:
@@ -52,9 +43,58 @@ def read_text(contract: Contract, text: bytes) -> tuple[bytes, dict[str, str], M
     properties = {
         name: value
         for name in _WRITTEN
-        if isinstance(value := headers.get(name), str) and len(value.encode()) <= _LONGEST
+        if isinstance(value := headers.get(name), str) and len(value.encode()) <= LONGEST_NAME
     }
     return body, properties, {name: value for name, value in headers.items() if name not in properties}
+
+
+def change_content(contract: Contract, text: bytes, properties: bytes) -> tuple[bytes, bytes]:
+    """The body of a text that was changed since ``write_text`` made it, and the encoded properties.
+
+    Headers that the change left alone are the same, byte for byte; so are all where they cannot be read, or
+    where what they should be has no form in AMQP.
+    """
+    body, short, _ = read_text(contract, text)
+    if contract.headers is None or contract.headers.read(text).headers is None:
+        return body, properties
+    try:
+        return body, _change_headers(contract.headers, text, short, Properties(properties))
+    except (BadTableError, IndexError, error):
+        return body, properties
+
+
+def _change_headers(headers: Headers, text: bytes, short: Mapping[str, str], found: Properties) -> bytes:
+    """The encoded properties with the headers of a text; those of ``short`` go into properties of AMQP."""
+    wanted = headers.read(text).headers or {}
+    table, before = found.headers(), _read_headers(headers.names, found)
+    for name in {**before, **wanted}:
+        if name in before and name in wanted and encode(before[name]) == encode(wanted[name]):
+            continue
+        in_table = table.pop(name, None) is not None
+        if name in headers.names & _PROPERTIES:
+            found.remove(name)
+        if name in short and not in_table:
+            found.set_text(name, wanted[name])
+        elif name in wanted:
+            table[name] = make_field(wanted[name])
+    if table != found.headers():
+        found.set_headers(table)
+    return found.encode()
+
+
+def _read_headers(names: frozenset[str], found: Properties) -> dict[str, Any]:
+    """The headers in the properties of a content, as JSON has them."""
+    own = {
+        _clean(name): _read(field)
+        for name, field in found.headers().items()
+        if name in names or not name.startswith(_OF_BROKERS)
+    }
+    said = {
+        name: _clean(value) if isinstance(value, str) else value
+        for name in names.intersection(_PROPERTIES)
+        if (value := found.number(name) if name in NUMBERS else found.text(name)) is not None
+    }
+    return {**said, **own}
 
 
 def _clean(text: str) -> str:

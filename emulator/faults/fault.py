@@ -138,6 +138,8 @@ class Failure:
 class Item:
     """One message of a call, and what the faults made of it.
 
+    ``data`` is the message with its headers, as the contract judges it.
+
     On publish, ``data`` is put once and ``copies`` more times, or ``failure`` refuses it.
 
     On delivery, ``data`` is delivered after ``visible_at``. ``overtaken_by`` later messages

@@ -265,7 +265,7 @@ class FaultEngine:
         items = []
         for message in messages:
             message.contract = self._contract
-            items.append(Item(message, message.data))
+            items.append(Item(message, message.text))
         removals = self._removals
         call = Call(
             channel,

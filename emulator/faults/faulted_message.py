@@ -20,7 +20,8 @@ class Message:
     """One message in transit. ``arrived`` is when the broker took it, in seconds since the epoch, or None.
 
     ``key`` is what its transport knows it by, such as the partition key of a record. ``contract`` is that of
-    the fault engine that it meets. ``write_text`` adds the headers that its transport carries beside it.
+    the fault engine that it meets. ``write_text`` adds the headers that its transport carries beside it: what
+    it gives is the message as the contract judges it, and as faults change it.
     """
 
     contract: Contract = CONTRACT
@@ -37,13 +38,14 @@ class Message:
         self.arrived = arrived
         self._write_text = write_text
 
-    def text(self, data: bytes) -> bytes:
-        """``data`` as the contract judges it in the place of this message's own."""
-        return self._write_text(self.contract, data)
+    @cached_property
+    def text(self) -> bytes:
+        """The message with its headers, as the contract judges it."""
+        return self._write_text(self.contract, self.data)
 
     @cached_property
     def peek(self) -> Peek:
-        return self.contract.peek(self.text(self.data), self.key)
+        return self.contract.peek(self.text, self.key)
 
     @cached_property
     def message_id(self) -> str | None:

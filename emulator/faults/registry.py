@@ -46,7 +46,7 @@ def list_own_types(contract: Contract) -> tuple[FaultType, ...]:
         error.TYPE,
         expire_iterator.TYPE,
         disconnect.TYPE,
-        corrupt.TYPE,
+        corrupt.build_type(contract),
         *bad,
         stale_read.TYPE,
         pause.TYPE,

@@ -5,18 +5,13 @@ from __future__ import annotations
 from base64 import b64decode, b64encode
 from binascii import Error as NotBase64Error
 from contextlib import suppress
-from math import isfinite
-from typing import Any, Final
+from typing import Any
 
 from emulator.amqp.administration import Taken
 from emulator.amqp.management import Document
 from emulator.amqp.message import Message
-from emulator.amqp.wire.field_tables import MOST_NESTED, TEXT, Field, Table, plain_table, text
+from emulator.amqp.wire.field_tables import LONGEST_NAME, TEXT, BadTableError, Table, make_table, plain_table
 from emulator.amqp.wire.properties import NAMES, NUMBERS, Properties
-
-_SHORT: Final = 255
-_INTEGER_BITS: Final = 31
-_LONG_BITS: Final = 63
 
 
 class BadRequestError(ValueError):
@@ -29,18 +24,18 @@ class BadRequestError(ValueError):
 
 def read_name(given: Any, what: str) -> str:
     """A name or a key, which AMQP has as a short string. Raises BadRequestError."""
-    if not isinstance(given, str) or len(given.encode(*TEXT)) > _SHORT:
+    if not isinstance(given, str) or len(given.encode(*TEXT)) > LONGEST_NAME:
         raise BadRequestError(["not_string", what])
     return given
 
 
-def read_table(given: Any, depth: int = 0) -> Table:
-    """The field table of a JSON object; an empty list is one to Erlang, too. Raises BadRequestError."""
-    if given == []:
-        return {}
-    if not isinstance(given, dict) or depth > MOST_NESTED:
-        raise BadRequestError("not_a_table")
-    return {read_name(name, "key"): _read_field(value, depth + 1) for name, value in given.items()}
+def read_table(given: Any) -> Table:
+    """The field table of a JSON object. Raises BadRequestError."""
+    try:
+        return make_table(given)
+    except BadTableError as error:
+        reason = str(error)
+        raise BadRequestError([reason, "key"] if reason == "not_string" else reason) from None
 
 
 def read_properties(given: Any) -> bytes:
@@ -105,22 +100,3 @@ def _describe_properties(message: Message) -> Document | list[Any]:
         if value is not None:
             found[name] = value
     return found or []
-
-
-def _read_field(value: Any, depth: int) -> Field:
-    match value:
-        case bool():
-            return Field("t", value)
-        case int() if value.bit_length() <= _LONG_BITS:
-            return Field("I" if value.bit_length() <= _INTEGER_BITS else "l", value)
-        case float() if isfinite(value):
-            return Field("d", value)
-        case str():
-            return text(value)
-        case dict():
-            return Field("F", read_table(value, depth))
-        case list() if depth <= MOST_NESTED:
-            return Field("A", [_read_field(each, depth + 1) for each in value])
-        case None:
-            raise BadRequestError("null_not_allowed")
-    raise BadRequestError("not_a_value")

@@ -10,7 +10,7 @@ import msgspec
 from schemas.asyncapi.around import read_headers, write_headers
 from schemas.asyncapi.declarations import Message
 from schemas.asyncapi.message_payloads import UNREADABLE, decode_json
-from schemas.asyncapi.mutations import list_mutations, put
+from schemas.asyncapi.mutations import Mutation, list_mutations, put
 from schemas.asyncapi.peek import walk
 from schemas.contract import Code
 from schemas.headers import WithHeaders
@@ -49,14 +49,16 @@ class DeclaredChanges:
             return len(messages) > 1 and place is not None and place.part in told
         if reason == "invalid":
             return any(
-                each.content in ("json", "text") and each.payload not in (None, True, {}) for each in messages
+                (each.content in ("json", "text") and each.payload not in (None, True, {}))
+                or (self._contract.headers is not None and each.headers not in (None, True, {}))
+                for each in messages
             )
         if reason == "malformed":
             return all(each.content != "opaque" for each in messages)
         return True
 
     def spoil(self, raw: bytes, code: Code, draws: Random) -> bytes | None:
-        """A message that has headers keeps them, but for one that has its type or its expiry."""
+        """Of a message and its headers one is changed; a code that neither can cause is None."""
         reason = self._reasons.get(str(code))
         data, headers = read_headers(raw)
         if reason == "oversize":
@@ -89,8 +91,7 @@ class DeclaredChanges:
         if message is None:
             return None
         if reason == "invalid":
-            broken = _break_schema(value, message, draws)
-            return None if broken is None else WithHeaders(broken, headers)
+            return _break_rule(WithHeaders(raw, headers), value, message, draws)
         place = declared.type if reason == "unknown-type" else declared.locations[message.name].expires
         wanted: Any = "no-such-type" if reason == "unknown-type" else timestamp(_LONG_AGO)
         if place is not None and place.part == "header" and headers is not None:
@@ -109,11 +110,21 @@ class DeclaredChanges:
         return write_headers(data.ljust(size), headers)
 
 
-def _break_schema(value: Any, message: Message, draws: Random) -> bytes | None:
-    if message.content not in ("json", "text"):
+def _break_rule(sent: WithHeaders, value: Any, message: Message, draws: Random) -> WithHeaders | None:
+    """Break one rule of the schemas of a payload, which says ``value``, and of the headers beside it."""
+    ways: list[Mutation] = []
+    beside: list[Mutation] = []
+    if message.content in ("json", "text"):
+        is_json = message.content == "json"
+        every = list_mutations(value, message.payload)
+        ways = [each for each in every if is_json or isinstance(each.value, str)]
+    if sent.headers is not None and message.headers is not None:
+        every = list_mutations(dict(sent.headers), message.headers)
+        beside = [each for each in every if each.steps or isinstance(each.value, dict)]
+    if not ways and not beside:
         return None
-    broken = [mutation.apply(value) for mutation in list_mutations(value, message.payload)]
-    if message.content == "text":
-        texts = [text for text in broken if isinstance(text, str)]
-        return draws.choice(texts).encode() if texts else None
-    return msgspec.json.encode(draws.choice(broken)) if broken else None
+    at = draws.randrange(len(ways) + len(beside))
+    if at >= len(ways):
+        return sent._replace(headers=beside[at - len(ways)].apply(dict(sent.headers or {})))
+    broken = ways[at].apply(value)
+    return sent._replace(data=broken.encode() if message.content == "text" else msgspec.json.encode(broken))

@@ -11,6 +11,8 @@ Steps = tuple[str | int, ...]
 _MISSING = object()
 _ITEMS: Final = 2
 """How many items of a list are mutated: the others have the same schema."""
+_LARGEST: Final = 100_000
+"""The highest bound of a length that is exceeded: what exceeds it does not fit in a record or a header."""
 
 
 class Mutation(NamedTuple):
@@ -52,15 +54,18 @@ def _list_in_object(value: Any, base: dict[str, Any], whole: Schema, steps: Step
             yield Mutation("required", (*steps, name), _MISSING)
     if base.get("additionalProperties") is False or base.get("unevaluatedProperties") is False:
         yield Mutation("additionalProperties", (*steps, "x_not_declared"), True)
-    for name, below in base.get("properties", {}).items():
+    named = base.get("properties", {})
+    others = dict.fromkeys([name for name in value if name not in named], base.get("additionalProperties"))
+    for name, below in {**named, **others}.items():
         if name in value:
             yield from _list_below(value[name], below, whole, (*steps, name))
 
 
 def _list_in_array(value: Any, base: dict[str, Any], whole: Schema, steps: Steps) -> Iterator[Mutation]:
     items = base.get("items")
+    first = items if isinstance(items, list) else base.get("prefixItems", ())
     for at, item in enumerate(value[:_ITEMS]):
-        below = items[at] if isinstance(items, list) and at < len(items) else items
+        below = first[at] if at < len(first) else items
         yield from _list_below(item, below, whole, (*steps, at))
 
 
@@ -79,7 +84,7 @@ def _break(value: Any, base: dict[str, Any]) -> Iterator[tuple[str, Any]]:
     elif isinstance(value, list):
         yield from _break_list(value, base)
     elif isinstance(value, dict):
-        if base.get("maxProperties") is not None:
+        if base.get("maxProperties", _LARGEST) < _LARGEST:
             more = {f"more_{at}": at for at in range(int(base["maxProperties"]) + 1)}
             yield "maxProperties", {**value, **more}
         if base.get("minProperties"):
@@ -89,7 +94,7 @@ def _break(value: Any, base: dict[str, Any]) -> Iterator[tuple[str, Any]]:
 def _break_text(value: str, base: dict[str, Any]) -> Iterator[tuple[str, Any]]:
     if base.get("minLength"):
         yield "minLength", value[: int(base["minLength"]) - 1]
-    if "maxLength" in base:
+    if base.get("maxLength", _LARGEST) < _LARGEST:
         yield "maxLength", value.ljust(int(base["maxLength"]) + 1, "x")
     if "pattern" in base:
         yield "pattern", "\N{SNOWMAN} is not it"
@@ -111,7 +116,7 @@ def _break_number(value: float, base: dict[str, Any]) -> Iterator[tuple[str, Any
 def _break_list(value: list[Any], base: dict[str, Any]) -> Iterator[tuple[str, Any]]:
     if base.get("minItems"):
         yield "minItems", value[: int(base["minItems"]) - 1]
-    if "maxItems" in base and value:
+    if value and base.get("maxItems", _LARGEST) < _LARGEST:
         yield "maxItems", (value * (int(base["maxItems"]) + 1))[: int(base["maxItems"]) + 1]
     if base.get("uniqueItems") is True and value:
         yield "uniqueItems", [*value, value[0]]

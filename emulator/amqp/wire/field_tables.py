@@ -11,6 +11,10 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 TEXT: Final = ("utf-8", "surrogateescape")
 """How bytes that should be text become text and bytes again, whatever they are."""
+LONGEST_NAME: Final = 255
+"""Bytes of a key, and of any other short string."""
+_INTEGER_BITS: Final = 31
+_LONG_BITS: Final = 63
 MOST_NESTED: Final = 64
 """How deep tables and arrays may be nested. A deeper one is damaged or an attack."""
 
@@ -76,6 +80,40 @@ _LONG: Final = Struct(">I")
 def text(value: str) -> Field:
     """A long string."""
     return Field("S", value.encode(*TEXT))
+
+
+def make_table(given: Any, depth: int = 0) -> Table:
+    """The field table of a JSON object; an empty list is one to Erlang, too.
+
+    Raises BadTableError with RabbitMQ's word for what is wrong.
+    """
+    if given == []:
+        return {}
+    if not isinstance(given, dict) or depth > MOST_NESTED:
+        raise BadTableError("not_a_table")
+    if any(len(name.encode(*TEXT)) > LONGEST_NAME for name in given):
+        raise BadTableError("not_string")
+    return {name: make_field(value, depth + 1) for name, value in given.items()}
+
+
+def make_field(value: Any, depth: int = 0) -> Field:
+    """A value of JSON with a tag. Raises as ``make_table`` does."""
+    match value:
+        case bool():
+            return Field("t", value)
+        case int() if value.bit_length() <= _LONG_BITS:
+            return Field("I" if value.bit_length() <= _INTEGER_BITS else "l", value)
+        case float() if isfinite(value):
+            return Field("d", value)
+        case str():
+            return text(value)
+        case dict():
+            return Field("F", make_table(value, depth))
+        case list() if depth <= MOST_NESTED:
+            return Field("A", [make_field(each, depth + 1) for each in value])
+        case None:
+            raise BadTableError("null_not_allowed")
+    raise BadTableError("not_a_value")
 
 
 def plain_table(table: Table) -> dict[str, Any]:

@@ -6,15 +6,14 @@ from functools import partial
 
 from emulator.faults.fault import CARRIERS, Attribute, Direction, Done, FaultType, Hit, Phase
 from schemas.contract import Changes, Contract
-from schemas.headers import leave_headers_out
 
 
 def inject(contract: Contract, changes: Changes, hit: Hit) -> Done | None:
     code = contract.codes[hit.attributes["code"]]
-    changed = changes.spoil(hit.item.message.text(hit.item.data), code, hit.draws)
+    changed = changes.spoil(hit.item.data, code, hit.draws)
     if changed is None:
         return None
-    hit.item.data = leave_headers_out(contract.headers, changed)
+    hit.item.data = changed
     return Done(f"made bad so as to cause {code}: {code.description}", {"code": str(code)})
 
 

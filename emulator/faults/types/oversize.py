@@ -6,22 +6,23 @@ from functools import partial
 
 from emulator.faults.fault import Attribute, Direction, Done, FaultType, Hit, Phase
 from schemas.contract import Changes, Contract
+from schemas.headers import leave_headers_out
 
 _SPREAD = 1000
 _MOST = 1 << 20
 
 
-def inject(changes: Changes, hit: Hit) -> Done | None:
+def inject(contract: Contract, changes: Changes, hit: Hit) -> Done | None:
     limit = hit.attributes["limit"]
     size = limit + 1 + hit.draws.randrange(_SPREAD)
-    before = len(hit.item.data)
+    before = len(leave_headers_out(contract.headers, hit.item.data))
     if before > limit:
         return None
     grown = changes.grow(hit.item.data, size)
     if grown is None:
         return None
     hit.item.data = grown
-    return Done(f"grown from {before} to {len(grown)} bytes", {"before": before, "size": len(grown)})
+    return Done(f"grown from {before} to {size} bytes", {"before": before, "size": size})
 
 
 def build_type(contract: Contract, changes: Changes) -> FaultType:
@@ -32,7 +33,7 @@ def build_type(contract: Contract, changes: Changes) -> FaultType:
         "it. With a limit of 1048576 Kinesis refuses it.",
         Phase.CHANGE,
         (Direction.PUBLISH, Direction.DELIVER),
-        partial(inject, changes),
+        partial(inject, contract, changes),
         (
             Attribute(
                 "limit",

@@ -16,7 +16,7 @@ from emulator.faults.held_deliveries import Form, HeldDeliveries, PushedDeliveri
 from emulator.relay.amqp.acknowledgements import Acknowledgements, BrokerDelivery, PrefetchWindow
 from emulator.relay.amqp.amqp_tap import Tap
 from emulator.relay.amqp.channel_link import ChannelLink
-from emulator.relay.amqp.message_contents import read_partition_key, replace_body
+from emulator.relay.amqp.message_contents import read_partition_key, replace_content
 from emulator.relay.amqp.refusals import refusal
 
 _Waiting = TypeVar("_Waiting")
@@ -98,8 +98,7 @@ class FaultedDeliveries:
         client_tag = self._acks.assign_tag(due.record.handed)
         redelivered = method.redelivered or due.again
         made = command.with_method(method._replace(delivery_tag=client_tag, redelivered=redelivered))
-        if due.data != command.body:
-            made = replace_body(made, due.data, self._link.context.frame_max)
+        made = replace_content(made, due.data, self._link.context.frame_max)
         if not due.again:
             self._link.count_held(-command.size)
         self._link.to_client(made)

@@ -22,7 +22,7 @@ from emulator.faults.fault import Call, Item
 from emulator.faults.faulted_message import Message
 from emulator.relay.amqp.amqp_tap import Tap
 from emulator.relay.amqp.channel_link import ChannelLink
-from emulator.relay.amqp.message_contents import read_partition_key, replace_body
+from emulator.relay.amqp.message_contents import read_partition_key, replace_content
 from emulator.relay.amqp.refusals import AmqpRefusal, Answer, refusal
 
 
@@ -142,8 +142,7 @@ class Publishes:
             self._link.refuse(refused, command.method)
 
     def _put(self, command: Command, item: Item, call: Call, turn: int) -> None:
-        if item.data != command.body:
-            command = replace_body(command, item.data, self._link.context.frame_max)
+        command = replace_content(command, item.data, self._link.context.frame_max)
         if turn:
             # Only the first copy is mandatory, so that a publish is returned once.
             command = command.with_method(command.decode_as(BasicPublish)._replace(mandatory=False))

@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
@@ -31,7 +32,7 @@ _READ: Final = {
 @pytest.fixture
 def readings() -> Iterator[Sandbox]:
     """A sandbox of the document."""
-    with Sandbox(contract=str(DOCUMENT)) as sandbox:
+    with Sandbox(contract=str(DOCUMENT), seed=3) as sandbox:
         yield sandbox
 
 
@@ -138,18 +139,58 @@ def test_commands_send_and_receive_headers(
     assert _take(broker, "readings") == ({**_READ, "floor": 12}, b'{"kwh":3}')
 
 
-def test_faults_match_and_break_messages_that_headers_name(
-    readings: Sandbox, broker: BlockingChannel
-) -> None:
-    """The one with the id in its header is made bad; its headers are as they were."""
+def test_a_fault_matches_by_what_headers_name(readings: Sandbox, broker: BlockingChannel) -> None:
+    """The message with the id in its header is made bad, and no other."""
     match = {"cloudEvents:id": "2"}
     readings.client.add_fault(
         NewFault("mutate", channel="meters", attributes={"code": "invalid"}, when={"match": match})
     )
     for number in ("1", "2"):
         _publish(broker, **{"cloudEvents:id": number})
-    (whole, body), (same, broken) = (_take(broker, "readings") for _ in range(2))
-    assert (whole["cloudEvents:id"], body) == ("1", b'{"kwh":3}')
-    assert same == {**_READ, "cloudEvents:id": "2"}
-    assert broken != body
+    assert _take(broker, "readings") == ({**_READ, "cloudEvents:id": "1"}, b'{"kwh":3}')
     assert [readings.client.verdict(row.id).code for row in _rows(readings, 2)] == [None, "invalid"]
+
+
+@pytest.mark.parametrize("direction", ["publish", "deliver"])
+def test_headers_are_broken_in_every_way_and_others_stay(
+    direction: str, readings: Sandbox, broker: BlockingChannel
+) -> None:
+    """One rule of one header or of the payload; what a header's table has beside it keeps type and value."""
+    code, count = {"code": "invalid"}, 200
+    channel = "meters" if direction == "publish" else "readings"
+    readings.client.add_fault(NewFault("mutate", channel=channel, direction=direction, attributes=code))
+    others = {"at": datetime(2026, 1, 2, tzinfo=UTC), "deep": {"a": [1, b"\xff"]}, "partition-key": "k"}
+    headers = {**_READ, "floor": 4, "cloudEvents:expirytime": "2126-01-01T00:00:00Z", **others}
+    properties = pika.BasicProperties(headers=headers, app_id="a meter", content_type="application/json")
+    for _ in range(count):
+        broker.basic_publish("meters", "meter.read", b'{"kwh":3}', properties)
+    broken: dict[str, list[Any]] = {}
+    for _ in range(count):
+        _, came, body = broker.basic_get("readings", auto_ack=True)
+        assert (came.app_id, came.content_type) == ("a meter", "application/json")
+        wrong = [name for name in headers if came.headers.get(name) != headers[name]]
+        assert len(wrong) == (body == b'{"kwh":3}')
+        for name in wrong:
+            broken.setdefault(name, []).append(came.headers.get(name))
+    assert broken.keys() == headers.keys() - others.keys() - {"cloudEvents:type"}
+    for value in (-1, 10, "seventeen", [4]):
+        assert value in broken["floor"]
+    assert None in broken["cloudEvents:id"]
+
+
+def test_bad_samples_break_each_rule_of_headers(readings: Sandbox, tmp_path: Path) -> None:
+    """What is required is missing, a type, a constant, a format, a bound; one at a time."""
+    words = ("message", "sample", "--type", "meter.read", "--bad", "invalid", "--count", "150", "--seed", "3")
+    made = _run(readings, tmp_path, *words).stdout
+    judged = _run(readings, tmp_path, "message", "validate", "-", "--json", stdin=made)
+    found = [json.loads(line)["violations"] for line in judged.stdout.splitlines()]
+    at = "$message.header#/cloudEvents:"
+    assert {(one["path"], one["rule"]) for one, *_ in found} >= {
+        *((at + name, "required") for name in ("id", "source", "specversion")),
+        *((at + name, "type") for name in ("id", "source", "time", "expirytime")),
+        (f"{at}id", "minLength"),
+        (f"{at}specversion", "const"),
+        (f"{at}time", "format"),
+        *(("$message.header#/floor", rule) for rule in ("minimum", "maximum", "type")),
+        ("/kwh", "required"),
+    }
