@@ -176,7 +176,6 @@ class Settings:
         told="RDSS",
         read=read_contract,
         check=_check_contract,
-        applies=_PROCESSES,
     )
     # Ports.
     host: str = setting("127.0.0.1", "The address to listen on.", metavar="ADDRESS", applies=_PROCESSES)

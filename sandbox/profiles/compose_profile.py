@@ -27,7 +27,12 @@ from sandbox.profiles import docker_engine, running
 from sandbox.profiles.in_process import CannotStartError, CannotStopError
 from sandbox.profiles.machine_checks import check_ports
 from sandbox.profiles.running import Running
-from sandbox.profiles.stack_files import find_compose_file, provide_compose_file
+from sandbox.profiles.stack_files import (
+    READ_IN_THE_CONTAINER,
+    copy_contract,
+    find_compose_file,
+    provide_compose_file,
+)
 
 if TYPE_CHECKING:
     from docker.models.containers import Container
@@ -39,8 +44,6 @@ _SAID_LINES: Final = 12
 _LABEL: Final = "com.docker.compose"
 _PORTS: Final = ("aws", "control", "amqp")
 _TRIES: Final = 4
-_READ_IN_THE_CONTAINER: Final = 0o644
-"""The mode of files for the container, whose user is another one."""
 _PORT_TAKEN: Final = re.compile("already in use|already allocated|not available")
 
 
@@ -62,11 +65,6 @@ def run(settings: Settings, ready: Callable[[Running], None]) -> None:
 
     Raises CannotStartError.
     """
-    if settings.contract:
-        raise CannotStartError(
-            "the containers of compose have RDSS's contract alone; sandbox up without --profile compose "
-            f"takes {settings.contract}, or start these without contract and SANDBOX_CONTRACT"
-        )
     ports = {"aws": settings.aws_port, "control": settings.control_port, "amqp": settings.amqp_port}
     for finding in chain(docker_engine.findings(os.environ), check_ports(ports)):
         if finding.stops:
@@ -174,20 +172,27 @@ def _variables(settings: Settings, name: str, state: Path) -> dict[str, str]:
     if settings.topology not in TOPOLOGIES.values():
         place = state / "topology.json"
         place.write_bytes(msgspec.json.encode(settings.topology))
-        place.chmod(_READ_IN_THE_CONTAINER)
+        place.chmod(READ_IN_THE_CONTAINER)
         variables |= {
             "SANDBOX_TOPOLOGY_FILE": str(place),
             "SANDBOX_TOPOLOGY": "/etc/sandbox/topology.json",
         }
     else:
         variables["SANDBOX_TOPOLOGY"] = next(n for n, each in TOPOLOGIES.items() if each == settings.topology)
+    if settings.contract:
+        folder = state / "contract"
+        place_in = copy_contract(settings.contract, folder)
+        variables |= {
+            "SANDBOX_CONTRACT_FOLDER": str(folder),
+            "SANDBOX_CONTRACT": f"/etc/sandbox/contract/{place_in.as_posix()}",
+        }
     for key, port in list_ports():
         number = docker_engine.port_or_fallback(settings.find(f"{key}_port"), port.usual)
         variables[f"SANDBOX_{key.upper()}_PORT"] = str(number)
     for document, path in _list_documents(settings):
         place = state / f"{document}.json"
         place.write_bytes(msgspec.json.encode(read_document(path)))
-        place.chmod(_READ_IN_THE_CONTAINER)
+        place.chmod(READ_IN_THE_CONTAINER)
         variables |= {
             f"SANDBOX_{document.upper()}_FILE": str(place),
             f"SANDBOX_{document.upper()}": f"/etc/sandbox/{document}.json",
@@ -252,6 +257,7 @@ def _describe(settings: Settings, name: str, variables: dict[str, str]) -> Runni
         region=settings.region,
         data_dir=f"the volumes {name}_localstack, {name}_rabbitmq and {name}_emulator",
         token=variables["SANDBOX_TOKEN"],
+        contract=str(settings.contract.resolve()) if settings.contract else None,
         stack=name,
         ports={
             each: f"http://127.0.0.1:{variables[f'SANDBOX_{each.upper()}_PORT']}" for each, _ in list_ports()

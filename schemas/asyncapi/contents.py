@@ -9,6 +9,7 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from schemas.asyncapi import avro
+from schemas.asyncapi.around import read_headers
 from schemas.asyncapi.declarations import Message
 from schemas.asyncapi.json_schemas import list_bases, list_properties
 from schemas.asyncapi.message_payloads import Payload
@@ -30,23 +31,51 @@ class _Shape(NamedTuple):
     columns: Mapping[str, tuple[str, _Shape]] = {}
 
 
-def make_contents(payloads: Mapping[str, Payload]) -> dict[str, Content]:
-    """The contents of messages by what they say of their type; none of bytes that are not looked into."""
+def make_contents(payloads: Mapping[str, Payload], *, headers: bool) -> dict[str, Content]:
+    """The contents of messages by what they say of their type; none of bytes that are not looked into.
+
+    ``headers`` says whether a transport carries any: those that a message names are the column ``headers``.
+    """
     names, contents = name_columns(payloads), dict[str, Content]()
     for name, payload in payloads.items():
         message = payload.message
-        if message.content != "opaque":
-            contents |= dict.fromkeys(message.values or (name,), _make_content(names[name], message, payload))
+        carried = _make_payload(message, payload)
+        if headers and message.headers not in (None, True):
+            carried = _add_headers(message.headers, carried)
+        if carried.columns:
+            content = Content(names[name], *carried)
+            contents |= dict.fromkeys(message.values or (name,), content)
     return contents
 
 
-def _make_content(name: str, message: Message, payload: Payload) -> Content:
+class _Carried(NamedTuple):
+    columns: Mapping[str, str]
+    read: Callable[[bytes], Mapping[str, Any]]
+
+
+def _make_payload(message: Message, payload: Payload) -> _Carried:
+    if message.content == "opaque":
+        return _Carried({}, lambda _raw: {})
     schema = avro.as_json_schema(message.payload) if "avro" in message.content else message.payload
     shape = _Shapes(schema).make(schema)
     if shape.columns:
         types = {column: inner.type for column, inner in shape.columns.values()}
-        return Content(name, types, lambda raw: shape.read(payload.decode(raw)) or {})
-    return Content(name, {"payload": shape.type}, lambda raw: {"payload": shape.read(payload.decode(raw))})
+        return _Carried(types, lambda raw: shape.read(payload.decode(read_headers(raw).data)) or {})
+    return _Carried(
+        {"payload": shape.type}, lambda raw: {"payload": shape.read(payload.decode(read_headers(raw).data))}
+    )
+
+
+def _add_headers(schema: Any, carried: _Carried) -> _Carried:
+    """The columns of a payload, and one of what is beside it: null where its transport has no headers."""
+    shape = _Shapes(schema).make(schema, around=({},))
+    column = name_columns(("headers",), (*OF_RECORDS, *carried.columns))["headers"]
+
+    def read(raw: bytes) -> Mapping[str, Any]:
+        beside = read_headers(raw).headers
+        return {**carried.read(raw), column: None if beside is None else shape.read(dict(beside))}
+
+    return _Carried({**carried.columns, column: shape.type}, read)
 
 
 class _Shapes:

@@ -129,7 +129,7 @@ class AsyncApiContract:
     def contents(self) -> Mapping[str, Content]:
         from schemas.asyncapi.contents import make_contents
 
-        return make_contents(self._payloads)
+        return make_contents(self._payloads, headers=self.headers is not None)
 
     @cached_property
     def samples(self) -> Samples | None:

@@ -127,7 +127,7 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Declared:
-    """All that the ``document`` at a path declares.
+    """All that the ``document`` at a path declares; ``files`` are the document, and those that it refers to.
 
     ``locations`` are by the name of the message, ``codes`` by the reason.
 
@@ -135,6 +135,7 @@ class Declared:
     """
 
     document: Path
+    files: tuple[Path, ...]
     name: str
     release: str
     channels: tuple[Channel, ...]

@@ -52,6 +52,10 @@ class Documents:
         place = Place(self.path, "")
         return self._read(self.path, place)
 
+    def list_files(self) -> tuple[Path, ...]:
+        """The document, and the files that were read for its references so far."""
+        return tuple(self._files)
+
     def _read(self, file: Path, asked_at: Place) -> Node | None:
         if file not in self._files:
             try:

@@ -98,6 +98,7 @@ class _DocumentReader:
         )
         declared = Declared(
             document=self._documents.path,
+            files=self._documents.list_files(),
             name=about.text("title", required=True) or self._documents.path.stem,
             release=about.text("version", required=True),
             channels=tuple(channels),

@@ -49,9 +49,10 @@ class DeclaredJudge:
             return settled or self._refuse("malformed", "form", "the bytes have the form of no message")
         accepted = settled is _VALID or payload.accepts(value)
         if not accepted or (headers is not None and self._wrong_headers(payload, headers)):
-            found = [*payload.find_violations(value), *self._wrong_headers(payload, headers)]
-            nothing = [Violation("", "schema", "does not meet its schema")]
-            return Verdict(False, self._declared.codes["invalid"], tuple(found[:MOST_FOUND] or nothing))
+            every = (*payload.find_violations(value), *self._wrong_headers(payload, headers))
+            found = tuple(dict.fromkeys(every))  # two schemas that hold together may ask for the same
+            nothing = (Violation("", "schema", "does not meet its schema"),)
+            return Verdict(False, self._declared.codes["invalid"], found[:MOST_FOUND] or nothing)
         place = self._expires.get(payload.message.name)
         if place is not None and now is not None:
             return self._judge_expiry(place, value, now, headers)

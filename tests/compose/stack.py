@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -29,10 +30,10 @@ class Stack:
     environment: dict[str, str]
     said: dict[str, Any] = field(default_factory=dict)
 
-    def up(self) -> None:
+    def up(self, *more: str) -> None:
         """Bring it up, at addresses that nobody else has."""
         ports = ("--aws-port", "0", "--control-port", "0", "--amqp-port", "0")
-        ran = self.command("up", "--profile", "compose", *ports, "--seed", str(SEED), "--json")
+        ran = self.command("up", "--profile", "compose", *ports, "--seed", str(SEED), "--json", *more)
         assert ran.returncode == 0, ran.stderr
         self.said = json.loads(ran.stdout)
 
@@ -66,9 +67,9 @@ class Stack:
         )
 
 
-@pytest.fixture(scope="session")
-def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
-    """The whole stack, on free ports and under a name of its own, taken down with its volumes."""
+@contextmanager
+def bring_up(folder: Path, *more: str) -> Iterator[Stack]:
+    """A whole stack, on free ports and under a name of its own, taken down with its volumes."""
     from docker.errors import DockerException
 
     try:
@@ -84,11 +85,17 @@ def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
     host = os.environ.get("DOCKER_HOST", "unix:///var/run/docker.sock")
     if host.startswith("unix://"):
         environment["SANDBOX_DOCKER_SOCKET"] = host.removeprefix("unix://")
-
-    made = Stack(name, tmp_path_factory.mktemp("compose"), environment)
+    made = Stack(name, folder, environment)
     try:
-        made.up()
+        made.up(*more)
         yield made
     finally:
         down = ["docker", "compose", "-p", name, "-f", str(FILE), "--profile", "*", "down", "--volumes"]
         subprocess.run(down, capture_output=True, check=False, timeout=300)
+
+
+@pytest.fixture(scope="session")
+def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
+    """The stack of all tests that need no other one."""
+    with bring_up(tmp_path_factory.mktemp("compose")) as made:
+        yield made

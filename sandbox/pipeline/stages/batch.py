@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from typing import NamedTuple
 
 from emulator.settings.topologies import message_stream
+from rdss_sandbox.shapes.streams import AMQP_PREFIX
 from sandbox.pipeline.stages.deduplication import Identities, mark_batch
 from sandbox.pipeline.stages.minute_figures import count_figures
 from sandbox.pipeline.stages.open_sequences import OpenSequences
@@ -22,12 +23,16 @@ from schemas.contract import Contract, list_queues
 
 @dataclass(frozen=True)
 class Rules:
-    """The settings of the stages. ``queues`` are the streams of the error and the invalid queue.
+    """The settings of the stages. ``queues`` are the streams of the error and the invalid queue, on any port.
 
     ``dedupe_window`` and ``sequence_limit`` are seconds of arrival time.
     """
 
-    queues: tuple[str, ...] = (*list_queues(CONTRACT), *map(message_stream, list_queues(CONTRACT)))
+    queues: tuple[str, ...] = tuple(
+        name
+        for queue in list_queues(CONTRACT)
+        for name in (queue, message_stream(queue), f"{AMQP_PREFIX}{queue}")
+    )
     dedupe_window: float = 86_400.0
     sequence_limit: float = CONTRACT.sequences.patience if CONTRACT.sequences else 0.0
     contract: Contract = CONTRACT

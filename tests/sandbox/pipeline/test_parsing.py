@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
+import pyarrow as pa
 import pytest
 
+from emulator.settings.topologies import message_stream
+from sandbox.pipeline.stages.batch import Rules
 from sandbox.pipeline.stages.object_versions import read_subject
-from sandbox.pipeline.stages.parsing import judge_record
+from sandbox.pipeline.stages.parsing import build_judge, judge_record
 from sandbox.pipeline.storage.schema import TABLES
 from schemas.rdss.decoration import decorate
 from schemas.rdss.envelope import serialise
@@ -76,6 +79,16 @@ def test_a_queued_message_has_the_code_its_receiver_gave_it() -> None:
     queued = decorate(raw, ErrorCode.GENERR002, "not supported here", now=NOW)
     found = judge_record(queued, NOW, queued=True)
     assert (found["code"], found["description"]) == ("GENERR002", "not supported here")
+
+
+@pytest.mark.parametrize("stream", ["error", message_stream("error"), "amqp:error"])
+def test_a_queue_is_one_on_every_port(stream: str) -> None:
+    """Streams of both topologies, and what came over AMQP, as the audit log names it."""
+    queued = decorate(serialise(_samples().message()), ErrorCode.GENERR005, "no answer", now=NOW)
+    row = {"data": queued, "partitionKey": "k", "streamName": stream, "shardId": "0", "sequenceNumber": "1"}
+    at = {"approximateArrivalTimestamp": datetime.fromtimestamp(NOW, UTC)}
+    (rows,) = build_judge(Rules().queues)(iter([pa.RecordBatch.from_pylist([row | at])]))
+    assert rows.column("code").to_pylist() == ["GENERR005"]
 
 
 def test_expiry_is_judged_at_arrival() -> None:

@@ -5,12 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import msgspec
-import pytest
 import yaml
 
 from emulator.settings.settings import read_settings
 from sandbox.profiles import compose_profile
-from sandbox.profiles.in_process import CannotStartError
+from schemas.asyncapi.load import load_contract
 from tests.schemas.asyncapi.documents import ORDERS_TEXT
 from tests.taken_out import needs
 
@@ -48,11 +47,23 @@ def test_a_file_of_topics_goes_into_the_container(tmp_path: Path) -> None:
     assert f"${{SANDBOX_TOPICS_FILE:-/dev/null}}:{variables['SANDBOX_TOPICS']}:ro" in mounted
 
 
-def test_a_contract_of_a_document_is_refused_with_what_to_do(tmp_path: Path) -> None:
-    """The containers do not see the document: they would judge by another contract than was asked for."""
-    (tmp_path / "asyncapi.yaml").write_text(ORDERS_TEXT.replace("512", "1024"))
-    settings = read_settings({"contract": "asyncapi.yaml"}, {}, tmp_path)
-    with pytest.raises(
-        CannotStartError, match=r"sandbox up without --profile compose takes .*asyncapi\.yaml"
-    ):
-        compose_profile.run(settings, lambda _: None)
+def test_a_document_goes_into_the_containers_with_what_it_refers_to(tmp_path: Path) -> None:
+    """At the same places to each other, readable by others, and nothing else of the folders; written down."""
+    shared, own, state = (tmp_path / name for name in ("shared", "orders", "state"))
+    for each in (shared, own, state):
+        each.mkdir()
+    (own / "asyncapi.yaml").write_text(ORDERS_TEXT + "        to: {$ref: ../shared/address.yaml}\n")
+    (shared / "address.yaml").write_text("type: string\n")
+    (shared / "private.yaml").write_text("no part of it\n")
+    settings = read_settings({"contract": "asyncapi.yaml"}, {}, own)
+    variables = compose_profile._variables(settings, "stack", state)
+    folder = Path(variables["SANDBOX_CONTRACT_FOLDER"])
+    place = Path(variables["SANDBOX_CONTRACT"]).relative_to("/etc/sandbox/contract")
+    assert load_contract(folder / place).kinds == load_contract(own / "asyncapi.yaml").kinds
+    assert sorted(each.name for each in folder.rglob("*.yaml")) == ["address.yaml", "asyncapi.yaml"]
+    assert all(each.stat().st_mode & 0o5 for each in folder.rglob("*"))
+    assert compose_profile._describe(settings, "stack", variables).contract == str(own / "asyncapi.yaml")
+    services = yaml.safe_load(STACK.read_text())["services"]
+    for name in ("emulator", "pipeline", "spark-worker"):
+        assert "${SANDBOX_CONTRACT_FOLDER:-/dev/null}:/etc/sandbox/contract:ro" in services[name]["volumes"]
+        assert services[name]["environment"]["SANDBOX_CONTRACT"] == "${SANDBOX_CONTRACT:-}"

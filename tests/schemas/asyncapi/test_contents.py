@@ -15,11 +15,14 @@ from tests.schemas.asyncapi.documents import load_text
 pytest.importorskip("jsonschema_rs")
 
 
-def _contents(folder: Path, payload: dict[str, Any], **message: Any) -> Content:
+_AMQP = {"amqp": {"is": "queue", "queue": {"name": "q"}}}
+
+
+def _contents(folder: Path, payload: dict[str, Any], bindings: Any = {}, **message: Any) -> Content:  # noqa: B006 -- read only
     document = {
         "asyncapi": "3.0.0",
         "info": {"title": "t", "version": "1"},
-        "channels": {"c": {"messages": {"M one": {"payload": payload, **message}}}},
+        "channels": {"c": {"bindings": bindings, "messages": {"M one": {"payload": payload, **message}}}},
     }
     (content,) = load_text(folder, json.dumps(document), "asyncapi.json").contents.values()
     return content
@@ -124,3 +127,23 @@ def test_avro_has_columns_too(tmp_path: Path) -> None:
     assert content.read(stream.getvalue()) == flight | {
         "either": '"x"', "raw": '"YWI="', "notes": '{"a":"b"}',
     }  # fmt: skip
+
+
+def test_headers_are_a_column_where_a_channel_carries_any(tmp_path: Path) -> None:
+    """Apart from a property of that name; null for a message that came without, as over a stream."""
+    headers = {"type": "object", "properties": {"ce-id": {"type": "string"}, "stream": {"type": "integer"}}}
+    payload = {"properties": {"headers": {"type": "boolean"}}}
+    content = _contents(tmp_path, payload, _AMQP, headers=headers)
+    assert content.columns == {"headers": "BOOLEAN", "headers_2": "STRUCT<ce_id:STRING,stream:BIGINT>"}
+    text = b'{"x-sandbox-headers": {"ce-id": "1", "stream": 7, "more": 1}, "message": {"headers": true}}'
+    assert content.read(text) == {"headers": True, "headers_2": {"ce_id": "1", "stream": 7}}
+    assert content.read(b'{"headers": false}') == {"headers": False, "headers_2": None}
+    assert "headers_2" not in _contents(tmp_path, payload, headers=headers).columns
+
+
+def test_opaque_bytes_with_headers_have_a_table_of_those(tmp_path: Path) -> None:
+    """Without headers there is nothing to look into."""
+    headers = {"type": "object", "properties": {"n": {"type": "integer"}}}
+    content = _contents(tmp_path, {}, _AMQP, headers=headers, contentType="image/png")
+    assert content.columns == {"headers": "STRUCT<n:BIGINT>"}
+    assert content.read(b'{"x-sandbox-headers": {"n": 1}, "base64": "/w=="}') == {"headers": {"n": 1}}
