@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+from base64 import b64encode
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final
@@ -12,7 +13,7 @@ from sandbox.certify.attempt import Attempt, KillMoment
 from sandbox.certify.gate import PUTS
 from sandbox.certify.history import OfferedMessage, SentBad, SentSequence
 from sandbox.certify.kill_moments import spread
-from sandbox.certify.kit_messages import KitMessages
+from sandbox.certify.kit_messages import KitMessages, are_lines
 from sandbox.certify.lab import Lab
 from sandbox.certify.stages import Stage
 from schemas.contract import Sample
@@ -43,6 +44,7 @@ class ProducerRun:
         self._lab = lab
         self._file = file
         self._messages = KitMessages(lab.contract, lab.seed)
+        self._write_line = bytes if are_lines(lab.contract) else b64encode
         self._stage_of: dict[str, Stage] = {}
         self._faulty: set[str] = set()
         # What is not here is tried by its messages alone.
@@ -86,7 +88,7 @@ class ProducerRun:
         with self._file.open("ab") as file, keys.open("a", encoding="utf-8") as names:
             for stage in stages:
                 made = [self._make_message(stage) for _ in range(stage.messages)]
-                file.writelines(each.data + b"\n" for each in made)
+                file.writelines(self._write_line(each.data) + b"\n" for each in made)
                 names.writelines(f"{each.key}\n" for each in made)
                 if plays := self._plays.get(stage.name):
                     plays([each.key for each in made])

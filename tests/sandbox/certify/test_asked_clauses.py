@@ -15,7 +15,7 @@ from sandbox.certify.clause import Group, Role
 from sandbox.certify.clause_verdicts import judge_clauses
 from sandbox.certify.clauses import CLAUSES, clauses
 from sandbox.certify.history import History, Level
-from sandbox.certify.kit_messages import KitMessages, explain_untried, explain_unwritten, tell_apart
+from sandbox.certify.kit_messages import KitMessages, explain_untried, tell_apart
 from sandbox.certify.stages import stages
 from sandbox.certify.trial import Trial, certify
 from schemas.contract import describe_contract
@@ -129,11 +129,3 @@ def test_a_clause_names_the_contract_that_demands_it() -> None:
     assert sources["nothing-lost"] == describe_contract(PARCELS)
     assert sources["parents-before-children"].startswith("Amazon Kinesis")
     assert not any("RDSS" in source for source in sources.values())
-
-
-def test_a_producer_of_messages_that_are_no_lines_is_refused_with_a_sentence() -> None:
-    """It would be given halves of them."""
-    said = explain_unwritten(SHAPES["avro_binary.yaml"])
-    assert said is not None
-    assert "are no lines of text, and a producer gets them as lines" in said
-    assert explain_unwritten(SHAPES["lamps.yaml"]) is None

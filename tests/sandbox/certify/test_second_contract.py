@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import os
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Final
@@ -14,6 +18,7 @@ from tests.parcels import PARCELS
 from tests.sandbox.certify.population.kind import CLIENTS, SHAPES, build_trial
 from tests.sandbox.certify.population.population import WRONG, WrongClient
 from tests.sandbox.certify.trials import judge_all, play_stages
+from tests.schemas.asyncapi.documents import FOLDER
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
@@ -28,6 +33,12 @@ _OF_PARCELS: Final = (
 """What a client of RDSS reads in its message, and where a client of parcels finds it."""
 _ROLES: Final = {Role.CONSUMER: CLIENTS / "right_consumer.py", Role.PRODUCER: CLIENTS / "right_producer.py"}
 _WRONG: Final = [each for each in WRONG if each.shape.program in _ROLES.values() and not each.kind.groups]
+
+
+_IN_BASE64: Final = (
+    'Path(os.environ["SANDBOX_MESSAGES"]).read_bytes().splitlines()',
+    'map(base64.b64decode, Path(os.environ["SANDBOX_MESSAGES"]).read_bytes().splitlines())',
+)
 
 
 def _trial(role: Role, text: str, folder: Path) -> Trial:
@@ -55,3 +66,33 @@ def test_a_wrong_client_of_parcels_fails_the_clause_about_it(wrong: WrongClient,
     trial = _trial(wrong.shape.role, wrong.write(tmp_path).read_text(encoding="utf-8"), tmp_path)
     judged = judge_all(trial, play_stages(trial, wrong.kind.stages))
     assert wrong.kind.clause in {name for name, each in judged.items() if each.verdict == "fail"}
+
+
+def test_a_producer_of_messages_that_are_no_lines_is_certified(tmp_path: Path) -> None:
+    """It finds binary Avro in base64, one a line, as the command says, and sends what that holds."""
+    text = "import base64\n" + CLIENTS.joinpath("right_producer.py").read_text(encoding="utf-8")
+    for old, new in (*_OF_PARCELS, _IN_BASE64, (".split()", ".splitlines()")):
+        text = text.replace(old, new)
+    (tmp_path / "producer.py").write_text(text, encoding="utf-8")
+    words = (
+        "certify",
+        "producer",
+        "--seed",
+        "7",
+        "--no-shrink",
+        "--json",
+        "--",
+        sys.executable,
+        "producer.py",
+    )
+    ran = subprocess.run(
+        [sys.executable, "-m", "sandbox", *kit, "--", sys.executable, "producer.py"],
+        cwd=tmp_path,
+        env={**os.environ, "SANDBOX_CONTRACT": str(FOLDER / "avro_binary.yaml")},
+        capture_output=True,
+        text=True,
+        timeout=280,
+        check=False,
+    )
+    assert "no lines of text: SANDBOX_MESSAGES has each in base64" in ran.stderr
+    assert json.loads(ran.stdout)["level"] == "gold", ran.stdout
