@@ -46,4 +46,5 @@ def test_a_stack_works_by_a_document(tmp_path: Path, monkeypatch: pytest.MonkeyP
         monkeypatch.setenv("SANDBOX_CONTRACT", "/etc/sandbox/contract/asyncapi.yaml")
         counted = stack.compose("run", "--rm", "--build", "pipeline", "run", "--json")
         assert counted.returncode == 0, counted.stderr
-        print(counted.stdout)
+        rows = {each["table"]: each["rows"] for each in map(json.loads, counted.stdout.splitlines())}
+        assert (rows["messages"], rows["message_placed"] > 0) == (6, True), counted.stdout

@@ -74,17 +74,7 @@ def test_a_producer_of_messages_that_are_no_lines_is_certified(tmp_path: Path) -
     for old, new in (*_OF_PARCELS, _IN_BASE64, (".split()", ".splitlines()")):
         text = text.replace(old, new)
     (tmp_path / "producer.py").write_text(text, encoding="utf-8")
-    words = (
-        "certify",
-        "producer",
-        "--seed",
-        "7",
-        "--no-shrink",
-        "--json",
-        "--",
-        sys.executable,
-        "producer.py",
-    )
+    kit = ("certify", "producer", "--seed", "7", "--no-shrink", "--json")
     ran = subprocess.run(
         [sys.executable, "-m", "sandbox", *kit, "--", sys.executable, "producer.py"],
         cwd=tmp_path,
