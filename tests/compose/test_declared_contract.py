@@ -13,7 +13,7 @@ import pytest
 from rdss_sandbox.client import Client
 from tests.compose.stack import bring_up
 
-pytestmark = [pytest.mark.compose, pytest.mark.xdist_group("compose")]
+pytestmark = [pytest.mark.compose, pytest.mark.xdist_group("compose"), pytest.mark.timeout(900)]
 DOCUMENT: Final = Path(__file__).parents[1] / "sandbox" / "contract" / "orders.yaml"
 
 
