@@ -44,7 +44,7 @@ def test_a_stack_works_by_a_document(tmp_path: Path, monkeypatch: pytest.MonkeyP
         assert len(received) == 7
         monkeypatch.setenv("SANDBOX_CONTRACT_FOLDER", str(tmp_path / ".sandbox" / "contract"))
         monkeypatch.setenv("SANDBOX_CONTRACT", "/etc/sandbox/contract/asyncapi.yaml")
-        counted = stack.compose("run", "--rm", "--build", "pipeline", "run", "--json")
-        assert counted.returncode == 0, counted.stderr
-        rows = {each["table"]: each["rows"] for each in map(json.loads, counted.stdout.splitlines())}
-        assert (rows["messages"], rows["message_placed"] > 0) == (6, True), counted.stdout
+        sample = ("--entrypoint", "sandbox", "pipeline", "message", "sample", "--type", "placed")
+        made = stack.compose("run", "--rm", "--no-deps", "--build", *sample)
+        assert made.returncode == 0, made.stderr
+        assert json.loads(made.stdout)["kind"] == "placed"
