@@ -97,6 +97,7 @@ def take_messages(
             queue.unacked += 1
             taken.append(Taken(queue.load(entry), entry.redelivered, queue.ready))
             yield
+    # A message that cannot be read must not leave those before it unacknowledged for ever.
     finally:
         if requeue:
             queue.put_back(entries)

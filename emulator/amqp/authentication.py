@@ -22,6 +22,7 @@ def read_login(mechanism: str, response: bytes) -> tuple[bytes, bytes]:
         parts = response.split(b"\0")
         if len(parts) != 3:
             raise MalformedLoginError
+        # The first part says who to act as (RFC 4616): here that is always the one who logs in.
         return parts[1], parts[2]
     if mechanism != "AMQPLAIN":
         raise MalformedLoginError

@@ -71,6 +71,7 @@ class Broker:
                 host.report("journal.cut", file=str(directory / _DEFINITIONS), bytes=definitions.torn_bytes)
             for path, torn in store.torn_files:
                 host.report("journal.cut", file=str(path), bytes=torn)
+            # A broker that could not be made has nobody who closes its files.
             with ExitStack() as opened:
                 opened.callback(definitions.close)
                 opened.callback(store.close)
@@ -116,6 +117,7 @@ class Broker:
         """Go on with what was left for later, so that no connection waits for another's messages."""
         self.vhost.proceed()
         until = stopwatch() + _ROUND_SECONDS
+        # One turn each: whoever has still more goes behind the others.
         for _ in range(len(self._unread)):
             connection = next(iter(self._unread), None)
             if connection is None or stopwatch() >= until:

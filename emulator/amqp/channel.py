@@ -85,6 +85,7 @@ class Channel:
         self.method_id = IDS[type(method)]
         if isinstance(method, methods.BasicPublish):
             if method.immediate:
+                # RabbitMQ gave this up with its version 3.0.
                 raise RefusedError(540, "immediate=true")
             properties = frames.read_properties(command.frames[1:])
             return self._handlers.publish(self, method, properties, command.body)
@@ -104,6 +105,7 @@ class Channel:
             method = frame[: frames.PAYLOAD_AT + 4][frames.PAYLOAD_AT :] if frame[0] == frames.METHOD else b""
             if method == _CLOSE_OK:
                 self.is_closed = True
+            # Both closed at once: this client waits for a close-ok of its own.
             elif method == _CLOSE:
                 self.send(methods.ChannelCloseOk())
             elif method == _OPEN:
@@ -211,12 +213,14 @@ class Channel:
         """Remove the consumers and put back all messages. Returns the names of queues that end with that."""
         ending = [name for each in tuple(self.consumers.values()) if (name := self.remove_consumer(each))]
         if self.transaction is not None:
+            # An acknowledgement whose transaction was not committed is none.
             self.unacked = self.transaction.roll_back(self.unacked)
         self.put_back(self.unacked)
         return ending
 
     def put_back(self, deliveries: dict[int, Delivery]) -> None:
         """Put deliveries back into their queues, and empty the mapping."""
+        # All of a queue together: it merges what comes back into what waits, which may be long.
         by_queue: dict[Queue, list[Entry]] = {}
         for delivery in deliveries.values():
             self.take_back(delivery)

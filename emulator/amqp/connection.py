@@ -34,8 +34,11 @@ FAREWELL_SECONDS: Final = 30.0
 _NEWER: Final = b"AMQP\x03\x01\0\0"
 _HANDLERS: Final = Handlers(OPERATIONS, publish)
 _CLOSE_OK: Final = b"\x00\x0a\x00\x33"
+# A client that makes its routing keys up must not flood the stream of events.
 _MOST_REPORTED: Final = 100
+# What is not sent yet is in memory, and a turn has time for many large messages.
 _MOST_UNSENT: Final = 256 << 10
+# RabbitMQ hangs up between two and three heartbeats after the last byte; these halves are three.
 _SILENT_BEATS: Final = 6
 _FROM_CLIENT: Final = frozenset(
     {
@@ -100,6 +103,7 @@ class Connection:
 
     def take(self, commands: list[Command]) -> None:
         """Take commands of the client, and answer: now as far as a turn goes, the rest by ``proceed``."""
+        # Whatever comes counts as a heartbeat (section 4.2.7).
         self._silent_beats = 0
         self._commands += commands
         if not self._has_left:
@@ -120,6 +124,7 @@ class Connection:
         self._has_left = False
         self._commands.clear()
         if self._begun is not None:
+            # A publish that stopped half way would be in some of its queues only.
             self.vhost.do(_finish(self._begun[1]))
             self._begun = None
         self._end_channels()
@@ -196,6 +201,7 @@ class Connection:
             confirming, self._confirming = self._confirming, {}
             for channel in confirming:
                 channel.send_confirms()
+        # Not sooner, or the confirms would note it again.
         self._is_noted = False
         if self._out:
             out, self._out = self._out, []
@@ -203,6 +209,7 @@ class Connection:
             self._unsent = 0
             self._sent_since_beat = True
             self.wire.answer(out)
+            # The queues passed its consumers by while there was no room.
             if was_full and not self._paused:
                 self._go_on()
         if self._ending:
@@ -282,11 +289,13 @@ class Connection:
             self._refuse_truncated(command.frames[0][frames.PAYLOAD_AT : -1])
         except UnknownMethodError:
             self._close()
+        # RabbitMQ's channel crashes at such properties, and its connection says only this.
         except (BadTableError, struct.error, IndexError):
             self._refuse(RefusedError(541, method=0), 0)
 
     def _answer(self, command: Command, channel: Channel | None) -> Steps | None:
         """Handle a command, and return what is left to do of it."""
+        # Before the header there are no frames to be wrong, and once it closes nothing else is answered.
         if command.refused is not None and self.state not in ("header", "closing"):
             raise command.refused
         if channel is None:
@@ -368,6 +377,7 @@ class Connection:
         self.send(0, methods.ConnectionTune(CHANNEL_MAX, FRAME_MAX, HEARTBEAT_SECONDS))
 
     def _tune(self, asked: methods.ConnectionTuneOk) -> None:
+        # A 0 would mean no limit, which RabbitMQ refuses where it has one itself.
         if not (LEAST_FRAME_MAX <= asked.frame_max <= FRAME_MAX and 0 < asked.channel_max <= CHANNEL_MAX):
             self._close_silently()
             return
@@ -407,6 +417,7 @@ class Connection:
         class_id, method = divmod(method_id if refused.method is None else refused.method, 1 << 16)
         channel = self.channels.get(number)
         if channel is not None and not refused.whole:
+            # The client would take what is stored and not confirmed for lost.
             channel.send_confirms()
             self._release_channel(channel)
             channel.is_closing = True
@@ -441,6 +452,7 @@ class Connection:
 
     def _end_channel(self, number: int) -> None:
         channel = self.channels.pop(number)
+        # A confirm behind the channel's end would reach a number that nobody has open.
         self._confirming.pop(channel, None)
         self._release_channel(channel)
 

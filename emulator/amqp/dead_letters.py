@@ -23,6 +23,7 @@ def bury(message: Message, queue: str, reason: str, *, exchange: str, key: str |
     deaths = _add_death(message, queue, reason, properties.text("expiration"), int(now))
     latest = deaths[0]
     first = message.first_death or (latest.exchange, queue, reason)
+    # Else it would expire again where it goes.
     properties.remove("expiration")
     headers = properties.headers()
     headers["x-death"] = Field("A", [Field("F", _describe(death)) for death in deaths])

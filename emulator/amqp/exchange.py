@@ -36,6 +36,7 @@ class Binding(NamedTuple):
     @property
     def key(self) -> BindingKey:
         """What makes it another binding."""
+        # The same arguments in another order are the same binding.
         return self.destination, self.routing_key, encode_table(dict(sorted(self.arguments.items())))
 
 
@@ -70,6 +71,7 @@ class Exchange:
         if self.type == "topic":
             self._patterns.add(binding.routing_key, binding.destination)
         else:
+            # Counted, for bindings that differ in nothing but their arguments lead to one end.
             ends = self._by_key.setdefault(binding.routing_key, {})
             ends[binding.destination] = ends.get(binding.destination, 0) + 1
         return True

@@ -146,6 +146,7 @@ def find_binding(broker: Broker, source: str, kind: str, end: str, name: str) ->
     """The binding between two that ``name_binding`` names so; None without one."""
     exchange = broker.vhost.exchanges.get(source)
     for binding in exchange.bindings.values() if exchange is not None else ():
+        # Each client quotes other characters of a name.
         if binding.destination == (kind, end) and unquote(
             name_binding(binding.routing_key, binding.arguments)
         ) == unquote(name):

@@ -54,6 +54,7 @@ def list_consumers(broker: Broker) -> Iterator[Document]:
     """Describe the consumers of all queues, each with its channel."""
     for open_channel in list_channels(list_connections(broker)):
         for consumer in tuple(open_channel.channel.consumers.values()):
+            # Direct reply-to is no queue to RabbitMQ, which lists the consumers of queues.
             if consumer.queue is not open_channel.channel.replies:
                 yield describe_consumer(consumer) | _describe_place(consumer, open_channel)
 

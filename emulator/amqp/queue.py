@@ -192,6 +192,7 @@ class Queue:
         if not self._waiting(message.priority).append(entry):
             self._host.release(entry)
         self._ready_bytes += entry.size
+        # First to a consumer that is ready: what it takes is not beyond a limit of what waits.
         self.dispatch(entry)
         if self._drop_overflow():
             self._plan_expiry()
@@ -217,6 +218,7 @@ class Queue:
             if limit is not None and entry.attempts > limit:
                 self._host.dead_letter(self, entry, "delivery_limit")
                 continue
+            # Without priorities the message need not come from the disk for this.
             priority = self._host.load(entry).priority if self.arguments.max_priority else 0
             by_priority.setdefault(priority, []).append(entry)
             self._ready_bytes += entry.size
@@ -273,6 +275,7 @@ class Queue:
 
     def purge(self) -> Steps:
         """Forget all messages that wait now."""
+        # Put aside at once: what comes while the purge takes its turns is none of it.
         drained, self._ready = self._ready, {0: ReadyMessages()}
         self._ready_bytes = 0
         for waiting in drained.values():
@@ -336,6 +339,7 @@ class Queue:
         found = self._ready.get(level)
         if found is None:
             found = self._ready[level] = ReadyMessages()
+            # The highest first, as they are delivered.
             self._ready = dict(sorted(self._ready.items(), reverse=True))
         return found
 

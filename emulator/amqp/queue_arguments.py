@@ -13,6 +13,7 @@ CLASSIC: Final = "classic"
 QUORUM: Final = "quorum"
 _STREAM: Final = "stream"
 DEFAULT_DELIVERY_LIMIT: Final = 20
+# Erlang's timers go no further.
 _MOST_MILLISECONDS: Final = 4_294_967_295
 _LOCATORS: Final = ("client-local", "balanced", "random", "least-leaders")
 _OVERFLOWS: Final = ("drop-head", "reject-publish", "reject-publish-dlx")
@@ -55,6 +56,7 @@ def read_arguments(table: Table) -> QueueArguments:
         single_active=bool(table["x-single-active-consumer"].value)
         if "x-single-active-consumer" in table
         else False,
+        # RabbitMQ 4 takes a number below 0 for no limit.
         delivery_limit=None if limit is not None and limit < 0 else limit,
     )
 

@@ -47,6 +47,7 @@ class ReadyMessages:
 
         That is possible only for one that is stored.
         """
+        # Behind a tail all goes into the tail, or it would overtake.
         tail = len(self._numbers) > self._begin
         if not tail and (len(self._head) < _HEAD_ENTRIES or not entry.reference):
             self._head.append(entry)
@@ -73,6 +74,7 @@ class ReadyMessages:
     def put_back(self, entries: list[Entry]) -> None:
         """Put entries back into their places, by their numbers."""
         entries.sort(key=_number)
+        # The usual case: what was out comes back before all that waits, and nothing need be merged.
         if not self._head or entries[-1].number < self._head[0].number:
             self._head.extendleft(reversed(entries))
         else:

@@ -12,6 +12,7 @@ from emulator.clock import Clock
 
 def recover(vhost: VirtualHost, clock: Clock) -> None:
     """Make a virtual host again of what its logs hold. Raises ``DamagedLogError``."""
+    # What is made again must not be written again.
     log, vhost.definitions = vhost.definitions, DefinitionLog(None)
     for definition in log.read():
         match definition:
@@ -37,6 +38,7 @@ def recover(vhost: VirtualHost, clock: Clock) -> None:
 
 def _restore_queue(vhost: VirtualHost, made: QueueMade) -> None:
     table = decode_table(made.arguments)[0]
+    # The messages on disk name the queue by the id that it had.
     last, vhost.last_id = vhost.last_id, made.id - 1
     vhost.add_queue(
         made.name, read_arguments(table), table, durable=True, auto_delete=made.auto_delete, owner=None
@@ -61,6 +63,7 @@ def _restore_messages(vhost: VirtualHost, clock: Clock) -> None:
     for identity, entry, priority, expires in vhost.store.recover():
         queue = queues.get(identity)
         if queue is not None:
+            # The disk has the time by the wall clock, for elapsed begins anew with each process.
             entry.expires = None if expires is None else expires - clock.time() + clock.elapsed()
             vhost.store.count(entry)
             queue.restore(entry, priority)

@@ -42,6 +42,7 @@ def matches_headers(arguments: Table, headers: Table) -> bool:
 
 
 def _same_header(wanted: Field, found: Field) -> bool:
+    # An argument without a value asks for the header, whatever that says.
     return wanted.tag == "V" or same_value(wanted, found)
 
 

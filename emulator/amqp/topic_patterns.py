@@ -147,6 +147,7 @@ class TopicPatterns(Generic[End]):
         named = [] if word == ANY else [found for each in state.places if (found := each.find(word))]
         if not named and state.other is not None:
             return state.other
+        # A word ``*`` in a key has led to these already.
         others = [found for each in state.places if (found := each.find(ONE))] if word != ONE else []
         staying = [each for each in state.places if each.stays]
         following = self._keep(_reach((*named, *others, *staying)))

@@ -30,6 +30,7 @@ class Transaction:
         for put in publishes:
             yield from put
             yield
+        # Last: should this end half way, a message comes twice, and none is lost.
         for deliveries, settle in settlements:
             yield from settle(deliveries)
             yield

@@ -86,6 +86,7 @@ class VirtualHost:
 
     def add_exchange(self, exchange: Exchange) -> None:
         if exchange.durable:
+            # Written first: what the disk does not take must not be there for anyone.
             self.definitions.add(describe_exchange(exchange))
         self.exchanges[exchange.name] = exchange
 
@@ -98,6 +99,7 @@ class VirtualHost:
         del self.exchanges[exchange.name]
         for key, binding in exchange.bindings.items():
             self._forget_bound(exchange, key, binding)
+        # It is found by its name no more, so the log loses none of its bindings a second time.
         self._unbind_all(Destination(EXCHANGE, exchange.name))
 
     def add_queue(
@@ -213,6 +215,7 @@ class VirtualHost:
     def route(self, exchange: Exchange, keys: Iterable[str], properties: bytes) -> StepsTo[list[Queue]]:
         """Find the queues that a message reaches, each once, by way of other exchanges if need be."""
         keys = tuple(keys)
+        # The usual case needs no walk.
         if not exchange.name and len(keys) == 1 and (only := self._named(keys[0])) is not None:
             return [only]
         found: dict[Queue, None] = {}
@@ -230,6 +233,7 @@ class VirtualHost:
                 if kind == QUEUE:
                     if (queue := self._named(name)) is not None:
                         found[queue] = None
+                # Exchanges may be bound in a circle.
                 elif name not in seen and name in self.exchanges:
                     seen.add(name)
                     waiting.append(self.exchanges[name])
@@ -262,6 +266,7 @@ class VirtualHost:
                 yield
             takers = []
             for queue in queues[at : at + ITEMS_OF_A_STEP]:
+                # It may have gone in a turn between the routing and this one.
                 if queue.deleted:
                     continue
                 if not queue.refuses(message):
@@ -281,6 +286,7 @@ class VirtualHost:
             queue.last_number += 1
             expires = queue.expiry_of(message)
             entries.append(Entry(queue.last_number, None, size=len(message.body), expires=expires))
+            # A quorum queue stores all of its messages, whatever their delivery mode.
             if is_stored(queue) and (message.persistent or queue.is_quorum):
                 wall = None if expires is None else expires - self.elapsed() + self._clock.time()
                 places.append((queue.id, queue.last_number, wall))
@@ -321,6 +327,7 @@ class VirtualHost:
 
     def _move_on(self, queue: Queue, entry: Entry, reason: str) -> Steps:
         yield from self._send_on(queue, self.store.load(entry), reason)
+        # Last: if the process ends before it, the message comes twice and is not lost.
         self.settle(queue, entry)
 
     def _send_on(self, queue: Queue, message: Message, reason: str) -> Steps:
@@ -353,6 +360,7 @@ class VirtualHost:
     def do(self, steps: Steps) -> None:
         """Do the steps behind all that are left: now as far as the turn goes, and the rest later."""
         self._left.append(steps)
+        # A dead letter may bring the next: a chain of them must not be as many calls within each other.
         if not self._is_working:
             self._do_what_is_left()
 

@@ -22,6 +22,7 @@ def set_qos(channel: Channel, asked: methods.BasicQos) -> None:
     if asked.prefetch_size:
         raise RefusedError(540, f"prefetch_size!=0 ({asked.prefetch_size})")
     if asked.global_:
+        # That of the channel holds at once; the other one only for consumers that begin after it.
         channel.prefetch_of_channel = asked.prefetch_count
         channel.go_on()
     else:
@@ -58,6 +59,7 @@ def consume(channel: Channel, asked: methods.BasicConsume) -> None:
 
 
 def cancel(channel: Channel, asked: methods.BasicCancel) -> None:
+    # A tag that is unknown is no error: its queue may have been deleted meanwhile.
     consumer = channel.consumers.get(asked.consumer_tag)
     ending = channel.remove_consumer(consumer) if consumer is not None else None
     if not asked.nowait:

@@ -42,6 +42,7 @@ def delete(channel: Channel, asked: methods.ExchangeDelete) -> None:
     if is_reserved(name):
         raise RefusedError(403, f"deletion of system exchange '{name}' in vhost '{NAME}' not allowed")
     found = channel.vhost.exchanges.get(name)
+    # RabbitMQ departs from the specification, which has an error for what is not there.
     if found is not None:
         if asked.if_unused and found.bindings:
             raise RefusedError(406, f"exchange '{name}' in vhost '{NAME}' in use")
@@ -104,4 +105,5 @@ def _check_equivalent(existing: Exchange, asked: methods.ExchangeDeclare) -> Non
                 406,
                 f"inequivalent arg '{name}' for {where}: received '{received}' but current is '{present}'",
             )
+    # RabbitMQ compares no other argument of an exchange.
     compare_argument(asked.arguments, existing.arguments, "alternate-exchange", where)

@@ -15,18 +15,21 @@ if TYPE_CHECKING:
 
 
 def set_flow(channel: Channel, asked: methods.ChannelFlow) -> None:
+    # RabbitMQ stops no channel at its client's word: a prefetch is for that.
     if not asked.active:
         raise RefusedError(540, "active=false")
     channel.send(methods.ChannelFlowOk(active=True))
 
 
 def request_access(channel: Channel, _asked: methods.AccessRequest) -> None:
+    # Older clients send this number as the ticket of each method, and nothing reads it.
     channel.send(methods.AccessRequestOk(1))
 
 
 def select_confirms(channel: Channel, asked: methods.ConfirmSelect) -> None:
     if channel.transaction is not None:
         raise RefusedError(406, "cannot switch from tx to confirm mode")
+    # A second select must not begin the count again.
     channel.confirms = channel.confirms or Confirms()
     if not asked.nowait:
         channel.send(methods.ConfirmSelectOk())

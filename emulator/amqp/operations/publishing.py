@@ -21,7 +21,9 @@ if TYPE_CHECKING:
     from emulator.amqp.channel import Channel
 
 _PERSISTENT: Final = 2
+# Longer ones mostly have an id: they never come twice, and would push out those that do.
 _MOST_KNOWN_BYTES: Final = 32
+# Erlang's timers go no further.
 _MOST_MILLISECONDS: Final = 4_294_967_295
 _NUMBER: Final = re.compile(r"[+-]?[0-9]+")
 
@@ -57,8 +59,10 @@ def _put(channel: Channel, message: Message, queues: list[Queue], number: int, *
         taken = yield from channel.vhost.publish(message, queues)
     except OSError as error:
         if channel.confirms is None:
+            # Without confirms nothing less than an error says that the message is lost.
             raise RefusedError(506, f"the message cannot be stored: {error.strerror}") from error
         taken = False
+    # Behind the return, which tells a client that this confirm is of a message in no queue.
     if channel.confirms is not None:
         channel.confirms.answer(number, acked=taken)
         channel.connection.note_confirms(channel)

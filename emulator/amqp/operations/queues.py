@@ -73,6 +73,7 @@ def delete(channel: Channel, asked: methods.QueueDelete) -> None:
     name = name_of(channel, asked.queue)
     queue = channel.vhost.queues.get(name)
     count = 0
+    # RabbitMQ departs from the specification, which has an error for what is not there.
     if queue is not None:
         check_access(channel, queue)
         if asked.if_unused and queue.consumers:

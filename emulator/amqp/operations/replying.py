@@ -50,6 +50,7 @@ def address_replies(channel: Channel, encoded: bytes) -> bytes:
 
     Raises RefusedError 406 for a channel that does not consume them.
     """
+    # Few messages ask for this, and a look for the bytes costs less than reading properties.
     if _ENCODED not in encoded:
         return encoded
     properties = Properties(encoded)

@@ -52,6 +52,7 @@ def _take(channel: Channel, tag: int, *, multiple: bool) -> dict[int, Delivery]:
         raise RefusedError(406, f"unknown delivery tag {tag}")
     if not multiple:
         return {tag: unacked.pop(tag)}
+    # Deliveries are numbered as they go out, so the mapping is in the order of its tags.
     tags = list(takewhile(lambda each: each <= tag, unacked))
     return {each: unacked.pop(each) for each in tags}
 

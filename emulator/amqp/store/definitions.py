@@ -66,6 +66,7 @@ class DefinitionLog:
         self._log.append([(_key_of(each), _value_of(each)) for each in definitions])
 
     def remove(self, *definitions: Definition) -> None:
+        # A full disk must not keep anyone from deleting.
         self._log.append([(_key_of(each), None) for each in definitions], freeing=True)
 
     def clear(self) -> None:

@@ -276,6 +276,7 @@ class MessageFile:
                 fresh.append(_ENCODER.encode(Marks(settled[some], delivered[some])))
                 yield
             yield from self._sync(fresh)
+            # What was marked while the disk was waited for.
             for _, payload in old.entries(read):
                 fresh.append(payload)
         old.close()

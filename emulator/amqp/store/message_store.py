@@ -165,6 +165,7 @@ class MessageStore:
         file.release(entry.reference & _INDEX)
         if not file.live_bytes and number != self._last:
             self._delete(file)
+        # With a mark it is commit that looks: marks are part of the file's size.
         elif not durable:
             self._note_if_sparse(file)
 
@@ -198,6 +199,7 @@ class MessageStore:
         """In how many real seconds ``proceed`` has something to do; None for never."""
         if self._shrinking is not None:
             return _SYNCED_SECONDS if self._shrinking[0].awaits_disk else 0
+        # Each rests for as long as the others, so the first that was noted is the first that is due.
         due = [at - stopwatch() for at in islice(self._sparse.values(), 1)]
         if self._packing is not None:
             due.append(0 if self._packing.packed.done() else _LOOK_SECONDS)
@@ -244,6 +246,7 @@ class MessageStore:
                         size=len(stored.message.body),
                         reference=number << _INDEX_BITS | index,
                         redelivered=tried is not None,
+                        # A delivery that is not settled came back when the process ended, if not before.
                         attempts=0 if tried is None else tried + 1,
                     )
                     yield queue, entry, stored.message.priority, expires
@@ -254,6 +257,7 @@ class MessageStore:
 
     def sweep(self) -> None:
         """Remove the files that nothing refers to, and note those to which little does."""
+        # No file that was found takes new messages, so that each of them can shrink and go.
         self._last += 1
         for file in tuple(self._files.values()):
             if not file.live_bytes:
@@ -287,6 +291,7 @@ class MessageStore:
     def _roll(self) -> MessageFile:
         assert self._directory is not None
         full = self._files.get(self._last)
+        # Files are numbered from 1, so that no reference is 0.
         file = MessageFile(self._directory, self._last + 1, fsync=self._fsync)
         self._last += 1
         self._files[self._last] = file

@@ -62,6 +62,7 @@ class PackedMessages:
                 raw = self._storage.read(at, _READ_BYTES)
                 frame = frames.parse(raw, at)
                 if frame is not None and frame.end > begin + len(raw):
+                    # A message may be longer than what is read at once.
                     raw = self._storage.read(at, frame.end - at)
             payload = b"" if frame is None else raw[frame.start - begin : frame.end - begin]
             if frame is None or crc32(payload) != frame.check:

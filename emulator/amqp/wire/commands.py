@@ -149,6 +149,7 @@ class CommandReader:
         while end - at >= OVERHEAD and at < most:
             kind, channel, size = HEAD.unpack_from(view, at)
             after = at + size + OVERHEAD
+            # One look at what nearly every frame is. The check has words for the rest, and costs more.
             is_usual = (
                 kind in _OF_CHANNELS and size <= most_of_frame and (after > end or view[after - 1] == END)
             )

@@ -25,6 +25,7 @@ _CONTENT_HEAD: Final = Struct(">HHQ")
 CONTENT_HEAD_BYTES: Final = _CONTENT_HEAD.size
 """Bytes of a header's payload before the properties."""
 _BASIC: Final = 60
+# Erlang's printer breaks the line within this tuple, and indents the rest of it.
 _MARGIN: Final = " " * 57
 
 
