@@ -172,6 +172,7 @@ class Engine:
         found = position(sequence_number)
         if found is None:
             return None
+        # A read begins behind a number, and does not look at its arrival.
         before = number(found.prefix, found.ordinal - 1, found.arrival)
         records = self.read(stream, shard_id, before, 1, scope)
         return next((each.data for each in records if each.sequence_number == sequence_number), None)
@@ -185,6 +186,7 @@ class Engine:
     def stream_of_iterator(self, iterator: str) -> str | None:
         """The name of the stream that a shard iterator, expired or not, is for; None when there is none."""
         try:
+            # At the time 0 no iterator has expired.
             stream_number = iterators.read(iterator, now=0).stream
         except KinesisError:
             return None
@@ -214,6 +216,7 @@ class Engine:
     def held(self) -> Iterator[None]:
         """Let no other thread use the engine while the context lasts. Readers learn of it afterwards."""
         try:
+            # In this order: packing needs the lock to come to an end.
             with self._packing.paused() if self._packing else nullcontext(), self._registry.lock:
                 yield
         finally:
@@ -257,6 +260,7 @@ class Engine:
         finally:
             with registry.lock:
                 self._exempting -= 1
+                # Several threads may be making streams: the last one brings the limits back.
                 if not self._exempting:
                     registry.limits = self._build_limits()
 

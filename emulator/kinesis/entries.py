@@ -40,5 +40,6 @@ class Written(msgspec.Struct):
 
     def raise_when_none_is_stored(self) -> None:
         """Raise InternalFailure when every record of a write failed with it."""
+        # An SDK repeats a call that failed with 500 by itself, and no single record.
         if self.error is not None and self.failed == len(self.answers) and "Internal" in self.error[0]:
             self.raise_first()

@@ -25,7 +25,9 @@ from emulator.kinesis.stream import Stream
 from emulator.kinesis.stream_registry import Registry
 from emulator.kinesis.writes import write
 
+# Data and keys of such a body are below the limit of a call, so nobody need add them up.
 _MAX_BODY_BYTES = 12 * 1024 * 1024
+# 256 characters of up to four bytes: data that leaves so much room fits with any key.
 _MAX_KEY_BYTES = 1024
 
 Name = Annotated[str, msgspec.Meta(pattern=r"\A[a-zA-Z0-9_.-]{1,128}\Z")]

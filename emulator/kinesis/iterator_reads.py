@@ -55,6 +55,7 @@ def read_on(
     registry.limits.delivered(shard, sum(map(len, fetched.parts)))
     following = None
     if fetched.next is not None:
+        # A token has no place for a time before 1970, to which the clock may be set.
         following = used._replace(ordinal=fetched.next, created=max(0, now))
     shard.note_read(used.ordinal, fetched.reached)
     registry.readers.go_on(used, following, fetched.lines)

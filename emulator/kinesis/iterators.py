@@ -18,6 +18,7 @@ LIFETIME_MS = 300_000
 _FIELDS = struct.Struct(">6xBIIQQ")
 _VERSION = 1
 _SEAL_BYTES = 14
+# No secret: it only tells tokens from what a client made up, or cut short.
 _KEY = b"shard iterator"
 
 

@@ -156,6 +156,7 @@ class Strict:
 
     def read(self, stream: Stream, shard: Shard) -> None:
         calls, sent = ("reads", shard.prefix), ("read", shard.prefix)
+        # Below 0 after a large answer: AWS returns 10 MiB at once, and then nothing for five seconds.
         if self._left(sent, READ_BYTES_A_SECOND) <= 0 or not self._take(calls, 1, READ_CALLS_A_SECOND):
             raise throughput_exceeded(_rate_exceeded(stream, shard))
 
@@ -212,6 +213,7 @@ class Strict:
     def _admits(self, shard: Shard, size: int) -> bool:
         records, data = ("records", shard.prefix), ("data", shard.prefix)
         left = self._left(data, WRITE_BYTES_A_SECOND)
+        # A record may be larger than a second's worth: it takes a bucket that is full.
         if left < min(size, WRITE_BYTES_A_SECOND) or not self._take(records, 1, WRITE_RECORDS_A_SECOND):
             return False
         self._spend(data, size, WRITE_BYTES_A_SECOND)

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from emulator.kinesis.iterators import LIFETIME_MS, ShardIterator
 
+# Clients that take iterators and never use them must not fill the memory.
 _MOST_READERS = 10_000
 
 
@@ -40,6 +41,7 @@ class Readers:
 
         ``following`` is None at the end of a shard: the reader is forgotten.
         """
+        # A client may use an iterator twice, or one of before a restart.
         reader = self._holding.pop(used, None) or Reader(used.created)
         if following is not None:
             reader.reads += 1

@@ -53,6 +53,7 @@ def _by_subscription(
     stream: Stream, consumer: ConsumerState, subscription: Subscription, elapsed: float, now: int
 ) -> ReaderView:
     shard = stream.shards[subscription.shard_id]
+    # Its age is by elapsed, which no setting of the clock changes.
     began = now / 1000 - (elapsed - subscription.began)
     lag = _lag(shard, subscription.ordinal, now)
     return ReaderView(

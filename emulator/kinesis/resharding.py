@@ -56,6 +56,7 @@ class ShardsDraft:
         still_open = (shard for shard in self._shards.values() if shard.closed is None)
         shards = sorted(still_open, key=lambda shard: int(shard.starting_hash_key))
         starts = [int(shard.starting_hash_key) for shard in shards]
+        # Splits first: once every border is there, merges alone make the ranges.
         for start, _ in wanted[1:]:
             at = bisect_right(starts, start) - 1
             if starts[at] != start:
@@ -89,6 +90,7 @@ class ShardsDraft:
 
     def _close(self, shard: ShardState) -> tuple[int, int]:
         """Close ``shard`` and return the earliest epoch (s) and creation time (ms) of its children."""
+        # One that this draft has opened itself is not in the stream, and has no records.
         running = self._stream.shards.get(shard.id)
         horizon = self._stream.advance_horizon(self._now)
         ended = running.arrival(self._now, horizon) if running else shard.created

@@ -82,6 +82,7 @@ class Subscription:
                 self.end("expired")
             if self.ended is not None:
                 return None
+            # A resharding that is due closes the shard, and ends this.
             self._settle(self._stream)
             now = int(self._clock.time() * 1000)
             found = self._fetch(now)

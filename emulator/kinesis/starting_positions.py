@@ -40,6 +40,7 @@ def _at_timestamp(shard: Shard, timestamp: float | None, now: int) -> int:
             "Must specify timestampInMillis parameter for iterator of type AT_TIMESTAMP. "
             "Current request has no timestamp parameter."
         )
+    # A float of seconds may be a hair below its millisecond.
     at = round(timestamp * 1000)
     if at > now:
         raise invalid_argument(

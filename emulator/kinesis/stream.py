@@ -74,6 +74,7 @@ class Shard:
         """
         last = 0 if self.unused else self.records.last_arrival
         latest = max(now, horizon, last, self.state.created)
+        # A sequence number has 13 digits for it, and no sign.
         return min(max(0, latest), sequence_numbers.LAST_MILLIS)
 
     def starting_sequence_number(self) -> str:
@@ -194,6 +195,7 @@ class Stream:
         hash key range. Entries without either go to the shards in turn, and so do all entries of a stream
         whose distribution is AUTO.
         """
+        # The only shard has every hash key, so none need be computed.
         if len(self.open_shards) == 1:
             return {self.open_shards[0]: range(len(entries))}
         columns: list[list[int]] = [[] for _ in self.open_shards]
@@ -279,6 +281,7 @@ class ReadRanges:
     def add(self, start: int, end: int) -> None:
         """Note that the records from ``start`` to before ``end`` were read."""
         ranges = self._ranges
+        # The usual case: a reader goes on where the last read ended.
         if ranges and ranges[-1][0] <= start <= ranges[-1][1]:
             if end > ranges[-1][1]:
                 self._ranges = (*ranges[:-1], (ranges[-1][0], end))

@@ -52,6 +52,7 @@ class Registry:
         transition: float,
         segment_bytes: int,
     ) -> None:
+        # Taken twice by a subscription that ends within its own read.
         self.lock = threading.RLock()
         self.clock = clock
         self.events = events
@@ -183,6 +184,7 @@ class Registry:
         if state.busy == "DELETING":
             self.forget(stream)
         elif state.coming is not None:
+            # The shards close when it was due, however late somebody asks.
             self.reshard(stream, state.coming, min(now, state.busy_until))
         elif now < state.busy_until:
             self.save(changed(state, busy_until=0.0))
@@ -333,6 +335,7 @@ class Registry:
         if self._journal is None:
             return
         try:
+            # A full disk must not keep anyone from deleting.
             freeing = isinstance(change, StreamGone)
             self._journal.append([(key_of(change), encode(change))], freeing=freeing)
         except OSError as error:
@@ -373,6 +376,7 @@ class Registry:
             states = [decode(state) for state in journal.read().values()]
             for state in states:
                 self._take(state)
+        # Without a registry nobody else can close it.
         except BaseException:
             journal.close()
             raise
@@ -383,6 +387,7 @@ class Registry:
         # The highest number must not be used again, and a stream of which files are left is to be swept.
         left = {path.name for path in (directory / "streams").glob("*")}
         over = [n for n in gone if n != self._last_number and f"{n:09d}" not in left]
+        # It can wait for the next start: these entries do nothing but take room.
         with suppress(OSError):
             journal.append([(str(number).encode(), None) for number in over])
         return journal

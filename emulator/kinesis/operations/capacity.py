@@ -17,6 +17,7 @@ def update_stream_mode(registry: Registry, request: dict[str, Any], scope: Scope
         require_warm_throughput(registry, mode, stream.state.scope)
     fields: dict[str, Any] = {"mode": mode, "warm_mibps": warm}
     if mode == "PROVISIONED":
+        # Only the ON_DEMAND mode has another one.
         fields["distribution"] = "USER_PARTITION_KEY"
     registry.save(changed(stream.state, **fields, **registry.updating()))
     return {}

@@ -39,6 +39,7 @@ def deregister_stream_consumer(registry: Registry, request: dict[str, Any], scop
     }
     registry.save(changed(stream.state, consumers=left, policies=policies))
     registry.subscriptions.end(consumer_arn(stream, consumer))
+    # Those who hold its subscriptions look again, and find that they have ended.
     registry.touch(stream, stream.shards.values())
     registry.events.emit("consumer.deregistered", stream=stream.name, consumer=consumer.name)
     return {}
@@ -70,6 +71,7 @@ def subscribe_to_shard(registry: Registry, request: dict[str, Any], scope: Scope
     if registry.clock.time() < consumer.ready:
         raise in_use(f"Consumer {arn} under account {stream.account} not ACTIVE, instead in state CREATING")
     subscription = registry.subscriptions.subscribe(stream, arn, request["ShardId"], position)
+    # Whoever held the subscription that this one took over learns of it.
     registry.touch(stream, [stream.shard(request["ShardId"])])
     return {"EventStream": subscription}
 

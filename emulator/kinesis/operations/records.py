@@ -40,6 +40,7 @@ def put_record(registry: Registry, request: dict[str, Any], scope: Scope) -> dic
             f"ExclusiveMinimumSequenceNumber {ordering} used in PutRecord on stream {stream.name} under "
             f"account {stream.account} is invalid."
         )
+    # Behind the checks: a dry run is refused for whatever the call would be.
     _dry_run(request)
     written = write(registry, stream, [_entry(request)], [len(request["Data"])])
     written.raise_first()

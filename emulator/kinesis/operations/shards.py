@@ -69,6 +69,7 @@ def update_shard_count(registry: Registry, request: dict[str, Any], scope: Scope
                 "shards one by one, or create the stream with as many as it needs. "
                 f"Current open shard count: {current} Target shard count: {target}"
             )
+        # A day has room for ten, so older ones are never asked for.
         scalings = [*stream.state.scalings, registry.clock.time()][-10:]
         _begin(registry, stream, Scale(target), scalings=scalings)
     return answer
@@ -88,6 +89,7 @@ def list_shards(registry: Registry, request: dict[str, Any], scope: Scope) -> di
         stream.require_created(request.get("StreamCreationTimestamp"))
     registry.require_status(stream, "ACTIVE", "UPDATING")
     registry.expire_shards(stream)
+    # Compared as text, so an id must have all of its digits.
     after = shard_ids.whole(after) or after
     limit = min(request.get("MaxResults", _PAGE), _PAGE)
     shards = [s for s in _select(stream, chosen, registry.now_ms()) if s.id > after]
@@ -163,6 +165,7 @@ def _select(stream: Stream, chosen: dict[str, Any] | None, now: int) -> list[Sha
     if kind == "AT_LATEST":
         return [shard for shard in shards if shard.is_open]
     if kind == "AT_TRIM_HORIZON":
+        # Before the stream was made, none of its shards was open.
         return [shard for shard in shards if shard.was_open(max(horizon, int(stream.state.created * 1000)))]
     if "Timestamp" not in chosen:
         raise invalid_argument(f"Must specify Timestamp in ShardFilter when the type is {kind}.")

@@ -15,6 +15,7 @@ from emulator.kinesis.stream_state import ShardState, StreamState
 from emulator.kinesis.tag_rules import add_tags
 from emulator.rng import new_uuid
 
+# As many as AWS gives a new stream in the ON_DEMAND mode.
 _UNASKED_SHARDS = 4
 _PAGE = 100
 
