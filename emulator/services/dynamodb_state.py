@@ -45,6 +45,7 @@ class DynamodbState:
 
         backends: Any = DynamoDBBackend
         tables: Any = Table
+        # moto is changed once in a process, however many sandboxes it has.
         if getattr(tables.put_item, "touches", False):
             return
         put_item, delete_item, update_item = tables.put_item, tables.delete_item, backends.update_item
@@ -72,6 +73,7 @@ class DynamodbState:
         tables.put_item, tables.delete_item, backends.update_item = changed, delete, update
 
     def restore(self, values: Mapping[bytes, bytes]) -> None:
+        # Keys come in any order, and what is kept apart needs its table.
         apart: dict[str, list[tuple[list[Any], bytes]]] = {"item": [], "record": []}
         tables: dict[str, Any] = {}
         for key, value in values.items():
@@ -94,6 +96,7 @@ class DynamodbState:
                 _identify(table)
             yield from self._settings.sweep(_settings())
             for table in _tables():
+                # A table may begin with items: from a backup, or by an import.
                 if table.kept_as not in self._stored:
                     self._fresh.add(table.kept_as)
                     yield from _items(table)

@@ -20,6 +20,7 @@ from msgspec.msgpack import Ext
 _PLAIN: Final = frozenset((type(None), bool, float, str, bytes))
 _OBJECT, _MAP, _TUPLE, _SET, _TIME, _ENUM, _BIG, _SPAN, _UUID = range(1, 10)
 _PACKAGES: Final = ("moto.", "requests.structures")
+# MessagePack has integers of 64 bits.
 _LARGEST: Final = 1 << 63
 _encode: Final = msgspec.msgpack.Encoder().encode
 

@@ -68,6 +68,7 @@ class TouchingUploads(MultipartDict):
 
     def __setitem__(self, upload_id: str, upload: Any) -> None:
         super().__setitem__(upload_id, upload)
+        # What the archives put is not stored: the streams that it comes from are durable.
         upload.kept_in = None if current().own else self.bucket
         touch(_NAME, ("upload", self.bucket, upload))
 

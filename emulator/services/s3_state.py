@@ -61,6 +61,7 @@ class S3State:
             if kind == "bucket":
                 self._settings.note([(key, value)])
         buckets = {names[2]: self._restore_bucket(names, unpack(value)) for names, value in kinds["bucket"]}
+        # In the order in which they were put: an object's last version is the one that is read.
         for (identity, _), version in sorted(kinds["version"], key=lambda each: each[0][1]):
             if identity in buckets:
                 self._restore_version(buckets[identity], unpack(version))
@@ -70,11 +71,13 @@ class S3State:
                 made = make(models.FakeMultipart, {**unpack(value), "parts": {}, "partlist": []})
                 made.kept_in = buckets[identity]
                 uploads[upload] = made
+                # Past its own method, which would note it as touched.
                 dict.__setitem__(buckets[identity].multiparts, upload, made)
         for (upload, number), part in sorted(kinds["part"], key=lambda each: each[0]):
             if upload in uploads:
                 uploads[upload].parts[number] = self._key_with(unpack(part))
                 uploads[upload].partlist.append(number)
+        # A process that ended between a body and its change in the log has left one that nobody has.
         self._bodies.keep_only(_pieces(buckets.values()))
 
     def changes(self, touched: Touched, units: Iterable[Any]) -> Iterator[Change]:
@@ -92,6 +95,7 @@ class S3State:
             else:
                 upload, number = subject
                 yield from _part_changes(bucket, upload, number)
+        # Before the log names them.
         if self._fsync:
             self._bodies.sync()
 

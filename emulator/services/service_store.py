@@ -90,11 +90,13 @@ class ServiceStore:
         action = environ.get("HTTP_X_AMZ_TARGET", "").rpartition(".")[2]
         own = archives is not None
         touched = Touched(name, environ["REQUEST_METHOD"], environ["PATH_INFO"], action, own=own)
+        # A snapshot must not wait for a client that waits for messages.
         with nullcontext() if (name, action) in _WAITING else self._gate.entered():
             touching.begin(touched)
             loads = self._loads
             try:
                 for other in _called_by(name, action):
+                    # A service that may not even be called must not have this one refused.
                     with suppress(DamagedLogError):
                         self._open_one(other)
                 if name in NAMES:
@@ -104,6 +106,7 @@ class ServiceStore:
             finally:
                 touching.end()
                 touched.outdated = loads != self._loads
+                # Also for a request that failed: it may have changed something first.
                 self._keep(touched)
 
     @contextmanager
@@ -307,6 +310,7 @@ class ServiceStore:
                 return
         self._failed.pop(name, None)
         service.settle()
+        # A deletion may have been stored in it.
         if (reserve := reserve_of(self._path(name))) is not None:
             reserve.refill()
 
@@ -317,6 +321,7 @@ class ServiceStore:
 
     def _store_alone(self, service: KeptService, log: KeyedLog, touched: Touched) -> bool:
         """Store a request without what waits, and say whether there is nothing left of it to be stored."""
+        # Nothing waits, so this would be the same try again.
         if not self._failed.get(service.name):
             return False
         own = self._changes(service, [touched])
@@ -361,6 +366,7 @@ def _copy(name: str, read: Callable[[], Iterable[Change]]) -> list[Change]:
 
 def _called_by(name: str, action: str) -> tuple[str, ...]:
     """The services that a request to one may call; all of them for one that is not stored."""
+    # DynamoDB imports from buckets, and exports to them.
     if name not in _CALLS or action.startswith(("Import", "Export")):
         return NAMES
     return _CALLS[name]

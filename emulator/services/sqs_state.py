@@ -61,6 +61,7 @@ class SqsState:
         received, seen = messages.mark_received, messages.change_visibility
 
         def add_message(queue: Any, message: Any) -> None:
+            # A dead letter is the same object in another queue, and is to be gone from the one it leaves.
             _touch(message)
             _identify(queue)
             message.kept_in, message.kept_at = queue.kept_as, _places.next()
@@ -163,6 +164,7 @@ class SqsState:
 
 
 _places: Final = Places()
+# Requests that find a queue at once must give it one identity.
 _identifying: Final = threading.Lock()
 
 
@@ -212,6 +214,7 @@ def _settings() -> Iterator[tuple[bytes, bytes]]:
 
 
 def _message_value(message: Any) -> bytes:
+    # Of a copy, for another thread may receive the message meanwhile.
     return pack({name: value for name, value in dict(vars(message)).items() if name != "kept_in"})
 
 

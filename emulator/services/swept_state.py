@@ -16,6 +16,7 @@ from emulator.services.touched import Touched
 
 _encode: Final = msgspec.msgpack.Encoder().encode
 _decode: Final = msgspec.msgpack.Decoder().decode
+# moto brings these parameters itself.
 _BUILT_IN_PARAMETERS: Final = "/aws/service/"
 
 

@@ -17,6 +17,7 @@ class SweptValues:
     """What of some values is stored, so that only changes are written."""
 
     def __init__(self) -> None:
+        # Lengths and checksums, or memory would hold each value twice.
         self._stored: dict[bytes, tuple[int, int]] = {}
         self._swept: dict[bytes, tuple[int, int] | None] = {}
 

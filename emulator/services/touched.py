@@ -67,6 +67,7 @@ def touch(service: str, unit: Any) -> None:
 
 def take_stray(service: str) -> list[Any]:
     """Take what moto's own threads have touched."""
+    # Mostly there is nothing, and that is seen without the lock.
     if service not in _stray.units:
         return []
     with _stray_lock:
