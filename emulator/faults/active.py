@@ -107,7 +107,9 @@ class ActiveFault:
         self.injected = record.injected
         self._record = record
         self._chance = chance
+        # A fault that is changed still knows which messages it has struck.
         self.memory: _Memory = before.memory if before else _Memory()
+        # What is held now ends with the fault as it is after the change.
         self.hold: Hold = before.hold if before and not before.hold.ended else Hold()
         type_.check(self.attributes, self.direction)
 
@@ -129,6 +131,7 @@ class ActiveFault:
         if not self._record.enabled or (self.type.kinds and kind not in self.type.kinds):
             return False
         if self.direction is Direction.CONTROL:
+            # A message is put once, and may be read by many.
             return direction is Direction.PUBLISH and not self.timed
         return self.direction is direction
 
@@ -155,6 +158,7 @@ class ActiveFault:
         """Draw whether the fault strikes this message now; None when it does not."""
         if not self.can_strike(now) or now - self.added_at < self.when.at:
             return None
+        # Before the message is counted: an ordinal is one among those that match.
         if self.when.chooses and not self.when.matches(message, channel):
             return None
         if message.message_id is not None:
@@ -180,6 +184,7 @@ class ActiveFault:
             lot = self._chance.draws("fault", self.name, identity, str(turn)).random()
             if lot >= self._record.toxicity:
                 return None
+        # Draws of their own, so that a toxicity changes whom it strikes, and not how.
         return Chosen(memory, self._chance.draws("fault", self.name, identity, str(struck), "how"))
 
     @property
@@ -189,6 +194,7 @@ class ActiveFault:
 
     def choose_on_time(self, now: float) -> Chosen | None:
         """Draw the chance of a timed fault that strikes now; None when it may not strike."""
+        # Without a limit one strike is all: a change of the fault must not set it off again.
         spent = self._record.limit is None and self.injected > 0
         if spent or not self.can_strike(now):
             return None

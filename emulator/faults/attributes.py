@@ -29,12 +29,14 @@ def read_attributes(type_: FaultType, written: Mapping[str, Any]) -> dict[str, A
 def _read_attribute(type_name: str, attribute: Attribute, value: Any) -> Any:
     try:
         return _READERS[attribute.type](attribute, value)
+    # A whole number of very many digits is no float.
     except (TypeError, ValueError, OverflowError) as error:
         shown = reprlib.repr(value)
         raise FaultRefusedError(f"{type_name}: attribute {attribute.name} is {shown}: {error}") from error
 
 
 def _read_number(attribute: Attribute, value: Any) -> float:
+    # To Python, true is the number 1.
     if isinstance(value, bool):
         raise TypeError("give a number")
     try:

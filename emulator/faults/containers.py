@@ -62,6 +62,7 @@ class Container:
         def connect(container: DockerContainer) -> None:
             of_project = {"label": f"{_LABEL}.project={self.project}"}
             for network in _client(container).networks.list(filters=of_project):
+                # Compose gives it this alias, by which the others find it.
                 network.connect(container, aliases=[self.service])
 
         self._do(connect)
@@ -71,6 +72,7 @@ class Container:
 
         Raises ProcessLookupError when there is none, or the Docker engine refuses.
         """
+        # Loaded by a strike alone: no fault has a container in most sandboxes.
         import docker
         from docker.errors import DockerException
 
@@ -78,6 +80,7 @@ class Container:
         try:
             client = docker.DockerClient(base_url=f"unix://{SOCKET}")
             try:
+                # One that was killed has to be found too, to be started.
                 found = client.containers.list(all=True, filters={"label": labels})
                 if not found:
                     raise ProcessLookupError(f"no container of {self.service} in {self.project}")

@@ -57,6 +57,7 @@ class DelayedDeliveries(Generic[_Record]):
             self._entries.add(overtaken, (item, Due(record, item.data, again=False, arrived=item.arrived)))
             for distance in item.again:
                 entry = (item, Due(record, item.data, again=True, arrived=item.arrived))
+                # Counted from where the first delivery goes, or a copy could come before it.
                 self._entries.add(overtaken + distance + _AGAIN, entry)
 
     def take(self, now: float, limit: int) -> list[Due[_Record]]:

@@ -198,6 +198,7 @@ class Call:
     @property
     def throttled(self) -> bool:
         """Whether the call, or its only message, is refused for lack of throughput."""
+        # Of a call of many, an entry's refusal is no refusal of the call.
         failure = self.failure or (self.items[0].failure if len(self.items) == 1 else None)
         return failure is not None and failure.kind == "error" and failure.code == THROTTLED
 

@@ -286,11 +286,14 @@ class FaultEngine:
     def _release(self, fault: ActiveFault) -> None:
         """End what the fault holds: delayed calls, hidden deliveries, paused processes."""
         fault.hold.ended = True
+        # A call that waits is asked whether it was planned with a fault that is gone.
         self._removals += 1
         self._timers.release(fault.hold)
+        # Only then whoever waits by the clock asks whether to go on waiting.
         self._clock.nudge()
 
     def _update_indexes(self) -> None:
+        # By name within a phase: the order in which faults were added must not matter.
         in_order = sorted(self._faults.values(), key=lambda fault: (fault.type.phase, fault.name))
         striking = [
             [fault for fault in in_order if fault.strikes_on(kind, direction)]
@@ -306,6 +309,7 @@ class FaultEngine:
         since = before.added_at if before else self._clock.time()
         fault = ActiveFault(record, type_, self._chance, since, contract=self._contract, before=before)
         if "target" in fault.attributes:
+            # Whoever mistypes a target is told here, and not by a strike.
             find_target(fault.attributes["target"], self._targets)
         self._faults[record.name] = fault
         self._update_indexes()
@@ -313,6 +317,7 @@ class FaultEngine:
 
     def _note_streams_of_queues(self) -> None:
         """Note the streams that share their name with a queue, so that a fault may strike either."""
+        # Of a copy: channels are noted without the lock.
         queues = {name for name, kind in tuple(self._channels) if kind != "kinesis"}
         if queues and self._served:
             self._channels |= {(name, "kinesis") for name in self._streams() if name in queues}
@@ -337,6 +342,7 @@ class FaultEngine:
 
     def _strike_on_time(self, fault: ActiveFault) -> None:
         with self._lock:
+            # A change puts another in its place, which has a timer of its own.
             in_force = self._faults.get(fault.name) is fault
             chosen = fault.choose_on_time(self._clock.time()) if in_force else None
         if chosen is None:

@@ -53,6 +53,7 @@ class _ByChannel(dict[str, tuple[ActiveFault, ...]]):
 
     def __missing__(self, channel: str) -> tuple[ActiveFault, ...]:
         if len(self) >= _REMEMBERED_CHANNELS:
+            # Whoever makes channels up must not fill the memory.
             self.clear()
         found = tuple(fault for fault in self.faults if matches_channel(fault.channel, channel, self._kind))
         self[channel] = found

@@ -98,8 +98,10 @@ class FaultPoint:
                 if item not in outcomes or taken(outcome):
                     outcomes[item] = outcome
             turn += 1
+            # A producer tries again behind its whole batch, and not between its messages.
             left = [item for item in left if item.copies >= turn]
         if call.actions:
+            # A resharding waits for the stream, and must not hold up the loop.
             await self._waits.run(lambda: [action() for action in call.actions])
         if call.failure:
             raise CallFailedError(call.failure)

@@ -91,6 +91,7 @@ class HeldDeliveries(Generic[_Record]):
         met = list(zip(call.items, records, strict=True))
         for item, record in met:
             if self._form.one_by_one and any(item.again):
+                # Its hold never ends: no fault makes this wait.
                 item.patience.append(HoldTime(Hold(), self._point.clock.time() + _COPY_PATIENCE))
             self._form.planned(record, 1 + len(item.again))
         self._held.add(met)

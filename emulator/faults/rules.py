@@ -40,6 +40,7 @@ def _check_kind(
 ) -> None:
     named, colon, _ = fault.channel.partition(":")
     meant = {kind for name, kind in channels if matches_channel(fault.channel, name, kind)}
+    # The name says its kind, whatever channels there are by now.
     if colon and named in kinds:
         meant = {named}
     if meant and not meant.intersection(type_.kinds):

@@ -41,6 +41,7 @@ class TargetProcess:
         self._signal(signal.SIGKILL)
 
     def _signal(self, number: signal.Signals) -> None:
+        # The system gives the id of a process that has ended to another one.
         if process_ids.start_time(self.pid) != self.born:
             raise ProcessLookupError(f"process {self.pid} has ended, and its id is another's")
         os.kill(self.pid, number)
@@ -107,6 +108,7 @@ def find_target(written: str, known: Mapping[str, Target]) -> Target:
 def _process(pid: str) -> TargetProcess:
     """The running process of this id. Raises ValueError when there is none, or it must not be struck."""
     number = int(pid)
+    # To a signal, 0 means the whole group of this process.
     if number in {0, 1, os.getpid()}:
         raise ValueError(f"process {pid} is this sandbox or the whole machine")
     try:
@@ -121,6 +123,7 @@ def act_for_a_while(
 ) -> Done:
     """Do something to a target, and undo it after the seconds of the fault's attribute ``lasts``."""
     seconds = hit.attributes["lasts"]
+    # First: what could not be begun must not be undone.
     begin()
     hit.environment.call_later(seconds, end, hit.hold)
     return Done(f"{did} {target.name} for {seconds:g} s", {"target": target.name, "seconds": seconds})

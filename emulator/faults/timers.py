@@ -32,6 +32,7 @@ class Timers:
     def call_at_latest(self, seconds: float, call: Callable[[], None], hold: Hold) -> None:
         """Make ``call`` after ``seconds`` of the clock, or when ``hold`` is released, or on ``close``."""
         with self._lock:
+            # Those that were made are forgotten here, so that a long run does not grow.
             self._held = [each for each in self._held if each[1].due is not None]
             self._held.append((hold, self._ends.later(seconds, call)))
 
@@ -39,6 +40,7 @@ class Timers:
         """Make the pending calls of ``hold`` now. Returns after a call in progress."""
         with self._lock:
             held = [task for its_hold, task in self._held if its_hold is hold]
+        # Without the lock, for this waits for a call in progress.
         for task in held:
             self._ends.run_now(task)
 

@@ -46,6 +46,7 @@ class When:
     @property
     def strikes(self) -> int | None:
         """How many times one message may be struck; None for no limit."""
+        # Who counts messages wants each of them struck once, also if it comes again.
         if self.fails is None and (self.every or self.first):
             return 1
         return self.fails

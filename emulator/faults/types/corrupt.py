@@ -17,6 +17,7 @@ def inject(contract: Contract, hit: Hit) -> Done | None:
         kept = hit.draws.randrange(len(data))
         hit.item.data = replace_message(contract.headers, hit.item.data, data[:kept])
         return Done(f"cut off after {kept} of {len(data)} bytes", {"kept": kept})
+    # Without repeats: a bit that is flipped twice is as it was.
     places = sorted(hit.draws.sample(range(len(data)), min(hit.attributes["bytes"], len(data))))
     damaged = bytearray(data)
     for place in places:

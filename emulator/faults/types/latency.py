@@ -20,9 +20,11 @@ from emulator.rng import Draws
 
 
 def inject(hit: Hit) -> Done:
+    # To microseconds, so that the event tells the very delay.
     seconds = round(draw_seconds(hit.attributes, hit.draws), 6)
     if hit.attributes["on"] == "record":
         arrived = hit.item.message.arrived
+        # From its arrival: whoever reads late must not wait once more.
         hit.item.hidden.append(HoldTime(hit.hold, (hit.now if arrived is None else arrived) + seconds))
         return Done(f"hidden for {seconds:.3f} s after it arrived", {"seconds": seconds})
     hit.call.delays.append(HoldTime(hit.hold, seconds))
@@ -46,6 +48,7 @@ def draw_seconds(attributes: Mapping[str, Any], draws: Draws) -> float:
     }
     try:
         drawn = draw[attributes["distribution"]]()
+    # A log-normal or Pareto draw may be beyond all floats.
     except OverflowError:
         drawn = math.inf
     return float(min(max(drawn, 0.0), attributes["most"]))

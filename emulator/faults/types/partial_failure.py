@@ -11,6 +11,7 @@ _MESSAGES = {
 
 
 def inject(hit: Hit) -> Done | None:
+    # A put of one has no entries: its refusal would fail the call.
     if hit.call.single:
         return None
     code = hit.attributes["code"]

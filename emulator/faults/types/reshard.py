@@ -115,6 +115,7 @@ def _retry_while_busy(control: Control, wait: Callable[[float], object]) -> Cont
                 if error.code != "ResourceInUseException":
                     raise
                 wait(_PAUSE)
+        # Once more, so that its error is told.
         return control(operation, request)
 
     return ask

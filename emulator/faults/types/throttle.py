@@ -7,6 +7,7 @@ from emulator.faults.fault import THROTTLED, Direction, Done, Failure, FaultType
 
 def inject(hit: Hit) -> Done:
     failure = Failure(THROTTLED, f"Rate exceeded for stream {hit.call.channel}.")
+    # A read has one answer for all of its records.
     if hit.call.direction is Direction.DELIVER:
         hit.call.failure = failure
         return Done("the read was throttled", {"code": THROTTLED})
