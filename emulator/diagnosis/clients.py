@@ -13,6 +13,7 @@ _APPLICATION = re.compile(r"(?:^|\s)app/(\S+)")
 _KCL = re.compile(r"amazon-kinesis-client(?:-library-java)?", re.IGNORECASE)
 """The KCL without its version: what stands behind its name differs from call to call of one worker."""
 _AIOBOTOCORE = re.compile(r"aiobotocore/\S+")
+# A client says of itself what it likes, and names stand in events and tables.
 _LONGEST = 80
 
 

@@ -78,6 +78,7 @@ class ConnectionTrace:
             now,
             now,
             self._life,
+            # The default exchange has no name of its own, and its keys are names of queues.
             asked.exchange or asked.routing_key,
             (entry,),
             confirmed=channel.confirming,

@@ -30,12 +30,14 @@ _MOST_SEQUENCES: Final = 5_000
 _MOST_KEYS: Final = 10_000
 _MOST_SHOWN: Final = 100
 _OWN: Final = (CONTROL_API,)
+# The deadline is looked at between two reads, so one must not take long.
 _RECORDS_A_READ: Final = 500
 _ON_THE_WAY_SECONDS: Final = 5.0
 """How long a message may take from its sender, whose clock may be a little off, to the stream."""
 _AGGREGATED: Final = b"\xf3\x89\x9a\xc2"
 """What a record begins with in which the Kinesis Producer Library has packed several."""
 
+# Asked for each record, and nothing is installed while a sandbox runs.
 _find_missing: Final = cache(find_missing)
 
 FindWriters = Callable[[int, Position], tuple[str, ...]]
@@ -52,6 +54,7 @@ class _Sequence:
 
     def missing(self) -> tuple[int, ...]:
         """The first positions that did not come."""
+        # A message may claim to be one of any number.
         some = range(1, min(self.total, _MOST_SHOWN) + 1)
         return tuple(place for place in some if place not in self.positions)
 
@@ -120,6 +123,7 @@ class ContentReader:
         deadline = stopwatch() + seconds
         streams = list(listed)
         numbers = {int(each.view.generation) for each in streams}
+        # What was found in a stream goes with it when it is deleted.
         self._streams = {number: each for number, each in self._streams.items() if number in numbers}
         return all(self._catch_up_stream(each, deadline) for each in streams)
 
@@ -162,6 +166,7 @@ class ContentReader:
         found = self._streams.setdefault(number, _StreamContents(listed.label, number))
         shards = listed.view.shards
         open_shards = {shard.id for shard in shards if shard.open}
+        # A resharding spreads keys anew, so what they did before it says nothing.
         if open_shards != found.by_shard.keys():
             found.by_shard = Counter(dict.fromkeys(open_shards, 0))
             found.keys.clear()
@@ -176,6 +181,7 @@ class ContentReader:
             if stopwatch() > deadline:
                 return False
             records = self._catalogue.read(key, after, _RECORDS_A_READ)
+            # What was still to be read has expired.
             if not records:
                 break
             for record in records:
@@ -186,6 +192,7 @@ class ContentReader:
                 self._judge(found, shard.id, record)
             after = records[-1].sequence_number
             last = position(after)
+            # By the ordinal, for records that have expired were put too.
             put = last.ordinal if last else put + len(records)
             found.read[shard.id] = after, put
         return True
@@ -223,6 +230,7 @@ class ContentReader:
         else:
             verdict = validate(record.data, now=self._sent_at(record) - _ON_THE_WAY_SECONDS)
             self._note_verdict(found, seen, record, place, verdict)
+        # A short digest will do: one is kept for each of very many messages.
         known, digest = self._contract.identity(seen), blake2b(record.data, digest_size=8).digest()
         if known is not None and found.texts.note(known, digest) is False:
             self._report(found, "altered", place, "other bytes than before under this messageId")

@@ -164,6 +164,7 @@ class DiagnosisService:
         """The diagnosis of the exchange so far; ``seconds`` and ``later`` are as for ``exchange``."""
         exchange, complete = self.exchange(seconds, later)
         found = diagnose(exchange)
+        # What would be found later has not happened.
         if not later:
             self._tell(found.findings)
         return msgspec.structs.replace(found, complete=complete, known=self.known)
@@ -173,6 +174,7 @@ class DiagnosisService:
         listed = [each for each in self._catalogue.list_streams() if each.label not in self._catalogue.copies]
         complete = contents.catch_up(listed, seconds) if contents is not None and seconds else True
         labels = {self._number_of(each): each for each in listed}
+        # Of copies: the event loop writes while this reads.
         writings = [
             Writing(client.name, labels[number].label, each.calls, each.records, each.first, each.last)
             for client in recorder.clients()
@@ -215,6 +217,7 @@ class DiagnosisService:
     def _tell(self, findings: Sequence[Finding]) -> None:
         there = {(each.rule, each.client, each.stream, each.shard) for each in findings}
         with self._lock:
+            # A finding that goes away waits anew when it comes back.
             self._seen = {key: since for key, since in self._seen.items() if key in there}
         for each in findings:
             key = (each.rule, each.client, each.stream, each.shard)

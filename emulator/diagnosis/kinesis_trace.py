@@ -93,6 +93,7 @@ class KinesisTrace:
 
     def _build_put(self, request: Shape, response: Shape, came: float, life: int, error: str) -> Put:
         entries = request.get("Records", (request,))
+        # PutRecord has no list of answers, and a call that was refused has none at all.
         answers = response.get("Records") or [{}] * len(entries)
         return Put(
             came,

@@ -57,5 +57,6 @@ def _read_table(table: str, items: Iterable[Any], streams: Mapping[int, str]) ->
             continue
         checkpoint = values.get("checkpoint", "")
         place = position(checkpoint)
+        # A KCL that reads several streams has account:stream:creation:shard as its key.
         stream = parts[1] if len(parts) == 4 else streams.get(place.stream, "") if place else ""
         yield Lease(table, shard, values.get("leaseOwner", ""), checkpoint, stream)

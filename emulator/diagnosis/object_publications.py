@@ -59,6 +59,7 @@ class PublishedObjects:
             self._first[key] = version
             if len(self._first) > MOST_OBJECTS:
                 self._first.popitem(last=False)
+        # The same message once more is a retry.
         elif first.place.message_id != place.message_id and not republished:
             self._compare(key, first, version)
 

@@ -48,6 +48,7 @@ class QueueRecorder:
         self.readings: OrderedDict[tuple[str, str], ReadingRecord] = OrderedDict()
         self.writings: OrderedDict[tuple[str, str], QueueWriting] = OrderedDict()
         self._clients: dict[str, Identity] = {}
+        # A connection that is gone must not stay here.
         self._connections: WeakSet[ConnectionRecorder] = WeakSet()
 
     def watch(self, client: WatchedClient) -> ConnectionRecorder:
@@ -251,10 +252,12 @@ class ConnectionRecorder:
         started = record, asked.no_ack
         if asked.consumer_tag:
             channel.consumers[asked.consumer_tag] = started
+        # Also one with a tag of its own: there is a consume-ok for each, in the order of requests.
         if not asked.nowait:
             channel.starting.append(started)
         record.channels[channel] = None
         record.no_ack |= asked.no_ack
+        # A 0 means no limit.
         limit = min(filter(None, (channel.prefetch, channel.window)), default=0)
         if not asked.no_ack:
             record.prefetch = limit if record.prefetch is None else min(record.prefetch, limit)
@@ -292,6 +295,7 @@ class ConnectionRecorder:
         key = (asked.exchange, "") if asked.exchange else ("", asked.routing_key)
         record = self._writings.get(key)
         if record is None:
+            # A client may publish to any number of keys; the records lie with the recorder.
             if len(self._writings) >= MOST_RECORDS:
                 self._writings.clear()
             name = asked.exchange or asked.routing_key
@@ -320,6 +324,7 @@ class ConnectionRecorder:
         trace = self._trace
         item = None if trace is None else trace.note_delivery(record.queue, command, owed=not no_ack)
         if no_ack:
+            # In real time, in which connections break.
             channel.recent.append(stopwatch())
             return
         owed = Owed(record, self._time(), record.delivered, delivered.redelivered, item)

@@ -53,6 +53,7 @@ class ReadingRecord:
 
     def snapshot(self) -> QueueReading:
         owed = [each for channel in list(self.channels) for each in list(channel.owed.values())]
+        # A channel may have consumers of several queues.
         oldest = min((each.at for each in owed if each.record is self), default=None)
         return QueueReading(
             self.client,

@@ -41,6 +41,7 @@ class Strikes:
             return
         fault, type_, channel = fields["fault"], fields["type"], fields["channel"]
         self._recent.append(_Strike(stopwatch(), event.time, fault, type_, channel))
+        # What was refused comes again, and is as it was.
         if type_ in _REFUSING:
             return
         self._channels[channel] = fault

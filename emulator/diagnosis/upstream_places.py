@@ -26,6 +26,7 @@ from emulator.kinesis.sequence_numbers import number as write_number
 from emulator.kinesis.sequence_numbers import prefix
 from rdss_sandbox.shapes.recorded_exchange import Reading, ShardReads, ShardState
 
+# With room below it, for records that are older than the first one seen.
 _FIRST_LABEL: Final = 10**12
 _GAP: Final = 16
 _MOST_KNOWN: Final = 100_000
@@ -59,12 +60,14 @@ class _KnownPlaces:
         low = self.labels[at - 1] if at else 0
         if at < len(self.labels):
             half = (self.labels[at] - low) // 2
+            # Close behind the one before, to leave room for later ones. Without room two share a label.
             label = min(self.labels[at], low + max(1, min(_GAP, half) if at else half))
         else:
             label = low + _GAP if at else _FIRST_LABEL
         self.numbers.insert(at, number)
         self.labels.insert(at, label)
         if len(self.numbers) > _MOST_KNOWN:
+            # Its number stays counted, or all behind it would move.
             del self.numbers[0], self.labels[0]
             self.dropped += 1
         return label

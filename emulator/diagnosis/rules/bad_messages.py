@@ -133,6 +133,7 @@ FOREIGN = _rule(
 )
 
 
+# Either may be the answer to a record that is too large.
 _REFUSALS = frozenset({"ValidationException", "InvalidArgumentException"})
 
 

@@ -6,7 +6,9 @@ from emulator.diagnosis.rule import Harm, Judgement, Rule, Seen, count
 from rdss_sandbox.shapes.recorded_exchange import Exchange
 
 LONGEST_ROW = 20
+# After as long RabbitMQ closes the consumer's channel.
 LONGEST_SECONDS = 1_800.0
+# RabbitMQ advises a prefetch of 100 to 300.
 MOST_IN_HAND = 200
 
 

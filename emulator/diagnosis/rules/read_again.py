@@ -21,6 +21,7 @@ def judge(exchange: Exchange) -> Judgement:
             if not any(map(_consumes, before)):
                 continue
             looked += 1
+            # A run that goes on beside this one is of another worker with the same name.
             quiet = all(each.last <= run.began for each in before)
             if run.start in _WITHOUT_CHECKPOINT and quiet and exchange.taken - run.began >= SETTLE_SECONDS:
                 seen += _describe(reads, run, before)

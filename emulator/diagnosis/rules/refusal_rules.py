@@ -20,6 +20,7 @@ def find_dropped(refusals: Iterable[RefusedAttempt], now: float = inf) -> list[R
     return [
         each
         for each in refusals
+        # From its last try on: each pause lies between two of them.
         if each.batch and not each.settled and now - each.at - sum(each.pauses) >= PATIENCE_SECONDS
     ]
 
@@ -110,6 +111,7 @@ def _find_wrong(refusals: list[RefusedAttempt]) -> str | None:
     pauses = [pause for each in refusals for pause in each.pauses]
     rows = [each.pauses for each in refusals if len(each.pauses) >= _IN_A_ROW]
     at_once = any(all(pause < SHORT_SECONDS for pause in row) for row in rows)
+    # A row of short pauses alone says enough, whatever the others were.
     if (at_once or len(pauses) >= _ENOUGH) and (
         hasty := find_haste(pauses, inf if at_once else SHORT_SECONDS)
     ):

@@ -118,6 +118,7 @@ CHILD_FIRST = Rule(
 )
 
 
+# The keys of fewer records may share a shard by chance.
 _ENOUGH = 100
 
 

@@ -23,6 +23,7 @@ def judge_starts(exchange: Exchange) -> Judgement:
     looked, seen = 0, []
     for reads, shard in _list_reads(exchange):
         first = reads.readings[0]
+        # With runs that are forgotten before it, the first one known is no start.
         if reads.earlier or first.start != "LATEST":
             continue
         looked += 1
@@ -49,6 +50,7 @@ def _list_reads(exchange: Exchange) -> Iterator[tuple[ShardReads, ShardState]]:
     """The reads of each shard that there is."""
     for reads in exchange.reads:
         stream = exchange.stream(reads.stream)
+        # Reads that are forgotten would look like records that were skipped.
         shard = stream.shard(reads.shard) if stream is not None and not stream.forgotten else None
         if shard is not None:
             yield reads, shard
@@ -80,10 +82,12 @@ def _find_hole(exchange: Exchange, reads: ShardReads, at: int) -> tuple[int, int
     """The records before the start of a run, from the end of what the client had before."""
     run, before = reads.readings[at], reads.readings[:at]
     quiet = all(each.last <= run.began for each in before)
+    # A run whose beginning was not seen may have begun anywhere.
     if run.start == "" or not quiet or exchange.taken - run.began < SETTLE_SECONDS:
         return None
     ends = [end for _, end in reads.earlier] + [each.position for each in before]
     reached = max((end for end in ends if end <= run.first), default=run.first)
+    # LATEST is no checkpoint, and so none of a colleague's.
     if reached == run.first or (run.start != "LATEST" and _others_had(exchange, reads, reached, run.first)):
         return None
     return reached, run.first

@@ -51,6 +51,7 @@ def _judge_child(
     ended = max((end for end in ends if end is not None), default=exchange.taken)
     waiting = count_left(child.first, child.next, ())
     late = exchange.taken - ended >= CHILD_SECONDS
+    # The child of a merge is due when both of its parents have ended.
     if not waiting or not late or None in ends or _taken_over(exchange, stream, reads, child):
         return None
     parents = " and ".join(child.parents)
@@ -99,6 +100,7 @@ def _taken_over(exchange: Exchange, stream: StreamState, reads: ShardReads, chil
 
 
 def _is_leased(exchange: Exchange, stream: StreamState, shard: ShardState) -> bool:
+    # A lease that names no stream may be of any.
     return any(lease.shard == shard.id and lease.stream in {"", stream.name} for lease in exchange.leases)
 
 
