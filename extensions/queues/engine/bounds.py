@@ -23,6 +23,7 @@ _pack = msgspec.msgpack.Encoder().encode
 _QUEUE_NAME = re.compile(r"[A-Za-z0-9_\-.]+", re.ASCII)
 
 
+# Every request names one of few queues.
 @lru_cache(maxsize=4096)
 def queue_address(project: str, name: str) -> None:
     if len(project) > queue_limits.PROJECT_LENGTH:
@@ -72,6 +73,7 @@ def message_ids(ids: Sequence[str]) -> None:
 
 
 def resource_types(types: Any) -> None:
+    # As texts: a client may send what cannot be looked up in a set.
     if not isinstance(types, list) or not all(each in RESOURCE_TYPES for each in map(str, types)):
         raise BadValueError(f"Resource types must be a sub set of {render_set(RESOURCE_TYPES)}.")
 

@@ -26,6 +26,7 @@ from extensions.queues.engine.queue_state import QueueState
 
 _DELETIONS: Final = (QueueGone, ClaimReleased, Removed, Unsubscribed)
 """What makes room, sooner or later."""
+# An entry is encoded and read at once, so a large state takes many of them.
 _CHANGES_IN_AN_ENTRY: Final = 50
 
 
@@ -47,6 +48,7 @@ def replay(payload: bytes | memoryview, state: QueueState) -> float:
     """Apply an encoded entry to ``state``, and return the entry's time."""
     entry = decode(payload)
     for change in entry.changes:
+        # Expiry is in no entry, and what is over by then must not take part in the change.
         state.pass_time(change, entry.time)
         state.apply(change, entry.time)
     return entry.time

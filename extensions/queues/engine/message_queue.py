@@ -100,6 +100,7 @@ class LiveQueue:
         while free and len(taken) < limit:
             number = heapq.heappop(free)
             message = self.messages.get(number)
+            # A replay holds messages without taking them: a number may be held by now, or be there twice.
             if message is not None and number != last and number not in self._held:
                 taken.append(message)
                 last = number
@@ -162,6 +163,7 @@ class LiveQueue:
         passed = Passed([], [])
         for id_ in self._terms.pop_until(now):
             claim = self.claims.get(id_)
+            # The end of a claim that was renewed stands here too.
             if claim is not None and claim.ends <= now:
                 passed.claims.append((claim, self.release(claim)))
         for number in self._lives.pop_until(now):
@@ -184,6 +186,7 @@ class LiveQueue:
         before = message.expires
         message.extend_life(claim.ends, claim.grace, claim.since)
         if message.expires != before:
+            # The earlier moment stays there, and is passed over when it comes.
             self._lives.add(message.expires, message.number)
 
     def _note_empty(self, claim: ClaimedMessages) -> None:

@@ -53,6 +53,7 @@ _LEAST_SPREAD: Final = 10
 
 def with_defaults(metadata: Mapping[str, Any]) -> dict[str, Any]:
     """The metadata with the defaults of the reserved keys that are not set."""
+    # To Zaqar an empty value counts as none.
     return {**metadata, **{key: value for key, value in DEFAULTS.items() if not metadata.get(key)}}
 
 
@@ -148,6 +149,7 @@ def _parse_pointer(path: Any) -> list[str]:
     parts = path[1:].split("/")
     if not all(part.strip() for part in parts):
         raise BadPatchError(f"Pointer `{path}` has an empty part.")
+    # In this order, or ~01 would become a slash (RFC 6901, section 4).
     return [part.replace("~1", "/").replace("~0", "~").strip() for part in parts]
 
 
@@ -159,4 +161,5 @@ def _bounds(key: str, allowed: Range) -> str:
 
 
 def _is_integer(value: Any) -> bool:
+    # To Python, true is the number 1.
     return isinstance(value, int) and not isinstance(value, bool)

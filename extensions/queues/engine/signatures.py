@@ -35,12 +35,14 @@ def sign(key: str, paths: Sequence[str], methods: Any, project: str, expires: An
     if not isinstance(wanted, list) or not all(isinstance(method, str) for method in wanted):
         raise BadValueError("`methods` should be a list")
     until = _parse_end(expires, datetime.fromtimestamp(now, UTC))
+    # Sorted, so that whoever comes with the signature may name them in any order.
     return _build_signed(key, sorted(paths), sorted(wanted), project, until.strftime(_FORMAT))
 
 
 def verify(key: str, given: Signed, *, now: float) -> bool:
     """Whether ``given`` has the right signature for its fields, and has not expired."""
     try:
+        # As it was signed, in whichever zone it comes back.
         until = _parse_end(given.expires, datetime.fromtimestamp(now, UTC)).strftime(_FORMAT)
     except BadValueError:
         return False

@@ -22,6 +22,7 @@ from extensions.queues.engine.queue_state import QueueState
 from extensions.queues.engine.queued_message import AT_ONCE, QueuedMessage
 from extensions.queues.engine.view_source import ViewedMessage, ViewSource, message_id
 
+# The lock is let go in between, for a channel may have very many.
 _ARRIVALS_AT_ONCE: Final = 500
 
 
@@ -45,6 +46,7 @@ class QueueStore:
             last = 0.0
             for _, payload in self._log.entries():
                 last = replay(payload, self.state)
+            # At the last entry's time, up to which the state has been brought.
             self._log.compact(partial(list_entries, self.state, last))
             if self._log.torn_bytes:
                 events.emit("journal.cut", file=str(path), bytes=self._log.torn_bytes)
@@ -108,6 +110,7 @@ class QueueStore:
     def attach(self, at: Address, source: ViewSource) -> None:
         """Make the queue a view on a channel. A missing queue is created."""
         with self.lock:
+            # First: whoever finds the source takes this lock.
             self._refreshing[at] = threading.Lock()
             self.sources[at] = source
             if at not in self.state.queues:
@@ -149,6 +152,7 @@ class QueueStore:
         while arrivals := source.fetch_arrivals(_ARRIVALS_AT_ONCE):
             with self.lock:
                 self._post_arrivals(at, arrivals)
+                # Behind the journal: after a crash between the two they come again, and are known.
                 source.mark_taken(arrivals)
 
     def _post_arrivals(self, at: Address, arrivals: Sequence[ViewedMessage]) -> None:
@@ -207,6 +211,7 @@ class QueueStore:
     def held(self) -> Iterator[None]:
         """Let no other thread use the queues while the context lasts."""
         with ExitStack() as stack:
+            # In the order in which a refresh takes them, or each could wait for the other.
             for refreshing in tuple(self._refreshing.values()):
                 stack.enter_context(refreshing)
             stack.enter_context(self.lock)
@@ -227,6 +232,7 @@ class QueueStore:
             replay(payload, state)
         if self._log is not None:
             self._log.replace(map(bytes, saved), synced=False)
+        # Only now: what could not be stored must not have changed anything.
         self.state = state
         for at, source in self.sources.items():
             source.start_over()

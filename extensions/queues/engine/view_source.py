@@ -50,5 +50,6 @@ class ViewSource(Protocol):
 
 def message_id(at: Address, ref: str) -> str:
     """The id in the view of the message with this ``ref``."""
+    # An id has to look like a UUID, as Zaqar's do.
     digest = blake2b("\x1f".join((*at, ref)).encode(), digest_size=16).digest()
     return str(UUID(bytes=digest, version=4))

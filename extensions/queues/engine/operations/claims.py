@@ -57,6 +57,7 @@ class ClaimOperations:
                     else None
                 )
             except OSError:
+                # Nothing of it was stored, so all of them are free again.
                 queue.put_back([*given, *dead])
                 raise
 

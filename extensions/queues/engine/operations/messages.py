@@ -49,7 +49,9 @@ class MessageOperations:
             source = self._store.sources.get(at)
             if source is None:
                 return self._post(at, messages, now, made=queue is None)
+        # Without the lock, for a channel may take long.
         refs = source.publish([each.body for each in new])
+        # Whoever posts finds the message at once.
         self._store.refresh(at)
         return [message_id(at, ref) for ref in refs]
 

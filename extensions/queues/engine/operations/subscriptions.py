@@ -47,6 +47,7 @@ class SubscriptionOperations:
         options: dict[str, Any] | None = None,
     ) -> Creation:
         """Subscribe to the queue. A missing queue is created. Raises ``BadValueError``."""
+        # Without the lock, for it may ask the name service.
         self._check_all(subscriber, ttl, options)
         with self._store.lock:
             now = self._store.now()
@@ -54,6 +55,7 @@ class SubscriptionOperations:
             there = self._find_by_subscriber(at, subscriber, now)
             if there is not None:
                 return Creation(there, new=False)
+            # Pages go by this number.
             number = max((each.number for each in queue.subscriptions.values()), default=0) if queue else 0
             made = Subscription(number + 1, new_uuid(), subscriber, ttl, now, options or {})
             changes: list[Change] = [] if queue else [QueueSet(at, {})]
