@@ -64,6 +64,7 @@ class Persistence:
         self._waiting.append(settled)
         if not self._registry.conflates:
             self.flush()
+        # One that is not due yet has a flush planned, which takes this one too.
         elif last is None or last.due:
             self._registry.schedule.put(CONFLATION_SECONDS, self.flush)
 
@@ -98,6 +99,7 @@ class Persistence:
         if not waiting or self._session.closed:
             return
         try:
+            # Once for all that are acknowledged together.
             self._registry.log.sync()
         except OSError as error:
             reason = f"not stored: the log could not be made durable ({error})"

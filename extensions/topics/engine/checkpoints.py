@@ -76,6 +76,7 @@ class TopicCheckpoints:
         log = self._registry.log
         found = read_checkpoint(self._path) if self._path is not None else self._recalled
         if found is not None and found.next <= log.next:
+            # A topic that is defined anew gets what it had only from the log, while all of that is there.
             if log.first == 1 and found.definitions != self._definitions:
                 return None
             return found
@@ -88,6 +89,7 @@ class TopicCheckpoints:
     def begin(self) -> None:
         """Schedule the next checkpoint, by the growth of the log."""
         size = sum(len(topic.store or ()) for topic in self._registry.topics.values())
+        # A checkpoint writes every record, so that a large state has one less often.
         self._registry.log.when_grown(max(ENTRIES_BETWEEN, 2 * size), self._put)
 
     def write(self) -> None:
@@ -95,6 +97,7 @@ class TopicCheckpoints:
         registry = self._registry
         try:
             if self._path is not None and registry.log.next > 1:
+                # The log first: no checkpoint may be of entries that a power cut can take.
                 registry.log.sync()
                 save(self._path, self.build(), fsync=self._fsync)
             if self._retention is not None:
@@ -111,6 +114,7 @@ class TopicCheckpoints:
         return math.inf if oldest is None else oldest[1].time
 
     def _put(self) -> None:
+        # Not within the append that called this, whose entry is in no record yet.
         self._registry.schedule.put(0.0, self.write)
 
     def build(self) -> Checkpoint:

@@ -67,7 +67,9 @@ class ClientSession:
         with registry.lock:
             if self.closed:
                 return
+            # A command must not meet leases and records whose time is over.
             registry.catch_up()
+            # Most commands ask for no acknowledgement, and share this one.
             receipt = self._silence
             try:
                 if command.ack_type:
@@ -102,6 +104,7 @@ class ClientSession:
         except Exception as error:  # noqa: BLE001 -- an error of one client must not reach the publisher
             self._registry.events.emit("topic.session_failed", user=self.user, error=repr(error))
             self.closed = True
+            # Later: whoever delivers goes through the subscriptions that this ends.
             self._registry.schedule.put(0.0, self._end)
 
     def close(self) -> None:

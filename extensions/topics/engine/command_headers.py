@@ -35,6 +35,7 @@ class CommandOptions(msgspec.Struct, frozen=True):
     skip_n: int = 0
 
 
+# Clients send the same few texts again and again.
 @lru_cache(maxsize=1024)
 def read_options(opts: str, allowed: frozenset[str]) -> CommandOptions:
     """Read ``opts``. Raises CommandRefusedError for an option that is not valid or not in ``allowed``."""
@@ -47,6 +48,7 @@ def read_options(opts: str, allowed: frozenset[str]) -> CommandOptions:
             )
         if name in _BARE and not equals:
             said[name] = True
+        # Python refuses to read numbers of thousands of digits.
         elif name in _COUNTED and number.isdecimal() and len(number) < 10:
             said[name] = int(number)
         else:

@@ -54,6 +54,7 @@ class Conflator:
             return
         before = record.data if record is not None else None
         update = msgspec.structs.replace(change, topic=self._topic.name, before=before, bookmark="", number=0)
+        # To these subscribers another record came before, so the delta is another.
         update.message_type, update.made = self._topic.message_type, None
         record = record or WorldRecord(update.key)
         record.show(update)

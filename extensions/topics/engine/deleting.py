@@ -66,6 +66,7 @@ def _delete(
     now = registry.clock.time()
     entries = [LoggedChange("deleted", topic.name, now, one.key, user_id=session.user) for one in records]
     if entries and command.seq is not None:
+        # Of the last alone: a downstream passes over what repeats a number that it knows.
         entries[-1].publisher, entries[-1].seq = session.publisher, command.seq
     first = registry.keep(topic, *entries)
     for record in records:

@@ -10,6 +10,7 @@ from emulator.events import Events
 from extensions.topics.engine.schedule import Schedule
 from rdss_sandbox.shapes.topics import Downstream
 
+# By the rounding of floats, an alarm may come a hair early.
 _EARLY_SECONDS = 0.001
 
 
@@ -87,6 +88,7 @@ class Link:
         if self.up or why != self.why:
             self.up, self.why = False, why
             self._tell("topic.link_down", why=why)
+            # Nothing that is asynchronous waits for one that is down.
             self.released()
 
     def refuse(self, why: str) -> None:

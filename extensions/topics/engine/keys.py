@@ -54,6 +54,7 @@ class KeyFields:
 
 def opaque_key(domain: str, values: list[Any]) -> str:
     """Hash ``values`` to a key of 16 Base64 characters."""
+    # With the domain, so that equal values in two topics are two records.
     return b64encode(blake2b(_encode([domain, values]), digest_size=_DIGEST_BYTES).digest()).decode()
 
 

@@ -75,6 +75,7 @@ class MessageQueue:
 
     def finish_recall(self) -> None:
         """Finish the restoring: parse the messages and schedule their expiry."""
+        # Only now: most were taken by later entries, and need not be parsed.
         for update in self._waiting.values():
             update.data = self._topic.message_type.parse(update.body)
             self._watch(update)
@@ -145,6 +146,7 @@ class MessageQueue:
                 continue
             chosen.append((update, taker))
             taker.backlog += 1
+            # Behind the others, so that all have turns.
             free.remove(taker)
             if taker.backlog < self._most(taker):
                 free.append(taker)
@@ -157,6 +159,7 @@ class MessageQueue:
 
     def _hand_out(self, chosen: list[tuple[Update, TopicSubscription]]) -> bool:
         """Deliver the chosen messages; return False when there were none."""
+        # At most once: what is sent must be out of the queue in the log first.
         if chosen and not self._leases and not self._take_for_good(chosen):
             return False
         messages: list[tuple[TopicSubscription, PublishMessage]] = []
@@ -200,7 +203,9 @@ class MessageQueue:
         over: list[int] = []
         while self._ends:
             until, number, lease = self._ends[0]
+            # It may have come back, and be on lease again.
             lasts = self._leased.get(number) is lease
+            # All leases are as long, so they end in the order in which they began.
             if lasts and until > now:
                 break
             self._ends.popleft()
@@ -212,6 +217,7 @@ class MessageQueue:
 
     def _give_back(self, numbers: list[int]) -> None:
         """Return these messages to their places in the queue."""
+        # The latest first, so that the earliest ends up at the head.
         for number in sorted(numbers, reverse=True):
             lease = self._leased.pop(number)
             lease.holder.backlog -= 1
@@ -237,6 +243,7 @@ class MessageQueue:
             self._take([number])
         except CommandRefusedError as refused:
             self._registry.events.emit("topic.queue_failed", topic=self._topic.name, reason=refused.reason)
+            # The disk may have room again by then.
             self._registry.schedule.put(1.0, lambda: self._expire(number))
             return
         self._report_discarded([number], "time_limit")

@@ -122,6 +122,7 @@ class LiveTopic:
                 one.hold(record)
         if matching:
             send(update, matching, entering)
+        # Behind its own subscribers, so that what follows from a message comes after it.
         for follower in self.followers:
             follower.handle_update(update)
 
@@ -164,6 +165,7 @@ class LiveTopic:
         for one in lost:
             one.forget(record)
             together.setdefault(one.session, []).append(one)
+        # Whoever may no longer see a record must not get it with the news that it is gone.
         secret = reason == "entitlement"
         for folded in together.values():
             sids = ",".join(one.sub_id for one in folded)

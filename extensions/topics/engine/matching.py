@@ -78,6 +78,7 @@ class TopicSubscriptions:
     def matching(self, data: Any, key: str) -> list[TopicSubscription]:
         """The subscriptions that match a message with ``data``; ``key`` is its SOW key, if it has one."""
         found = list(self._always)
+        # The usual case: nobody filters.
         if len(found) == len(self._all):
             return found
         if self._tried:

@@ -42,10 +42,12 @@ class Replay:
         for number, entry in registry.log.entries(self._next, SLICE):
             if number not in self._left_out and self._concerns(entry):
                 self._send(number, entry)
+        # The log may have been trimmed beyond this slice meanwhile.
         self._next = max(self._next + SLICE, registry.log.first)
         if self._next < registry.log.next:
             registry.schedule.put(0.0, self.resume)
             return
+        # Still under the lock, so that nothing is published between the replay and what is live.
         registry.attach(subscription)
         self._receipt.acknowledge("completed", sub_id=subscription.sub_id)
 

@@ -90,6 +90,7 @@ class Replication:
         """
         if self._directory is None:
             return new_uuid()
+        # Synced in any case: under another identity, every downstream would begin again.
         log = Log(self._identity_path(self._directory), fsync=True)
         try:
             if log.torn_bytes:
@@ -120,6 +121,7 @@ class Replication:
                 if link is not None:
                     link.point(downstream)
                     continue
+                # Until it answers, it may lack all that is there.
                 link = Link(
                     downstream, registry.log.next - 1, registry.clock, registry.events, registry.schedule
                 )
@@ -148,6 +150,7 @@ class Replication:
         """Note that the downstream ``name`` answers and has that position."""
         with self._registry.lock:
             self._peers[name] = position.log
+            # It may have entries that this log has lost in a power cut.
             self._links[name].connect(min(position.number, self._registry.log.next - 1))
 
     def sent(self, name: str, number: int) -> None:
@@ -208,7 +211,9 @@ class Replication:
                 for number, entry in shipment.entries:
                     origin = shipment.source if entry.arrived is None else entry.arrived.origin
                     self._take_over(user, EntryOrigin(shipment.source, number, origin), entry)
+                    # One by one: where an entry is refused, those before it do not come again.
                     registry.arrivals[shipment.source] = number
+                # Behind the last entry there was nothing for this sandbox.
                 registry.arrivals[shipment.source] = shipment.upto
                 registry.log.sync()
             except CommandRefusedError as error:
@@ -220,12 +225,14 @@ class Replication:
     def _concerns(self, name: str, entry: LoggedChange) -> bool:
         if entry.kind == "taken" or entry.topic not in self._topics.get(name, ()):
             return False
+        # Nothing goes back to where it came from.
         return entry.arrived is None or entry.arrived.source != self._peers.get(name)
 
     def _take_over(self, user: str, arrived: EntryOrigin, entry: LoggedChange) -> None:
         registry = self._registry
         known = registry.sequences.get(entry.publisher) if entry.publisher else None
         repeated = known is not None and entry.seq is not None and entry.seq <= known
+        # Sandboxes may replicate in a circle, in which an entry comes back to where it began.
         if repeated or arrived.origin == self.identity:
             return
         topic = registry.find_published(entry.topic)

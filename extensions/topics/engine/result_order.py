@@ -30,6 +30,7 @@ def read_order(orderby: str) -> list[SortTerm]:
 
 
 def sort_records(records: list[WorldRecord], terms: list[SortTerm]) -> list[WorldRecord]:
+    # The least important first, for a sort leaves equals as they are.
     for term in reversed(terms):
         records = sorted(records, key=lambda record: _rank(term, record.data), reverse=term.descending)
     return records

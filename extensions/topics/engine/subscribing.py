@@ -39,6 +39,7 @@ def subscribe(
     subscription = _subscription(session, command, options, delta=isinstance(command, DeltaSubscribe))
     subscription.max_backlog = options.max_backlog
     registry.find_readable(subscription)
+    # Before it enters: a bookmark that is refused must not end the one that it would replace.
     replay = Replay(registry, subscription, receipt, command.bookmark) if command.bookmark else None
     _enter(session, subscription, options)
     receipt.acknowledge("processed", sub_id=subscription.sub_id)

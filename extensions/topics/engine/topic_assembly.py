@@ -43,6 +43,7 @@ def assemble(
             raise BadDefinitionError(f"{definition.kind} {definition.name!r}: {error}") from None
     registry.conflates = any(topic.logged for topic in registry.topics.values())
     for definition in definitions:
+        # Before the log is read, whose messages go into queues.
         if isinstance(definition, Queue):
             _attach_queue(registry, definition)
     checkpoint = checkpoints.read()
@@ -51,6 +52,7 @@ def assemble(
     for number, entry in registry.log.entries(checkpoint.next if checkpoint is not None else 1):
         _recall(registry, number, entry)
     _finish_recall(registry)
+    # Views first, for a conflated topic may follow one.
     for definition in sorted(definitions, key=lambda one: isinstance(one, ConflatedTopic)):
         if isinstance(definition, View | ConflatedTopic):
             _attach_copy(registry, definition)
@@ -150,6 +152,7 @@ def _attach_copy(registry: TopicRegistry, definition: View | ConflatedTopic) -> 
         for record in origin.store or ():
             maker.handle_update(record.to_update(origin.name))
     if isinstance(maker, Conflator):
+        # Without an interval: whoever asks after the start finds its records.
         maker.tell()
 
 
@@ -181,6 +184,7 @@ def _recall(registry: TopicRegistry, number: int, entry: LoggedChange) -> None:
     if entry.arrived is not None:
         registry.arrivals[entry.arrived.source] = entry.arrived.number
     topic = registry.topics.get(entry.topic)
+    # Its definition is gone, and its sequence numbers count all the same.
     if topic is None:
         return
     if entry.kind == "taken":

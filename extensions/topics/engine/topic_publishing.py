@@ -64,6 +64,7 @@ def build_update(
     rights = registry.door.rights(user, topic.name)
     _check(topic, command, rights, user)
     body, kind = command.data, topic.message_type
+    # To parse a message costs most of all, and is for those who look into it.
     data = kind.parse(body) if topic.parses or rights.holds is not None or not body else None
     record: WorldRecord | None = None
     if topic.store is None:
@@ -104,6 +105,7 @@ def commit(
 def _build_authored_entry(update: Update, author: MessageAuthor) -> LoggedChange:
     body = bytes(update.body)
     if b"\n" in body:
+        # An entry of the log is one line.
         update.body = msgspec.Raw(msgspec.json.format(body, indent=-1))
     entry = build_entry(update)
     entry.user_id, entry.publisher, entry.seq = author.user_id, author.publisher, author.seq

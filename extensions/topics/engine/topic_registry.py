@@ -17,6 +17,7 @@ from extensions.topics.engine.topic_name_patterns import NAME
 from extensions.topics.engine.topic_subscription import TopicSubscription
 from extensions.topics.engine.transaction_log import LoggedChange, TransactionLog
 
+# By the rounding of floats, an alarm may come a hair early.
 _EARLY_SECONDS = 0.001
 _RETRY_SECONDS = 1.0
 
@@ -137,6 +138,7 @@ class TopicRegistry:
         if subscription.pattern is None:
             return [self.get_or_add(subscription.topic)]
         fits = subscription.pattern.fits
+        # A pattern must not take messages out of a queue that it happens to fit.
         return [topic for name, topic in self.topics.items() if fits(name) and topic.queue is None]
 
     def _prune(self, topic: LiveTopic) -> None:
@@ -145,6 +147,7 @@ class TopicRegistry:
 
     def watch(self, topic: LiveTopic, record: WorldRecord) -> None:
         """Schedule the expiry of ``record``."""
+        # An earlier alarm looks again, and plans the next.
         if record.expires is None or (record.alarm is not None and record.alarm <= record.expires):
             return
         record.alarm = record.expires
@@ -164,6 +167,7 @@ class TopicRegistry:
             self.events.emit(
                 "topic.expiry_failed", topic=topic.name, sow_key=record.key, reason=refused.reason
             )
+            # The disk may have room again by then.
             self.schedule.put(_RETRY_SECONDS, lambda: self._look(topic, record))
             return
         topic.withdraw(record, "expired")
@@ -196,4 +200,5 @@ class TopicRegistry:
 
     def keeps(self, topic: LiveTopic) -> bool:
         """Whether changes of ``topic`` are logged."""
+        # A state of the world outlives the process, also where nothing can be replayed.
         return topic.logged or (topic.store is not None and self.log.durable)

@@ -125,6 +125,7 @@ class TopicsEngine:
             self.replication = Replication(registry, directory, definitions, downstreams)
             if log.torn_bytes:
                 events.emit("journal.cut", file=str(directory), bytes=log.torn_bytes)
+        # Nobody else can close it.
         except BaseException:
             log.close()
             raise
@@ -216,6 +217,7 @@ class TopicsEngine:
         """Close every session, write a checkpoint and close the log."""
         with self._registry.lock:
             for session in tuple(self._sessions):
+                # A publisher sends again what was not acknowledged.
                 session.persistence.flush()
                 session.close()
             self._checkpoints.write()
@@ -223,6 +225,7 @@ class TopicsEngine:
 
     def _left(self, session: ClientSession) -> None:
         self._sessions.pop(session, None)
+        # A newer session may have the name by now.
         if self._displaced.get(session.client_name, (None,))[0] is session:
             del self._displaced[session.client_name]
 

@@ -137,6 +137,7 @@ class TransactionLog:
         number = max(number, self._segments.first)
         while number < end:
             found = self._segments.read(number, min(_READ_LINES, end - number), _READ_BYTES)
+            # Numbers may be missing before these: a copy that was loaded leaps over some.
             number = found.next - found.lines
             for part in found.parts:
                 for line in bytes(part).split(b"\n")[:-1]:

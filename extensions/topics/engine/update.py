@@ -98,6 +98,7 @@ def send(
 def _send(update: Update, together: list[TopicSubscription], *, whole: bool) -> None:
     one = together[0]
     whole = whole or update.before is None
+    # The key fields are in every delta, so that they alone are no change.
     if one.no_empties and not whole and len(update.delta()) <= len(update.kept):
         return
     sids = one.sub_id if len(together) == 1 else ",".join(each.sub_id for each in together)

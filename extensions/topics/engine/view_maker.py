@@ -42,6 +42,7 @@ class ViewMaker:
         if left is not None and left != group:
             self._remove(member)
         members = self._members.setdefault(group, {})
+        # Taken out first: the member that changed last stands at the end.
         members.pop(member, None)
         members[member] = update.data
         self._group_of[member] = group
@@ -75,6 +76,7 @@ class ViewMaker:
         known = self._topic.store.get(group)
         record = known or WorldRecord(group)
         body = self._topic.message_type.render(row)
+        # A change that the view does not show is no news to its subscribers.
         if known is not None and bytes(known.body) == bytes(body):
             return
         data = self._topic.message_type.parse(body)
@@ -102,6 +104,7 @@ def _numbers(values: list[Any]) -> list[float]:
 
 def _sum(values: list[Any]) -> float:
     numbers = _numbers(values)
+    # A plain sum of floats would depend on their order.
     return sum(numbers) if all(isinstance(one, int) for one in numbers) else math.fsum(numbers)
 
 

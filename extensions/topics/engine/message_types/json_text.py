@@ -33,6 +33,7 @@ class JsonText:
             value = _decode(body)
         except (msgspec.DecodeError, RecursionError) as error:
             raise CommandRefusedError("bad message", f"the data cannot be read as JSON ({error})") from None
+        # A cheap look first: with fewer brackets than that, nothing is so deep.
         written = bytes(body)
         if written.count(b"[") + written.count(b"{") > DEEPEST and _deeper(value):
             raise CommandRefusedError("bad message", f"the data is nested deeper than {DEEPEST} levels")
