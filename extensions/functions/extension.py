@@ -17,6 +17,7 @@ EXTENSION: Final = Extension(
             "Run a function of a file on what comes to a stream or a queue.",
         ),
     ),
+    lessons="extensions.functions.lessons",
     files=("functions.log", "function-mappings.log", "function-events.log"),
     held={
         "functions.log": "the functions with their code, versions and aliases",

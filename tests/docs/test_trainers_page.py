@@ -26,7 +26,7 @@ def test_the_table_of_lessons_is_that_of_the_course() -> None:
     """Each by its number and title, with a scenario that there is."""
     rows = re.findall(r"^\| (\d+) \| ([^|]+) \| [^|]+ \| `([a-z-]+)` \|$", TEXT, re.MULTILINE)
     titles = {int(number): title for number, title, _ in rows}
-    assert sorted(titles) == list(range(1, 11))
+    assert sorted(titles) == list(range(1, 12))
     for lesson in read_course():
         assert titles[lesson.number] == lesson.title
     assert {scenario for _, _, scenario in rows} <= library().keys()
@@ -45,7 +45,7 @@ def test_the_pictures_are_where_the_guide_says() -> None:
 
 
 def test_the_agenda_shows_every_picture_and_holds_every_lesson() -> None:
-    """A day has all ten lessons and all eight pictures; half a day goes forward in time."""
+    """A day has all eleven lessons and all eight pictures; half a day goes forward in time."""
     pictures = re.findall(r"^(\d)\. \*\*", TEXT, re.MULTILINE)
     half, day = (
         TEXT.partition(f"\n## {title}\n")[2].partition("\n## ")[0] for title in ("Half a day", "A day")
@@ -54,7 +54,7 @@ def test_the_agenda_shows_every_picture_and_holds_every_lesson() -> None:
     assert shown == {*pictures}
     named = re.sub(r"lessons 1, 2 and 3", "lesson 1 lesson 2 lesson 3", day)
     named = named.replace("then 5 and 6", "lesson 5 lesson 6")
-    assert {*map(int, re.findall(r"[Ll]esson (\d+)", named))} == {*range(1, 11)}
+    assert {*map(int, re.findall(r"[Ll]esson (\d+)", named))} == {*range(1, 12)}
     for table in (half, day):
         times = [60 * int(h) + int(m) for h, m in re.findall(r"^\| (\d+):(\d\d) \|", table, re.MULTILINE)]
         assert times == sorted(times)

@@ -28,7 +28,7 @@ _LANGUAGES = ("python", "javascript")
 )
 @click.pass_context
 def learn(context: click.Context, lessons: Path | None) -> None:
-    """Learn to write a client: ten lessons, each with one that is broken on purpose."""
+    """Learn to write a client: eleven lessons, each with one that is broken on purpose."""
     context.obj = lessons
 
 
