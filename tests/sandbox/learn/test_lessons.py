@@ -21,11 +21,13 @@ from sandbox.learn.lesson import (
     read_course,
     read_lesson,
 )
+from tests.taken_out import needs
 
 LESSONS = read_course()
 each_lesson = pytest.mark.parametrize("lesson", LESSONS, ids=lambda lesson: lesson.name)
 
 
+@needs("queues", "functions")
 def test_the_lessons_are_numbered_without_a_gap() -> None:
     """Lesson 4 is the fourth folder, and no folder is left out of the course."""
     assert [each.number for each in LESSONS] == list(range(1, len(LESSONS) + 1))
