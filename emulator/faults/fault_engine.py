@@ -68,9 +68,9 @@ class FaultEngine:
     """The faults in force, which strike messages of one contract. Safe to use from several threads.
 
     What may be struck besides messages: ``control`` does Kinesis operations for the faults that act on a
-    stream; ``streams`` gives the names of the streams there are, and where they are ``served`` over HTTP a
-    queue may have the name of one; ``targets`` are the processes and containers that ``pause``, ``kill`` and
-    ``isolate`` can name.
+    stream; ``streams`` gives the names of the streams there are, and where they are ``served`` over HTTP
+    they are known before they are used; ``targets`` are the processes and containers that ``pause``,
+    ``kill`` and ``isolate`` can name.
     """
 
     def __init__(
@@ -112,7 +112,7 @@ class FaultEngine:
         Raises FaultRefusedError when the fault is invalid, or means nothing on its channel.
         """
         type_ = self._find_type(wanted.type)
-        self._note_streams_of_queues()
+        self._note_streams()
         with self._lock:
             if len(self._faults) >= MOST_FAULTS:
                 raise FaultRefusedError(f"{MOST_FAULTS} faults are in force, which is the most: remove one")
@@ -139,7 +139,7 @@ class FaultEngine:
 
     def change(self, name: str, wanted: FaultChange) -> Fault:
         """Change a fault and keep its counts. Raises UnknownFaultError, and FaultRefusedError as ``add``."""
-        self._note_streams_of_queues()
+        self._note_streams()
         with self._lock:
             before = self._find_active(name)
             given = {
@@ -315,12 +315,10 @@ class FaultEngine:
         self._update_indexes()
         return fault
 
-    def _note_streams_of_queues(self) -> None:
-        """Note the streams that share their name with a queue, so that a fault may strike either."""
-        # Of a copy: channels are noted without the lock.
-        queues = {name for name, kind in tuple(self._channels) if kind != "kinesis"}
-        if queues and self._served:
-            self._channels |= {(name, "kinesis") for name in self._streams() if name in queues}
+    def _note_streams(self) -> None:
+        """Note the streams, of which nothing else tells before they are used over HTTP."""
+        if self._served:
+            self._channels |= {(name, "kinesis") for name in self._streams()}
 
     def _describe_absence(self, fault: ActiveFault) -> str:
         """Say that nothing has the name of the fault's channel; empty where something has, or need not."""

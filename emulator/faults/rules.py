@@ -26,7 +26,7 @@ def check_record(
             raise FaultRefusedError(f"{name} has {len(text)} characters, and may have {LONGEST_TEXT}")
     if fault.limit is not None and fault.limit < 0:
         raise FaultRefusedError(f"limit is {fault.limit}: give how often the fault may strike, from 0")
-    if type_.kinds:
+    if type_.kinds and fault.channel != "*":
         _check_kind(fault, type_, channels, kinds)
 
 

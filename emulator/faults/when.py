@@ -10,7 +10,7 @@ from typing import Any
 from emulator.faults.fault import LONGEST_SECONDS, LONGEST_TEXT, FaultRefusedError
 from emulator.faults.faulted_message import Message, list_fields
 from rdss_sandbox.text.durations import seconds
-from schemas.contract import Contract
+from schemas.contract import Contract, Peek
 from schemas.fields import Field
 
 _TIMES = ("at", "for")
@@ -58,9 +58,7 @@ class When:
 
     def matches(self, message: Message, channel: str) -> bool:
         """Whether the message's fields and the channel satisfy ``match``."""
-        return fnmatchcase(channel, self.channel) and all(
-            fnmatchcase(_text(message.value_of(field)), wanted) for field, wanted in self.match
-        )
+        return fnmatchcase(channel, self.channel) and any(map(self._fits, message.peeks))
 
     def selects(self, ordinal: int) -> bool:
         """Whether ``after``, ``first`` and ``every`` select the message of this ordinal, counted from 1."""
@@ -68,6 +66,9 @@ class When:
         if rank < 1 or (self.first is not None and rank > self.first):
             return False
         return self.every is None or rank % self.every == 0
+
+    def _fits(self, peek: Peek) -> bool:
+        return all(fnmatchcase(_text(getattr(peek, field.attribute)), wanted) for field, wanted in self.match)
 
 
 def read_when(written: dict[str, Any], contract: Contract) -> When:

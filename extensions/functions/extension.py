@@ -18,6 +18,9 @@ EXTENSION: Final = Extension(
         ),
     ),
     lessons="extensions.functions.lessons",
+    faults=tuple(
+        f"extensions.functions.fault_types:{name}" for name in ("TIMEOUT", "FUNCTION_ERROR", "COLD_START")
+    ),
     files=("functions.log", "function-mappings.log", "function-events.log"),
     held={
         "functions.log": "the functions with their code, versions and aliases",

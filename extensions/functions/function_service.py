@@ -21,6 +21,7 @@ from extensions.functions.mappings.mapping_service import MappingService
 from extensions.functions.mappings.mapping_store import MappingStore
 from extensions.functions.runtime.event_queue import EventQueue
 from extensions.functions.runtime.function_logs import FunctionLogs
+from extensions.functions.runtime.invocation_faults import InvocationFaults
 from extensions.functions.runtime.invoker import Invoker
 from extensions.functions.settings import FunctionSettings
 from rdss_sandbox.aws_environment import aws_environment
@@ -47,6 +48,7 @@ class FunctionService:
         self.logs = FunctionLogs(components.clock)
         self.loop = EventLoopThread("functions")
         wanted = settings.of(FunctionSettings)
+        self._faults = InvocationFaults(components.fault_engine, components.clock)
         self.invoker = Invoker(
             self.functions,
             self.logs,
@@ -55,6 +57,7 @@ class FunctionService:
             most=wanted.functions_concurrency,
             idle_seconds=wanted.functions_idle_seconds,
             access=self._variables,
+            faults=self._faults,
         )
         self.mappings = MappingService(
             self.store,
@@ -79,6 +82,8 @@ class FunctionService:
             if count:
                 components.events.emit("journal.cut", file=str(file), bytes=count)
         self.functions.changed = self._forget
+        for place in self.functions.places():
+            self._faults.note_function(place.name)
 
     def start(self) -> None:
         """Deploy the loaders that are wanted, and run the mappings that there are. Raises CannotRunError."""
@@ -160,6 +165,7 @@ class FunctionService:
         await self.invoker.close()
 
     def _forget(self, place: Place) -> None:
+        self._faults.note_function(place.name)
         if self.loop.running:
             self.loop.begin(self.invoker.forget(place))
 

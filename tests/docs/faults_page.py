@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from emulator.faults.fault import Attribute, FaultType
 from emulator.faults.faulted_message import list_fields
-from emulator.faults.registry import list_own_types
+from emulator.faults.registry import TYPES
 from schemas.bound import CONTRACT
 from tests.docs.page_parts import renew_file, renew_part
 from tests.docs.pages import ROOT
@@ -18,7 +18,7 @@ def renew(page: str) -> str:
     """Render the parts of the page between its marks again. Raises ValueError when a mark is missing."""
     fields = ", ".join(f"`{name}`" for name in list_fields(CONTRACT))
     example = f"\n```python\n{_EXAMPLE.read_text(encoding='utf-8')}```\n"
-    types = "\n" + "\n".join(_section(type_) for type_ in list_own_types(CONTRACT))
+    types = "\n" + "\n".join(_section(type_) for type_ in TYPES.values())
     for mark, text in (("fields", fields), ("types: made from the registry", types), ("example", example)):
         page = renew_part(page, mark, text)
     return page

@@ -40,3 +40,10 @@ class ThrottledError(LambdaError):
 
     def __init__(self, reason: str) -> None:
         super().__init__("TooManyRequestsException", "Rate Exceeded.", 429, Type="User", Reason=reason)
+
+
+class InvocationCutError(LambdaError):
+    """A fault cuts the connection over which an invocation was asked for: there is no answer."""
+
+    def __init__(self) -> None:
+        super().__init__("ServiceException", "The connection was cut.", 500, Type="Service")

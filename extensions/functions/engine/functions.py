@@ -55,6 +55,9 @@ class Functions:
             raise NotFoundError(f"Function not found: {place.arn}:{qualifier}")
         return function, version
 
+    def places(self) -> tuple[Place, ...]:
+        return tuple(self._functions)
+
     def list_in(self, account: str, region: str) -> list[Function]:
         """The functions of an account and region, by their names."""
         there = (each for place, each in self._functions.items() if place[:2] == (account, region))

@@ -7,11 +7,11 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 import msgspec
 
-from emulator.http.asgi import Headers, HttpScope, Receive, Send, answer, whole_body
+from emulator.http.asgi import ClientGoneError, Headers, HttpScope, Receive, Send, answer, whole_body
 from emulator.kinesis import Scope
 from emulator.listeners.aws.credentials import caller_of
 from emulator.rng import new_uuid
-from extensions.functions.engine.errors import LambdaError
+from extensions.functions.engine.errors import InvocationCutError, LambdaError
 from extensions.functions.http.rest import lambda_rest
 
 _MOST_BODY_BYTES: Final = 72 << 20
@@ -42,6 +42,8 @@ class LambdaApp:
         body = await whole_body(receive, _MOST_BODY_BYTES)
         try:
             reply = await self._do(scope, headers, body)
+        except InvocationCutError as error:
+            raise ClientGoneError from error
         except LambdaError as error:
             reply = _refuse(error)
         except Exception as error:  # noqa: BLE001 -- the client gets AWS's error, the events get the reason

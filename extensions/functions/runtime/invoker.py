@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from typing import Final, NamedTuple
 
 from emulator.clock import Clock, stopwatch
@@ -16,6 +17,7 @@ from extensions.functions.engine.function_code import newest_change
 from extensions.functions.engine.functions import Functions
 from extensions.functions.runtime.environment import Environment, Outcome
 from extensions.functions.runtime.function_logs import FunctionLogs
+from extensions.functions.runtime.invocation_faults import InvocationFaults
 from extensions.functions.runtime.programs import build_program
 
 _LOOK_SECONDS: Final = 10.0
@@ -33,7 +35,7 @@ class Invoker:
     """The environments of all functions. Its methods are called on one event loop.
 
     At most ``most`` of them exist at a time; one that waits for ``idle_seconds`` is ended. ``access`` gives
-    the variables that lead SDKs to the sandbox.
+    the variables that lead SDKs to the sandbox. ``faults`` strike what is invoked.
     """
 
     def __init__(
@@ -46,6 +48,7 @@ class Invoker:
         most: int,
         idle_seconds: float,
         access: Callable[[str], dict[str, str]],
+        faults: InvocationFaults,
     ) -> None:
         self._functions = functions
         self._logs = logs
@@ -54,6 +57,7 @@ class Invoker:
         self._most = most
         self._idle_seconds = idle_seconds
         self._access = access
+        self._faults = faults
         self._warm: dict[tuple[Place, str], list[_Warm]] = {}
         self._busy: dict[Place, int] = {}
         self._running: set[Environment] = set()
@@ -61,11 +65,28 @@ class Invoker:
         self._ending: set[asyncio.Task[None]] = set()
 
     async def invoke(self, place: Place, qualifier: str, payload: bytes) -> tuple[Outcome, Version]:
-        """Invoke a version. Raises NotFoundError, and ThrottledError where no environment is free."""
+        """Invoke a version, as the faults let it.
+
+        Raises NotFoundError, ThrottledError where no environment is free, and LambdaError where a fault has
+        it fail.
+        """
         function, version = self._functions.resolve(place, qualifier)
         if self._looking is None:
             self._looking = asyncio.ensure_future(self._look())
-        environment, made_of = self._take(function, version)
+        event = self._faults.meet(function.name, version.timeout, payload)
+        if event is None:
+            return await self._run(function, version, payload), version
+        outcome = await self._faults.strike(function.name, event, partial(self._run, function, version))
+        if event.timed_out:
+            await self.forget(place)
+        return outcome, version
+
+    async def _run(
+        self, function: Function, version: Version, payload: bytes, *, cold: bool = False
+    ) -> Outcome:
+        """Run an invocation, ``cold`` in a new environment. Raises ThrottledError."""
+        place = function.place
+        environment, made_of = self._take(function, version, cold=cold)
         request_id = new_uuid()
         self._busy[place] = self._busy.get(place, 0) + 1
         self._running.add(environment)
@@ -86,7 +107,7 @@ class Invoker:
             milliseconds=round(outcome.seconds * 1000, 2),
             error=outcome.error,
         )
-        return outcome, version
+        return outcome
 
     async def forget(self, place: Place) -> None:
         """End what waits of a function that was changed or removed."""
@@ -109,8 +130,8 @@ class Invoker:
                 await self._looking
         await self.end_all()
 
-    def _take(self, function: Function, version: Version) -> tuple[Environment, object]:
-        """A warm environment, or a new one. Raises ThrottledError."""
+    def _take(self, function: Function, version: Version, *, cold: bool) -> tuple[Environment, object]:
+        """A warm environment, or a new one, ``cold`` in any case. Raises ThrottledError."""
         place = function.place
         if function.concurrency is not None and self._busy.get(place, 0) >= function.concurrency:
             raise ThrottledError("ReservedFunctionConcurrentInvocationLimitExceeded")
@@ -119,7 +140,7 @@ class Invoker:
         warm = self._warm.get((place, version.number), [])
         while warm:
             found = warm.pop()
-            if found.made_of == made_of and found.environment.usable:
+            if not cold and found.made_of == made_of and found.environment.usable:
                 return found.environment, made_of
             self._end(found.environment)
         if sum(self._busy.values()) + sum(map(len, self._warm.values())) >= self._most:

@@ -19,7 +19,7 @@ from emulator.events import Events
 from emulator.faults.fault import CARRIERS, Call, FaultRefusedError
 from emulator.faults.fault_engine import MOST_FAULTS, FaultEngine, UnknownFaultError
 from emulator.faults.faulted_message import Message
-from emulator.faults.registry import TYPES
+from emulator.faults.registry import TYPES, list_own_types
 from emulator.rng import Chance, Draws
 from rdss_sandbox.shapes.faults import FaultChange, NewFault
 from schemas.contract import Contract
@@ -293,9 +293,10 @@ def any_faults(draws: Draws, count: int, contract: Contract) -> list[NewFault]:
 
 
 def any_fault(draws: Draws, name: str, contract: Contract) -> NewFault:
-    aimed = {name for name, type_ in TYPES.items() if any(a.name == "target" for a in type_.attributes)}
-    names = [name for name in TYPES if name not in aimed | {"reshard", "partial_failure"}]
-    type_ = TYPES[draws.choice(names)]
+    types = {type_.name: type_ for type_ in list_own_types(contract)}
+    aimed = {name for name, type_ in types.items() if any(a.name == "target" for a in type_.attributes)}
+    names = [name for name in types if name not in aimed | {"reshard", "partial_failure"}]
+    type_ = types[draws.choice(names)]
     when: dict[str, Any] = {}
     for condition, most in (("every", 5), ("first", 40), ("after", 20), ("fails", 3)):
         if draws.random() < 0.2:
