@@ -261,7 +261,8 @@ def _build_parts(
     settings, contract, home = foundation.settings, foundation.contract, foundation.home
     directory, clock, events = foundation.directory, foundation.clock, foundation.events
     infrastructure = stack.enter_context(_choose_infrastructure(settings)(foundation))
-    stack.enter_context(events.subscribed(infrastructure.recorder.strikes.note_event))
+    for noted in (infrastructure.recorder.strikes, infrastructure.recorder.batches):
+        stack.enter_context(events.subscribed(noted.note_event))
     streams, audit = infrastructure.streams, settings.topology.audit
     amqp = stack.enter_context(closing(AmqpLog(directory.amqp if directory else None, clock, home, events)))
     catalogue = Catalogue(streams, home, amqp, copies=(audit.stream,) if audit else ())

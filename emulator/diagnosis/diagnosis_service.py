@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from emulator.clock import Clock, stopwatch
-from emulator.diagnosis.content_reader import ContentReader
+from emulator.diagnosis.content_reader import ContentReader, describe_refusal, load_validator
 from emulator.diagnosis.diagnosis import diagnose
 from emulator.diagnosis.kinesis_trace import KinesisTrace
 from emulator.diagnosis.lab_trace import Trace, WatchedClient
@@ -70,6 +70,7 @@ class DiagnosisService:
         self._catalogue = catalogue
         self._clock = clock
         self._events = events
+        self._contract = contract
         self._lock = threading.RLock()
         self._told: OrderedDict[tuple[str, str | None, str, str | None], None] = OrderedDict()
         self._seen: dict[tuple[str, str | None, str, str | None], float] = {}
@@ -181,7 +182,7 @@ class DiagnosisService:
             for number, each in list(client.writings.items())
             if number in labels
         ]
-        queues = self._queues
+        queues, batches = self._queues, recorder.batches
         readings, queue_writings = queues.snapshot() if queues is not None else ((), ())
         exchange = Exchange(
             self._clock.time(),
@@ -205,8 +206,16 @@ class DiagnosisService:
             read_leases({number: each.label for number, each in labels.items()}) if self.known else (),
             readings,
             queue_writings,
+            batches.snapshot(self._judge),
+            tuple(batches.list_sources()),
         )
         return exchange, complete
+
+    def _judge(self, data: bytes) -> str:
+        """What is wrong with a message but its age; empty for nothing, and where nothing judges."""
+        validate = load_validator(self._contract)
+        verdict = validate(data) if validate else None
+        return "" if verdict is None or verdict.code == self._contract.expired else describe_refusal(verdict)
 
     def _number_of(self, listed: ListedStream) -> int:
         places = self._recorder.places
@@ -245,6 +254,7 @@ class DiagnosisService:
     def _look(self) -> None:
         calls = sum(client.calls for client in self._recorder.clients())
         calls += self._queues.calls if self._queues is not None else 0
+        calls += self._recorder.batches.handed
         self._idle = self._idle + 1 if calls == self._calls else 0
         self._calls = calls
         if self._idle < _LOOKS_AFTERWARDS:

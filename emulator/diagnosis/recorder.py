@@ -20,6 +20,7 @@ from pybase64 import b64decode
 
 from emulator.clock import Clock, stopwatch
 from emulator.diagnosis.clients import CONTROL_API, Identity, identify
+from emulator.diagnosis.handled_batches import HandledBatches
 from emulator.diagnosis.kinesis_trace import KinesisTrace, Shape, find_code
 from emulator.diagnosis.refused_records import RefusedRecords
 from emulator.diagnosis.shard_record import ReadingRun, RecordDelivery, ShardRecord
@@ -247,8 +248,6 @@ class ClientRecord:
         reads = (run.last for record in list(self.shards.values()) for run in list(record.runs))
         return max(self._last, *reads, *(each.last for each in list(self.writings.values())), 0.0)
 
-    # -- inside
-
     def _find_run(self, used: ShardIterator, stream: str, at: float) -> ReadingRun:
         """The run that an iterator belongs to, or a new one."""
         record = self._record_of(used.stream, used.shard, stream)
@@ -366,6 +365,7 @@ class Recorder:
         self.clock = clock
         self.places = places
         self.strikes = Strikes()
+        self.batches = HandledBatches()
         self.last_writer: dict[int, ClientRecord | None] = {}
         self.forgotten: set[int] = set()
         """The numbers of the streams of which reads were forgotten."""
@@ -469,10 +469,10 @@ class Recorder:
         self.last_writer.clear()
         self.forgotten.clear()
         self.strikes.clear()
+        self.batches.clear()
 
     def _find(self, identity: Identity) -> ClientRecord:
-        known = self._clients.get(identity)
-        if known is None:
+        if (known := self._clients.get(identity)) is None:
             if len(self._clients) >= MOST_CLIENTS:
                 quiet = min(self._clients.values(), key=lambda each: each.last)
                 self.forgotten |= {number for number, _ in quiet.shards}

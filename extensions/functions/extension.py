@@ -21,6 +21,10 @@ EXTENSION: Final = Extension(
     faults=tuple(
         f"extensions.functions.fault_types:{name}" for name in ("TIMEOUT", "FUNCTION_ERROR", "COLD_START")
     ),
+    rules=tuple(
+        f"extensions.functions.handler_rules:{name}"
+        for name in ("SWALLOWED", "REPEATED", "TIMED_OUT", "WINDOW")
+    ),
     files=("functions.log", "function-mappings.log", "function-events.log"),
     held={
         "functions.log": "the functions with their code, versions and aliases",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +13,7 @@ from emulator.http.asgi import App
 from emulator.kinesis import Scope
 from emulator.rng import Chance
 from extensions.functions.deployed_loaders import DeployedLoaders
-from extensions.functions.engine.errors import BadValueError
+from extensions.functions.engine.errors import BadValueError, NotFoundError
 from extensions.functions.engine.function import Place
 from extensions.functions.engine.functions import Functions
 from extensions.functions.event_loop import EventLoopThread
@@ -23,8 +23,10 @@ from extensions.functions.runtime.event_queue import EventQueue
 from extensions.functions.runtime.function_logs import FunctionLogs
 from extensions.functions.runtime.invocation_faults import InvocationFaults
 from extensions.functions.runtime.invoker import Invoker
+from extensions.functions.runtime.recorded_handlers import HandlerRecorder, name_source
 from extensions.functions.settings import FunctionSettings
 from rdss_sandbox.aws_environment import aws_environment
+from rdss_sandbox.shapes.recorded_batches import BatchSource
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -58,6 +60,7 @@ class FunctionService:
             idle_seconds=wanted.functions_idle_seconds,
             access=self._variables,
             faults=self._faults,
+            recorder=HandlerRecorder(components.infrastructure.recorder.batches, components.clock),
         )
         self.mappings = MappingService(
             self.store,
@@ -84,6 +87,8 @@ class FunctionService:
         self.functions.changed = self._forget
         for place in self.functions.places():
             self._faults.note_function(place.name)
+
+        components.infrastructure.recorder.batches.list_sources = self._list_sources
 
     def start(self) -> None:
         """Deploy the loaders that are wanted, and run the mappings that there are. Raises CannotRunError."""
@@ -168,6 +173,13 @@ class FunctionService:
         self._faults.note_function(place.name)
         if self.loop.running:
             self.loop.begin(self.invoker.forget(place))
+
+    def _list_sources(self) -> Iterator[BatchSource]:
+        for mapping, hidden in self.mappings.list_hidden():
+            with suppress(NotFoundError):
+                _, version = self.functions.resolve(mapping.place, mapping.qualifier)
+                seconds, source = float(mapping.batching_seconds), name_source(mapping.source)
+                yield BatchSource(mapping.function, source, seconds, float(version.timeout), hidden)
 
     def build_lambda(self) -> App:
         """The API of Lambda."""

@@ -11,6 +11,7 @@ from typing import Final
 import msgspec
 
 from rdss_sandbox.ranges import merge
+from rdss_sandbox.shapes.recorded_batches import BatchSource, HandledBatch
 from rdss_sandbox.shapes.recorded_queues import QueueReading, QueueWriting
 
 PACE_READS: Final = 13
@@ -243,6 +244,8 @@ class Exchange(msgspec.Struct, frozen=True):
     leases: tuple[Lease, ...] = ()
     queue_readings: tuple[QueueReading, ...] = ()
     queue_writings: tuple[QueueWriting, ...] = ()
+    batches: tuple[HandledBatch, ...] = ()
+    batch_sources: tuple[BatchSource, ...] = ()
 
     def stream(self, name: str) -> StreamState | None:
         return next((each for each in self.streams if each.name == name), None)

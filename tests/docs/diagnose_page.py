@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from emulator.diagnosis.rule import Harm
-from emulator.diagnosis.rules import OWN_RULES
+from emulator.diagnosis.rules import RULES
 from tests.docs.page_parts import renew_file, renew_part
 
 
@@ -14,7 +14,7 @@ def renew(page: str) -> str:
         lines += [f"| | **{harm}** | | |"]
         lines += [
             f"| `{rule.id}` | {rule.title}. {rule.sentence} *{rule.source}* | {rule.sign} | {rule.advice} |"
-            for rule in OWN_RULES
+            for rule in RULES
             if rule.harm is harm
         ]
     return renew_part(page, "rules", "\n".join(["", *lines, "", ""]))

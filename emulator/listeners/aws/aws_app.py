@@ -21,6 +21,7 @@ from emulator.listeners.aws.kinesis_handler import TARGET_PREFIX, KinesisHandler
 from emulator.listeners.aws.moto_api import answer_moto_api, is_moto_api
 from emulator.listeners.aws.moto_calls import MotoCalls
 from emulator.listeners.aws.stream_access import StreamAccess
+from emulator.listeners.aws.traced_call import TracedCall, trace_of
 
 if TYPE_CHECKING:
     from emulator.listeners.aws.moto_services import MotoServices
@@ -67,6 +68,11 @@ class AwsApp:
 
     async def __call__(self, scope: HttpScope, receive: Receive, send: Send) -> None:
         headers: dict[bytes, bytes] = dict(scope["headers"])
+        if b"x-amzn-trace-id" in headers and self._recorder is not None:
+            trace = trace_of(headers)
+            if self._recorder.batches.has(trace):
+                call = TracedCall(self._recorder.batches, trace, scope, headers, receive=receive, send=send)
+                receive, send = call.receive, call.send
         if headers.get(b"x-amz-target", b"").startswith(TARGET_PREFIX):
             await self._kinesis(scope, receive, send, headers)
             return

@@ -64,6 +64,15 @@ class MappingService:
                 self._set_state(mapping.uuid, "Enabled")
                 self._run(mapping.uuid)
 
+    def list_hidden(self) -> list[tuple[Mapping, float]]:
+        """The mappings of queues that were read, each with its queue's visibility time-out in seconds."""
+        runners = [(self.store.find(uuid), runner) for uuid, runner in tuple(self._runners.items())]
+        return [
+            (mapping, runner.hidden)
+            for mapping, runner in runners
+            if mapping is not None and isinstance(runner, QueueRunner) and runner.hidden is not None
+        ]
+
     def create(self, mapping: Mapping) -> Mapping:
         """Keep a new mapping, and begin to run it unless it is disabled. What is returned is Creating."""
         mapping.modified = self._clock.time()

@@ -6,6 +6,7 @@ import asyncio
 import json
 from collections import deque
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, Final
 
 from emulator.clock import Clock
@@ -46,6 +47,8 @@ class QueueRunner:
         self._threads = DaemonThreads("queue mapping", pollers)
         self._pollers = pollers
         self._tasks: list[asyncio.Task[None]] = []
+        self.hidden: float | None = None
+        """For how long the queue hides what was received, in seconds; None before anything was."""
         self._handing_over: set[asyncio.Task[Any] | None] = set()
 
     def start(self) -> None:
@@ -69,6 +72,7 @@ class QueueRunner:
                 url = url or await self._threads.run(lambda: _find_url(sqs, self._mapping))
                 batch = await self._gather(sqs, url)
                 if batch:
+                    self.hidden = await self._threads.run(partial(_find_visibility, sqs, url))
                     self._handing_over.add(task)
                     await self._hand_over(sqs, url, batch)
             except Exception as error:  # noqa: BLE001 -- whatever it is, the queue keeps the messages
@@ -129,6 +133,11 @@ class QueueRunner:
 def _find_url(sqs: Any, mapping: Mapping) -> str:
     found: str = sqs.get_queue_url(QueueName=mapping.source_name)["QueueUrl"]
     return found
+
+
+def _find_visibility(sqs: Any, url: str) -> float:
+    found = sqs.get_queue_attributes(QueueUrl=url, AttributeNames=["VisibilityTimeout"])
+    return float(found["Attributes"]["VisibilityTimeout"])
 
 
 def _receive(sqs: Any, url: str, most: int) -> list[dict[str, Any]]:

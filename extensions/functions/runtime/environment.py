@@ -255,7 +255,7 @@ class Environment:
             (b"lambda-runtime-aws-request-id", invocation.request_id.encode()),
             (b"lambda-runtime-deadline-ms", str(int(invocation.deadline * 1000)).encode()),
             (b"lambda-runtime-invoked-function-arn", self.program.arn.encode()),
-            (b"lambda-runtime-trace-id", b"Root=1-00000000-000000000000000000000000;Sampled=0"),
+            (b"lambda-runtime-trace-id", f"Root={trace_of(invocation.request_id)};Sampled=0".encode()),
         ]
         await answer(send, 200, headers, invocation.payload)
 
@@ -301,6 +301,12 @@ class Environment:
             line = next(each for each in told if each.startswith("VmHWM"))
             return int(line.split()[1]) >> 10
         return 0
+
+
+def trace_of(request_id: str) -> str:
+    """The trace of an invocation, which SDKs name in each request that its handler makes."""
+    digits = request_id.replace("-", "")
+    return f"1-{digits[:8]}-{digits[8:]}"
 
 
 def _error(kind: str, message: str) -> bytes:

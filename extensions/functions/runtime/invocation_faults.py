@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-from base64 import b64decode
 from collections.abc import Sequence
-from contextlib import suppress
 from typing import Protocol
 
 from emulator.clock import Clock
@@ -17,6 +15,7 @@ from emulator.rng import new_uuid
 from extensions.functions.engine.errors import InvocationCutError, LambdaError, ThrottledError
 from extensions.functions.fault_types import ANSWERED, KIND, TIMED_OUT, InvokedEvent
 from extensions.functions.runtime.environment import Outcome
+from extensions.functions.runtime.event_records import list_records
 
 
 class Run(Protocol):
@@ -39,7 +38,8 @@ class InvocationFaults:
         """The event as faults see it; None where none may strike the function now."""
         if name not in self._point.publishes:
             return None
-        return InvokedEvent(payload, _list_records(payload), timeout)
+        parts = [(each.data, each.key) for each in list_records(payload)]
+        return InvokedEvent(payload, parts, timeout)
 
     async def strike(self, name: str, event: InvokedEvent, run: Run) -> Outcome:
         """Invoke as the faults let it: late, twice, cold, or not at all. Raises LambdaError."""
@@ -69,16 +69,3 @@ def _fail(failure: Failure) -> Outcome:
         said = f"RequestId: {request_id} Error: {said}"
     told = {"errorType": failure.code, "errorMessage": said}
     return Outcome(json.dumps(told).encode(), "Unhandled", (), request_id, 0.0)
-
-
-def _list_records(payload: bytes) -> list[tuple[bytes, str]]:
-    """The data and the keys of the records of a batch; none where the event is of something else."""
-    with suppress(ValueError, TypeError, KeyError, AttributeError):
-        return [_read_record(each) for each in json.loads(payload)["Records"]]
-    return []
-
-
-def _read_record(record: dict[str, dict[str, str]]) -> tuple[bytes, str]:
-    if "kinesis" in record:
-        return b64decode(record["kinesis"]["data"]), record["kinesis"]["partitionKey"]
-    return str(record["body"]).encode(), ""

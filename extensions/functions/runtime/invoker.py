@@ -15,10 +15,11 @@ from extensions.functions.engine.errors import ThrottledError
 from extensions.functions.engine.function import Function, Place, Version
 from extensions.functions.engine.function_code import newest_change
 from extensions.functions.engine.functions import Functions
-from extensions.functions.runtime.environment import Environment, Outcome
+from extensions.functions.runtime.environment import Environment, Outcome, trace_of
 from extensions.functions.runtime.function_logs import FunctionLogs
 from extensions.functions.runtime.invocation_faults import InvocationFaults
 from extensions.functions.runtime.programs import build_program
+from extensions.functions.runtime.recorded_handlers import HandlerRecorder
 
 _LOOK_SECONDS: Final = 10.0
 
@@ -35,7 +36,8 @@ class Invoker:
     """The environments of all functions. Its methods are called on one event loop.
 
     At most ``most`` of them exist at a time; one that waits for ``idle_seconds`` is ended. ``access`` gives
-    the variables that lead SDKs to the sandbox. ``faults`` strike what is invoked.
+    the variables that lead SDKs to the sandbox. ``faults`` strike what is invoked,
+    and the ``recorder`` is told of it.
     """
 
     def __init__(
@@ -49,6 +51,7 @@ class Invoker:
         idle_seconds: float,
         access: Callable[[str], dict[str, str]],
         faults: InvocationFaults,
+        recorder: HandlerRecorder,
     ) -> None:
         self._functions = functions
         self._logs = logs
@@ -58,6 +61,7 @@ class Invoker:
         self._idle_seconds = idle_seconds
         self._access = access
         self._faults = faults
+        self._recorder = recorder
         self._warm: dict[tuple[Place, str], list[_Warm]] = {}
         self._busy: dict[Place, int] = {}
         self._running: set[Environment] = set()
@@ -90,6 +94,8 @@ class Invoker:
         request_id = new_uuid()
         self._busy[place] = self._busy.get(place, 0) + 1
         self._running.add(environment)
+        trace = trace_of(request_id)
+        records, began = self._recorder.begin(payload, trace)
         try:
             outcome = await environment.invoke(payload, request_id)
         finally:
@@ -100,6 +106,7 @@ class Invoker:
                 self._warm.setdefault((place, version.number), []).append(warm)
             else:
                 await environment.close()
+        self._recorder.end(place.name, trace, records, began, outcome)
         self._events.emit(
             "function.invoked",
             function=place.name,

@@ -62,6 +62,7 @@ for (;;) {
     process.exit(0); // the sandbox has ended
   }
   const request = next.headers["lambda-runtime-aws-request-id"];
+  env._X_AMZN_TRACE_ID = next.headers["lambda-runtime-trace-id"];
   const deadline = Number(next.headers["lambda-runtime-deadline-ms"]);
   const context = {
     awsRequestId: request,

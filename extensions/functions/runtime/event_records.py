@@ -1,0 +1,53 @@
+"""The records in an event of a stream or a queue, whoever invokes with it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+import msgspec
+
+
+class EventRecord(NamedTuple):
+    """A record: ``number`` is its sequence number, or the queue's id of it; ``source`` is an ARN."""
+
+    number: str
+    data: bytes
+    key: str
+    source: str
+
+
+class _Kinesis(msgspec.Struct, rename="camel"):
+    sequence_number: str
+    data: bytes
+    partition_key: str
+
+
+class _Record(msgspec.Struct):
+    kinesis: _Kinesis | None = None
+    number: str = msgspec.field(default="", name="messageId")
+    body: str = ""
+    source: str = msgspec.field(default="", name="eventSourceARN")
+
+
+class _Event(msgspec.Struct):
+    records: list[_Record] = msgspec.field(default_factory=list, name="Records")
+
+
+_decode: Final = msgspec.json.Decoder(_Event).decode
+
+
+def list_records(payload: bytes) -> list[EventRecord]:
+    """The records of a batch; none where the event is of something else."""
+    try:
+        return list(_read(_decode(payload)))
+    except (msgspec.ValidationError, msgspec.DecodeError):
+        return []
+
+
+def _read(event: _Event) -> Iterator[EventRecord]:
+    for each in event.records:
+        if (kinesis := each.kinesis) is not None:
+            yield EventRecord(kinesis.sequence_number, kinesis.data, kinesis.partition_key, each.source)
+        else:
+            yield EventRecord(each.number, each.body.encode(), "", each.source)
