@@ -2,7 +2,7 @@
 
 Who hands over a batch begins it under a trace, as AWS names one in the header ``X-Amzn-Trace-Id``. An SDK
 puts that on each request, so that what is written is known to be of this batch. Memory is bounded: the last
-``MOST_BATCHES``, with the bytes of ``MOST_PENDING`` records, that are judged when somebody asks.
+batches of ``MOST_RECORDS``, with the bytes of ``MOST_PENDING``, that are judged when somebody asks.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ from msgspec.structs import replace
 from rdss_sandbox.shapes.events import Event
 from rdss_sandbox.shapes.recorded_batches import BatchSource, Effect, HandedRecord, HandledBatch
 
-MOST_BATCHES: Final = 1_000
+MOST_RECORDS: Final = 10_000
+MOST_OPEN: Final = 1_000
 MOST_PENDING: Final = 500
 _LONGEST: Final = 64 << 10
 _MOST_OF_A_BATCH: Final = 20
@@ -36,7 +37,8 @@ class HandledBatches:
         self.list_sources: Callable[[], Iterable[BatchSource]] = tuple
         self._lock = threading.Lock()
         self._open: dict[str, list[Effect]] = {}
-        self._batches: deque[HandledBatch] = deque(maxlen=MOST_BATCHES)
+        self._batches: deque[HandledBatch] = deque()
+        self._records = 0
         self._pending: OrderedDict[tuple[str, str], bytes] = OrderedDict()
         self._bad: OrderedDict[tuple[str, str], str] = OrderedDict()
         self._rejected: OrderedDict[str, None] = OrderedDict()
@@ -45,8 +47,8 @@ class HandledBatches:
         """Note that a handler has a batch from now on."""
         self.handed += 1
         self._open[trace] = []
-        if len(self._open) > MOST_BATCHES:
-            # One that was cut off with its sandbox's function never ends.
+        if len(self._open) > MOST_OPEN:
+            # An invocation that is cancelled never ends its trace.
             self._open.pop(next(iter(self._open)), None)
 
     def has(self, trace: str) -> bool:
@@ -65,6 +67,9 @@ class HandledBatches:
         left = [each for each in batch.records if each.message_id not in written]
         with self._lock:
             self._batches.append(replace(batch, effects=tuple(effects)))
+            self._records += len(batch.records)
+            while self._records > MOST_RECORDS and len(self._batches) > 1:
+                self._records -= len(self._batches.popleft().records)
             for each in left[:_MOST_OF_A_BATCH]:
                 if len(held := data.get(each.number, b"")) <= _LONGEST:
                     self._pending[batch.source, each.number] = held
@@ -88,7 +93,7 @@ class HandledBatches:
             batches = tuple(self._batches)
         for key, data in pending.items():
             self._bad[key] = judge(data)
-            if len(self._bad) > MOST_BATCHES * _MOST_OF_A_BATCH:
+            if len(self._bad) > MOST_RECORDS:
                 self._bad.popitem(last=False)
         return tuple(self._complete(batch) for batch in batches)
 
@@ -96,6 +101,7 @@ class HandledBatches:
         """Forget what has ended."""
         with self._lock:
             self._batches.clear()
+            self._records = 0
             self._pending.clear()
             self._bad.clear()
             self._rejected.clear()

@@ -87,7 +87,6 @@ class FunctionService:
         self.functions.changed = self._forget
         for place in self.functions.places():
             self._faults.note_function(place.name)
-
         components.infrastructure.recorder.batches.list_sources = self._list_sources
 
     def start(self) -> None:

@@ -21,7 +21,9 @@ MOST_SKIPPED = 60
 MAY_SKIP = {
     "tests/emulator/assembly/test_damage.py",
     "tests/emulator/assembly/test_full_disk_services.py",
+    "tests/emulator/diagnosis/test_page.py",
     "tests/emulator/faults/test_every_fault.py",
+    "tests/emulator/faults/test_page.py",
     "tests/emulator/http/test_guard.py",
     "tests/emulator/settings/test_settings.py",
     "tests/emulator/test_destinations.py",

@@ -6,8 +6,10 @@ from pathlib import Path
 
 from emulator.diagnosis.rules import RULES
 from tests.docs.diagnose_page import renew
+from tests.taken_out import needs
 
 
+@needs("functions")
 def test_the_page_is_up_to_date() -> None:
     """docs/diagnose.md has the rules as they are.
 

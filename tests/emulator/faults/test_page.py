@@ -8,16 +8,19 @@ import pytest
 
 from emulator.faults.registry import TYPES
 from tests.docs.faults_page import renew
+from tests.taken_out import needs
 
 PAGE = Path(__file__).parents[3] / "docs" / "faults.md"
 
 
+@needs("functions")
 def test_the_page_is_up_to_date() -> None:
     """Otherwise: python -m tests.docs.faults_page docs/faults.md."""
     page = PAGE.read_text(encoding="utf-8")
     assert page == renew(page)
 
 
+@needs("functions")
 def test_an_old_page_is_brought_up_to_date() -> None:
     """Whatever stands between the marks; a page without them is none of ours."""
     page = PAGE.read_text(encoding="utf-8")

@@ -12,6 +12,8 @@ import pytest
 from botocore.exceptions import ClientError, ConnectionClosedError
 from msgspec.structs import replace
 
+from emulator.assembly.embedded import embedded
+from emulator.settings.settings import Settings
 from rdss_sandbox.client import Client
 from rdss_sandbox.shapes.faults import NewFault
 from tests.extensions.functions.conftest import Aws
@@ -213,3 +215,19 @@ def test_what_means_nothing_on_a_function_is_refused(aws: Aws) -> None:
         control.remove_fault(added.name)
     assert "there is no channel 'function:nobody' yet" in added.note
     assert engine.list() == ()
+
+
+def test_settings_have_a_fault_in_force_from_the_start_and_after_a_reset() -> None:
+    """Before there is a function of this name, and whatever is loaded of functions."""
+    wanted = on("later", "cold_start")
+    with (
+        embedded(
+            Settings(aws_port=0, control_port=0, data_dir=None, amqp="none", faults=(wanted,))
+        ) as emulator,
+        Client(emulator.control) as control,
+    ):
+        for _ in range(2):
+            assert [(each.type, each.channel) for each in control.faults()] == [
+                ("cold_start", "function:later")
+            ]
+            control.reset()
