@@ -126,9 +126,17 @@ async def _routing(settings: Settings, emulator: Embedded) -> AsyncIterator[None
     if settings.topology != RDSS_TOPOLOGY:
         yield
         return
+    from sandbox.router.router import TENANT
     from sandbox.router.routing_table import RDSS_ROUTES
     from sandbox.router.running_router import routing
+    from schemas.bound import CONTRACT
+    from schemas.contract import describe_contract
 
+    if all(field.name != TENANT for field in CONTRACT.fields):
+        raise CannotStartError(
+            f"the topology rdss routes messages by their {TENANT}, and those of "
+            f"{describe_contract(CONTRACT)} have none; without topology the contract's channels are made"
+        )
     with ExitStack() as stack:
         stack.enter_context(routing(emulator, RDSS_ROUTES))
         try:

@@ -16,7 +16,7 @@ from schemas.bound import CONTRACT
 from schemas.contract import Contract
 
 _AT_ONCE: Final = 200
-_TENANT: Final = "tenant"
+TENANT: Final = "tenant"
 """The field of a contract by which messages are routed."""
 
 
@@ -49,7 +49,7 @@ class Router:
         self._clock = clock
         self._machine = machine
         self._contract = contract
-        self._field = next(field for field in contract.fields if field.name == _TENANT)
+        self._field = next(field for field in contract.fields if field.name == TENANT)
         self._checkpoint_names = checkpoint_names or {}
 
     def run_once(self) -> int:

@@ -47,4 +47,4 @@ def test_a_stack_works_by_a_document(tmp_path: Path, monkeypatch: pytest.MonkeyP
         sample = ("--entrypoint", "sandbox", "pipeline", "message", "sample", "--type", "placed")
         made = stack.compose("run", "--rm", "--no-deps", "--build", *sample)
         assert made.returncode == 0, made.stderr
-        assert json.loads(made.stdout)["kind"] == "placed"
+        assert json.loads(made.stdout.splitlines()[-1])["kind"] == "placed"

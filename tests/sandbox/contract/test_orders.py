@@ -125,6 +125,14 @@ def test_a_document_that_is_none_is_refused_by_its_place(given: str, tmp_path: P
     assert ran.stderr.count("\n") == 1
 
 
+def test_a_topology_that_routes_by_what_messages_have_not_is_refused(tmp_path: Path) -> None:
+    """The router is RDSS's; exit code 3, and what to do."""
+    words = ("up", "--topology", "rdss", "--aws-port", "0", "--control-port", "0", "--amqp", "none")
+    ran = _run(tmp_path, *words, "--data-dir", ":memory:", SANDBOX_CONTRACT=str(DOCUMENT))
+    assert ran.returncode == 3
+    assert "routes messages by their tenant, and those of orders 1.2.0 have none" in ran.stderr
+
+
 @pytest.mark.parametrize("command", [("demo",), ("learn", "list"), ("application", "run", "repository")])
 def test_what_is_of_rdss_alone_is_refused(command: tuple[str, ...], tmp_path: Path) -> None:
     """Nothing is sent that the contract cannot judge; exit code 2."""
