@@ -7,6 +7,7 @@ from hashlib import sha256
 from typing import Final
 
 from emulator.clock import Clock
+from rdss_sandbox.files.ndjson import is_line
 from schemas.contract import Code, Contract, Sample, describe_contract
 
 _LARGEST_RECORD: Final = 1 << 20
@@ -78,16 +79,9 @@ def explain_untried(contract: Contract) -> str | None:
 
 
 def are_lines(contract: Contract) -> bool:
-    """Whether messages are lines of text; a producer is given others in base64."""
+    """Whether messages are lines of text; a producer is given each of others in base64."""
     messages = KitMessages(tell_apart(contract), 1)
-    return all(_is_line(messages.good().data) for _ in range(_TRIES))
-
-
-def _is_line(data: bytes) -> bool:
-    try:
-        return "\n" not in data.decode()
-    except UnicodeDecodeError:
-        return False
+    return all(is_line(messages.good().data) for _ in range(_TRIES))
 
 
 def tell_apart(contract: Contract) -> Contract:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import signal
-from base64 import b64encode
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final
 
+from rdss_sandbox.files.ndjson import wrap_line
 from rdss_sandbox.shapes.trace import Put, TraceItem
 from sandbox.certify.attempt import Attempt, KillMoment
 from sandbox.certify.gate import PUTS
@@ -44,7 +44,7 @@ class ProducerRun:
         self._lab = lab
         self._file = file
         self._messages = KitMessages(lab.contract, lab.seed)
-        self._write_line = bytes if are_lines(lab.contract) else b64encode
+        self._write_line = bytes if are_lines(lab.contract) else wrap_line
         self._stage_of: dict[str, Stage] = {}
         self._faulty: set[str] = set()
         # What is not here is tried by its messages alone.

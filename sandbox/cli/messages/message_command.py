@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from rdss_sandbox.files.ndjson import write_line
 from sandbox.cli.messages.message_files import read_documents
 from sandbox.cli.options.contract import as_published_option, load_contract
 from sandbox.cli.options.control_connection import available_clock, control_option
@@ -116,7 +117,7 @@ def sample(count: int, seed: int | None, at: float | None, control: str | None, 
     try:
         maker = contract.samples.from_seed(new_seed() if seed is None else seed, now=at)
         for made in _samples(maker, count, **wanted):
-            sys.stdout.buffer.write(made.data + b"\n")
+            sys.stdout.buffer.write(write_line(made.data) + b"\n")
     except ValueError as error:
         raise click.UsageError(str(error)) from error
     sys.stdout.buffer.flush()

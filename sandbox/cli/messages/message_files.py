@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
+
+from rdss_sandbox.files.ndjson import read_line
 
 if TYPE_CHECKING:
     from schemas.json_texts import Document
@@ -19,9 +22,17 @@ def read_documents(files: Iterable[str]) -> Iterator[Document | str]:
     for name in files:
         try:
             with _open(name) as lines:
-                yield from documents("standard input" if name == "-" else name, lines)
+                for found in documents("standard input" if name == "-" else name, lines):
+                    yield _unwrap(found)
         except OSError as error:
             yield f"{name} cannot be read: {error.strerror or error}"
+
+
+def _unwrap(found: Document) -> Document:
+    """The message of a line as ``sample`` and ``receive`` write it; a line that is no such one stays."""
+    with suppress(ValueError, TypeError):
+        return replace(found, raw=read_line(found.raw))
+    return found
 
 
 @contextmanager

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from rdss_sandbox.files.ndjson import write_line
 from sandbox.cli.options.control_connection import asks_sandbox
 from sandbox.cli.output.printing import print_json, print_table
 
@@ -77,7 +78,7 @@ def _print_raw(detail: MessageDetail) -> None:
         if detail.raw_base64 is None:
             click.echo(f"message {detail.id} is past its stream's retention", err=True)
         else:
-            click.echo(base64.b64decode(detail.raw_base64))
+            click.echo(write_line(base64.b64decode(detail.raw_base64)))
     elif "\n" in detail.raw and detail.header is not None:
         click.echo(msgspec.json.encode(msgspec.json.decode(detail.raw)))
     else:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from rdss_sandbox.files.ndjson import is_line, write_line
 from rdss_sandbox.questions.deadline import Deadline
 from sandbox.cli.messages.rejections import Rejections
 from sandbox.cli.options.channel_kinds import kind_option
@@ -219,12 +220,12 @@ def _describe(data: bytes) -> str:
 
 
 def _on_one_line(data: bytes) -> bytes:
-    """The message without the line breaks between its fields."""
+    """The message without the line breaks between its fields; what is no JSON as ``send`` reads it."""
     import msgspec
 
-    if b"\n" not in data:
+    if is_line(data):
         return data
     try:
         return msgspec.json.format(data, indent=-1)
     except msgspec.DecodeError:
-        return data.replace(b"\n", b" ")
+        return write_line(data)

@@ -167,7 +167,7 @@ def _command(role: str, tells: str) -> click.Command:
         if why:
             raise CommandFailedError(why, Exit.USAGE)
         if trial.role is Role.PRODUCER and not are_lines(trial.tried):
-            said = "messages of the contract are no lines of text: SANDBOX_MESSAGES has each in base64"
+            said = "messages of the contract are no lines of text: SANDBOX_MESSAGES has each as rawBase64"
             click.echo(f"sandbox: {said}", err=True)
         try:
             trial.planned  # noqa: B018 -- a stage that is not there is told before anything starts

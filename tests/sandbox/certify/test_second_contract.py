@@ -37,7 +37,7 @@ _WRONG: Final = [each for each in WRONG if each.shape.program in _ROLES.values()
 
 _IN_BASE64: Final = (
     'Path(os.environ["SANDBOX_MESSAGES"]).read_bytes().splitlines()',
-    'map(base64.b64decode, Path(os.environ["SANDBOX_MESSAGES"]).read_bytes().splitlines())',
+    '[base64.b64decode(json.loads(line)["rawBase64"]) for line in open(os.environ["SANDBOX_MESSAGES"])]',
 )
 
 
@@ -84,5 +84,5 @@ def test_a_producer_of_messages_that_are_no_lines_is_certified(tmp_path: Path) -
         timeout=280,
         check=False,
     )
-    assert "no lines of text: SANDBOX_MESSAGES has each in base64" in ran.stderr
+    assert "no lines of text: SANDBOX_MESSAGES has each as rawBase64" in ran.stderr
     assert json.loads(ran.stdout)["level"] == "gold", ran.stdout
