@@ -72,7 +72,7 @@ class HandledBatches:
                 self._records -= len(self._batches.popleft().records)
             for each in left[:_MOST_OF_A_BATCH]:
                 if len(held := data.get(each.number, b"")) <= _LONGEST:
-                    self._pending[batch.source, each.number] = held
+                    self._pending[batch.handler, each.number] = held
             while len(self._pending) > MOST_PENDING:
                 self._pending.popitem(last=False)
 
@@ -89,8 +89,12 @@ class HandledBatches:
         A record that was rejected elsewhere is an effect of its batch.
         """
         with self._lock:
-            pending, self._pending = self._pending, OrderedDict()
             batches = tuple(self._batches)
+            # Of a handler that writes nothing nothing is known, and to judge costs more than all else here.
+            writing = {each.handler for each in batches if each.effects}
+            pending = {key: data for key, data in self._pending.items() if key[0] in writing}
+            for key in pending:
+                del self._pending[key]
         for key, data in pending.items():
             self._bad[key] = judge(data)
             if len(self._bad) > MOST_RECORDS:
@@ -107,12 +111,12 @@ class HandledBatches:
             self._rejected.clear()
 
     def _complete(self, batch: HandledBatch) -> HandledBatch:
-        records = tuple(self._judged(batch.source, each) for each in batch.records)
+        records = tuple(self._judged(batch.handler, each) for each in batch.records)
         ids = frozenset(each.message_id for each in records if each.message_id in self._rejected)
         known = frozenset(each for each in ids if each is not None)
         elsewhere = (Effect("the queues of rejected messages", "", known),) if known else ()
         return replace(batch, records=records, effects=(*batch.effects, *elsewhere))
 
-    def _judged(self, source: str, record: HandedRecord) -> HandedRecord:
-        bad = self._bad.get((source, record.number), "")
+    def _judged(self, handler: str, record: HandedRecord) -> HandedRecord:
+        bad = self._bad.get((handler, record.number), "")
         return replace(record, bad=bad) if bad else record
