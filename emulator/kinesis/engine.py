@@ -119,7 +119,7 @@ class Engine:
     ) -> bytes:
         """Run GetRecords from JSON to JSON, as ``put_records_json``."""
         # Rendered outside of the lock: joining 10 MiB must not hold up the writers.
-        return fast.render(
+        return fast.render_records(
             *self._run(lambda: fast.get_records(self._registry, body, scope, watched, onlooker))
         )
 

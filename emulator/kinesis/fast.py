@@ -104,7 +104,7 @@ def put_record(
 def get_records(
     registry: Registry, body: bytes, scope: Scope, watched: Container[str], onlooker: Onlooker = NOBODY
 ) -> tuple[Located, FetchedLines, ShardIterator | None]:
-    """GetRecords as far as it needs the lock: what to ``render``. Raises ``NotFastError``.
+    """GetRecords as far as it needs the lock: what to ``render_records``. Raises ``NotFastError``.
 
     Raises ``NotFastError`` and ProvisionedThroughputExceededException.
     """
@@ -124,7 +124,7 @@ def get_records(
     return located, fetched, following
 
 
-def render(located: Located, fetched: FetchedLines, following: ShardIterator | None) -> bytes:
+def render_records(located: Located, fetched: FetchedLines, following: ShardIterator | None) -> bytes:
     """The answer of GetRecords: kept lines, as they are kept."""
     if following is None:
         tail = b'"ChildShards":' + msgspec.json.encode(child_shards(located.stream, located.shard))

@@ -27,10 +27,10 @@ from emulator.amqp.wire import methods
 from emulator.listeners.amqp_properties import (
     BadRequestError,
     describe_message,
+    properties_of_json,
     read_name,
     read_payload,
-    read_properties,
-    read_table,
+    table_of_json,
 )
 
 DEFAULT_EXCHANGE: Final = "amq.default"
@@ -100,7 +100,7 @@ def _publish(broker: Broker, asked: Request, given: Document, note: NotePublish)
     _demand(given, "properties", "routing_key", "payload", "payload_encoding")
     exchange, key = exchange_name(asked), read_name(given["routing_key"], "routing_key")
     body = read_payload(given["payload"], given["payload_encoding"])
-    properties = read_properties(given["properties"])
+    properties = properties_of_json(given["properties"])
     try:
         routed = yield from publish_message(broker, exchange, key, properties, body)
     except RefusedError as refused:
@@ -141,7 +141,7 @@ def _declare_queue(broker: Broker, asked: Request, given: Document) -> StepsTo[R
             exclusive=False,
             auto_delete=_boolean(given, "auto_delete"),
             nowait=False,
-            arguments=read_table(given.get("arguments", {})),
+            arguments=table_of_json(given.get("arguments", {})),
         ),
     )
     return Response(status_code=201 if is_new else 204)
@@ -168,7 +168,7 @@ def _declare_exchange(broker: Broker, asked: Request, given: Document) -> StepsT
             auto_delete=_boolean(given, "auto_delete"),
             internal=_boolean(given, "internal"),
             nowait=False,
-            arguments=read_table(given.get("arguments", {})),
+            arguments=table_of_json(given.get("arguments", {})),
         ),
     )
     return Response(status_code=201 if is_new else 204)
@@ -186,7 +186,7 @@ def _bind(broker: Broker, asked: Request, given: Document) -> StepsTo[Response]:
     source, kind, end = binding_ends(asked)
     key, table = (
         read_name(given.get("routing_key", ""), "routing_key"),
-        read_table(given.get("arguments", {})),
+        table_of_json(given.get("arguments", {})),
     )
     if kind == QUEUE:
         yield from perform(broker, methods.QueueBind(0, end, source, key, False, table))

@@ -29,7 +29,7 @@ def read_name(given: Any, what: str) -> str:
     return given
 
 
-def read_table(given: Any) -> Table:
+def table_of_json(given: Any) -> Table:
     """The field table of a JSON object. Raises BadRequestError."""
     try:
         return make_table(given)
@@ -38,12 +38,12 @@ def read_table(given: Any) -> Table:
         raise BadRequestError([reason, "key"] if reason == "not_string" else reason) from None
 
 
-def read_properties(given: Any) -> bytes:
+def properties_of_json(given: Any) -> bytes:
     """The encoded properties of a JSON object; names that are none are left out. Raises BadRequestError."""
     properties = Properties()
     for name, value in (given or {}).items() if isinstance(given or {}, dict) else ():
         if name == "headers":
-            properties.set_headers(read_table(value))
+            properties.set_headers(table_of_json(value))
         elif name in NUMBERS:
             if type(value) is not int or not 0 <= value < 1 << 8 * NUMBERS[name]:
                 raise BadRequestError(["not_int", name])

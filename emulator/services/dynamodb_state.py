@@ -13,7 +13,7 @@ from emulator.journal import Change
 from emulator.rng import new_uuid
 from emulator.services.packing import make, pack, unpack
 from emulator.services.swept_values import READING, SweptValues
-from emulator.services.touched import Touched, touch
+from emulator.services.touched import Touched, note_touched
 
 _NAME: Final = "dynamodb"
 _ITEM_OPERATIONS: Final = frozenset(
@@ -52,11 +52,11 @@ class DynamodbState:
 
         def put(table: Any, *given: Any, **named: Any) -> Any:
             item = put_item(table, *given, **named)
-            touch(_NAME, (table, item.hash_key, item.range_key))
+            note_touched(_NAME, (table, item.hash_key, item.range_key))
             return item
 
         def delete(table: Any, hash_key: Any, range_key: Any) -> Any:
-            touch(_NAME, (table, hash_key, range_key))
+            note_touched(_NAME, (table, hash_key, range_key))
             return delete_item(table, hash_key, range_key)
 
         def update(backend: Any, table_name: str, key: Any, *given: Any, **named: Any) -> Any:
@@ -66,7 +66,7 @@ class DynamodbState:
                 # An update that fails half way may have changed the item too.
                 with suppress(Exception):
                     table = backend.get_table(table_name)
-                    touch(_NAME, (table, *backend.get_keys_value(table, key)))
+                    note_touched(_NAME, (table, *backend.get_keys_value(table, key)))
 
         changed: Any = put
         changed.touches = True

@@ -7,7 +7,7 @@ from typing import Any, Final
 from moto.s3.models import MultipartDict
 from moto.s3.utils import _VersionedKeyStore
 
-from emulator.services.touched import current, touch
+from emulator.services.touched import current, note_touched
 
 _NAME: Final = "s3"
 
@@ -28,16 +28,16 @@ class TouchingKeys(_VersionedKeyStore):
     def __setitem__(self, name: str, version: Any) -> None:
         super().__setitem__(name, version)
         self._compact(name)
-        touch(_NAME, ("names", self.bucket, name))
+        note_touched(_NAME, ("names", self.bucket, name))
 
     def setlist(self, name: str, versions: Any) -> None:
         super().setlist(name, versions)
         self._compact(name)
-        touch(_NAME, ("names", self.bucket, name))
+        note_touched(_NAME, ("names", self.bucket, name))
 
     def pop(self, name: str) -> None:  # type: ignore[override]
         super().pop(name)
-        touch(_NAME, ("names", self.bucket, name))
+        note_touched(_NAME, ("names", self.bucket, name))
 
     def restore(self, name: str, version: Any) -> None:
         """Add a version that is stored already."""
@@ -70,9 +70,9 @@ class TouchingUploads(MultipartDict):
         super().__setitem__(upload_id, upload)
         # What the archives put is not stored: the streams that it comes from are durable.
         upload.kept_in = None if current().own else self.bucket
-        touch(_NAME, ("upload", self.bucket, upload))
+        note_touched(_NAME, ("upload", self.bucket, upload))
 
     def __delitem__(self, upload_id: str) -> None:
         upload = self[upload_id]
         super().__delitem__(upload_id)
-        touch(_NAME, ("upload", self.bucket, upload))
+        note_touched(_NAME, ("upload", self.bucket, upload))

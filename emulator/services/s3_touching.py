@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from emulator.rng import new_uuid
-from emulator.services.touched import current, touch
+from emulator.services.touched import current, note_touched
 
 _NAME: Final = "s3"
 
@@ -30,14 +30,14 @@ def touch_operations(models: Any) -> None:
     def touching_set_part(upload: Any, number: int, value: bytes) -> Any:
         part = set_part(upload, number, value)
         if (bucket := vars(upload).get("kept_in")) is not None:
-            touch(_NAME, ("part", bucket, (upload, number)))
+            note_touched(_NAME, ("part", bucket, (upload, number)))
         return part
 
     def touching_get_object(backend: Any, *given: Any, **named: Any) -> Any:
         key = get_object(backend, *given, **named)
         # moto changes what it has found in place, and tells nobody.
         if key is not None and not current().reading:
-            touch(_NAME, ("key", None, key))
+            note_touched(_NAME, ("key", None, key))
         return key
 
     changed: Any = init

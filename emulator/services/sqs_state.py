@@ -14,7 +14,7 @@ from emulator.rng import new_uuid
 from emulator.services.packing import make, pack, unpack
 from emulator.services.places import Places
 from emulator.services.swept_values import READING, SweptValues
-from emulator.services.touched import Touched, touch
+from emulator.services.touched import Touched, note_touched
 
 _NAME: Final = "sqs"
 _MESSAGE_OPERATIONS: Final = (
@@ -65,7 +65,7 @@ class SqsState:
             _touch(message)
             _identify(queue)
             message.kept_in, message.kept_at = queue.kept_as, _places.next()
-            touch(_NAME, (queue.kept_as, message))
+            note_touched(_NAME, (queue.kept_as, message))
             add(queue, message)
             if queue.fifo_queue and message not in queue._messages:  # noqa: SLF001 -- it was a duplicate
                 message.kept_in = None
@@ -181,7 +181,7 @@ def _identify(queue: Any) -> None:
 def _touch(message: Any) -> None:
     """Note that a message changes. One of a sandbox that stores nothing is in no stored queue."""
     if (queue := vars(message).get("kept_in")) is not None:
-        touch(_NAME, (queue, message))
+        note_touched(_NAME, (queue, message))
 
 
 def _is_there(identity: str, message: Any) -> bool:

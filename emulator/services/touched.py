@@ -60,7 +60,7 @@ def current() -> Touched:
     return getattr(_local, "now", None) or _stray
 
 
-def touch(service: str, unit: Any) -> None:
+def note_touched(service: str, unit: Any) -> None:
     """Note that ``unit`` of ``service`` is new, changed or gone."""
     current().units[service].append(unit)
 

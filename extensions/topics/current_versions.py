@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from emulator.journal import KeyedLog
-from schemas.rdss.versions import Knowledge, after_deletes, named_versions, places
+from schemas.rdss.versions import Knowledge, after_deletes, compute_version_states, named_versions
 
 _encode: Final = msgspec.json.Encoder().encode
 _decode: Final = msgspec.json.Decoder(
@@ -85,7 +85,7 @@ class ObjectVersions:
         self._log.close()
 
     def _find_shown(self) -> None:
-        known = places(self._told.values()).values()
+        known = compute_version_states(self._told.values()).values()
         self._shown = {place.uuid for place in known if place.current and not place.deleted}
 
     def _write(self, told: Knowledge) -> None:
@@ -109,7 +109,7 @@ class ObjectVersions:
         return [self._told[each] for each in found if each in self._told]
 
     def _changed(self, uuid: str, *, newest: bool, replaced: set[str]) -> Change:
-        work = places(self._work(uuid)).values()
+        work = compute_version_states(self._work(uuid)).values()
         wanted = {place.uuid for place in work if place.current and not place.deleted}
         there = {place.uuid for place in work if place.uuid in self._shown}
         self._shown = (self._shown - there) | wanted

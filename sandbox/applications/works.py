@@ -7,7 +7,13 @@ from typing import Any, Final
 
 import msgspec
 
-from schemas.rdss.versions import Knowledge, VersionState, after_deletes, named_versions, places
+from schemas.rdss.versions import (
+    Knowledge,
+    VersionState,
+    after_deletes,
+    compute_version_states,
+    named_versions,
+)
 
 JSON = dict[str, Any]
 
@@ -118,7 +124,7 @@ class Works:
         return tuple(older for (older,) in found)
 
     def _update_states(self, uuid: str) -> VersionState:
-        found = places(self._known_versions(uuid))
+        found = compute_version_states(self._known_versions(uuid))
         rows = [(each.work, each.current, not each.deleted, each.uuid) for each in found.values()]
         self._store.executemany(
             "UPDATE versions SET work = ?, current = ?, visible = ? WHERE objectUUID = ?", rows

@@ -59,7 +59,7 @@ class CommandRun:
     history: History
 
 
-def refusal(scenario: Scenario) -> str:
+def find_obstacle(scenario: Scenario) -> str:
     """Say why a scenario cannot be played against a command; empty when it can."""
     if scenario.consumer.claims is not None:
         return (
@@ -87,7 +87,7 @@ def play_command(scenario: Scenario, command: Command, folder: Path, *, seed: in
 
     Raises ``UnplayableError``, and ``ClientNotStartedError`` for a command that cannot be started.
     """
-    if why := refusal(scenario):
+    if why := find_obstacle(scenario):
         raise UnplayableError(why)
     clock, lab = JumpingClock(), Lab(seed)
     came = CommandMessages(lab)

@@ -52,7 +52,7 @@ def total(message: dict[str, Any]) -> int:
     return _whole_number(message, "total")
 
 
-def position(message: dict[str, Any]) -> int:
+def position_in_sequence(message: dict[str, Any]) -> int:
     """The position in the sequence, 1 where the header has none."""
     return _whole_number(message, "position")
 

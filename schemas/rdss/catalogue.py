@@ -28,7 +28,7 @@ _FILES: Final = (
 
 
 @cache
-def documents() -> dict[str, Schema]:
+def load_schemas() -> dict[str, Schema]:
     """Every schema document by its ``$id``."""
     folder = files("schemas.rdss") / "definitions"
     loaded = [json.loads((folder / f"{name}.json").read_text(encoding="utf-8")) for name in _FILES]
@@ -54,7 +54,7 @@ def reference(name: str) -> str:
 def definition(ref: str, base: str = "") -> Schema:
     """The definition that a ``$ref`` in the document ``base`` points to."""
     document, _, pointer = ref.partition("#/$defs/")
-    schema: Schema = documents()[document or base]["$defs"][pointer]
+    schema: Schema = load_schemas()[document or base]["$defs"][pointer]
     return schema
 
 
@@ -70,7 +70,7 @@ def uuid_fields() -> frozenset[str]:
     uuid = reference("primitives.UUID")
     return frozenset(
         field
-        for document in documents().values()
+        for document in load_schemas().values()
         for schema in document["$defs"].values()
         for field, value in schema.get("properties", {}).items()
         if value.get("$ref") == uuid
@@ -81,6 +81,6 @@ def uuid_fields() -> frozenset[str]:
 def _full_names() -> dict[str, str]:
     return {
         f"{urn.rpartition(':')[2]}.{name}": f"{urn}#/$defs/{name}"
-        for urn, document in documents().items()
+        for urn, document in load_schemas().items()
         for name in document["$defs"]
     }

@@ -25,7 +25,7 @@ import msgspec
 from schemas.brief import show
 from schemas.contract import Verdict, Violation
 from schemas.rdss import bodies
-from schemas.rdss.catalogue import definition, documents, reference
+from schemas.rdss.catalogue import definition, load_schemas, reference
 from schemas.rdss.error_codes import ErrorCode
 from schemas.rdss.formats import FORMATS
 from schemas.rdss.violations import ERROR_CODES, expired, violations
@@ -141,7 +141,7 @@ def _message_with(body: str, *, formats: bool) -> jsonschema_rs.Draft202012Valid
 
 
 def _compile(schema: JSON, *, formats: bool) -> jsonschema_rs.Draft202012Validator:
-    registry = jsonschema_rs.Registry(list(documents().items()))
+    registry = jsonschema_rs.Registry(list(load_schemas().items()))
     return jsonschema_rs.Draft202012Validator(
         schema,
         registry=registry,

@@ -76,7 +76,7 @@ def after_deletes(published: float, told: Iterable[Knowledge]) -> float:
     return nextafter(published, inf) if any(each.deleted == published for each in told) else published
 
 
-def places(told: Iterable[Knowledge]) -> dict[str, VersionState]:
+def compute_version_states(told: Iterable[Knowledge]) -> dict[str, VersionState]:
     """Compute the state of each version, of one or many works; the order of ``told`` does not matter.
 
     A work is a connected component of versions that name one another. Its current version is the published

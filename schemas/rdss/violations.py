@@ -83,7 +83,7 @@ ERROR_CODES: Final = frozenset(str(code) for code in ErrorCode)
 
 def _beyond_the_schema(message: JSON) -> Iterator[Found]:
     """Check rules that the published schemas lack: a position within the total, a known error code."""
-    place, total = bodies.position(message), bodies.total(message)
+    place, total = bodies.position_in_sequence(message), bodies.total(message)
     if not 1 <= place <= total:
         path = "/messageHeader/messageSequence/position"
         yield ErrorCode.GENERR004, Violation(path, "position", f"{place} is not within the total of {total}")

@@ -7,14 +7,14 @@ from hypothesis import strategies as st
 
 from rdss_sandbox.text.figures import shard as short
 from tests.tui.canned import shard, stream
-from tui.text.lineage import grow, span
+from tui.text.lineage import build_branches, hash_bounds
 
 
 def lines(*shards: object) -> list[str]:
     """The tree as text."""
     return [
         branch.trunk + short(branch.shard.id) + "".join(f"+{short(other)}" for other in branch.others)
-        for branch in grow([stream("s", tuple(shards))])  # type: ignore[arg-type]
+        for branch in build_branches([stream("s", tuple(shards))])  # type: ignore[arg-type]
         if branch.shard
     ]
 
@@ -71,6 +71,6 @@ def test_every_shard_stands_exactly_once(splits: list[bool], draw: object) -> No
         shard(number, parents, tuple(children.get(number, ())), (*part, 1 << 12), 0)
         for number, (parents, part) in history.items()
     )
-    drawn = [branch.shard for branch in grow([stream("s", shards)]) if branch.shard]
+    drawn = [branch.shard for branch in build_branches([stream("s", shards)]) if branch.shard]
     assert sorted(each.id for each in drawn) == sorted(each.id for each in shards)
-    assert sum(span(each)[1] - span(each)[0] for each in drawn if each.open) == 1
+    assert sum(hash_bounds(each)[1] - hash_bounds(each)[0] for each in drawn if each.open) == 1

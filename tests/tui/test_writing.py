@@ -81,7 +81,7 @@ def test_a_sequence_is_too_late_when_a_part_expires_or_the_receiver_gives_up() -
 def test_parts_say_what_is_missing() -> None:
     """A filled cell for each part that came; gaps, repeats and impossible positions in words."""
     assert sequence_parts.cells(row(4, 1, 2, 4), 10) == "■■□■"
-    assert sequence_parts.state(row(4, 1, 2, 4)) == "missing 3; 1 repeated"
-    assert sequence_parts.state(row(2, 1, 2, 9)) == "complete; 1 repeated; no such position: 9"
+    assert sequence_parts.describe_parts(row(4, 1, 2, 4)) == "missing 3; 1 repeated"
+    assert sequence_parts.describe_parts(row(2, 1, 2, 9)) == "complete; 1 repeated; no such position: 9"
     assert sequence_parts.cells(row(100, *range(1, 51)), 10) == "■■■■■□□□□□"
-    assert sequence_parts.state(row(10**15, 1)).startswith("missing 2, 3, 4")
+    assert sequence_parts.describe_parts(row(10**15, 1)).startswith("missing 2, 3, 4")

@@ -55,7 +55,7 @@ class SequencesScreen(MainScreen):
             ListColumn[SequenceRow]("size", 7, lambda row: figures.size(row.size), right=True, worth=3),
             ListColumn[SequenceRow]("waiting", 8, self._waiting, right=True, worth=4),
             ListColumn[SequenceRow]("left", 8, self._left, self._left_tone, right=True, worth=6),
-            ListColumn[SequenceRow]("state", 16, sequence_parts.state, _tone, worth=6, stretch=True),
+            ListColumn[SequenceRow]("state", 16, sequence_parts.describe_parts, _tone, worth=6, stretch=True),
         )
         with Vertical(id="sequences"):
             yield Static(id="where", classes="line")
@@ -117,4 +117,4 @@ class SequencesScreen(MainScreen):
 
 def _tell(row: SequenceRow) -> Whole:
     kind, parts = row.message_type or "a message", figures.counted(row.total, "part")
-    return f"{kind} in {parts} on {row.stream}: {sequence_parts.state(row)}", pretty(row)
+    return f"{kind} in {parts} on {row.stream}: {sequence_parts.describe_parts(row)}", pretty(row)

@@ -20,7 +20,7 @@ _Row: TypeAlias = dict[str, Any]
 _Happened: TypeAlias = tuple[float, str, _Row]
 
 
-def read_lines(certificate: Certificate) -> tuple[Line, ...]:
+def list_clause_lines(certificate: Certificate) -> tuple[Line, ...]:
     """A line for each clause that was tried: what was found, beside what it demands."""
     return tuple(
         Line(each.id, f"so: {each.demand}", _observe(each), _HOLDS.get(each.verdict))

@@ -12,7 +12,7 @@ from rdss_sandbox.client import AsyncClient
 from rdss_sandbox.shapes.certificate import FILE, Certificate
 from rdss_sandbox.shapes.events import Event
 from rdss_sandbox.shapes.scenarios import Line, Teaching
-from tui.state.certificate_recording import read_history, read_lines, teach
+from tui.state.certificate_recording import list_clause_lines, read_history, teach
 
 _PAGE = 5000
 
@@ -91,7 +91,7 @@ def _read_certificate(folder: Path) -> Recording:
     verdict = "fail" if found.failed else "not exercised" if found.missed else "pass"
     command = found.clauses[0].replay if found.clauses else ""
     title = f"certificate of a {found.role}: {found.level or 'no level'}"
-    return Recording(title, found.seed, verdict, command, teach(found), read_lines(found), events)
+    return Recording(title, found.seed, verdict, command, teach(found), list_clause_lines(found), events)
 
 
 async def fetch_recording(client: AsyncClient, run: int) -> Recording:

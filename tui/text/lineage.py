@@ -28,7 +28,7 @@ class Branch:
         return f"{self.stream.name}/{self.shard.id}" if self.shard else self.stream.name
 
 
-def grow(streams: Iterable[StreamDetail], folded: frozenset[str] = frozenset()) -> list[Branch]:
+def build_branches(streams: Iterable[StreamDetail], folded: frozenset[str] = frozenset()) -> list[Branch]:
     """The streams by name with their shards below, by hash range; streams in ``folded`` have no shards."""
     lines: list[Branch] = []
     for stream in sorted(streams, key=lambda stream: stream.name):
@@ -38,7 +38,7 @@ def grow(streams: Iterable[StreamDetail], folded: frozenset[str] = frozenset()) 
     return lines
 
 
-def span(shard: Shard) -> tuple[float, float]:
+def hash_bounds(shard: Shard) -> tuple[float, float]:
     """The start and end of the shard's hash key range, as fractions of all hash keys."""
     return int(shard.starting_hash_key) / HASH_KEYS, (int(shard.ending_hash_key) + 1) / HASH_KEYS
 

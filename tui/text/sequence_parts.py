@@ -37,7 +37,7 @@ def missing(row: SequenceRow) -> list[int]:
     return found
 
 
-def state(row: SequenceRow) -> str:
+def describe_parts(row: SequenceRow) -> str:
     """``complete`` or the missing positions, then repeated parts and impossible positions."""
     gaps = missing(row)
     named = ", ".join(str(position) for position in gaps[:_NAMED]) + (" …" if len(gaps) > _NAMED else "")

@@ -64,7 +64,7 @@ COPIED: Final[Columns] = {
 """Columns of the audit log: the stream and shard of the copied record, the number of the entry itself."""
 
 
-def list_columns(contract: Contract, columns: Columns) -> tuple[ListColumn[MessageRow], ...]:
+def columns_of_contract(contract: Contract, columns: Columns) -> tuple[ListColumn[MessageRow], ...]:
     """Those of the columns whose field a record has or the contract declares, and one for each listed label.
 
     Before the contract is known they are all there.
@@ -111,4 +111,4 @@ class MessageList(RowList[MessageRow]):
         self.watch(self.app, "contract", self._choose)
 
     def _choose(self, contract: Contract) -> None:
-        self.show_columns(list_columns(contract, self._of_fields))
+        self.show_columns(columns_of_contract(contract, self._of_fields))

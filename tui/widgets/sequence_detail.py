@@ -62,7 +62,7 @@ class SequenceDetail(Vertical):
 
     def _draw(self, row: SequenceRow | None, parts: tuple[MessageRow, ...], lines: list[str]) -> None:
         label = (
-            f"{sequence_parts.cells(row, 60)}  {sequence_parts.state(row)}"
+            f"{sequence_parts.cells(row, 60)}  {sequence_parts.describe_parts(row)}"
             if row
             else "no such sequence any more"
         )

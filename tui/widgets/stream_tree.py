@@ -61,7 +61,7 @@ def hash_range(branch: Branch) -> str:
     if branch.shard is None:
         closed = f" {branch.stream.closed_shards} ○" if branch.stream.closed_shards else ""
         return f"{branch.stream.open_shards} ●{closed}"
-    return range_bar(*lineage.span(branch.shard), _BAR_CELLS)
+    return range_bar(*lineage.hash_bounds(branch.shard), _BAR_CELLS)
 
 
 def _lag(line: TreeLine) -> str:
@@ -142,7 +142,7 @@ class StreamTree(RowList[TreeLine]):
         self._behind = behind(readers.readers, snapshot.status.clock.time, streams)
         for name, records in self._behind.items():
             self.waiting.note(name, snapshot.at, records)
-        self.fill([self._line_of(branch) for branch in lineage.grow(streams)])
+        self.fill([self._line_of(branch) for branch in lineage.build_branches(streams)])
 
     def _line_of(self, branch: Branch) -> TreeLine:
         rates = tuple(self.records.latest_rates(branch.key, _SPARK_CELLS))

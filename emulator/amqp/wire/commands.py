@@ -21,7 +21,7 @@ from emulator.amqp.wire.frames import (
     PAYLOAD_AT,
     build_frame,
     check_end,
-    check_head,
+    check_frame_head,
 )
 from emulator.amqp.wire.method_codec import TruncatedMethodError, decode_method, encode_method
 from emulator.amqp.wire.methods import CLASSES, IDS, BasicPublish
@@ -191,7 +191,7 @@ class CommandReader:
         """Check the frame that begins ``view``, whose head has come. Raises TooMuchError and RefusedError."""
         if size > self._most_bytes > 0:
             raise TooMuchError(501, f"a frame has {self._most_bytes} bytes at most")
-        check_head(kind, channel, size, view, self._frame_max)
+        check_frame_head(kind, channel, size, view, self._frame_max)
         if len(view) >= size + OVERHEAD:
             check_end(bytes(view[: size + OVERHEAD]))
 

@@ -29,7 +29,7 @@ _BASIC: Final = 60
 _MARGIN: Final = " " * 57
 
 
-def check_head(kind: int, channel: int, size: int, view: memoryview, frame_max: int) -> None:
+def check_frame_head(kind: int, channel: int, size: int, view: memoryview, frame_max: int) -> None:
     """Check the head of the frame that ``view`` begins with. Raises RefusedError once it is to be refused."""
     payload = bytes(view[PAYLOAD_AT : PAYLOAD_AT + min(size, _SHOWN_BYTES)])
     if kind not in (METHOD, HEADER, BODY, HEARTBEAT) or (kind == HEARTBEAT and size):

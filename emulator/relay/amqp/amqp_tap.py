@@ -13,7 +13,7 @@ from emulator.amqp.wire.commands import Command
 from emulator.events import Events
 from emulator.kinesis import KinesisError
 from emulator.kinesis.batches import Entry
-from emulator.relay.amqp.message_contents import read_headers
+from emulator.relay.amqp.message_contents import read_content_headers
 from emulator.streams.amqp_log import LARGEST, AmqpLog
 from schemas.bound import CONTRACT
 from schemas.contract import LOOKED_AT
@@ -154,7 +154,7 @@ def _may_have_id(body: bytes) -> bool:
 
 def _last_death(command: Command) -> dict[str, Any] | None:
     """The latest entry of ``x-death``, which is the first; None without one."""
-    deaths: Any = read_headers(command).get("x-death")
+    deaths: Any = read_content_headers(command).get("x-death")
     return deaths[0] if isinstance(deaths, list) and deaths and isinstance(deaths[0], dict) else None
 
 

@@ -13,7 +13,7 @@ from emulator.amqp.wire.properties import Properties
 from schemas.bound import CONTRACT
 
 
-def read_headers(command: Command) -> dict[str, Any]:
+def read_content_headers(command: Command) -> dict[str, Any]:
     """Read the headers of a command's content; none when they are missing or not readable."""
     try:
         return plain_table(Properties(command.properties).headers())
@@ -23,7 +23,7 @@ def read_headers(command: Command) -> dict[str, Any]:
 
 def read_partition_key(command: Command) -> str:
     """Read the partition key in the headers of a command's content; empty when there is none."""
-    return str(read_headers(command).get(KEY_HEADER, ""))
+    return str(read_content_headers(command).get(KEY_HEADER, ""))
 
 
 def replace_content(command: Command, text: bytes, frame_max: int) -> Command:

@@ -245,9 +245,9 @@ def _against(ctx: click.Context, processed: str | None, patience: float | None) 
 
 def _refuse(chosen: list[tuple[str, Scenario]], *, everything: bool) -> dict[str, str]:
     """Why scenarios cannot be played against a command; one that was asked for by name is a usage error."""
-    from sandbox.scenarios.command_play import refusal
+    from sandbox.scenarios.command_play import find_obstacle
 
-    refused = {name: why for name, each in chosen if (why := refusal(each))}
+    refused = {name: why for name, each in chosen if (why := find_obstacle(each))}
     if refused and not everything:
         raise CommandFailedError("; ".join(refused.values()), Exit.USAGE)
     return refused

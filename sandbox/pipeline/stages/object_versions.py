@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from sandbox.pipeline.storage.schema import arrow_schema
-from schemas.rdss.versions import Knowledge, named_versions, places
+from schemas.rdss.versions import Knowledge, compute_version_states, named_versions
 
 if TYPE_CHECKING:
     import numpy as np
@@ -130,7 +130,7 @@ def _places(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     import pyarrow as pa
 
     rows = [row for batch in batches for row in batch.to_pylist()]
-    found = places(
+    found = compute_version_states(
         Knowledge(
             row["object_uuid"],
             row["updated"],

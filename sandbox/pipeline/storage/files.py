@@ -78,7 +78,7 @@ class Writers:
             return 0
         writing = self.files.get(path) or self._open(table, path, stored.schema)
         writing.writer.write_batch(stored)
-        first, last, undated = span(self.attempt.schema[table].time, rows)
+        first, last, undated = time_bounds(self.attempt.schema[table].time, rows)
         writing.undated += undated
         writing.first = min((at for at in (writing.first, first) if at is not None), default=None)
         writing.last = max((at for at in (writing.last, last) if at is not None), default=None)
@@ -144,7 +144,7 @@ def store_columns(table: str, rows: pa.RecordBatch, attempt: BatchAttempt) -> pa
     return pa.RecordBatch.from_arrays(columns, schema=schema)
 
 
-def span(time: str | None, rows: pa.RecordBatch) -> tuple[int | None, int | None, int]:
+def time_bounds(time: str | None, rows: pa.RecordBatch) -> tuple[int | None, int | None, int]:
     """The bounds of a table's column of ``time``, and how many rows have none.
 
     They are in microseconds since the epoch, and None without any time.

@@ -17,7 +17,7 @@ from sandbox.pipeline.stages.parsing import RECORDS, build_judge
 from sandbox.pipeline.storage.schema import COLUMNS, LATENCY_BOUNDS, arrow_schema
 from schemas.rdss.envelope import serialise
 from schemas.rdss.samples import Samples
-from schemas.rdss.versions import Knowledge, places
+from schemas.rdss.versions import Knowledge, compute_version_states
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -173,7 +173,7 @@ def test_versions_end_the_same_in_any_order(spark: SparkSession, seed: int) -> N
     for some in (rows[:half], rows[half:]):
         state = objects.merge_objects(state, spark.createDataFrame(some, ", ".join(columns)))
     found = {row.object_uuid: row for row in state.collect()}
-    expected = places(_told())
+    expected = compute_version_states(_told())
     assert {u: (r.first_version, r.version, r.replaced_by, r.deleted) for u, r in found.items()} == {
         u: (p.first, p.number, p.replaced_by, p.deleted) for u, p in expected.items()
     }

@@ -20,7 +20,7 @@ from sandbox.certify.history import History, Life, Statement
 from sandbox.cli import main
 from sandbox.judging.verdict import Verdict
 from sandbox.scenarios.command_judgement import judge_command
-from sandbox.scenarios.command_play import CommandRun, JumpingClock, refusal
+from sandbox.scenarios.command_play import CommandRun, JumpingClock, find_obstacle
 from sandbox.scenarios.outcome import Against
 from sandbox.scenarios.play import START, Played
 from sandbox.scenarios.scenario import library, read_scenario
@@ -79,7 +79,7 @@ def run_of(*, digest: bool = True, told: int = 1, ended: int = 0, of: int = 2) -
 @pytest.mark.parametrize("name", LIBRARY)
 def test_every_scenario_is_played_or_refused_with_a_reason(name: str) -> None:
     """Claims and failures of our applications are refused, in a sentence that says so; others are played."""
-    why, because = refusal(LIBRARY[name]), "claimed" if name in CLAIMED else "failures"
+    why, because = find_obstacle(LIBRARY[name]), "claimed" if name in CLAIMED else "failures"
     assert bool(why) == (name in {*CLAIMED, "failing-applications"})
     assert not why or (why.startswith(f"{name} cannot be played against a command: ") and because in why)
 

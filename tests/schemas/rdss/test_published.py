@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from emulator.rng import Chance, Draws
-from schemas.rdss.catalogue import documents, names, terms
+from schemas.rdss.catalogue import load_schemas, names, terms
 from schemas.rdss.explanation import flaws
 from schemas.rdss.validation import is_valid, judge_message
 from tests.schemas.rdss.published_cases import PROJECT, STRANGE, WHOLE_MESSAGES, changes, our_name, parts_of
@@ -290,6 +290,6 @@ def test_no_format_is_checked_as_published(message: dict[str, Any]) -> None:
 
 def test_no_schema_file_names_the_published_ones() -> None:
     """The definitions stand alone: every reference is to one of ours."""
-    for urn, document in documents().items():
+    for urn, document in load_schemas().items():
         assert urn.startswith("urn:rdss-sandbox:4.0.0:")
         assert "jisc.ac.uk" not in json.dumps(document)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from schemas.rdss.versions import Knowledge, named_versions, places
+from schemas.rdss.versions import Knowledge, compute_version_states, named_versions
 
 NAMES = "abcdef"
 MOMENTS = st.one_of(st.none(), st.integers(0, 5).map(float))
@@ -115,7 +115,7 @@ def test_any_json_names_versions_or_none(body: object, related: object) -> None:
 def test_the_current_version_of_a_chain(told: list[Knowledge], current: str, numbers: str) -> None:
     """One, in any order of what was said; the others are replaced, at last by it."""
     for order in permutations(told):
-        found = places(order)
+        found = compute_version_states(order)
         work = found[current].work
         assert [p.uuid for p in found.values() if p.work == work and p.current] == [current]
         assert {f"{p.uuid}{p.number}" for p in found.values()} == set(numbers.split())
@@ -126,8 +126,8 @@ def test_a_work_has_one_current_version_in_any_order(told: list[Knowledge], rand
     """Of a work of which anything was published, else none; every other one leads to it."""
     shuffled = list(told)
     random.shuffle(shuffled)
-    found = places(told)
-    assert found == places(shuffled)
+    found = compute_version_states(told)
+    assert found == compute_version_states(shuffled)
     assert found.keys() == {each.uuid for each in told}
     published = {each.uuid for each in told if each.published is not None}
     connected = _connected(told)
@@ -182,7 +182,7 @@ def test_a_delete_is_of_the_work_until_its_current_version_is_published_anew(
     told: list[Knowledge], deleted: str
 ) -> None:
     """Whichever version it names; an older one that is published again brings nothing back."""
-    assert {p.uuid for p in places(told).values() if p.deleted} == set(deleted)
+    assert {p.uuid for p in compute_version_states(told).values() if p.deleted} == set(deleted)
 
 
 def test_a_long_chain_takes_as_long_as_it_is() -> None:
@@ -191,6 +191,6 @@ def test_a_long_chain_takes_as_long_as_it_is() -> None:
     told = [
         Knowledge(f"{n:06}", float(n), previous=[f"{n - 1:06}"] if n else ()) for n in reversed(range(count))
     ]
-    found = places(told)
+    found = compute_version_states(told)
     last = found[f"{count - 1:06}"]
     assert (last.number, last.first, last.current) == (count, "000000", True)

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from emulator.events import Events
-from emulator.listeners.control.watch.sentences import describe, shorten
+from emulator.listeners.control.watch.sentences import abbreviate, describe
 from rdss_sandbox.shapes.events import Event
 from rdss_sandbox.shapes.picture import FaultStrike, NewsLine, ShownFinding
 
@@ -74,14 +74,14 @@ class EventDigest:
         fields = event.fields
         fault, channel, did = (str(fields.get(name)) for name in ("fault", "channel", "did"))
         self.strikes.pop((fault, channel), None)
-        self.strikes[fault, channel] = FaultStrike(event.id, fault, channel, shorten(did))
+        self.strikes[fault, channel] = FaultStrike(event.id, fault, channel, abbreviate(did))
         while len(self.strikes) > _MOST_STRIKES:
             del self.strikes[next(iter(self.strikes))]
         before, count = self._struck.get(fault, (None, 0))
         if before is not None and before in self.news:
             self.news.remove(before)
         times = f" {count + 1} times" if count else ""
-        line = NewsLine(event.id, event.time, "bad", shorten(f"the fault {fault} struck{times}: {did}"))
+        line = NewsLine(event.id, event.time, "bad", abbreviate(f"the fault {fault} struck{times}: {did}"))
         self._struck[fault] = line, count + 1
         self.news.append(line)
 

@@ -46,10 +46,10 @@ def describe(event: Event, meanings: Mapping[str, str]) -> Sentence | None:
 
 def tell(event: Event, meanings: Mapping[str, str]) -> str:
     """Tell an event in a short sentence, with the ``meanings`` of error codes."""
-    return shorten(sentence(event, meanings))
+    return abbreviate(sentence(event, meanings))
 
 
-def shorten(said: str) -> str:
+def abbreviate(said: str) -> str:
     """Name shards by their numbers and hash keys by their place among all, and cut what is too long."""
     said = _SHARD.sub(lambda found: f"shard {int(found[1])}", said)
     said = _HASH_KEY.sub(lambda found: f"{int(found[0]) / _HASH_KEYS * 100:.3g} % of the keys", said)
