@@ -52,6 +52,7 @@ def compile_condition(condition: s.Condition) -> Test:
 @compile_condition.register
 def _(condition: s.And) -> Test:
     tests = tuple(compile_condition(one) for one in condition.conditions)
+    # Most have two, for which a generator costs more than the tests.
     if len(tests) == 2:
         one, other = tests
         return lambda record: one(record) and other(record)
@@ -90,6 +91,7 @@ def _(condition: s.Comparison) -> Test:
     compare, left, right = RELATIONS[condition.operator], _read(condition.left), condition.right
     if isinstance(right, s.Literal):
         constant = right.value
+        # The usual filter: two texts need no look at what they are.
         if condition.operator == "=" and isinstance(constant, str) and constant:
             return _test_text(left, constant)
         return lambda record: compare(left(record), constant)
@@ -114,6 +116,7 @@ def _(condition: s.Membership) -> Test:
     read, items = _read(condition.value), condition.items
     constants = [item.value for item in items if isinstance(item, s.Literal)]
     if len(constants) == len(items):
+        # One look-up for each value of a record, however many constants there are.
         keys = {key for constant in constants for key in literal_keys(constant)}
         return lambda record: any(key in keys for key in value_keys(read(record)))
     equal, reads = RELATIONS["="], tuple(_read(item) for item in items)

@@ -18,7 +18,9 @@ LONGEST = 10_000
 """The maximal characters of a filter: parsing takes a tenth of a second, in which a caller holds its lock."""
 MOST_CONDITIONS = 200
 """The maximal number of comparisons and other elementary conditions in one filter."""
+# Trees are gone through by calls within each other.
 _DEEPEST = 100
+# Integers have no bounds, and each product may have twice as many digits.
 _MOST_OPERATIONS = 100
 _CONDITIONS = frozenset(
     f"{negated}{kind}" for kind in ("between", "membership", "match", "is_null") for negated in ("", "not_")

@@ -31,6 +31,7 @@ def reader(path: Path) -> Callable[[Any], Any]:
 
     A name that is applied to an array is applied to each element, and gives the array of their values.
     """
+    # Most filters read a field at the top, which takes one call.
     if len(path) == 1 and isinstance(path[0], str):
         return _field(path[0])
 

@@ -40,6 +40,7 @@ def is_null(value: Any) -> bool:
 
 def elements(value: Any) -> Iterator[Any]:
     """Yield the value, or the elements of an array and of the arrays in it."""
+    # Not by calls within each other: arrays may be nested very deep.
     waiting = [value]
     while waiting:
         one = waiting.pop()
@@ -95,6 +96,7 @@ def extend_operation(operation: Callable[[Number, Number], Number]) -> Callable[
             return None
         try:
             result = operation(one, other)
+        # By zero, or with a result beyond all floats.
         except ArithmeticError:
             return None
         return None if result != result else result  # noqa: PLR0124 -- only NaN differs from itself
@@ -104,6 +106,7 @@ def extend_operation(operation: Callable[[Number, Number], Number]) -> Callable[
 
 def remainder(dividend: Number, divisor: Number) -> Number:
     """The remainder of a division, with the sign of the dividend."""
+    # Python's own has the sign of the divisor.
     if isinstance(dividend, int) and isinstance(divisor, int):
         left = abs(dividend) % abs(divisor)
         return -left if dividend < 0 else left
