@@ -26,6 +26,7 @@ Sections: TypeAlias = Mapping[str, Sequence[bytes | memoryview]]
 
 _FORMAT: Final = 1
 _SERVICES: Final = "services"
+# A damaged length must not have a whole file read as its head.
 _MOST_HEAD_BYTES: Final = 1 << 20
 _encode: Final = msgspec.json.Encoder().encode
 version: Final = cache(metadata.version)
@@ -92,6 +93,7 @@ def read(path: Path) -> tuple[Head, Sections]:
             raise _damaged(path, position)
         sections[names[frame.ordinal]].append(blob)
         position = frame.end
+    # A file that was cut between two blobs looks whole.
     if {name: len(blobs) for name, blobs in sections.items()} != head.sections:
         raise _damaged(path, position)
     return head, sections
@@ -104,6 +106,7 @@ def _check_versions(path: Path, head: Head) -> None:
             f"the format {_FORMAT}: install the version that wrote it, or save the snapshot again"
         )
     here = version("moto")
+    # moto's objects are stored by their attributes, which differ from version to version.
     if head.sections.get(_SERVICES) and head.moto != here:
         raise UnreadableError(
             f"the snapshot in {path} was written with moto {head.moto}, and moto {here} is installed: "

@@ -48,6 +48,7 @@ class SnapshotStore:
         self._held: dict[str, tuple[Snapshot, Sections]] = {}
         self._loads = Loads()
         if folder is not None and folder.exists():
+            # A process that ended while it wrote one has left its draft.
             remove_drafts(folder)
             self._loads = read_loads(folder)
 
@@ -139,6 +140,7 @@ class SnapshotStore:
             found = snapshot_file.read_head(path).snapshot
         except UnreadableError as error:
             return Snapshot(name, bytes=path.stat().st_size, trouble=str(error))
+        # A file may have another name by now than it was saved under.
         return msgspec.structs.replace(found, name=name, bytes=path.stat().st_size)
 
 
