@@ -11,6 +11,7 @@ from emulator.channels.shard_calls import Fetch, Fetched
 from emulator.faults.fault_point import CallFailedError, run_blocking
 from emulator.faults.held_deliveries import HeldDeliveries
 
+# A fault that holds everything back must not have the whole stream fetched.
 _MOST_HELD: Final = 1000
 
 

@@ -52,6 +52,7 @@ def connect(
         connect_timeout=timeout,
         read_timeout=timeout,
         retries={"total_max_attempts": 1},
+        # Each shard is asked on a thread of its own.
         max_pool_connections=MOST_CALLS,
     )
     return aws_session(region, token).client("kinesis", endpoint_url=endpoint, config=config)

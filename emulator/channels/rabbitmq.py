@@ -86,6 +86,7 @@ class RabbitMQChannel:
             left = deadline - stopwatch()
             if left <= 0:
                 break
+            # Faults may hold something that is due before the broker sends more.
             self._listen(min(left, 0.1))
         return found
 
@@ -132,6 +133,7 @@ class RabbitMQChannel:
             amqp.basic_publish("", self.name, body, properties, mandatory=True)
         except exceptions.NackError as error:
             return PublishRefusedError("Nack", f"the broker did not take the message: {error!r}")
+        # The next connection declares the queue again.
         except exceptions.UnroutableError:
             self._drop()
             return PublishRefusedError("Unroutable", f"no queue {self.name} is there to take the message")
@@ -202,6 +204,7 @@ class RabbitMQChannel:
         from pika.exceptions import ChannelClosedByBroker
 
         try:
+            # On a channel of its own, which the broker closes where there is no such queue.
             connection.channel().queue_declare(self.name, passive=True)
         except ChannelClosedByBroker:
             connection.channel().queue_declare(self.name, durable=True)

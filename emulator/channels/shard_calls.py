@@ -97,6 +97,7 @@ class CallsAtOnce:
 
         with self._changed:
             self._changed.wait_for(enough, _PATIENCE)
+            # A whole share may not be all that there is.
             full = [shard for shard in asked if self._count(shard) >= share]
             done = self._take(positions, limit)
             done.waiting = not self._calling.isdisjoint(positions)

@@ -105,6 +105,7 @@ class ShardReader:
         failures: list[ChannelUnavailableError] = []
         self._turn += 1
         self._waiting = False
+        # Another one first each time, or a busy shard would leave no room for the others.
         first = self._turn % max(len(shards), 1)
         turn = shards[first:] + shards[:first]
         # A round for what is left of less than half would ask many shards for few records.
@@ -137,6 +138,7 @@ class ShardReader:
 
     def discover(self) -> None:
         """List the shards again, and take in new ones."""
+        # Parents come first in this order, which the search for readable shards relies on.
         for listing in sorted(self.source.shards(), key=lambda each: each.id):
             if listing.id not in self._shards:
                 self._shards[listing.id] = self._begin_shard(listing)

@@ -56,6 +56,7 @@ class CheckpointFile:
 
     def forget(self, stream: str) -> None:
         gone = [place for place in self._known if place[0] == stream]
+        # A full disk must not keep anyone from deleting.
         self._log.append([(_encode(place), None) for place in gone], freeing=True)
         for place in gone:
             del self._known[place]
