@@ -184,10 +184,10 @@ class Repository:
         """
         with self.transaction() as store:
             for data in messages:
-                digest, seen = sha256(data).digest(), self._contract.peek(data, key)
+                digest, peek = sha256(data).digest(), self._contract.peek(data, key)
                 unsent = "SELECT 1 FROM messages WHERE digest = ? AND channel = ? AND status = 'TO_SEND'"
                 if store.execute(unsent, (digest, channel)).fetchone() is None:
-                    self._insert(channel, seen, digest, MessageStatus.TO_SEND, payload=data)
+                    self._insert(channel, peek, digest, MessageStatus.TO_SEND, payload=data)
 
     def unsent(self, channel: str, limit: int) -> list[Unsent]:
         """The oldest messages for ``channel`` with status TO_SEND, without those refused for good."""
@@ -246,7 +246,7 @@ class Repository:
     def record_received(
         self,
         channel: str,
-        seen: Peek,
+        peek: Peek,
         digest: bytes,
         outcome: Outcome,
         *,
@@ -255,7 +255,7 @@ class Repository:
     ) -> None:
         """Record a message as RECEIVED with its outcome; ``payload`` is for a waiting part."""
         self._insert(
-            channel, seen, digest, MessageStatus.RECEIVED, outcome=outcome, code=code, payload=payload
+            channel, peek, digest, MessageStatus.RECEIVED, outcome=outcome, code=code, payload=payload
         )
 
     def sequence_progress(
@@ -349,7 +349,7 @@ class Repository:
     def _insert(
         self,
         channel: str,
-        seen: Peek,
+        peek: Peek,
         digest: bytes,
         status: MessageStatus,
         *,
@@ -357,8 +357,8 @@ class Repository:
         code: str | None = None,
         payload: bytes | None = None,
     ) -> None:
-        envelope = (seen.message_id, *(_storable(getattr(seen, name)) for name in self._envelope))
-        rest = (status, outcome, code, digest, _partition_key(seen, digest), payload, self._clock.time())
+        envelope = (peek.message_id, *(_storable(getattr(peek, name)) for name in self._envelope))
+        rest = (status, outcome, code, digest, _partition_key(peek, digest), payload, self._clock.time())
         with self._lock:
             self._store.execute(self._insertion, (channel, *envelope, *rest))
 
@@ -388,10 +388,10 @@ class TransactionalCheckpoints(StreamCheckpoints):
             super().put(shard, sequence_number)
 
 
-def _partition_key(seen: Peek, digest: bytes) -> str:
+def _partition_key(peek: Peek, digest: bytes) -> str:
     """The messageId if it can be a partition key, which has 1 to 256 characters; else the digest."""
-    usable = seen.message_id is not None and 0 < len(seen.message_id) <= 64 and seen.message_id.isascii()
-    return seen.message_id if usable and seen.message_id else digest.hex()
+    usable = peek.message_id is not None and 0 < len(peek.message_id) <= 64 and peek.message_id.isascii()
+    return peek.message_id if usable and peek.message_id else digest.hex()
 
 
 def _storable(value: str | int | None) -> str | int | None:

@@ -243,7 +243,7 @@ class PublishedObject(NamedTuple):
 class Objects(Protocol):
     """Messages that publish versions of objects, each under a key of its own."""
 
-    def read(self, raw: bytes, seen: Peek, /) -> PublishedObject | None:
+    def read(self, raw: bytes, peek: Peek, /) -> PublishedObject | None:
         """What a valid message publishes; None for one that publishes no version by itself."""
 
 
@@ -396,7 +396,7 @@ class Contract(Protocol):
         ``key`` is what its transport knows it by: the partition key of a record, or empty.
         """
 
-    def identity(self, seen: Peek) -> str | None:
+    def identity(self, peek: Peek) -> str | None:
         """What tells a message, or a part, from all others; None where it cannot be read."""
 
     def body(self, raw: bytes, /) -> bytes:

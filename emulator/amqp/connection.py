@@ -144,9 +144,13 @@ class Connection:
 
         Names that the broker gave out are left out: an answer may come when the asker has gone.
         """
-        seen = self._unroutable
-        if routing_key not in seen and len(seen) < _MOST_REPORTED and not routing_key.startswith("amq."):
-            seen.add(routing_key)
+        reported = self._unroutable
+        if (
+            routing_key not in reported
+            and len(reported) < _MOST_REPORTED
+            and not routing_key.startswith("amq.")
+        ):
+            reported.add(routing_key)
             self.broker.report("amqp.unroutable", channel=routing_key, routing_key=routing_key)
 
     def pause(self) -> None:

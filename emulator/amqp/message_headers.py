@@ -89,12 +89,12 @@ def _read_headers(names: frozenset[str], found: Properties) -> dict[str, Any]:
         for name, field in found.headers().items()
         if name in names or not name.startswith(_OF_BROKERS)
     }
-    said = {
+    of_properties = {
         name: _clean(value) if isinstance(value, str) else value
         for name in names.intersection(_PROPERTIES)
         if (value := found.number(name) if name in NUMBERS else found.text(name)) is not None
     }
-    return {**said, **own}
+    return {**of_properties, **own}
 
 
 def _clean(text: str) -> str:

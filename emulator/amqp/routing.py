@@ -32,18 +32,18 @@ def check_match_arguments(arguments: Table) -> None:
 def matches_headers(arguments: Table, headers: Table) -> bool:
     """Whether a message's headers match a binding's arguments."""
     mode = arguments["x-match"].value.decode() if "x-match" in arguments else "all"
-    wanted = {
+    conditions = {
         name: field
         for name, field in arguments.items()
         if name != "x-match" and (mode.endswith("-with-x") or not name.startswith("x-"))
     }
-    found = (name in headers and _same_header(field, headers[name]) for name, field in wanted.items())
+    found = (name in headers and _same_header(field, headers[name]) for name, field in conditions.items())
     return all(found) if mode.startswith("all") else any(found)
 
 
-def _same_header(wanted: Field, found: Field) -> bool:
+def _same_header(condition: Field, found: Field) -> bool:
     # An argument without a value asks for the header, whatever that says.
-    return wanted.tag == "V" or same_value(wanted, found)
+    return condition.tag == "V" or same_value(condition, found)
 
 
 def same_value(one: Field, other: Field) -> bool:

@@ -219,7 +219,7 @@ class VirtualHost:
         if not exchange.name and len(keys) == 1 and (only := self._named(keys[0])) is not None:
             return [only]
         found: dict[Queue, None] = {}
-        seen = {exchange.name}
+        visits = {exchange.name}
         waiting = [exchange]
         while waiting:
             source = waiting.pop()
@@ -234,12 +234,12 @@ class VirtualHost:
                     if (queue := self._named(name)) is not None:
                         found[queue] = None
                 # Exchanges may be bound in a circle.
-                elif name not in seen and name in self.exchanges:
-                    seen.add(name)
+                elif name not in visits and name in self.exchanges:
+                    visits.add(name)
                     waiting.append(self.exchanges[name])
             alternate = source.alternate
-            if not matched and alternate in self.exchanges and alternate not in seen:
-                seen.add(alternate)
+            if not matched and alternate in self.exchanges and alternate not in visits:
+                visits.add(alternate)
                 waiting.append(self.exchanges[alternate])
             if waiting:
                 yield

@@ -253,8 +253,8 @@ class Archives:
     def _emit_rejected(self, queue: str, batch: Sequence[Delivery]) -> None:
         """Emit an event for each message that somebody moved to an archived queue."""
         for delivery in batch:
-            seen = CONTRACT.peek(delivery.data)
-            fields = {"message_id": seen.message_id, "code": seen.error_code, "size": len(delivery.data)}
+            peek = CONTRACT.peek(delivery.data)
+            fields = {"message_id": peek.message_id, "code": peek.error_code, "size": len(delivery.data)}
             self._events.emit("message.rejected", queue=queue, **fields)
 
     def _emit_failure(self, error: Exception) -> None:

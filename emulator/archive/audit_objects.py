@@ -74,11 +74,11 @@ class AuditObjects:
 
     def at(self, shard: ShardKey, sequence_number: str) -> bytes | None:
         """The data of one entry, or None when its object is gone."""
-        wanted = int(sequence_number)
+        number = int(sequence_number)
         # The entry's object has a slightly lower first number, so names with a long common prefix come first.
         for length in range(len(sequence_number), -1, -_DIGITS_DROPPED):
             for key, first, last in self._list_objects(f"{shard.shard}/{sequence_number[:length]}", ""):
-                if first <= wanted <= last:
+                if first <= number <= last:
                     for entry in self._read_entries(key):
                         if entry.sequence_number == sequence_number:
                             return entry.data

@@ -61,21 +61,21 @@ class Pruning:
     def close(self) -> None:
         self._scheduler.close()
 
-    def prune(self, wanted: Prune) -> Pruned:
-        """Remove what ``wanted`` selects. Raises ``NoSuchBucketError``, OSError, and what boto3 raises."""
+    def prune(self, limits: Prune) -> Pruned:
+        """Remove what ``limits`` selects. Raises ``NoSuchBucketError``, OSError, and what boto3 raises."""
         with self._pruning:
-            buckets = wanted.buckets or self._list_filled_buckets()
-            parts = [self._prune_bucket(name, wanted) for name in buckets]
-            if not wanted.buckets:
+            buckets = limits.buckets or self._list_filled_buckets()
+            parts = [self._prune_bucket(name, limits) for name in buckets]
+            if not limits.buckets:
                 removed, size, kept = self._events.prune(
-                    wanted.older_than, wanted.keep_bytes, dry_run=wanted.dry_run
+                    limits.older_than, limits.keep_bytes, dry_run=limits.dry_run
                 )
                 parts.append(PrunedPart("events", removed, size, kept))
             done = [part for part in parts if part.removed]
-            if done and not wanted.dry_run:
+            if done and not limits.dry_run:
                 counts = {part.name: {"removed": part.removed, "bytes": part.bytes} for part in done}
                 self._events.emit("pruned", parts=counts)
-            return Pruned(wanted.dry_run, tuple(parts))
+            return Pruned(limits.dry_run, tuple(parts))
 
     def _list_filled_buckets(self) -> list[str]:
         """The existing buckets that the sandbox fills. Before S3 is started they are empty: none then."""
@@ -84,16 +84,16 @@ class Pruning:
         there = {bucket["Name"] for bucket in self._buckets.client().list_buckets()["Buckets"]}
         return sorted(self._filled & there)
 
-    def _prune_bucket(self, name: str, wanted: Prune) -> PrunedPart:
-        objects = sorted(self._list_objects(name, everything=bool(wanted.buckets)), reverse=True)
-        oldest = -1.0 if wanted.older_than is None else self._clock.time() - wanted.older_than
+    def _prune_bucket(self, name: str, limits: Prune) -> PrunedPart:
+        objects = sorted(self._list_objects(name, everything=bool(limits.buckets)), reverse=True)
+        oldest = -1.0 if limits.older_than is None else self._clock.time() - limits.older_than
         gone: list[_Stored] = []
         size = 0
         for each in objects:
             size += each.size
-            if each.modified < oldest or (wanted.keep_bytes is not None and size > wanted.keep_bytes):
+            if each.modified < oldest or (limits.keep_bytes is not None and size > limits.keep_bytes):
                 gone.append(each)
-        if not wanted.dry_run:
+        if not limits.dry_run:
             for start in range(0, len(gone), _DELETED_PER_CALL):
                 keys = [{"Key": each.key} for each in gone[start : start + _DELETED_PER_CALL]]
                 self._buckets.client().delete_objects(Bucket=name, Delete={"Objects": keys, "Quiet": True})  # type: ignore[typeddict-item]

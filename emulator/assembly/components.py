@@ -122,32 +122,32 @@ class Components:
 
     def populate(self, topology: Topology | None = None) -> Populated:
         """Create what is missing of ``topology``, by default the sandbox's own. Raises ``KinesisError``."""
-        wanted = self.settings.topology if topology is None else topology
+        declared = self.settings.topology if topology is None else topology
         existing = {view.name for view in self.streams.streams(self.home)}
-        missing = tuple(name for name in wanted.streams if name not in existing)
+        missing = tuple(name for name in declared.streams if name not in existing)
         with self.infrastructure.unlimited():
             for name in missing:
-                form = wanted.streams[name]
+                form = declared.streams[name]
                 self._create_stream(name, StreamForm(form) if isinstance(form, int) else form)
-        return Populated(missing, self.buckets.want(wanted.buckets))
+        return Populated(missing, self.buckets.want(declared.buckets))
 
-    def reset(self, wanted: Reset | None = None) -> None:
+    def reset(self, values: Reset | None = None) -> None:
         """Remove faults, streams, queues, messages and objects, set the clock to real time, and populate.
 
-        ``wanted`` has another seed, or another time for the clock. What an upstream has stays, unless this
+        ``values`` has another seed, or another time for the clock. What an upstream has stays, unless this
         sandbox owns the upstream. Raises BadTimeError.
         """
         with self.resetting:
-            self._reset(wanted or Reset())
+            self._reset(values or Reset())
 
-    def _reset(self, wanted: Reset) -> None:
-        if wanted.time is not None:
-            check_time(wanted.time)
+    def _reset(self, values: Reset) -> None:
+        if values.time is not None:
+            check_time(values.time)
         # What is being copied would arrive in the buckets that are made again.
         self.archives.pause()
         self.fault_engine.clear()
-        if wanted.seed is not None:
-            self.fault_engine.reseed(wanted.seed)
+        if values.seed is not None:
+            self.fault_engine.reseed(values.seed)
         self.access.reset()
         if self.infrastructure.owned:
             self._delete_everything()
@@ -157,9 +157,9 @@ class Components:
             self.audit_log.clear()
         if not self.clock.state().real:
             self.clock.resume_real_time()
-        if wanted.time is not None:
+        if values.time is not None:
             # Before the streams are made, which are not to be younger than their records.
-            self.clock.set_time(wanted.time)
+            self.clock.set_time(values.time)
         self.populate()
         self.archives.reset()
         self.diagnosis.clear()

@@ -236,8 +236,8 @@ class Embedded:
             token=admission.token is not None,
         )
 
-    def reset(self, wanted: Reset | None = None) -> None:
-        self.components.reset(wanted)
+    def reset(self, values: Reset | None = None) -> None:
+        self.components.reset(values)
 
     def populate(self, topology: Topology | None) -> Populated:
         return self.components.populate(topology)

@@ -302,10 +302,10 @@ def _check_database(path: Path) -> str:
         copy = _copy_files(path, Path(folder))
         try:
             with closing(sqlite3.connect(copy)) as db:
-                said = str(db.execute("PRAGMA integrity_check(1)").fetchone()[0])
+                finding = str(db.execute("PRAGMA integrity_check(1)").fetchone()[0])
         except sqlite3.DatabaseError as error:
             return str(error)
-    return "" if said == "ok" else " ".join(said.split())
+    return "" if finding == "ok" else " ".join(finding.split())
 
 
 def _copy_files(path: Path, folder: Path) -> Path:

@@ -33,14 +33,14 @@ class MotoBuckets:
     """
 
     def __init__(
-        self, home: Scope, clock: Clock, directory: Path | None = None, wanted: Iterable[str] = ()
+        self, home: Scope, clock: Clock, directory: Path | None = None, names: Iterable[str] = ()
     ) -> None:
         self._home = home
         self._clock = clock
         self.bodies = Bodies(
             directory, payloads=payloads_of(directory) if directory else None, find=payload_spans
         )
-        self._wanted = list(dict.fromkeys(wanted))
+        self._names = list(dict.fromkeys(names))
         self.started = False
         self._made = False
         self.forget: Callable[[], None] = lambda: None
@@ -53,8 +53,8 @@ class MotoBuckets:
     def want(self, names: Iterable[str]) -> tuple[str, ...]:
         """Add buckets to the wanted ones, and return those that are new."""
         with self._lock:
-            new = tuple(name for name in dict.fromkeys(names) if name not in self._wanted)
-            self._wanted.extend(new)
+            new = tuple(name for name in dict.fromkeys(names) if name not in self._names)
+            self._names.extend(new)
             if self._made:
                 self._make()
         return new
@@ -125,7 +125,7 @@ class MotoBuckets:
         from moto.s3.models import s3_backends
 
         backend = s3_backends[self._home.account]["aws"]
-        for name in self._wanted:
+        for name in self._names:
             if name not in backend.buckets:
                 backend.create_bucket(name, self._home.region)
 

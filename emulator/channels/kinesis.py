@@ -162,11 +162,16 @@ class KinesisChannel:
 
     def _build_delivery(self, shard: str, record: dict[str, Any]) -> Delivery:
         number = int(record["SequenceNumber"])
-        seen = number <= self._furthest.get(shard, -1)
+        redelivered = number <= self._furthest.get(shard, -1)
         self._furthest[shard] = max(number, self._furthest.get(shard, -1))
         arrived = record["ApproximateArrivalTimestamp"].timestamp()
         return Delivery(
-            record["Data"], record["PartitionKey"], shard, record["SequenceNumber"], arrived, redelivered=seen
+            record["Data"],
+            record["PartitionKey"],
+            shard,
+            record["SequenceNumber"],
+            arrived,
+            redelivered=redelivered,
         )
 
     def _put(self, batch: Sequence[Entry]) -> list[Outcome]:

@@ -81,8 +81,8 @@ class RabbitMQChannel:
     def read(self, *, limit: int = 100, wait: float = 0.0, in_hand: Collection[str] = ()) -> list[Delivery]:
         """Read as ``Channel.read``, with ``wait`` in real seconds, because a broker takes real time."""
         deadline = stopwatch() + wait
-        wanted = 0 if self.name in in_hand else limit
-        while not (found := self._faulted.take(self.name, None, wanted).deliveries):
+        most = 0 if self.name in in_hand else limit
+        while not (found := self._faulted.take(self.name, None, most).deliveries):
             left = deadline - stopwatch()
             if left <= 0:
                 break

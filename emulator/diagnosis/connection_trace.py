@@ -93,12 +93,12 @@ class ConnectionTrace:
 
     def note_confirm(self, channel: ChannelRecord, command: Command) -> None:
         """Note the broker's answer to publishes."""
-        told = command.decode()
-        assert isinstance(told, BasicAck | BasicNack)
-        tags = [told.delivery_tag]
-        if told.multiple:
-            tags = [tag for tag in channel.waiting if not told.delivery_tag or tag <= told.delivery_tag]
-        self._note_answered(channel, tags, "nack" if isinstance(told, BasicNack) else "")
+        answer = command.decode()
+        assert isinstance(answer, BasicAck | BasicNack)
+        tags = [answer.delivery_tag]
+        if answer.multiple:
+            tags = [tag for tag in channel.waiting if not answer.delivery_tag or tag <= answer.delivery_tag]
+        self._note_answered(channel, tags, "nack" if isinstance(answer, BasicNack) else "")
 
     def note_return(self, channel: ChannelRecord, command: Command) -> None:
         """Note which publish comes back. A broker confirms in any order, so the body tells which it is."""

@@ -200,17 +200,17 @@ class ContentReader:
     def _judge(self, found: _StreamContents, shard: str, record: IndexedRecord) -> None:
         """Judge one record. What a receiver rejected is left alone."""
         found.counts["records"] += 1
-        seen = self._contract.peek(record.data, record.partition_key or "")
-        if seen.error_code is not None:
+        peek = self._contract.peek(record.data, record.partition_key or "")
+        if peek.error_code is not None:
             found.counts["rejected"] += 1
             return
-        fault = self._strikes.find_message(found.label, seen.message_id)
-        place = Publication(shard, record.sequence_number, seen.message_id, record.arrived, fault)
+        fault = self._strikes.find_message(found.label, peek.message_id)
+        place = Publication(shard, record.sequence_number, peek.message_id, record.arrived, fault)
 
-        if seen.message_id is not None:
+        if peek.message_id is not None:
             found.counts["messages"] += 1
-            self._judge_message(found, seen, record, place)
-            self._note_part(found, seen, record)
+            self._judge_message(found, peek, record, place)
+            self._note_part(found, peek, record)
         elif not record.data.startswith(_AGGREGATED):
             found.counts["foreign_records"] += 1
             validate = load_validator(self._contract)
@@ -218,9 +218,9 @@ class ContentReader:
             self._report(found, "foreign", place, f"{why or 'no message'}: {record.data[:40]!r}")
 
     def _judge_message(
-        self, found: _StreamContents, seen: Peek, record: IndexedRecord, place: Publication
+        self, found: _StreamContents, peek: Peek, record: IndexedRecord, place: Publication
     ) -> None:
-        if seen.expires is not None:
+        if peek.expires is not None:
             found.counts["expiring"] += 1
         validate = load_validator(self._contract)
         if len(record.data) > self._contract.max_bytes:
@@ -229,22 +229,22 @@ class ContentReader:
             found.counts["unvalidated"] += 1
         else:
             verdict = validate(record.data, now=self._sent_at(record) - _ON_THE_WAY_SECONDS)
-            self._note_verdict(found, seen, record, place, verdict)
+            self._note_verdict(found, peek, record, place, verdict)
         # A short digest will do: one is kept for each of very many messages.
-        known, digest = self._contract.identity(seen), blake2b(record.data, digest_size=8).digest()
+        known, digest = self._contract.identity(peek), blake2b(record.data, digest_size=8).digest()
         if known is not None and found.texts.note(known, digest) is False:
             self._report(found, "altered", place, "other bytes than before under this messageId")
 
     def _note_verdict(
-        self, found: _StreamContents, seen: Peek, record: IndexedRecord, place: Publication, verdict: Verdict
+        self, found: _StreamContents, peek: Peek, record: IndexedRecord, place: Publication, verdict: Verdict
     ) -> None:
         objects = self._contract.objects
         if verdict.code is None:
-            read = objects.read(record.data, seen) if objects else None
+            read = objects.read(record.data, peek) if objects else None
             if read is not None:
-                found.objects.note(read, seen.message_type or "", place)
+                found.objects.note(read, peek.message_type or "", place)
         elif verdict.code == self._contract.expired:
-            self._report(found, "expired", place, f"it expired at {seen.expires}")
+            self._report(found, "expired", place, f"it expired at {peek.expires}")
         else:
             self._report(found, "invalid", place, describe_refusal(verdict))
 
@@ -268,8 +268,8 @@ class ContentReader:
             place.shard, place.sequence_number, place.message_id, place.arrived, what, writers, place.fault
         )
 
-    def _note_part(self, found: _StreamContents, seen: Peek, record: IndexedRecord) -> None:
-        part = seen.part
+    def _note_part(self, found: _StreamContents, peek: Peek, record: IndexedRecord) -> None:
+        part = peek.part
         if part is None or part.total < 2:
             return
         part_of = found.sequences.get(part.sequence)

@@ -25,8 +25,8 @@ def diagnose(exchange: Exchange, rules: Iterable[Rule] = RULES) -> Diagnosis:
 
 def _list_findings(rule: Rule, judgement: Judgement) -> list[Finding]:
     return [
-        Finding(rule=rule.id, title=rule.title, harm=rule.harm.value, advice=rule.advice, **asdict(seen))
-        for seen in sorted(judgement.seen, key=lambda seen: seen.at)
+        Finding(rule=rule.id, title=rule.title, harm=rule.harm.value, advice=rule.advice, **asdict(sighting))
+        for sighting in sorted(judgement.seen, key=lambda sighting: sighting.at)
     ]
 
 

@@ -72,8 +72,8 @@ class DiagnosisService:
         self._events = events
         self._contract = contract
         self._lock = threading.RLock()
-        self._told: OrderedDict[tuple[str, str | None, str, str | None], None] = OrderedDict()
-        self._seen: dict[tuple[str, str | None, str, str | None], float] = {}
+        self._reports: OrderedDict[tuple[str, str | None, str, str | None], None] = OrderedDict()
+        self._first_sightings: dict[tuple[str, str | None, str, str | None], float] = {}
         self._calls = 0
         self._idle = _LOOKS_AFTERWARDS
         # On a clock of its own: clients call in real time, also while the sandbox's clock stands still.
@@ -123,8 +123,8 @@ class DiagnosisService:
                 self._contents.clear()
             if self._queues is not None:
                 self._queues.clear()
-            self._told.clear()
-            self._seen.clear()
+            self._reports.clear()
+            self._first_sightings.clear()
 
     def find_holders(self) -> dict[ShardIterator, str]:
         """The names of the clients, by the iterator that each goes on with."""
@@ -227,17 +227,19 @@ class DiagnosisService:
         there = {(each.rule, each.client, each.stream, each.shard) for each in findings}
         with self._lock:
             # A finding that goes away waits anew when it comes back.
-            self._seen = {key: since for key, since in self._seen.items() if key in there}
+            self._first_sightings = {
+                key: since for key, since in self._first_sightings.items() if key in there
+            }
         for each in findings:
             key = (each.rule, each.client, each.stream, each.shard)
             with self._lock:
-                seen = self._seen.setdefault(key, stopwatch())
-                early = each.rule in _PATIENT and stopwatch() - seen < _SETTLE_SECONDS
-                if early or key in self._told:
+                first = self._first_sightings.setdefault(key, stopwatch())
+                early = each.rule in _PATIENT and stopwatch() - first < _SETTLE_SECONDS
+                if early or key in self._reports:
                     continue
-                self._told[key] = None
-                if len(self._told) > _MOST_TOLD:
-                    self._told.popitem(last=False)
+                self._reports[key] = None
+                if len(self._reports) > _MOST_TOLD:
+                    self._reports.popitem(last=False)
             self._events.emit(
                 "client.finding",
                 rule=each.rule,

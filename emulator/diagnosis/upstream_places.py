@@ -202,11 +202,11 @@ class UpstreamPlaces:
             labels = [known.find_label(int(each["SequenceNumber"])) for each in records]
             start = labels[0] if label is None and labels else label
             reached = labels[-1] + 1 if labels else start
-            told: Shape = {"Records": [{"SequenceNumber": self._write(shard, each)} for each in labels]}
+            event: Shape = {"Records": [{"SequenceNumber": self._write(shard, each)} for each in labels]}
             if following := response.get("NextShardIterator"):
                 self._keep(following, shard, reached)
-                told["NextShardIterator"] = _write_token(shard, reached)
-        return {**request, "ShardIterator": _write_token(shard, start)}, told
+                event["NextShardIterator"] = _write_token(shard, reached)
+        return {**request, "ShardIterator": _write_token(shard, start)}, event
 
     def _number_record(self, stream: str, answer: Shape) -> Shape:
         shard_id, number = answer.get("ShardId"), answer.get("SequenceNumber")

@@ -106,17 +106,17 @@ class FaultEngine:
         self._removals = 0
         self._handlers = ControlHandlers(self._perform, self._emit_failure)
 
-    def add(self, wanted: NewFault) -> Fault:
+    def add(self, new_fault: NewFault) -> Fault:
         """Put a fault in force and return it.
 
         Raises FaultRefusedError when the fault is invalid, or means nothing on its channel.
         """
-        type_ = self._find_type(wanted.type)
+        type_ = self._find_type(new_fault.type)
         self._note_streams()
         with self._lock:
             if len(self._faults) >= MOST_FAULTS:
                 raise FaultRefusedError(f"{MOST_FAULTS} faults are in force, which is the most: remove one")
-            name = wanted.name or self._free_name(type_.name)
+            name = new_fault.name or self._free_name(type_.name)
             if name in self._faults:
                 raise FaultRefusedError(
                     f"a fault named {name!r} is in force already: remove it, or choose another name"
@@ -124,28 +124,28 @@ class FaultEngine:
             record = Fault(
                 name,
                 type_.name,
-                channel=wanted.channel or "*",
-                direction=wanted.direction or type_.directions[0].value,
-                toxicity=1.0 if wanted.toxicity is None else wanted.toxicity,
-                attributes=wanted.attributes,
-                when=wanted.when,
-                limit=wanted.limit,
-                enabled=wanted.enabled,
+                channel=new_fault.channel or "*",
+                direction=new_fault.direction or type_.directions[0].value,
+                toxicity=1.0 if new_fault.toxicity is None else new_fault.toxicity,
+                attributes=new_fault.attributes,
+                when=new_fault.when,
+                limit=new_fault.limit,
+                enabled=new_fault.enabled,
             )
             fault = self._activate(record, type_)
         self._events.emit("fault.added", fault=name, type=type_.name, channel=record.channel)
         self._schedule(fault)
         return msgspec.structs.replace(fault.record, note=self._describe_absence(fault))
 
-    def change(self, name: str, wanted: FaultChange) -> Fault:
+    def change(self, name: str, change: FaultChange) -> Fault:
         """Change a fault and keep its counts. Raises UnknownFaultError, and FaultRefusedError as ``add``."""
         self._note_streams()
         with self._lock:
             before = self._find_active(name)
             given = {
                 field: value
-                for field in wanted.__struct_fields__
-                if (value := getattr(wanted, field)) is not None
+                for field in change.__struct_fields__
+                if (value := getattr(change, field)) is not None
             }
             if "attributes" in given:
                 given["attributes"] = {**before.attributes, **given["attributes"]}
@@ -325,13 +325,13 @@ class FaultEngine:
         if not self._served or "target" in fault.attributes:
             return ""
         known = self._channels | {(name, "kinesis") for name in self._streams()}
-        wanted = fault.record.channel
-        if wanted == "*" or any(matches_channel(wanted, name, kind) for name, kind in known):
+        channel = fault.record.channel
+        if channel == "*" or any(matches_channel(channel, name, kind) for name, kind in known):
             return ""
         # A broker's own names are of no use to whoever mistyped one.
         named = sorted({name for name, _ in known if not name.startswith("amq.")})
         there = ", ".join(named[:_MOST_NAMED]) or "none"
-        return f"there is no channel {wanted!r} yet; there are: {there}"
+        return f"there is no channel {channel!r} yet; there are: {there}"
 
     def _schedule(self, fault: ActiveFault) -> None:
         if fault.type.phase is Phase.CONTROL and fault.timed:
@@ -354,14 +354,14 @@ class FaultEngine:
             self._perform(fault, hit)
 
     def _find_channels(self, fault: ActiveFault) -> Sequence[str]:
-        wanted = fault.channel.rpartition(":")[2]
+        channel = fault.channel.rpartition(":")[2]
         if (
             "target" in fault.attributes
             or self._environment.control is None
-            or not any(mark in wanted for mark in "*?[")
+            or not any(mark in channel for mark in "*?[")
         ):
-            return [wanted]
-        return [name for name in self._streams() if fnmatchcase(name, wanted)]
+            return [channel]
+        return [name for name in self._streams() if fnmatchcase(name, channel)]
 
     def _perform(self, fault: ActiveFault, hit: Hit) -> None:
         try:

@@ -30,9 +30,9 @@ def check_record(
         _check_kind(fault, type_, channels, kinds)
 
 
-def matches_channel(wanted: str, name: str, kind: str) -> bool:
-    """Whether the glob ``wanted`` matches the channel's ``name`` or its ``kind:name``."""
-    return fnmatchcase(name, wanted) or fnmatchcase(f"{kind}:{name}", wanted)
+def matches_channel(pattern: str, name: str, kind: str) -> bool:
+    """Whether the glob ``pattern`` matches the channel's ``name`` or its ``kind:name``."""
+    return fnmatchcase(name, pattern) or fnmatchcase(f"{kind}:{name}", pattern)
 
 
 def _check_kind(

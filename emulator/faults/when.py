@@ -68,7 +68,9 @@ class When:
         return self.every is None or rank % self.every == 0
 
     def _fits(self, peek: Peek) -> bool:
-        return all(fnmatchcase(_text(getattr(peek, field.attribute)), wanted) for field, wanted in self.match)
+        return all(
+            fnmatchcase(_text(getattr(peek, field.attribute)), patterns) for field, patterns in self.match
+        )
 
 
 def read_when(written: dict[str, Any], contract: Contract) -> When:
@@ -88,9 +90,9 @@ def read_when(written: dict[str, Any], contract: Contract) -> When:
     if "for" in found:
         found["lasts"] = found.pop("for")
     fields = list_fields(contract)
-    wanted = _read_match(written.get("match", {}), fields)
-    found["channel"] = wanted.pop("channel", "*")
-    return When(**found, match=tuple((fields[name], value) for name, value in wanted.items()))
+    patterns = _read_match(written.get("match", {}), fields)
+    found["channel"] = patterns.pop("channel", "*")
+    return When(**found, match=tuple((fields[name], value) for name, value in patterns.items()))
 
 
 def _read_seconds(name: str, value: object) -> float:
@@ -115,13 +117,13 @@ def _read_match(written: object, fields: Mapping[str, Field]) -> dict[str, str]:
             raise FaultRefusedError(
                 f"when.match has no field {name!r}; it has {', '.join((*fields, 'channel'))}"
             )
-    wanted = {name: _text(value) for name, value in written.items()}
-    for name, value in wanted.items():
+    patterns = {name: _text(value) for name, value in written.items()}
+    for name, value in patterns.items():
         if len(value) > LONGEST_TEXT:
             raise FaultRefusedError(
                 f"when.match.{name} has {len(value)} characters, and may have {LONGEST_TEXT}"
             )
-    return wanted
+    return patterns
 
 
 def _text(value: object) -> str:

@@ -84,13 +84,13 @@ def _parser() -> Lark:
 
 def _why(error: UnexpectedInput) -> str:
     expected: set[str] = set(getattr(error, "accepts", None) or getattr(error, "allowed", None) or ())
-    wanted = sorted(_NAMES.get(name, name.strip("_")) for name in expected)
+    terminals = sorted(_NAMES.get(name, name.strip("_")) for name in expected)
     token = getattr(error, "token", None)
     found = getattr(error, "char", None) if token is None else str(token)
     if token is None and found in {"'", '"'}:
         return f"a string that begins with {found} and does not end"
-    said = f"unexpected {found!r}" if found else "it ends too early"
-    return f"{said} (expected {', '.join(wanted)})" if wanted else said
+    reason = f"unexpected {found!r}" if found else "it ends too early"
+    return f"{reason} (expected {', '.join(terminals)})" if terminals else reason
 
 
 def _place(error: UnexpectedInput, text: str) -> int:

@@ -35,8 +35,8 @@ def literal_keys(value: str | Number | None) -> tuple[Key, ...]:
         return ()
     if not isinstance(value, str):
         return (("number", value),)
-    said = number_in(value)
-    return (("text", value),) if said is None else (("text", value), ("said", said))
+    number = number_in(value)
+    return (("text", value),) if number is None else (("text", value), ("said", number))
 
 
 def value_keys(value: Any) -> Iterator[Key]:
@@ -44,9 +44,9 @@ def value_keys(value: Any) -> Iterator[Key]:
     for one in elements(value):
         if isinstance(one, str):
             yield "text", one
-            said = number_in(one)
-            if said is not None:
-                yield "number", said
+            number = number_in(one)
+            if number is not None:
+                yield "number", number
         elif isinstance(one, int | float):
             yield "number", one
             yield "said", one

@@ -23,10 +23,10 @@ _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 
 def number_in(text: str) -> Number | None:
     """Parse the number in ``text``; None when it is not a number."""
-    said = _NUMBER.fullmatch(text)
-    if said is None:
+    match = _NUMBER.fullmatch(text)
+    if match is None:
         return None
-    if said[2] is said[3] is None and not text.startswith((".", "+.", "-.")):
+    if match[2] is match[3] is None and not text.startswith((".", "+.", "-.")):
         try:
             return int(text)
         except ValueError:  # longer than Python converts exactly
@@ -71,8 +71,8 @@ def extend_relation(holds: Relation) -> Relation:
 
 
 def _beside_number(holds: Relation, text: str, number: Number) -> bool:
-    said = number_in(text)
-    return holds(1, 0) if said is None else holds(said, number)
+    match = number_in(text)
+    return holds(1, 0) if match is None else holds(match, number)
 
 
 def text_of(value: Any) -> str:

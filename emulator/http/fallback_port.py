@@ -33,10 +33,10 @@ async def serve_at(
 
     Raises OSError when a port that was asked for cannot be taken; the message says what to do.
     """
-    wanted = port.usual if port.asked is None else port.asked
+    number = port.usual if port.asked is None else port.asked
     served = partial(serve, app, host, on_failure=on_failure, clock=clock, sockets=True)
     try:
-        return await served(wanted), None
+        return await served(number), None
     except OSError as error:
         if port.asked is not None or error.errno != errno.EADDRINUSE:
             raise

@@ -148,8 +148,8 @@ class Payloads:
         """Those of the keys for which a payload may be found."""
         with self._lock:
             recent = [*self._recent.values()]
-        wanted = set(keys)
-        return set().union(*(wanted.intersection(each) for each in recent))
+        lookups = set(keys)
+        return set().union(*(lookups.intersection(each) for each in recent))
 
     def verify(self, found: list[Piece | None], payloads: list[bytes]) -> list[Piece | None]:
         """Read and compare what was ``found``; None in the place of a piece that is not its payload."""
@@ -247,7 +247,7 @@ class Payloads:
             self._holds[number] += 1
             return True
 
-    def _pieces(self, number: int, wanted: set[int]) -> dict[int, Piece]:
+    def _pieces(self, number: int, lookups: set[int]) -> dict[int, Piece]:
         """Where the wanted payloads are in a file; {} when they are too small a part of it, or unreadable."""
         try:
             storage, index = PackedStorage.open(self.path_of(number))
@@ -258,7 +258,7 @@ class Payloads:
         found = {
             key: (number, end - length, length)
             for key, length, end in zip(keys, lengths, ends, strict=True)
-            if key in wanted
+            if key in lookups
         }
         enough = _LEAST_SHARE * sum(length for _, _, length in found.values()) >= storage.end
         return found if enough else {}

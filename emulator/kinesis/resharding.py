@@ -50,19 +50,19 @@ class ShardsDraft:
 
         Shards that are opened and closed again on the way stay in the lineage, empty, as they do at AWS.
         """
-        wanted = hash_keys.uniform(target)
+        ranges = hash_keys.uniform(target)
         # Both lists are in the order of the hash keys and change together: a search among 10,000 shards for
         # each of 10,000 new ones would hold up everybody for a minute.
         still_open = (shard for shard in self._shards.values() if shard.closed is None)
         shards = sorted(still_open, key=lambda shard: int(shard.starting_hash_key))
         starts = [int(shard.starting_hash_key) for shard in shards]
         # Splits first: once every border is there, merges alone make the ranges.
-        for start, _ in wanted[1:]:
+        for start, _ in ranges[1:]:
             at = bisect_right(starts, start) - 1
             if starts[at] != start:
                 shards[at : at + 1] = self.split(shards[at], start)
                 starts.insert(at + 1, start)
-        for start, end in wanted:
+        for start, end in ranges:
             merged, *others = shards[bisect_left(starts, start) : bisect_right(starts, end)]
             for following in others:
                 merged = self.merge(merged, following)

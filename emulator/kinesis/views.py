@@ -28,8 +28,8 @@ def view(registry: Registry, stream: Stream) -> StreamView:
     shards = [_shard_view(stream, shard) for shard in stream.shards.values()]
     if any(shard.read is not None for shard in stream.shards.values()):
         shards = [
-            msgspec.structs.replace(seen, unread=0 if shard.unused else _count_unread(shard))
-            for seen, shard in zip(shards, stream.shards.values(), strict=True)
+            msgspec.structs.replace(view_of_shard, unread=0 if shard.unused else _count_unread(shard))
+            for view_of_shard, shard in zip(shards, stream.shards.values(), strict=True)
         ]
     return StreamView(
         name=stream.name,

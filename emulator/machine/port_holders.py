@@ -19,8 +19,8 @@ def find_holder(port: int) -> str | None:
         ran = subprocess.run(command, capture_output=True, text=True, check=False, timeout=_LSOF_SECONDS)
     except (OSError, subprocess.TimeoutExpired):
         return None
-    told = {line[0]: line[1:] for line in ran.stdout.splitlines() if line}
-    return f"process {told['p']} ({told.get('c', '?')})" if "p" in told else None
+    fields = {line[0]: line[1:] for line in ran.stdout.splitlines() if line}
+    return f"process {fields['p']} ({fields.get('c', '?')})" if "p" in fields else None
 
 
 def _find_in_proc(port: int) -> str | None:

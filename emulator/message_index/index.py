@@ -252,15 +252,15 @@ class MessageIndex:
         known = self._find_known(found)
         identity, values_of = self._contract.identity, self._tables.values_of
         rows: list[tuple[object, ...]] = []
-        for cursor, record, seen in found:
+        for cursor, record, peek in found:
             digest = _digest(record.data)
             origin = self._origin(cursor.shard.stream, record.partition_key or "")
-            who = (origin, identity(seen) or digest)
-            marks = self._find_marks(seen, record)
+            who = (origin, identity(peek) or digest)
+            marks = self._find_marks(peek, record)
             if (earlier := known.get(who)) is not None:
                 marks |= _DUPLICATE if earlier == digest else _DUPLICATE | _RETRIED
             known[who] = digest
-            self._report_shared_id(origin, seen)
+            self._report_shared_id(origin, peek)
             self.last += 1
             rows.append(
                 (
@@ -271,9 +271,9 @@ class MessageIndex:
                         record.sequence_number,
                         record.partition_key or "",
                     ),
-                    *values_of(seen),
+                    *values_of(peek),
                     *(len(record.data), marks, digest),
-                    _parse_time(seen.expires),
+                    _parse_time(peek.expires),
                 )
             )
         self._insert(rows)
@@ -282,15 +282,15 @@ class MessageIndex:
         """The indexed messages that ``found`` may repeat: the newest digest for each origin and identity."""
         names = list(
             {
-                seen.message_id
-                for _, _, seen in found
-                if seen.message_id is not None and self._is_identified_by_id(seen)
+                peek.message_id
+                for _, _, peek in found
+                if peek.message_id is not None and self._is_identified_by_id(peek)
             }
         )
         digests = list(
-            {_digest(record.data) for _, record, seen in found if self._contract.identity(seen) is None}
+            {_digest(record.data) for _, record, peek in found if self._contract.identity(peek) is None}
         )
-        known = self._find_known_parts({seen for _, _, seen in found if not self._is_identified_by_id(seen)})
+        known = self._find_known_parts({peek for _, _, peek in found if not self._is_identified_by_id(peek)})
         for column, values in (("message_id", names), ("digest", digests)):
             nameless = " AND message_id IS NULL" if column == "digest" else ""
             for start in range(0, len(values), _MOST_PARAMETERS):
@@ -306,7 +306,7 @@ class MessageIndex:
 
     def _find_known_parts(self, parts: Iterable[Peek]) -> dict[tuple[str, str | int], int]:
         """As ``_find_known``, for parts of sequences."""
-        places = list({(seen.part.sequence, seen.part.position) for seen in parts if seen.part})
+        places = list({(peek.part.sequence, peek.part.position) for peek in parts if peek.part})
         known: dict[tuple[str, str | int], int] = {}
         for start in range(0, len(places), _MOST_PARAMETERS):
             asked = places[start : start + _MOST_PARAMETERS]
@@ -319,33 +319,33 @@ class MessageIndex:
             known |= {(self._origin(stream, key), place): digest for stream, key, place, digest in rows}
         return known
 
-    def _report_shared_id(self, stream: str, seen: Peek) -> None:
+    def _report_shared_id(self, stream: str, peek: Peek) -> None:
         """Report each sequence once, when different parts of it have the same messageId."""
-        part, sequences = seen.part, self._contract.sequences
-        if part is None or sequences is None or seen.message_id is None:
+        part, sequences = peek.part, self._contract.sequences
+        if part is None or sequences is None or peek.message_id is None:
             return
         where = (stream, part.sequence)
-        first = self._parts.setdefault(where, (seen.message_id, part.position))
+        first = self._parts.setdefault(where, (peek.message_id, part.position))
         if len(self._parts) > _SEQUENCES_REMEMBERED:
             self._parts.popitem(last=False)
-        if first is not None and first[0] == seen.message_id and first[1] != part.position:
+        if first is not None and first[0] == peek.message_id and first[1] != part.position:
             self._parts[where] = None
             self._found(
                 "sequence.shared_message_id",
                 stream=stream,
                 sequence=part.sequence,
-                message_id=seen.message_id,
-                why=sequences.describe_shared_id(seen.message_id),
+                message_id=peek.message_id,
+                why=sequences.describe_shared_id(peek.message_id),
             )
 
-    def _is_identified_by_id(self, seen: Peek) -> bool:
+    def _is_identified_by_id(self, peek: Peek) -> bool:
         """Whether the id alone identifies the message, as it does not for parts of a sequence."""
-        return self._contract.identity(seen) == seen.message_id
+        return self._contract.identity(peek) == peek.message_id
 
-    def _find_marks(self, seen: Peek, record: IndexedRecord) -> int:
+    def _find_marks(self, peek: Peek, record: IndexedRecord) -> int:
         """The marks that do not depend on other messages."""
         oversize = len(record.data) > self._contract.max_bytes
-        return (_OVERSIZE if oversize else 0) | (_LATE if _is_late(seen, record.arrived) else 0)
+        return (_OVERSIZE if oversize else 0) | (_LATE if _is_late(peek, record.arrived) else 0)
 
     def _insert(self, rows: list[tuple[object, ...]]) -> None:
         try:
@@ -373,12 +373,12 @@ class MessageIndex:
         return found.ids
 
     def _rows(self, ids: Iterable[int]) -> tuple[MessageRow, ...]:
-        wanted = list(ids)
-        if not wanted:
+        ids_to_find = list(ids)
+        if not ids_to_find:
             return ()
-        marks = ", ".join("?" * len(wanted))
+        marks = ", ".join("?" * len(ids_to_find))
         rows = self._db.execute(
-            f"SELECT {self._tables.select} {FROM} WHERE id IN ({marks}) ORDER BY id", wanted
+            f"SELECT {self._tables.select} {FROM} WHERE id IN ({marks}) ORDER BY id", ids_to_find
         )
         return tuple(map(self._tables.build_row, rows))
 
@@ -401,8 +401,8 @@ def _make_storable(value: object) -> object:
     return None if isinstance(value, int) and value.bit_length() > 63 else value
 
 
-def _is_late(seen: Peek, arrived: float) -> bool:
-    published, expires = _parse_time(seen.published), _parse_time(seen.expires)
+def _is_late(peek: Peek, arrived: float) -> bool:
+    published, expires = _parse_time(peek.published), _parse_time(peek.expires)
     return (published is not None and arrived > published + LATE_SECONDS) or (
         expires is not None and arrived > expires
     )

@@ -101,4 +101,4 @@ def _build_reader(attributes: Sequence[str]) -> Callable[[Peek], tuple[Any, ...]
     """Return a function that reads these attributes, in their order."""
     if len(attributes) > 1:
         return attrgetter(*attributes)
-    return lambda seen: tuple(getattr(seen, attribute) for attribute in attributes)
+    return lambda peek: tuple(getattr(peek, attribute) for attribute in attributes)

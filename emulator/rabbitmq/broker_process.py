@@ -220,14 +220,14 @@ def _build_environment(
 
 def _run(command: list[str], environment: dict[str, str], output: Path) -> subprocess.Popen[bytes]:
     executable = shutil.which(command[0], path=environment["PATH"]) or command[0]
-    with private_files.touch(output).open("ab") as said:
+    with private_files.touch(output).open("ab") as log:
         return subprocess.Popen(
             [executable, *command[1:]],
             env=environment,
             cwd=output.parent,
             stdin=subprocess.DEVNULL,
-            stdout=said,
-            stderr=said,
+            stdout=log,
+            stderr=log,
             umask=private_files.UMASK,
             # A new session, so that Ctrl+C reaches only the sandbox, which then stops the server.
             start_new_session=True,
@@ -246,8 +246,8 @@ def _wait_until_ready(broker: Broker, host: str, output: Path) -> None:
                 if ended
                 else f"did not answer in {START_SECONDS:g} s"
             )
-            said = output.read_text(encoding="utf-8", errors="replace")[-2000:]
-            raise BrokerFailedError(f"rabbitmq-server {what} on port {broker.port}; it said:\n{said}")
+            log = output.read_text(encoding="utf-8", errors="replace")[-2000:]
+            raise BrokerFailedError(f"rabbitmq-server {what} on port {broker.port}; it said:\n{log}")
         clock.wait(_POLL_SECONDS)
 
 

@@ -58,7 +58,7 @@ class SqsState:
         if getattr(queues.add_message, "touches", False):
             return
         add, delete, purge = queues.add_message, queues.delete_message, backends.purge_queue
-        received, seen = messages.mark_received, messages.change_visibility
+        received, change = messages.mark_received, messages.change_visibility
 
         def add_message(queue: Any, message: Any) -> None:
             # A dead letter is the same object in another queue, and is to be gone from the one it leaves.
@@ -87,7 +87,7 @@ class SqsState:
 
         def change_visibility(message: Any, *given: Any, **named: Any) -> None:
             _touch(message)
-            seen(message, *given, **named)
+            change(message, *given, **named)
 
         changed: Any = add_message
         changed.touches = True

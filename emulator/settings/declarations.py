@@ -89,9 +89,9 @@ class DeclaredSetting:
         return get_args(self.type)[0] if get_origin(self.type) is tuple else None
 
 
-def setting(default: T, help_: str, **said: Any) -> T:
+def setting(default: T, help_: str, **further: Any) -> T:
     """Declare a field: its default, the sentence of help, and what else ``Setting`` has."""
-    declaration: T = field(default=default, metadata={_KEY: Setting(help_, **said)})
+    declaration: T = field(default=default, metadata={_KEY: Setting(help_, **further)})
     return declaration
 
 

@@ -199,14 +199,14 @@ class Once:
 
     def __init__(self, after: str) -> None:
         self._after = int(after) if after[:1].isdigit() else -1
-        self._seen: set[str] = set()
+        self._known: set[str] = set()
 
     def filter_new(self, records: list[_R]) -> list[_R]:
         fresh: list[_R] = []
         for record in records:
             number = record.sequence_number
-            if number not in self._seen and int(number) > self._after:
-                self._seen.add(number)
+            if number not in self._known and int(number) > self._after:
+                self._known.add(number)
                 fresh.append(record)
         return fresh
 
@@ -219,8 +219,8 @@ def _shard(raw: dict[str, Any], listed: set[str], before: str) -> ListedShard:
 
 def _refusal(status: int, body: bytes) -> ServiceError:
     try:
-        said = json.loads(body)
-        code, text = str(said.get("__type", "")), said.get("message") or said.get("Message") or ""
+        answer = json.loads(body)
+        code, text = str(answer.get("__type", "")), answer.get("message") or answer.get("Message") or ""
     except (ValueError, AttributeError):
         code, text = "", body[:200].decode(errors="replace")
     return ServiceError(code.rpartition("#")[2] or f"HTTP {status}", str(text), status)

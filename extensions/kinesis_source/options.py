@@ -96,8 +96,8 @@ def _convert(key: str, text: str, kind: Callable[[str], Any]) -> Any:
     try:
         return kind(text)
     except (ValueError, KeyError):
-        wanted = "true or false" if kind is _bool else "a whole number above 0"
-        raise KinesisSourceError(f"option {key} is {text!r}, but must be {wanted}") from None
+        form = "true or false" if kind is _bool else "a whole number above 0"
+        raise KinesisSourceError(f"option {key} is {text!r}, but must be {form}") from None
 
 
 def _default_endpoint(region: str) -> str:

@@ -42,12 +42,12 @@ def read_range(settings: ReadOptions, client: KinesisClient, part: ShardRange) -
             f"record {part.after} of shard {part.shard} has expired; records behind it may have too. "
             "Set failOnDataLoss to false to go on with what is there."
         )
-    position, seen, once = part.after, 0, Once(part.after)
+    position, count, once = part.after, 0, Once(part.after)
     iterator: str | None = client.iterator(part.shard, position)
     while iterator and (bound is None or not (position[:1].isdigit() and int(position) >= bound)):
         try:
             most = settings.records_per_request
-            left = most if part.records is None else max(1, part.records - seen)
+            left = most if part.records is None else max(1, part.records - count)
             page, _ = client.page(iterator, min(most, left), RecordPage)
         except ServiceError as refused:
             if refused.code != "ExpiredIteratorException":
@@ -60,15 +60,15 @@ def read_range(settings: ReadOptions, client: KinesisClient, part: ShardRange) -
             records = [record for record in fresh if int(record.sequence_number) <= bound]
         if records:
             yield _arrow(*client.split_key(part.shard), records)
-            seen, position = seen + len(records), records[-1].sequence_number
+            count, position = count + len(records), records[-1].sequence_number
         if page.millis_behind_latest == 0 or len(records) < len(fresh):
             break
         iterator = page.next_shard_iterator
-    short = part.records is not None and seen != part.records
+    short = part.records is not None and count != part.records
     unreached = bound is not None and not (position[:1].isdigit() and int(position) >= bound)
     if (short or unreached) and settings.fail_on_data_loss:
         raise DataLossError(
-            f"shard {part.shard} gave {seen} of {part.records or 'the'} records "
+            f"shard {part.shard} gave {count} of {part.records or 'the'} records "
             f"behind {part.after} up to {part.until}. "
             "Set failOnDataLoss to false to go on with what is there."
         )

@@ -192,11 +192,11 @@ class AsyncStore:
             if state not in HELD:
                 columns = {"owner": None, "lease": None} | columns
             now = self.clock.time()
-            wanted = {"state": state, "step": step + 1, "changed": now} | columns
-            names = ", ".join(f"{name} = ?" for name in wanted)
+            values = {"state": state, "step": step + 1, "changed": now} | columns
+            names = ", ".join(f"{name} = ?" for name in values)
             moved = store.execute(
                 f"UPDATE messages SET {names} WHERE number = ? AND step = ?",  # noqa: S608 -- names of ours
-                (*wanted.values(), number, step),
+                (*values.values(), number, step),
             )
             assert moved.rowcount == 1
             self._record_change(

@@ -170,8 +170,8 @@ def _key(message: Message) -> str:
 
 
 def _build_confirmation(message: Message, now: float) -> Confirmation:
-    said = [text for text in (message.description, *message.business_errors) if text]
-    info = "; ".join(said) or None
+    texts = [text for text in (message.description, *message.business_errors) if text]
+    info = "; ".join(texts) or None
     return Confirmation(
         message.number,
         message.source,

@@ -54,10 +54,10 @@ def find_mistakes(integration: Integration) -> Iterator[Mistake]:
 
 
 def _check_routes(integration: Integration) -> Iterator[Mistake]:
-    seen: dict[tuple[str, str], int] = {}
+    places: dict[tuple[str, str], int] = {}
     for at, route in enumerate(integration.routes):
         here, name = ("routes", at), f"{route.service}.{route.operation}"
-        if (first := seen.setdefault((route.service, route.operation), at)) != at:
+        if (first := places.setdefault((route.service, route.operation), at)) != at:
             yield Mistake(
                 here, f"{name} has a route already, the {first + 1}. here; put their steps into one"
             )

@@ -118,9 +118,9 @@ class _File:
 
             close = get_close_matches(str(name), known, 1)
             meant = f" (did you mean {close[0]}?)" if close else ""
-            said = f"{tag} is {name!r}{meant}" if tag in given else f"there is no {tag}"
+            problem = f"{tag} is {name!r}{meant}" if tag in given else f"there is no {tag}"
             where = (*path, tag) if tag in given else path
-            raise self.build_error(Mistake(where, f"{said}; {does} one of {', '.join(known)}"))
+            raise self.build_error(Mistake(where, f"{problem}; {does} one of {', '.join(known)}"))
         return self._convert(given, known[name], *path)
 
     def _convert(self, given: Any, shape: type[Shape], *path: Key) -> Shape:

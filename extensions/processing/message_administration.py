@@ -46,20 +46,20 @@ class Administration:
         self._processing = processing
         self._store = processing.store
 
-    def search(self, wanted: Search, limit: int = 100) -> list[Message]:
+    def search(self, search: Search, limit: int = 100) -> list[Message]:
         """The newest messages that match, at most ``limit`` and at most 1,000."""
         conditions, values = ["1"], list[Any]()
         for name, condition in _BOUNDS.items():
-            if (value := getattr(wanted, name)) is not None:
+            if (value := getattr(search, name)) is not None:
                 conditions.append(condition)
                 values.append(value)
         for name in _SUBSTRINGS:
-            if (part := getattr(wanted, name)) is not None:
+            if (part := getattr(search, name)) is not None:
                 conditions.append(f"{name} LIKE ? ESCAPE '\\'")
                 values.append(_like_pattern(part))
-        if wanted.text is not None:
+        if search.text is not None:
             conditions.append(_TEXT.replace("LIKE ?", "LIKE ? ESCAPE '\\'"))
-            values += [_like_pattern(wanted.text)] * 4
+            values += [_like_pattern(search.text)] * 4
         found = " AND ".join(conditions)
         return self._store.messages(f"{found} ORDER BY number DESC LIMIT ?", *values, min(limit, MAX_RESULTS))
 

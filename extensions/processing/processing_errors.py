@@ -99,11 +99,11 @@ class ClaimLostError(Exception):
 
 def final_error(error: BaseException) -> FinalError | None:
     """The first FinalError in the chain of causes; None when there is none."""
-    seen: BaseException | None = error
-    while seen is not None:
-        if isinstance(seen, FinalError):
-            return seen
-        seen = seen.__cause__ or seen.__context__
+    cause: BaseException | None = error
+    while cause is not None:
+        if isinstance(cause, FinalError):
+            return cause
+        cause = cause.__cause__ or cause.__context__
     return None
 
 

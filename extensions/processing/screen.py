@@ -41,7 +41,7 @@ class ProcessingScreen(FollowingScreen):
 
     def __init__(self) -> None:
         super().__init__()
-        self._wanted = ""
+        self._search_text = ""
         self._number: int | None = None
         self._shown: AsyncMessageDetail | None = None
 
@@ -65,7 +65,7 @@ class ProcessingScreen(FollowingScreen):
 
     def action_filter(self) -> None:
         hint = "state:FAILED source:CRM operation:create text:invoice"
-        ask(self, Prompt("Only messages like", hint=hint, value=self._wanted), self._find)
+        ask(self, Prompt("Only messages like", hint=hint, value=self._search_text), self._find)
 
     def action_all(self) -> None:
         self._find("")
@@ -99,34 +99,36 @@ class ProcessingScreen(FollowingScreen):
         self.fetch_again()
         return f"message {number} is {found.message.state}"
 
-    def _find(self, wanted: str) -> None:
-        self._wanted = wanted
+    def _find(self, search_text: str) -> None:
+        self._search_text = search_text
         self.fetch_again()
-        options = " ".join(f"--{name.replace('_', '-')} '{value}'" for name, value in _search(wanted).items())
+        options = " ".join(
+            f"--{name.replace('_', '-')} '{value}'" for name, value in _search(search_text).items()
+        )
         self.sandbox.command = f"sandbox process list {options}".rstrip()
 
     async def fetch(self) -> None:
-        processing, wanted = self.client.processing, self._wanted
-        messages = await processing.search(limit=_MESSAGES, **_search(wanted))
+        processing, search_text = self.client.processing, self._search_text
+        messages = await processing.search(limit=_MESSAGES, **_search(search_text))
         systems = await processing.systems()
         shown = self._number or (messages[0].number if messages else None)
         one = None if shown is None else await processing.show(shown)
-        self.call_later(self._show, wanted, messages, systems, one)
+        self.call_later(self._show, search_text, messages, systems, one)
 
     def _show(
         self,
-        wanted: str,
+        search_text: str,
         messages: tuple[AsyncMessage, ...],
         systems: tuple[OutsideSystem, ...],
         one: AsyncMessageDetail | None,
     ) -> None:
-        """Show the messages that match the filter ``wanted``, the systems, and one whole message."""
-        if wanted != self._wanted:
+        """Show the messages that match the filter ``search_text``, the systems, and one whole message."""
+        if search_text != self._search_text:
             return
         self.query_one("#asynchronous", RowList).fill(messages)
         self.query_one("#systems", RowList).fill(systems)
         more = "the newest " if len(messages) == _MESSAGES else ""
-        which = f" like {self._wanted}" if self._wanted else ""
+        which = f" like {self._search_text}" if self._search_text else ""
         self.query_one("#wanted", Static).update(f"{more}{counted(len(messages), 'message')}{which}")
         if one is not None and self._number in {None, one.message.number}:
             self._draw(one)
@@ -145,8 +147,8 @@ class ProcessingScreen(FollowingScreen):
         """The message with its body, if it is the one beside the list."""
         shown = self._shown
         fields = _filled_fields(shown) if shown and shown.message.number == row.number else row
-        said = f"{row.number} is {row.state}, {row.service}.{row.operation} from {row.source}"
-        return said, pretty(fields)
+        sentence = f"{row.number} is {row.state}, {row.service}.{row.operation} from {row.source}"
+        return sentence, pretty(fields)
 
     def on_row_list_highlighted(self, message: RowList.Highlighted) -> None:
         row = message.row
@@ -159,10 +161,10 @@ def _tell_system(row: OutsideSystem) -> Whole:
     return f"{row.name} was called {row.received:,} times", pretty(row)
 
 
-def _search(wanted: str) -> dict[str, Any]:
+def _search(search_text: str) -> dict[str, Any]:
     """Parse ``state:OK invoice`` into the fields of the query; a word without a field is ``text``."""
     found: dict[str, str] = {}
-    for word in wanted.split():
+    for word in search_text.split():
         name, colon, value = word.partition(":")
         known = colon and name in _FIELDS
         key, text = (name, value) if known else ("text", word)

@@ -126,7 +126,7 @@ class QueueResources:
 
     def _message(self, found: Found) -> QueueMessage:
         message, now = found.message, self._engine.now()
-        seen = CONTRACT.peek(message.body)
+        peek = CONTRACT.peek(message.body)
         return QueueMessage(
             message.id,
             message.number,
@@ -135,9 +135,9 @@ class QueueResources:
             len(message.body),
             found.claim,
             message.claims,
-            seen.message_id,
-            seen.message_type,
-            seen.error_code,
+            peek.message_id,
+            peek.message_type,
+            peek.error_code,
             msgspec.Raw(message.body),
         )
 

@@ -114,8 +114,8 @@ class QueuesScreen(FollowingScreen):
     def _show_counts(self, name: str, claims: tuple[Claim, ...], total: int) -> None:
         held = figures.counted(sum(len(claim.messages) for claim in claims), "message")
         hold = "holds" if len(claims) == 1 else "hold"
-        said = f"{name}: {figures.counted(len(claims), 'claim')} {hold} {held}"
-        self.query_one("#holding", Static).update(said)
+        sentence = f"{name}: {figures.counted(len(claims), 'claim')} {hold} {held}"
+        self.query_one("#holding", Static).update(sentence)
         shown = f", the first {figures.count(_MESSAGES)} shown" if total > _MESSAGES else ""
         self.query_one("#waiting", Static).update(f"{name}: {figures.counted(total, 'message')}{shown}")
 
@@ -138,8 +138,8 @@ def _project(project: str) -> str:
 
 def _tell_claim(claim: Claim) -> Whole:
     held = figures.counted(len(claim.messages), "message")
-    said = f"{claim.client or 'a client'} holds {held} for another {figures.span(claim.left)}"
-    return said, pretty(claim)
+    sentence = f"{claim.client or 'a client'} holds {held} for another {figures.span(claim.left)}"
+    return sentence, pretty(claim)
 
 
 def _tell_message(row: QueueMessage) -> Whole:

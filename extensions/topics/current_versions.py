@@ -38,7 +38,7 @@ class ObjectVersions:
     """
 
     def __init__(self, path: Path | None) -> None:
-        self._told: dict[str, Knowledge] = {}
+        self._knowledge: dict[str, Knowledge] = {}
         self._near: dict[str, set[str]] = {}
         self._log = KeyedLog(path, read_old=_read_old)
         self.torn_bytes = self._log.torn_bytes
@@ -49,7 +49,7 @@ class ObjectVersions:
     def publish(self, uuid: str, body: Any, at: float) -> Change:
         """Add a version that was published ``at`` seconds since the epoch."""
         named = named_versions(body)
-        known = self._told.get(uuid, Knowledge(uuid))
+        known = self._knowledge.get(uuid, Knowledge(uuid))
         linked = known._replace(
             previous=tuple({*known.previous, *named.previous}),
             following=tuple({*known.following, *named.following}),
@@ -63,7 +63,7 @@ class ObjectVersions:
 
     def delete(self, uuid: str, at: float) -> Change:
         """Delete the work of this version, ``at`` seconds since the epoch."""
-        known = self._told.get(uuid, Knowledge(uuid))
+        known = self._knowledge.get(uuid, Knowledge(uuid))
         self._write(known._replace(deleted=at if known.deleted is None else max(known.deleted, at)))
         return self._changed(uuid, newest=True, replaced=set())
 
@@ -73,7 +73,7 @@ class ObjectVersions:
 
     def save(self) -> list[bytes]:
         """Return a copy of what is known of every version."""
-        return [_encode(told) for told in tuple(self._told.values())]
+        return [_encode(knowledge) for knowledge in tuple(self._knowledge.values())]
 
     def load(self, saved: Iterable[bytes]) -> None:
         """Take what was saved. Nothing is known yet."""
@@ -85,19 +85,19 @@ class ObjectVersions:
         self._log.close()
 
     def _find_shown(self) -> None:
-        known = compute_version_states(self._told.values()).values()
+        known = compute_version_states(self._knowledge.values()).values()
         self._shown = {place.uuid for place in known if place.current and not place.deleted}
 
-    def _write(self, told: Knowledge) -> None:
-        self._remember(told)
-        self._log.append([(told.uuid.encode(), _encode(told[1:]))])
+    def _write(self, knowledge: Knowledge) -> None:
+        self._remember(knowledge)
+        self._log.append([(knowledge.uuid.encode(), _encode(knowledge[1:]))])
 
-    def _remember(self, told: Knowledge) -> None:
-        self._told[told.uuid] = told
-        near = self._near.setdefault(told.uuid, set())
-        for other in (*told.previous, *told.following):
+    def _remember(self, knowledge: Knowledge) -> None:
+        self._knowledge[knowledge.uuid] = knowledge
+        near = self._near.setdefault(knowledge.uuid, set())
+        for other in (*knowledge.previous, *knowledge.following):
             near.add(other)
-            self._near.setdefault(other, set()).add(told.uuid)
+            self._near.setdefault(other, set()).add(knowledge.uuid)
 
     def _work(self, uuid: str) -> list[Knowledge]:
         """All known versions of the work of an object."""
@@ -106,14 +106,14 @@ class ObjectVersions:
             new = self._near[waiting.pop()] - found
             found |= new
             waiting.extend(new)
-        return [self._told[each] for each in found if each in self._told]
+        return [self._knowledge[each] for each in found if each in self._knowledge]
 
     def _changed(self, uuid: str, *, newest: bool, replaced: set[str]) -> Change:
         work = compute_version_states(self._work(uuid)).values()
-        wanted = {place.uuid for place in work if place.current and not place.deleted}
+        uuids = {place.uuid for place in work if place.current and not place.deleted}
         there = {place.uuid for place in work if place.uuid in self._shown}
-        self._shown = (self._shown - there) | wanted
-        return Change(newest, tuple(wanted - there), tuple((there | replaced) - wanted))
+        self._shown = (self._shown - there) | uuids
+        return Change(newest, tuple(uuids - there), tuple((there | replaced) - uuids))
 
 
 def _read_old(payload: bytes, values: dict[bytes, bytes]) -> None:

@@ -61,7 +61,7 @@ class ObjectProjection:
         self._skipped = skipped
         self._lock = threading.Lock()
         self._readings: dict[ShardKey, ShardCursor] = {}
-        self._seen: OrderedDict[str, None] = OrderedDict()
+        self._ids: OrderedDict[str, None] = OrderedDict()
         self._sequences: OrderedDict[str, Assembly] = OrderedDict()
 
     def step(self, session: CommandSession) -> int:
@@ -93,30 +93,30 @@ class ObjectProjection:
         return self._readings[shard]
 
     def _commands(self, raw: bytes) -> list[Command]:
-        seen = peek(raw)
-        if seen.damaged or seen.message_type not in {*_WRITES, _DELETE} or self._came_before(seen):
+        glance = peek(raw)
+        if glance.damaged or glance.message_type not in {*_WRITES, _DELETE} or self._came_before(glance):
             return []
         try:
-            whole = self._whole(seen, raw)
-            return [] if whole is None else self._build_commands(seen, body_of(whole))
+            whole = self._whole(glance, raw)
+            return [] if whole is None else self._build_commands(glance, body_of(whole))
         except (SequenceError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
             return []  # The receivers of a message report its errors.
 
-    def _build_commands(self, seen: Peek, body: bytes) -> list[Command]:
+    def _build_commands(self, glance: Peek, body: bytes) -> list[Command]:
         given = msgspec.json.decode(body)
         uuid = given.get("objectUUID") if isinstance(given, dict) else None
         if not isinstance(uuid, str):
             return []
-        at = instant(seen.published) if seen.published else None
+        at = instant(glance.published) if glance.published else None
         at = self._clock.time() if at is None else at
-        if seen.message_type == _DELETE:
+        if glance.message_type == _DELETE:
             return self._changing(self._versions.delete(uuid, at), None)
-        left = self._left(seen)
+        left = self._left(glance)
         if left is not None and left <= 0:
             return []
         change = self._versions.publish(uuid, given, at)
         if change.newest:
-            self._aside[uuid] = seen, body
+            self._aside[uuid] = glance, body
             self._aside.move_to_end(uuid)
         if len(self._aside) > _ASIDE:
             self._aside.popitem(last=False)
@@ -128,34 +128,34 @@ class ObjectProjection:
         commands: list[Command] = [SowDelete(topic=OBJECTS, data=msgspec.Raw(key)) for key in keys]
         again = (published,) if published is not None and self._versions.shows(published) else ()
         for uuid in sorted({*change.shown, *again} & self._aside.keys()):
-            seen, body = self._aside[uuid]
-            left = self._left(seen)
+            glance, body = self._aside[uuid]
+            left = self._left(glance)
             if left is None or left > 0:
-                origin = (seen.message_id or "").replace("-", "")
+                origin = (glance.message_id or "").replace("-", "")
                 data = msgspec.Raw(body)
                 commands.append(Publish(topic=OBJECTS, data=data, expiration=left, correlation_id=origin))
         return commands
 
-    def _left(self, seen: Peek) -> float | None:
+    def _left(self, glance: Peek) -> float | None:
         """Seconds until the message expires; None when it never does."""
         try:
-            moment = datetime.fromisoformat(seen.expires) if seen.expires else None
+            moment = datetime.fromisoformat(glance.expires) if glance.expires else None
         except ValueError:
             return None
         return moment.timestamp() - self._clock.time() if moment and moment.tzinfo else None
 
-    def _came_before(self, seen: Peek) -> bool:
-        if (who := identity(seen)) is None:
+    def _came_before(self, glance: Peek) -> bool:
+        if (who := identity(glance)) is None:
             return False
-        known = who in self._seen
-        self._seen[who] = None
-        if len(self._seen) > _REMEMBERED:
-            self._seen.popitem(last=False)
+        known = who in self._ids
+        self._ids[who] = None
+        if len(self._ids) > _REMEMBERED:
+            self._ids.popitem(last=False)
         return known
 
-    def _whole(self, seen: Peek, raw: bytes) -> bytes | None:
+    def _whole(self, glance: Peek, raw: bytes) -> bytes | None:
         """The whole message, or None while parts of its sequence are missing."""
-        part = seen.part
+        part = glance.part
         if part is None:
             return raw
         assembly = self._sequences.setdefault(part.sequence, Assembly())

@@ -98,13 +98,13 @@ class _Link:
         self._thread.join(_STOPPING_SECONDS)
 
     def _run(self) -> None:
-        said = self._downstream
-        headers = {"authorization": f"Bearer {said.token}"} if said.token else {}
-        headers |= {"x-user-id": said.user} if said.user else {}
+        downstream = self._downstream
+        headers = {"authorization": f"Bearer {downstream.token}"} if downstream.token else {}
+        headers |= {"x-user-id": downstream.user} if downstream.user else {}
         while not self._stopped.is_set():
             try:
                 with checked_client(self._destinations, _PATIENCE) as http:
-                    http.base_url = said.url.rstrip("/")
+                    http.base_url = downstream.url.rstrip("/")
                     http.headers.update(headers)
                     self._ship(http)
             except (httpx.HTTPError, _UnusableError) as error:

@@ -95,8 +95,8 @@ class TopicsScreen(FollowingScreen):
         self._after = 0
         self.query_one("#changes", RowList).fill(())
         self.fetch_again()
-        told = f' --filter "{matching}"' if matching else ""
-        self.sandbox.command = f"sandbox topic subscribe {topic}{told}"
+        option = f' --filter "{matching}"' if matching else ""
+        self.sandbox.command = f"sandbox topic subscribe {topic}{option}"
 
     async def fetch(self) -> None:
         arrived = self.TopicsArrived(self._topic, self._matching, self._after)

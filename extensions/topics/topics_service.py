@@ -167,8 +167,8 @@ class TopicService:
             running = self._run()
             running.links.point(downstreams)
             self._downstreams = downstreams
-        told = [{"name": one.name, "url": one.url, "mode": one.mode} for one in downstreams]
-        self._events.emit("topic.downstreams_changed", downstreams=told)
+        links = [{"name": one.name, "url": one.url, "mode": one.mode} for one in downstreams]
+        self._events.emit("topic.downstreams_changed", downstreams=links)
 
     def replicate(self) -> None:
         """Start the topics if there are downstreams, so that they receive what they miss."""

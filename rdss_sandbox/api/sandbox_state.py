@@ -46,10 +46,10 @@ class SandboxState(Subject[Mode], at=""):
         """Change the clock and return its reading."""
 
     @POST("/reset", errors={"bad_clock": 400})
-    def reset(self, wanted: Reset | None = None) -> Status:
+    def reset(self, values: Reset | None = None) -> Status:
         """Remove every fault and message, set the clock to real time and create the topology again.
 
-        ``wanted`` has another seed, or another time for the clock.
+        ``values`` has another seed, or another time for the clock.
         """
 
     @POST("/populate")
@@ -57,5 +57,5 @@ class SandboxState(Subject[Mode], at=""):
         """Create the missing streams and buckets of ``topology``, by default the sandbox's own."""
 
     @POST("/prune", errors={"nothing_to_prune": 400, "NoSuchBucket": 404})
-    def prune(self, wanted: Prune) -> Pruned:
+    def prune(self, limits: Prune) -> Pruned:
         """Remove objects and events by age, or down to a size."""

@@ -101,14 +101,14 @@ def _compare(found: re.Match[str], count: int) -> bool:
     """Whether a count is the wanted one. A number alone is the least; ``no`` is none."""
     if found["count"].lower() == "no":
         return count == 0
-    wanted = int(found["count"])
+    number = int(found["count"])
     match (found["how"] or "at least ").strip().lower():
         case "exactly":
-            return count == wanted
+            return count == number
         case "at most":
-            return count <= wanted
+            return count <= number
         case _:
-            return count >= wanted
+            return count >= number
 
 
 def _messages(found: re.Match[str]) -> Condition:
@@ -132,12 +132,12 @@ def _queue_messages(found: re.Match[str]) -> Condition:
     return look
 
 
-def _count_messages(client: Client, stream: str, found: re.Match[str], told: str) -> ConditionReading:
+def _count_messages(client: Client, stream: str, found: re.Match[str], thing: str) -> ConditionReading:
     try:
         count = client.stream(stream).records
     except RefusedError as error:
         return ConditionReading(holds=False, seen=str(error))
-    return ConditionReading(_compare(found, count), f"{told} has {_counted(count, 'message')}")
+    return ConditionReading(_compare(found, count), f"{thing} has {_counted(count, 'message')}")
 
 
 def _read(found: re.Match[str]) -> Condition:

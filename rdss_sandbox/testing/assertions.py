@@ -20,12 +20,12 @@ _QUEUES: Final = ("error", "invalid")
 def assert_processed_once(client: Client, ids: Iterable[str], processed: Sequence[str]) -> None:
     """Assert that each of the ids is exactly once among those that the test's application processed."""
     __tracebackhide__ = True
-    wanted = list(dict.fromkeys(ids))
+    unique_ids = list(dict.fromkeys(ids))
     counts = Counter(processed)
-    wrong = [each for each in wanted if counts[each] != 1]
+    wrong = [each for each in unique_ids if counts[each] != 1]
     if not wrong:
         return
-    lines = [f"{len(wanted) - len(wrong)} of {len(wanted)} messages were processed once:"]
+    lines = [f"{len(unique_ids) - len(wrong)} of {len(unique_ids)} messages were processed once:"]
     lines += [f"  {each} {_explain_count(client, each, counts[each])}" for each in wrong[:_MOST_TOLD]]
     if len(wrong) > _MOST_TOLD:
         lines.append(f"  and {len(wrong) - _MOST_TOLD} more")
@@ -43,8 +43,8 @@ def assert_all_shards_read(client: Client, stream: str) -> None:
     wrong = [shard for shard in shards if _count_unread(shard)]
     if wrong:
         read = len(shards) - len(wrong)
-        told = "".join(f"\n  {describe_shard(shard, shards)}" for shard in wrong)
-        raise AssertionError(f"{read} of the {len(shards)} shards of {stream} were read to the end:{told}")
+        text = "".join(f"\n  {describe_shard(shard, shards)}" for shard in wrong)
+        raise AssertionError(f"{read} of the {len(shards)} shards of {stream} were read to the end:{text}")
 
 
 def assert_rejected(client: Client, message_id: str, code: str | None) -> None:
@@ -55,15 +55,15 @@ def assert_rejected(client: Client, message_id: str, code: str | None) -> None:
     found = [row for row in _find(client, message_id) if row.stream in names]
     if any(code in (None, row.code) for row in found):
         return
-    wanted = f"with {code}" if code else "with any code"
+    unique_ids = f"with {code}" if code else "with any code"
     if found:
-        told = ", ".join(f"{row.code or 'no code'} (in the {names[row.stream]} queue)" for row in found)
-        raise AssertionError(f"{message_id} was rejected with {told}, and not {wanted}")
+        text = ", ".join(f"{row.code or 'no code'} (in the {names[row.stream]} queue)" for row in found)
+        raise AssertionError(f"{message_id} was rejected with {text}, and not {unique_ids}")
     queued = [
         f"  the {queue} queue holds {_list_rejects(client, name)}" for name, queue in names.items()
     ] or ["  the topology has no error queue"]
     where = _explain_place(client, message_id)
-    raise AssertionError("\n".join([f"{message_id} was not rejected {wanted}: it {where}", *queued]))
+    raise AssertionError("\n".join([f"{message_id} was not rejected {unique_ids}: it {where}", *queued]))
 
 
 def describe_shard(shard: Shard, shards: Sequence[Shard]) -> str:
@@ -88,8 +88,8 @@ def _explain_count(client: Client, message_id: str, count: int) -> str:
         return f"was not processed: it {_explain_place(client, message_id)}"
     stored = [row for row in _find(client, message_id) if not row.code]
     places = Counter(row.stream for row in stored)
-    told = ", ".join(f"{number} times in {stream}" for stream, number in places.items() if number > 1)
-    came = f"; it is {told}" if told else "; it is in its stream once"
+    text = ", ".join(f"{number} times in {stream}" for stream, number in places.items() if number > 1)
+    came = f"; it is {text}" if text else "; it is in its stream once"
     return f"was processed {count} times{came}"
 
 

@@ -120,15 +120,15 @@ class SandboxContainer(Sandbox):
             stack.callback(_remove, container)
             # Both before the start: a container that ends at once is removed with all that it said.
             stack.callback(_close, container.attach_socket(params={"stdin": 1, "stream": 1}))
-            said = container.attach_socket(params={"stdout": 1, "stderr": 1, "stream": 1})
-            stack.callback(_close, said)
+            output = container.attach_socket(params={"stdout": 1, "stderr": 1, "stream": 1})
+            stack.callback(_close, output)
             try:
                 container.start()
             except APIError as error:
                 if tries_left and "port" in str(error):  # another process took one of ours
                     continue
                 raise
-            found = _read_first_line(frames_iter(said, tty=False))  # type: ignore[no-untyped-call]
+            found = _read_first_line(frames_iter(output, tty=False))  # type: ignore[no-untyped-call]
             urls = {name: f"http://{address}:{port}" for name, port in ports.items()}
             urls["amqp"] = f"amqp://guest:{quote(token, safe='')}@{address}:{ports['amqp']}/%2F"
             of_extensions = {name: urls[name] for name, _ in list_ports()}
@@ -189,10 +189,10 @@ def _add(tar: tarfile.TarFile, path: Path, name: str) -> str:
     return f"{_FOLDER}/{name}"
 
 
-def _read_first_line(said: Iterable[tuple[int, bytes]]) -> dict[str, Any]:
+def _read_first_line(output: Iterable[tuple[int, bytes]]) -> dict[str, Any]:
     """What ``sandbox up --json`` says when it is ready. Raises ``SandboxNotStartedError`` when it ends."""
     out, err = b"", b""
-    for stream, data in said:
+    for stream, data in output:
         out, err = (out + data, err) if stream == _STANDARD_OUTPUT else (out, err + data)
         if b"\n" in out:
             found: dict[str, Any] = msgspec.json.decode(out.partition(b"\n")[0])
@@ -247,8 +247,8 @@ def _explained(image: str) -> Iterator[None]:
     except ModuleNotFoundError as error:
         raise SandboxNotStartedError(explain_missing(error) or str(error), _ENVIRONMENT_CODE) from error
     except Exception as error:
-        if said := _explain(error, image):
-            raise SandboxNotStartedError(said, _ENVIRONMENT_CODE) from error
+        if output := _explain(error, image):
+            raise SandboxNotStartedError(output, _ENVIRONMENT_CODE) from error
         raise
 
 

@@ -43,10 +43,10 @@ def build_report(client: Client, after: int) -> str:
     lines: list[str] = []
     for title, tell in parts:
         try:
-            told = list(tell())
+            entries = list(tell())
         except (RefusedError, UnreachableError) as error:
-            told = [str(error)]
-        lines += [f"{title}:", *(f"  {line}" for line in told or ["none"])]
+            entries = [str(error)]
+        lines += [f"{title}:", *(f"  {line}" for line in entries or ["none"])]
     return "\n".join(lines)
 
 
@@ -74,12 +74,12 @@ def _tell_messages(client: Client) -> Iterator[str]:
             (client.messages(matching=f'stream:"{stream.value}" mark:{mark}', limit=1).total, mark)
             for mark in _MARKS
         )
-        told = [
+        entries = [
             f"{count} {what}"
             for count, what in (*((c.count, c.value) for c in codes), *marked)
             if count and what
         ]
-        yield f"{stream.value} {stream.count}" + (f" ({', '.join(told)})" if told else "")
+        yield f"{stream.value} {stream.count}" + (f" ({', '.join(entries)})" if entries else "")
 
 
 def _tell_faults(client: Client, events: list[Event]) -> Iterator[str]:
@@ -97,8 +97,8 @@ def _tell_faults(client: Client, events: list[Event]) -> Iterator[str]:
                 for event in strikes
                 if str(event.fields.get("did")) == what and event.fields.get("message_id")
             ]
-            told = f" {', '.join(dict.fromkeys(struck[:3]))}" if struck else ""
-            yield f"  {what}, {count} in all:{told}" if told else f"  {what}, {count} in all"
+            entries = f" {', '.join(dict.fromkeys(struck[:3]))}" if struck else ""
+            yield f"  {what}, {count} in all:{entries}" if entries else f"  {what}, {count} in all"
 
 
 def _describe_fault(fault: Fault) -> str:
@@ -137,8 +137,8 @@ def _tell_events(events: list[Event]) -> Iterator[str]:
         fields = {
             name: value for name, value in event.fields.items() if value is not None and name != "trace"
         }
-        told = " ".join(f"{name}={_write(value)}" for name, value in fields.items())
-        line = f"{moment} {event.kind} {told}".rstrip()
+        entries = " ".join(f"{name}={_write(value)}" for name, value in fields.items())
+        line = f"{moment} {event.kind} {entries}".rstrip()
         yield line if len(line) <= _WIDTH else f"{line[: _WIDTH - 1]}…"
 
 

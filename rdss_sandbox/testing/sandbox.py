@@ -215,9 +215,9 @@ class Sandbox:
         limit = seconds(timeout)
         deadline = Deadline(limit)
         if callable(condition):
-            while not (seen := condition()):
+            while not (answer := condition()):
                 if deadline.passed:
-                    raise ConditionNotMetError(f"after {limit:g} s the condition was still {seen!r}")
+                    raise ConditionNotMetError(f"after {limit:g} s the condition was still {answer!r}")
                 deadline.pause()
             return
         look = read_condition(condition)

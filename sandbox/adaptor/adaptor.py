@@ -99,7 +99,7 @@ class Adaptor:
         found = resolve(self._mapping.place.id, item)
         item_id = _digest(item) if found is NOTHING else str(found)
         try:
-            told = self._record_change(store, item_id, item)
+            sent_item = self._record_change(store, item_id, item)
         except TemplateError as error:
             code = error.code if isinstance(error, _InvalidMessageError) else ErrorCode.GENERR001
             unmapped = Unmapped(item_id, item, f"{code}: {error}")
@@ -107,8 +107,8 @@ class Adaptor:
                 polled.unmapped.append(unmapped)
             return
         self._state.forget_unmapped(store, item_id)
-        if told is not None:
-            polled.told.append(told)
+        if sent_item is not None:
+            polled.told.append(sent_item)
 
     def _record_change(self, store: sqlite3.Connection, item_id: str, item: JSON) -> SentItem | None:
         """Record the message for the item's change, if it needs one. Raises ``TemplateError``."""
@@ -119,27 +119,27 @@ class Adaptor:
             work = None
         digest = None if work is None else _digest(work)
         before = self._state.find_known(store, item_id)
-        wanted = trigger(
+        trigger_found = trigger(
             was_public=before is not None and before.published,
             is_public=digest is not None,
             changed=before is None or digest != before.digest,
         )
-        if wanted is None:
+        if trigger_found is None:
             return None
-        body = self._body(wanted, before, work or {})
-        message = self._outbox.message(wanted, body, tenant=self._mapping.tenant)
+        body = self._body(trigger_found, before, work or {})
+        message = self._outbox.message(trigger_found, body, tenant=self._mapping.tenant)
         verdict = judge_message(message)
         if not verdict.valid:
             raise _InvalidMessageError(verdict.code or ErrorCode.GENERR001, verdict.why)
         self._outbox.keep_message(message)
-        known = Known(body["objectUUID"], digest or "", published=wanted is not Trigger.DELETE)
+        known = Known(body["objectUUID"], digest or "", published=trigger_found is not Trigger.DELETE)
         self._state.save_known(store, item_id, known)
-        return SentItem(item_id, wanted, known.object_uuid)
+        return SentItem(item_id, trigger_found, known.object_uuid)
 
-    def _body(self, wanted: Trigger, before: Known | None, work: JSON) -> JSON:
-        if wanted is Trigger.DELETE and before is not None:
+    def _body(self, trigger_found: Trigger, before: Known | None, work: JSON) -> JSON:
+        if trigger_found is Trigger.DELETE and before is not None:
             return {"objectUUID": before.object_uuid}
-        if wanted is Trigger.UPDATE and before is not None:
+        if trigger_found is Trigger.UPDATE and before is not None:
             return as_new_version(work, self._new_id(), before.object_uuid)
         return {"objectUUID": self._new_id(), **work}
 

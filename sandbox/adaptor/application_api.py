@@ -49,9 +49,9 @@ class Source:
         """Yield pages of items changed since the watermark, inclusive. Raises SourceUnavailableError."""
         since = quote(str(watermark), safe="")
         url = self._client.base_url.join(self.place.changes.lstrip("/").replace("{watermark}", since))
-        seen: set[httpx.URL] = set()
-        while url not in seen and len(seen) < _MOST_PAGES:
-            seen.add(url)
+        pages: set[httpx.URL] = set()
+        while url not in pages and len(pages) < _MOST_PAGES:
+            pages.add(url)
             answer = self._ask(url)
             items = resolve(self.place.items, answer)
             yield self._items(url, [] if items is NOTHING else items)

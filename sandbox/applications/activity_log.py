@@ -34,8 +34,8 @@ def make_table(store: sqlite3.Connection) -> None:
 
 def write_entry(store: sqlite3.Connection, arrival: Arrival, object_uuid: str, did: str, now: float) -> None:
     """Add an entry in the transaction of the work itself."""
-    seen = arrival.header
-    store.execute(_INSERT, (now, seen.message_id, seen.message_type, object_uuid, did))
+    header = arrival.header
+    store.execute(_INSERT, (now, header.message_id, header.message_type, object_uuid, did))
 
 
 def entries_after(repository: Repository, row: int) -> list[ActivityLogEntry]:

@@ -76,9 +76,9 @@ class InstitutionalRepository:
             asked = {"objectUUID": uuid_in(body_in(arrival), "objectUUID")}
         except ApplicationError:
             return  # without an objectUUID, there is no valid answer
-        wanted, error = return_address(arrival.data), (code, why[:LONGEST_WHY])
+        address, error = return_address(arrival.data), (code, why[:LONGEST_WHY])
         try:
-            self._send_answer(arrival, asked, to=wanted, error=error)
+            self._send_answer(arrival, asked, to=address, error=error)
         except UnknownAddressError:
             self._send_answer(arrival, asked, to=None, error=error)
 

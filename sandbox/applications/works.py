@@ -71,9 +71,9 @@ class Works:
         named = named_versions(body)
         follows = [(older, uuid) for older in named.previous] + [(uuid, newer) for newer in named.following]
         self._store.executemany("INSERT OR IGNORE INTO follows VALUES (?, ?)", follows)
-        told = self._known_versions(uuid)
-        at = after_deletes(at, told)
-        before = next((each.published for each in told if each.uuid == uuid), None)
+        knowledge = self._known_versions(uuid)
+        at = after_deletes(at, knowledge)
+        before = next((each.published for each in knowledge if each.uuid == uuid), None)
         if before is None or before <= at:
             self._store.execute(_PUT, {"uuid": uuid, "object": msgspec.json.encode(body)})
             self._store.execute(_PUBLISHED, {"uuid": uuid, "at": at})

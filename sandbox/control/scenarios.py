@@ -117,8 +117,8 @@ class ScenarioResources:
         else:
             begun.run = run
         shown = _summary(begun)
-        said = {"verdict": shown.verdict or "none", "folder": shown.folder, "problem": shown.problem}
-        self._events.emit("scenario.finished", scenario=begun.scenario.name, run=begun.id, **said)
+        texts = {"verdict": shown.verdict or "none", "folder": shown.folder, "problem": shown.problem}
+        self._events.emit("scenario.finished", scenario=begun.scenario.name, run=begun.id, **texts)
 
     @handles(Scenarios.run)
     def run(self, run: int) -> ScenarioRunDetail:

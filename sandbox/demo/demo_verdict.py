@@ -144,8 +144,8 @@ def _stream_lines(leg: Leg) -> Iterator[VerdictLine]:
     planned = Counter(str(each["action"]) for each in leg.planned("reshard"))
     done = leg.reshards == planned or None
     yield VerdictLine("reshards under load", _counted(leg.reshards), _counted(planned), done)
-    grown, wanted = leg["injected.grown"], sum(int(each["first"]) for each in leg.planned("oversize"))
-    yield VerdictLine("messages grown oversize", f"{grown:,}", f"{wanted:,}", grown == wanted or None)
+    grown, oversize = leg["injected.grown"], sum(int(each["first"]) for each in leg.planned("oversize"))
+    yield VerdictLine("messages grown oversize", f"{grown:,}", f"{oversize:,}", grown == oversize or None)
     kept = leg.archived.kept
     yield VerdictLine(
         "rejects in their buckets", f"{kept.total():,}", f"{leg['rejected']:,}", kept == Counter(rejected)

@@ -113,10 +113,10 @@ class Downloads:
             why = f"{file.location} is not fetched: its storagePlatformType is {file.platform}, not HTTP"
         raise DownloadError(why)
 
-    def _require_room(self, file: RemoteFile, wanted: int) -> None:
+    def _require_room(self, file: RemoteFile, size: int) -> None:
         free = self._free(self._staging)
-        if wanted > free:
-            why = f"{file.location} needs {wanted:,} bytes; {self._staging} has room for {free:,}"
+        if size > free:
+            why = f"{file.location} needs {size:,} bytes; {self._staging} has room for {free:,}"
             raise DownloadError(why)
 
 

@@ -26,7 +26,7 @@ class HttpSource:
         self, tell: Callable[[str], None], trusted: Path | None = None, *, timeout: float = 30.0
     ) -> None:
         self._tell = tell
-        self._told: set[str] = set()
+        self._reports: set[str] = set()
         context: ssl.SSLContext = trusting(trusted)
         self._client = httpx.Client(
             verify=context,
@@ -40,8 +40,8 @@ class HttpSource:
         self._client.close()
 
     def fetch(self, location: str, start: int, tag: str | None) -> AbstractContextManager[Fetch]:
-        if location not in self._told:
-            self._told.add(location)
+        if location not in self._reports:
+            self._reports.add(location)
             self._tell(
                 f"{location} comes over plain HTTP: whoever is on the way can read and change it, "
                 "and only the checksum in its message vouches for it"

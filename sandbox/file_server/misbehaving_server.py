@@ -147,18 +147,18 @@ class _MisbehavingHandler(BaseHTTPRequestHandler):
     def _serve(self, path: str, file: Path) -> None:
         about = file.stat()
         size, tag = about.st_size, f'"{about.st_mtime_ns:x}-{about.st_size:x}"'
-        wanted = _RANGE.fullmatch(self.headers.get("Range", ""))
-        if wanted and self.headers.get("If-Range", tag) != tag:
-            wanted = None
-        start = int(wanted[1]) if wanted else 0
-        end = min(int(wanted[2]) + 1, size) if wanted and wanted[2] else size
-        if wanted and start >= size:
+        byte_range = _RANGE.fullmatch(self.headers.get("Range", ""))
+        if byte_range and self.headers.get("If-Range", tag) != tag:
+            byte_range = None
+        start = int(byte_range[1]) if byte_range else 0
+        end = min(int(byte_range[2]) + 1, size) if byte_range and byte_range[2] else size
+        if byte_range and start >= size:
             self._refuse(path, HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE, content_range=f"bytes */{size}")
             return
-        status = HTTPStatus.PARTIAL_CONTENT if wanted else HTTPStatus.OK
+        status = HTTPStatus.PARTIAL_CONTENT if byte_range else HTTPStatus.OK
         self.files.answers.append(Served(path, start, status))
         self.send_response(status)
-        if wanted:
+        if byte_range:
             self.send_header("Content-Range", f"bytes {start}-{end - 1}/{size}")
         self.send_header("Accept-Ranges", "bytes")
         self.send_header("ETag", tag)

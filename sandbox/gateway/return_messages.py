@@ -107,11 +107,11 @@ class _Search:
             self.end()
 
     def _examine(self, delivery: Delivery) -> None:
-        seen = peek(delivery.data)
-        if seen.correlation_id != self._message_id:
+        glance = peek(delivery.data)
+        if glance.correlation_id != self._message_id:
             return
         with self._lock:
-            self._accept(delivery.data, seen.part.sequence if seen.part else None)
+            self._accept(delivery.data, glance.part.sequence if glance.part else None)
 
     def _accept(self, data: bytes, sequence: str | None) -> None:
         if sequence is not None:

@@ -75,8 +75,8 @@ def check_client(
         show(lambda: count_stages(front.role, history, planned, over=False))
 
     history = play(trial, planned, lambda _doing: None, follow)
-    wanted = [each for each in clauses(front.role) if each.id in front.clauses]
-    results, _ = judge_clauses(wanted, history, trial.command)
+    judged_clauses = [each for each in clauses(front.role) if each.id in front.clauses]
+    results, _ = judge_clauses(judged_clauses, history, trial.command)
     ended = [life for life in history.lives if life.end == "itself" and life.code]
     return CheckResult(
         lesson.name,

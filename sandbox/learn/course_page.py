@@ -121,10 +121,10 @@ def _loss(count: int, *, allowed: bool = False) -> str:
 
 
 def _clause(result: ClauseResult) -> str:
-    said = "".join(f"<li>{escape(each.said)}</li>" for each in result.evidence[:_MOST_FINDINGS])
+    items = "".join(f"<li>{escape(each.said)}</li>" for each in result.evidence[:_MOST_FINDINGS])
     return (
         f"<li><span class={_CLASSES[result.verdict]}>{result.verdict}</span> <code>{result.id}</code>: "
-        f"{escape(result.demand)}{f'<ul>{said}</ul>' if said else ''}</li>"
+        f"{escape(result.demand)}{f'<ul>{items}</ul>' if items else ''}</li>"
     )
 
 

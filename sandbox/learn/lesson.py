@@ -132,13 +132,13 @@ def read_course(folder: Path | None = None) -> tuple[Lesson, ...]:
     return tuple(read_lesson(each) for each in found)
 
 
-def find_lesson(course: tuple[Lesson, ...], wanted: str) -> Lesson:
+def find_lesson(course: tuple[Lesson, ...], name: str) -> Lesson:
     """Find a lesson by its number or its name. Raises ``LessonError``."""
     for each in course:
-        if wanted in {each.name, each.name[3:]} or (wanted.isdecimal() and int(wanted) == each.number):
+        if name in {each.name, each.name[3:]} or (name.isdecimal() and int(name) == each.number):
             return each
     numbers = ", ".join(str(each.number) for each in course)
-    raise LessonError(f"there is no lesson {wanted!r}; there are {numbers}")
+    raise LessonError(f"there is no lesson {name!r}; there are {numbers}")
 
 
 def read_lesson(folder: Path) -> Lesson:

@@ -36,9 +36,11 @@ def _problems_of_broken(lesson: Lesson, found: CheckResult) -> Iterator[str]:
     front = lesson.front
     if set(found.failed) != set(front.fails):
         yield f"the broken client fails {_list(found.failed)}, and not {_list(front.fails)}"
-    said = [finding.said for each in found.clauses if each.id == front.fails[0] for finding in each.evidence]
-    if not any(front.reason in each for each in said):
-        yield f"no finding of {front.fails[0]} has {front.reason!r}: {said[:3]}"
+    sentences = [
+        finding.said for each in found.clauses if each.id == front.fails[0] for finding in each.evidence
+    ]
+    if not any(front.reason in each for each in sentences):
+        yield f"no finding of {front.fails[0]} has {front.reason!r}: {sentences[:3]}"
     quiet = found.stages[0]
     if quiet.stage != QUIET.name or quiet.lost or quiet.twice or quiet.processed != quiet.sent:
         yield f"the broken client does not seem to work on a quiet day: {quiet}"
@@ -51,8 +53,8 @@ def _problems_of_broken(lesson: Lesson, found: CheckResult) -> Iterator[str]:
 def _problems_of_solution(found: CheckResult) -> Iterator[str]:
     for each in found.clauses:
         if each.verdict != "pass":
-            said = [finding.said for finding in each.evidence[:3]]
-            yield f"the solution: {each.id} {each.verdict} ({each.reason or ''}{each.exposure}): {said}"
+            sentences = [finding.said for finding in each.evidence[:3]]
+            yield f"the solution: {each.id} {each.verdict} ({each.reason or ''}{each.exposure}): {sentences}"
     if found.output:
         yield f"the solution ended by itself: {found.output[-3:]}"
 

@@ -55,7 +55,7 @@ def _of_consumer(history: History, *, over: bool) -> tuple[StageCount, ...]:
     if not stages:
         return ()
     names = list(dict.fromkeys(name for _, name, _ in stages))
-    told = history.times_told()
+    times = history.times_told()
     queued = {
         (put.stream, entry.message_id)
         for put in history.puts_elsewhere()
@@ -72,11 +72,11 @@ def _of_consumer(history: History, *, over: bool) -> tuple[StageCount, ...]:
         sent[_stage_at(stages, sequence.at)].append(sequence.message_ids)
     twice = Counter(_stage_at(stages, each.told.at) for each in definite_repeats(history))
     for sequence in history.sequences:
-        tellings = sum(told[each] for each in sequence.message_ids)
+        tellings = sum(times[each] for each in sequence.message_ids)
         twice[_stage_at(stages, sequence.at)] += max(0, tellings - 1)
     found = []
     for name in names:
-        processed = sum(any(each in told for each in ids) for ids in sent[name])
+        processed = sum(any(each in times for each in ids) for ids in sent[name])
         bad = [each for each in history.bad if _stage_at(stages, each.at) == name]
         happened = Counter(
             each.type for each in history.injected if _stage_at(stages, each.at) == name
@@ -108,13 +108,13 @@ def _of_producer(history: History, planned: Sequence[Stage], *, over: bool) -> t
         for entry in put.entries
         if not entry.error
     } | stored.keys()
-    told = history.times_told()
+    times = history.times_told()
     found = []
     for stage in planned:
         is_large = stage.name == "sequences"
         ids = set(islice(large if is_large else messages, stage.messages))
         # The parts of a large message have ids of their own, so the producer's word is counted.
-        processed = ids & told.keys() if is_large else ids & accepted
+        processed = ids & times.keys() if is_large else ids & accepted
         happened = Counter(each.type for each in history.injected if each.message_id in ids)
         found.append(
             StageCount(

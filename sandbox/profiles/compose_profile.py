@@ -89,8 +89,8 @@ def stop(found: Running) -> None:
         check=False,
     )
     if ran.returncode != 0:
-        said = ran.stderr.strip().splitlines()
-        raise CannotStopError(f"docker compose down failed: {said[-1] if said else 'without a word'}")
+        lines = ran.stderr.strip().splitlines()
+        raise CannotStopError(f"docker compose down failed: {lines[-1] if lines else 'without a word'}")
 
 
 def services(name: str) -> list[Service]:
@@ -233,8 +233,8 @@ def _why(name: str, log: Path) -> str:
     """The reason why the stack did not become ready, in a few lines."""
     from docker.errors import DockerException
 
-    said = log.read_text(errors="replace").strip().splitlines()
-    line = said[-1] if said else "docker compose failed without a word"
+    lines = log.read_text(errors="replace").strip().splitlines()
+    line = lines[-1] if lines else "docker compose failed without a word"
     try:
         bad = [each for each in services(name) if each.standing not in {"running", "healthy"}]
         ailing = next((each.name for each in bad if each.state != "created"), None)

@@ -66,17 +66,17 @@ def _container_ids(event: dict[str, Any]) -> tuple[str, str]:
 
 def _finding(name: str, container: Container, how: str, events: list[dict[str, Any]]) -> Finding:
     service = container.labels[f"{_LABEL}.service"]
-    said = ", ".join(_in_words(event) for event in events[-3:])
+    sentence = ", ".join(_in_words(event) for event in events[-3:])
     command = {"paused": "unpause", "exited": "start", "dead": "start"}.get(how, "restart")
     return Finding(
         "service",
-        f"{service} is {how}" + (f": {said}" if said else ""),
+        f"{service} is {how}" + (f": {sentence}" if sentence else ""),
         f"docker compose --project-name {name} {command} {service}",
     )
 
 
 def _in_words(event: dict[str, Any]) -> str:
     attributes = event["Actor"]["Attributes"]
-    told = {"die": f"died with exit code {attributes.get('exitCode', '?')}", "oom": "ran out of memory"}
+    words = {"die": f"died with exit code {attributes.get('exitCode', '?')}", "oom": "ran out of memory"}
     action = event["Action"]
-    return f"{told.get(action, action)} at {timestamp(event['time'])[11:19]}"
+    return f"{words.get(action, action)} at {timestamp(event['time'])[11:19]}"

@@ -204,8 +204,8 @@ def _wait_for_answer(process: subprocess.Popen[bytes], log: Path, seconds: float
         process.wait()
     if line is None:
         raise NotReadyError(f"the sandbox was not ready after {seconds:g} s; what it said is in {log}")
-    said = log.read_text(errors="replace").strip().splitlines()
-    raise CannotStartError(said[-1].removeprefix("sandbox: ") if said else f"it did not start; see {log}")
+    lines = log.read_text(errors="replace").strip().splitlines()
+    raise CannotStartError(lines[-1].removeprefix("sandbox: ") if lines else f"it did not start; see {log}")
 
 
 def stop(found: Running) -> None:

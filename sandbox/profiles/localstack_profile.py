@@ -138,9 +138,9 @@ def _wait_until_ready(process: subprocess.Popen[bytes], url: str, log: Path) -> 
     deadline = clock.elapsed() + _READY_SECONDS
     while not _answers(url):
         if process.poll() is not None or clock.elapsed() > deadline:
-            said = log.read_text(errors="replace").strip().splitlines()
+            lines = log.read_text(errors="replace").strip().splitlines()
             raise CannotStartError(
-                f"LocalStack did not start: {said[-1] if said else 'it said nothing'}; see {log}"
+                f"LocalStack did not start: {lines[-1] if lines else 'it said nothing'}; see {log}"
             )
         clock.wait(_LOOK_SECONDS)
 
@@ -189,9 +189,9 @@ def _run(command: Sequence[str], home: Path) -> None:
         env={**os.environ, **within, "npm_config_cache": str(home / "cache" / "npm")},
     )
     if ran.returncode != 0:
-        said = ran.stdout.decode(errors="replace").strip().splitlines()
+        lines = ran.stdout.decode(errors="replace").strip().splitlines()
         raise CannotStartError(
-            f"LocalStack cannot be installed: {said[-1] if said else command[-1]}; "
+            f"LocalStack cannot be installed: {lines[-1] if lines else command[-1]}; "
             "it needs Python 3.13 or newer on PATH, and the package registries"
         )
 

@@ -187,9 +187,9 @@ class Receiver:
         if self._prepare is None:
             self._settle_or_undo(delivery)
             return
-        seen = self._peek(delivery.data, delivery.key)
-        part = seen.part
-        with self._threads.alone(part.sequence if part else seen.message_id):
+        peek = self._peek(delivery.data, delivery.key)
+        part = peek.part
+        with self._threads.alone(part.sequence if part else peek.message_id):
             try:
                 self._settle_or_undo(delivery)
             except _NotPreparedError as asked:
@@ -212,8 +212,8 @@ class Receiver:
     def _settle(self, delivery: Delivery, decide: Callable[[_Came], None]) -> None:
         with self._repository.transaction():
             data = delivery.data
-            seen = self._peek(data, delivery.key)
-            decide(_Came(data, delivery.key, seen, sha256(data).digest()))
+            peek = self._peek(data, delivery.key)
+            decide(_Came(data, delivery.key, peek, sha256(data).digest()))
             # In the transaction of the outcome: after a crash there are both or neither.
             self._repository.save_checkpoint(self._channel.name, delivery.shard, delivery.sequence_number)
 
@@ -236,9 +236,9 @@ class Receiver:
             self._rejects.flush()
 
     def _decide(self, came: _Came) -> None:
-        seen = came.seen
-        message_id = None if seen.damaged else seen.message_id
-        part = seen.part
+        peek = came.seen
+        message_id = None if peek.damaged else peek.message_id
+        part = peek.part
         place = (part.sequence, part.position) if part else None
         status = self._repository.arrival_status(self._channel.name, message_id, came.digest, place)
         if status is not ArrivalStatus.NEW:
@@ -250,7 +250,7 @@ class Receiver:
         elif part is not None and self._sequences is not None:
             self._take_part(came, part, self._sequences)
         else:
-            self._hand_over(self._arrival(verdict, came.data, seen, 1), came)
+            self._hand_over(self._arrival(verdict, came.data, peek, 1), came)
 
     def _record(
         self, came: _Came, outcome: Outcome, code: Code | None = None, payload: bytes | None = None
@@ -273,8 +273,8 @@ class Receiver:
 
     def _take_part(self, came: _Came, part: contract.Part, sequences: Sequences) -> None:
         """Store a part; the last part completes the sequence (specification, Multi-Message Sequence)."""
-        seen, body = came.seen, self._contract.body
-        so_far = self._repository.sequence_progress(part.sequence, part.position, seen.message_id)
+        peek, body = came.seen, self._contract.body
+        so_far = self._repository.sequence_progress(part.sequence, part.position, peek.message_id)
         if so_far.finished or (so_far.same is not None and body(so_far.same) == body(came.data)):
             self._repository.count(ArrivalStatus.DUPLICATE)
             return
@@ -285,7 +285,7 @@ class Receiver:
         if so_far.sharing:
             self._repository.count(SHARED_MESSAGE_ID)
         if so_far.sharing == 1:
-            _LOG.warning("%s", f"sequence {part.sequence}: {sequences.describe_shared_id(seen.message_id)}")
+            _LOG.warning("%s", f"sequence {part.sequence}: {sequences.describe_shared_id(peek.message_id)}")
         self._record(came, Outcome.WAITING, payload=came.data)
         if so_far.count + 1 == part.total:
             self._join(self._repository.parts(part.sequence), sequences)
@@ -346,10 +346,10 @@ class Receiver:
             return self._contract.failures.unknown, f"{type(error).__name__}: {error}"
         return None
 
-    def _arrival(self, verdict: Verdict, data: bytes, seen: Peek, parts: int) -> Arrival:
+    def _arrival(self, verdict: Verdict, data: bytes, peek: Peek, parts: int) -> Arrival:
         """What the application gets of a message: its present form."""
         if verdict.upgraded is None:
-            return Arrival(data, seen, parts)
+            return Arrival(data, peek, parts)
         return Arrival(verdict.upgraded, self._peek(verdict.upgraded), parts)
 
     def _refusal(self, verdict: Verdict) -> _Refusal:

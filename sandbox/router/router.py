@@ -77,8 +77,8 @@ class Router:
         return len(deliveries)
 
     def _route(self, source: str, delivery: Delivery) -> None:
-        seen = self._contract.peek(delivery.data, delivery.key)
-        tenant: int | None = getattr(seen, self._field.attribute)
+        peek = self._contract.peek(delivery.data, delivery.key)
+        tenant: int | None = getattr(peek, self._field.attribute)
         if tenant is not None and tenant in self._routes.tenants:
             data = self._with_history(delivery.data)
             for target in self._routes.targets(source, tenant):

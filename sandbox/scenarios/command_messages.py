@@ -70,11 +70,11 @@ class CommandMessages:
         named = {self._names.get(each, each): at for each, at in (self._came | self._rejected).items()}
         return {name: self._real_start + at for name, at in named.items()}
 
-    def _learn(self, data: bytes, seen: Peek) -> None:
+    def _learn(self, data: bytes, peek: Peek) -> None:
         name = identity(data)
-        message_id = seen.message_id or name
+        message_id = peek.message_id or name
         self._names[message_id] = name
-        if part := seen.part:
+        if part := peek.part:
             self._sequence_of[message_id] = part.sequence
             self._sequences[part.sequence][part.position] = message_id
             self._totals[part.sequence] = part.total

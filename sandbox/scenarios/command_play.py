@@ -124,8 +124,8 @@ def play_command(scenario: Scenario, command: Command, folder: Path, *, seed: in
                 receiver.close()
             lab.settle_history()
             events = backend.components.events
-            told = tuple(_on_the_scenarios_clock(each, start) for each in events.since(0, events.last))
-            played = Played(messages, told, tuple(input_shards(backend)), came.judged_at)
+            happenings = tuple(_on_the_scenarios_clock(each, start) for each in events.since(0, events.last))
+            played = Played(messages, happenings, tuple(input_shards(backend)), came.judged_at)
             return CommandRun(played, lab.history)
     except FaultRefusedError as error:
         raise UnplayableError(str(error)) from error

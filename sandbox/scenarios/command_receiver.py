@@ -68,7 +68,7 @@ class CommandReceiver:
         self._behind = False
         self._all_sent = False
         self._over = False
-        self._exchanges = self._reads = self._told = self._ends = 0
+        self._exchanges = self._reads = self._statements = self._ends = 0
         self._delivered: Counter[tuple[str, str]] = Counter()
         self._processed: set[str] = set()
 
@@ -138,8 +138,8 @@ class CommandReceiver:
         lab, messages = self._lab, self._messages
         if lab.undelivered():
             return False
-        told = {messages.whole_of(each.message_id) for each in lab.history.told}
-        return len(messages.wholes() - told) <= messages.rejected()
+        statements = {messages.whole_of(each.message_id) for each in lab.history.told}
+        return len(messages.wholes() - statements) <= messages.rejected()
 
     def _victim(self) -> KillableProcess | None:
         """The process that is to be killed, if its moment has come since the last turn."""
@@ -148,7 +148,7 @@ class CommandReceiver:
             return environment.receiver
         if environment.before_work.killed and any(each.records for each in history.reads()[self._reads :]):
             return environment.before_work
-        if environment.after_work.killed and len(history.told) > self._told:
+        if environment.after_work.killed and len(history.told) > self._statements:
             return environment.after_work
         return None
 
@@ -157,12 +157,12 @@ class CommandReceiver:
     def _tell_news(self) -> int:
         """Emit the events of what happened since the last call; return how much of it is new."""
         history = self._lab.history
-        exchanges, told = history.exchanges[self._exchanges :], history.told[self._told :]
+        exchanges, statements = history.exchanges[self._exchanges :], history.told[self._statements :]
         self._exchanges += len(exchanges)
-        self._told += len(told)
+        self._statements += len(statements)
         self._messages.scan()
         self._reads += sum(isinstance(each, Read) and each.stream == INPUT for each in exchanges)
-        rows: list[Read | Statement] = [*told, *(each for each in exchanges if isinstance(each, Read))]
+        rows: list[Read | Statement] = [*statements, *(each for each in exchanges if isinstance(each, Read))]
         new = sum(self._tell(each) for each in sorted(rows, key=lambda row: row.at))
         return new + self._tell_ends()
 
@@ -186,24 +186,24 @@ class CommandReceiver:
             self._emit("message.delivered", channel=INPUT, message_id=identity(data), size=len(data), **place)
         return self._delivered[shard, number] == 1
 
-    def _tell_processed(self, told: Statement) -> int:
-        messages, name = self._messages, self._messages.whole_of(told.message_id)
+    def _tell_processed(self, statement: Statement) -> int:
+        messages, name = self._messages, self._messages.whole_of(statement.message_id)
         again = name in self._processed
         self._processed.add(name)
-        if again and self._is_excused(told):
+        if again and self._is_excused(statement):
             return 0
-        fields: dict[str, Any] = {"parts": messages.parts_of(told.message_id), "body": told.digest}
+        fields: dict[str, Any] = {"parts": messages.parts_of(statement.message_id), "body": statement.digest}
         self._emit("message.processed", message_id=name, at=self._environment.clock.time(), **fields)
         return not again
 
-    def _is_excused(self, told: Statement) -> bool:
+    def _is_excused(self, statement: Statement) -> bool:
         """Whether this is the one repeat that a SIGKILL between telling and checkpoint excuses."""
         history = self._lab.history
         earlier = any(
-            each.message_id == told.message_id and each is not told and each.at <= told.at
+            each.message_id == statement.message_id and each is not statement and each.at <= statement.at
             for each in history.told
         )
-        return earlier and all(each.told is not told for each in definite_repeats(history))
+        return earlier and all(each.told is not statement for each in definite_repeats(history))
 
     def _tell_ends(self) -> int:
         """Emit the deaths of the command, and its new starts; return how many deaths there were."""

@@ -52,8 +52,8 @@ def expect(
     known: set[str] = set()
     sequences: dict[tuple[str, int], dict[int, Offered]] = {}
     for each in offered:
-        seen, name, digest = contract.peek(each.data), identity(each.data), sha256(each.data).hexdigest()
-        parts, verdict = split(each.data), judge_part if seen.part else judge
+        peek, name, digest = contract.peek(each.data), identity(each.data), sha256(each.data).hexdigest()
+        parts, verdict = split(each.data), judge_part if peek.part else judge
         if digest not in known:
             found.parts += len(parts)
         if known & {digest, name}:
@@ -65,7 +65,7 @@ def expect(
             found.rejected.append((name, str(code)))
         else:
             known |= {digest, name}
-            if part := seen.part:
+            if part := peek.part:
                 sequences.setdefault((part.sequence, part.total), {})[part.position] = each
             else:
                 _process(found, each.data, len(parts))

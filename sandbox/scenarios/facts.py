@@ -114,13 +114,13 @@ def compute_facts(played: Played) -> Facts:
 def _outcomes(played: Played, by_kind: dict[str, list[Event]], delivered: list[Event]) -> Facts:
     """Compare the outcome of each message with the one that it had to have."""
     asked = _expect(played, by_kind["fault.injected"], delivered)
-    wanted, expected = asked.processed, asked.codes
+    to_process, expected = asked.processed, asked.codes
     processed = by_kind["message.processed"]
     times = Counter(event.fields["message_id"] for event in processed)
     rejected = Counter(str(event.fields["code"]) for event in by_kind["message.rejected"])
     return {
         "parts": asked.parts,
-        "valid": len(wanted),
+        "valid": len(to_process),
         "sequences": len(asked.joined),
         "due": expected.total(),
         **{f"due.{code}": count for code, count in sorted(expected.items())},
@@ -130,12 +130,13 @@ def _outcomes(played: Played, by_kind: dict[str, list[Event]], delivered: list[E
         "processed": len(times),
         "joined": len({event.fields["message_id"] for event in processed if event.fields["parts"] > 1}),
         "twice": sum(count > 1 for count in times.values()),
-        "lost": len(wanted.keys() - times.keys()) + (expected - rejected).total(),
+        "lost": len(to_process.keys() - times.keys()) + (expected - rejected).total(),
         "altered": sum(
-            event.fields["body"] not in {None, wanted.get(event.fields["message_id"], event.fields["body"])}
+            event.fields["body"]
+            not in {None, to_process.get(event.fields["message_id"], event.fields["body"])}
             for event in processed
         ),
-        "misjudged": len(times.keys() - wanted.keys()) + (rejected - expected).total(),
+        "misjudged": len(times.keys() - to_process.keys()) + (rejected - expected).total(),
         "rejected": rejected.total(),
         **{f"rejected.{code}": count for code, count in sorted(rejected.items())},
     }
@@ -148,7 +149,7 @@ def find_culprits(played: Played) -> Culprits:
         by_kind[event.kind].append(event)
     delivered = [event for event in by_kind["message.delivered"] if event.fields["channel"] == INPUT]
     asked = _expect(played, by_kind["fault.injected"], delivered)
-    wanted, bad = asked.processed, dict(asked.rejected)
+    to_process, bad = asked.processed, dict(asked.rejected)
     bodies = {event.fields["message_id"]: event.fields["body"] for event in by_kind["message.processed"]}
     rejected = {
         event.fields["message_id"]: str(event.fields["code"]) for event in by_kind["message.rejected"]
@@ -157,14 +158,14 @@ def find_culprits(played: Played) -> Culprits:
     missing = Counter(bad.values()) - Counter(rejected.values())
     times = Counter(event.fields["message_id"] for event in by_kind["message.processed"])
     return {
-        "lost": frozenset(wanted.keys() - times.keys())
+        "lost": frozenset(to_process.keys() - times.keys())
         | {name for name, code in bad.items() if missing[code] and rejected.get(name) != code},
         "twice": frozenset(name for name, count in times.items() if count > 1),
         "altered": frozenset(
-            name for name in bodies.keys() & wanted.keys() if bodies[name] not in {None, wanted[name]}
+            name for name in bodies.keys() & to_process.keys() if bodies[name] not in {None, to_process[name]}
         ),
-        "misjudged": frozenset(times.keys() - wanted.keys())
-        | {name for name, code in rejected.items() if name in wanted or bad.get(name, code) != code},
+        "misjudged": frozenset(times.keys() - to_process.keys())
+        | {name for name, code in rejected.items() if name in to_process or bad.get(name, code) != code},
     }
 
 

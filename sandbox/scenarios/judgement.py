@@ -44,8 +44,8 @@ def unplayable(why: str) -> ScenarioJudgement:
 
 
 def _lines(scenario: Scenario, facts: Facts) -> Iterator[VerdictLine]:
-    wanted = {fact: Condition("==", value) for fact, value in CONTRACT.items()} | scenario.conditions()
-    for fact, condition in wanted.items():
+    conditions = {fact: Condition("==", value) for fact, value in CONTRACT.items()} | scenario.conditions()
+    for fact, condition in conditions.items():
         value = facts.get(fact, 0)
         holds = condition.holds(value, facts)
         shown = fact.partition(".")[0] == "injected"

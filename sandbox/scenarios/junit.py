@@ -37,8 +37,8 @@ def junit(run: Run) -> bytes:
         case = ET.SubElement(suite, "testcase", classname=f"scenario.{run.scenario.name}", name=line.claim)
         why = judgement.note or f"{line.claim} is {line.observed}; it must be {line.expected}"
         if line.holds is False:
-            said = "\n".join((*judgement.remarks, f"repeat with: {run.command}"))
-            ET.SubElement(case, "failure", message=why).text = said
+            text = "\n".join((*judgement.remarks, f"repeat with: {run.command}"))
+            ET.SubElement(case, "failure", message=why).text = text
         elif line.holds is None:
             ET.SubElement(case, "skipped", message=_unseen(judgement.not_observable, line.claim) or why)
     for fact in unseen:

@@ -83,11 +83,11 @@ class Run:
         command.
         """
         judgement = self.judgement
-        seen: dict[str, Any] = {
+        document: dict[str, Any] = {
             "not_observable": dict(judgement.not_observable),
             "remarks": list(judgement.remarks),
         }
-        against = {} if self.against is None else {"client": msgspec.to_builtins(self.against), **seen}
+        against = {} if self.against is None else {"client": msgspec.to_builtins(self.against), **document}
         return against | {
             "name": self.scenario.name,
             "title": self.scenario.title,

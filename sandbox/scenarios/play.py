@@ -279,12 +279,12 @@ class ProcessTurns:
             except ChannelUnavailableError:
                 continue
             for each in deliveries:
-                seen = CONTRACT.peek(each.data)
+                peek = CONTRACT.peek(each.data)
                 self._emit(
                     "message.rejected",
                     queue=queue,
                     message_id=identity(each.data),
-                    code=seen.error_code,
+                    code=peek.error_code,
                     size=len(each.data),
                 )
                 channel.commit(each)

@@ -56,7 +56,7 @@ def page(run: Run) -> str:
 
 def _head(run: Run) -> str:
     verdict = run.judgement.verdict
-    said = run.judgement.note or _SAID[verdict]
+    reason = run.judgement.note or _SAID[verdict]
     client = (
         f"<dt>client</dt><dd><code>{escape(shlex.join(run.against.command))}</code></dd>"
         if run.against
@@ -64,7 +64,7 @@ def _head(run: Run) -> str:
     )
     return (
         f"<header><p class=name>{escape(run.scenario.name)}</p><h1>{escape(run.scenario.title)}</h1>"
-        f'<p><strong class="verdict {verdict}">{verdict}</strong> {escape(said)}</p>'
+        f'<p><strong class="verdict {verdict}">{verdict}</strong> {escape(reason)}</p>'
         f"<dl class=run><dt>seed</dt><dd>{run.seed}</dd><dt>channel</dt><dd>{run.kind}</dd>{client}"
         f"<dt>began</dt><dd>{timestamp(START)} on the scenario's clock</dd>"
         f"<dt>repeat with</dt><dd><code>{escape(run.command)}</code></dd></dl></header>"
@@ -73,8 +73,12 @@ def _head(run: Run) -> str:
 
 def _teaching(run: Run) -> str:
     teach = run.scenario.teach
-    told = (("What happens", teach.happens), ("Why", teach.why), ("What a correct client does", teach.client))
-    parts = "".join(f"<div><h2>{title}</h2><p>{escape(text)}</p></div>" for title, text in told)
+    paragraphs = (
+        ("What happens", teach.happens),
+        ("Why", teach.why),
+        ("What a correct client does", teach.client),
+    )
+    parts = "".join(f"<div><h2>{title}</h2><p>{escape(text)}</p></div>" for title, text in paragraphs)
     return f"<section class=teach>{parts}</section>"
 
 
@@ -137,9 +141,9 @@ def _claims(run: Run) -> str:
         if fact not in claims
     )
     remarks = "".join(f"<li>{escape(each)}" for each in judgement.remarks)
-    said = f"<ul>{remarks}</ul>" if remarks else ""
+    reason = f"<ul>{remarks}</ul>" if remarks else ""
     return (
-        f"<section><h2>Verdict</h2>{said}{_WIDE.format('the verdict')}<table><thead><tr><th>fact"
+        f"<section><h2>Verdict</h2>{reason}{_WIDE.format('the verdict')}<table><thead><tr><th>fact"
         f"<th class=n>observed<th class=n>must be<th>verdict<th>meaning</thead><tbody>{rows}</tbody></table>"
         "</div></section>"
     )
@@ -171,18 +175,18 @@ def _facts(run: Run) -> str:
 
 def _messages(found: TimelineDrawing) -> str:
     """The steps of each message, in order, as a table; parts of a sequence are with their whole message."""
-    said: dict[str, list[str]] = {}
+    texts: dict[str, list[str]] = {}
     for step in found.steps:
         if step.message:
             struck = step.kind == "fault.injected"
             what = f"fault {step.place}" if struck else step.kind.removeprefix("message.")
-            said.setdefault(step.message, []).append(f"+{step.at:.3f} s {what}")
+            texts.setdefault(step.message, []).append(f"+{step.at:.3f} s {what}")
     rows = "".join(
         f'<tr><td><button type="button" class=life data-message="{escape(name)}">{escape(name)}</button>'
         f"<td>{escape(' → '.join(steps))}"
-        for name, steps in list(said.items())[:_MOST_MESSAGES]
+        for name, steps in list(texts.items())[:_MOST_MESSAGES]
     )
-    left = f"<p>and {len(said) - _MOST_MESSAGES:,} more</p>" if len(said) > _MOST_MESSAGES else ""
+    left = f"<p>and {len(texts) - _MOST_MESSAGES:,} more</p>" if len(texts) > _MOST_MESSAGES else ""
     return (
         f"<section><details><summary>All messages</summary>{_WIDE.format('all messages')}<table>{rows}"
         f"</table></div>{left}</details></section>"

@@ -137,19 +137,19 @@ def library() -> dict[str, Scenario]:
     return found
 
 
-def find_scenario(wanted: str) -> Scenario:
+def find_scenario(name: str) -> Scenario:
     """Find a scenario by its name in the library, or read a YAML or JSON file. Raises ``ScenarioError``."""
     known = library()
-    if wanted in known:
-        return known[wanted]
+    if name in known:
+        return known[name]
     try:
-        text = Path(wanted).read_text(encoding="utf-8")
+        text = Path(name).read_text(encoding="utf-8")
     except FileNotFoundError as error:
         names = ", ".join(known)
-        raise ScenarioError(f"no scenario {wanted!r}: neither a file nor one of {names}") from error
+        raise ScenarioError(f"no scenario {name!r}: neither a file nor one of {names}") from error
     except (OSError, UnicodeDecodeError) as error:
-        raise ScenarioError(f"{wanted} cannot be read: {error}") from error
-    return read_scenario(wanted, text)
+        raise ScenarioError(f"{name} cannot be read: {error}") from error
+    return read_scenario(name, text)
 
 
 def read_scenario(source: str, text: str) -> Scenario:

@@ -156,8 +156,8 @@ def _draw_dots(found: TimelineDrawing, heights: dict[str, float]) -> list[str]:
         if step.kind != IDLE:
             x, y = step.slot * found.pace, heights[step.place]
             style = "again" if index in again else step.kind.partition(".")[2]
-            said = f"+{step.at:.3f} s  {step.text}"
-            drawn.append(circle(f"dot {style}", x, y, _SIZES.get(style, 2.6), title=said))
+            caption = f"+{step.at:.3f} s  {step.text}"
+            drawn.append(circle(f"dot {style}", x, y, _SIZES.get(style, 2.6), title=caption))
     return drawn
 
 

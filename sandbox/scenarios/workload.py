@@ -26,9 +26,9 @@ class Offered:
 
 def identity(data: bytes) -> str:
     """The name of a message in events: its id, or its first bytes where it has none."""
-    seen = CONTRACT.peek(data)
-    if seen.message_id is not None and not seen.damaged:
-        return seen.message_id
+    peek = CONTRACT.peek(data)
+    if peek.message_id is not None and not peek.damaged:
+        return peek.message_id
     return f"unreadable {data[:24]!r}"
 
 

@@ -45,8 +45,8 @@ class DeclaredChanges:
         messages = self._contract.declared.messages
         place = self._contract.declared.type
         if reason == "unknown-type":
-            told = ("payload", "header") if self._contract.headers else ("payload",)
-            return len(messages) > 1 and place is not None and place.part in told
+            parts = ("payload", "header") if self._contract.headers else ("payload",)
+            return len(messages) > 1 and place is not None and place.part in parts
         if reason == "invalid":
             return any(
                 (each.content in ("json", "text") and each.payload not in (None, True, {}))
@@ -93,12 +93,12 @@ class DeclaredChanges:
         if reason == "invalid":
             return _break_rule(WithHeaders(raw, headers), value, message, draws)
         place = declared.type if reason == "unknown-type" else declared.locations[message.name].expires
-        wanted: Any = "no-such-type" if reason == "unknown-type" else timestamp(_LONG_AGO)
+        replacement: Any = "no-such-type" if reason == "unknown-type" else timestamp(_LONG_AGO)
         if place is not None and place.part == "header" and headers is not None:
-            return WithHeaders(raw, {**headers, place.steps[-1]: wanted})
+            return WithHeaders(raw, {**headers, place.steps[-1]: replacement})
         if place is None or place.part != "payload":
             return None
-        return WithHeaders(msgspec.json.encode(put(value, place.steps, wanted)), headers)
+        return WithHeaders(msgspec.json.encode(put(value, place.steps, replacement)), headers)
 
     def grow(self, raw: bytes, size: int) -> bytes | None:
         """Put spaces behind JSON, which mean nothing there; None for other forms."""

@@ -48,17 +48,17 @@ def read_codes(documents: Documents, node: Node | None, reject: str | None) -> d
 
     All go to ``reject``, the channel for what is refused, where one is declared.
     """
-    said = {
+    texts = {
         reason: (reason, reason, description, reject or queue)
         for reason, (description, queue) in REASONS.items()
     }
     node = documents.follow(node and node.get("codes"))
     if node is not None:
         holder = ObjectReader(documents, node, tuple(REASONS))
-        for reason, (_, _, description, queue) in said.items():
+        for reason, (_, _, description, queue) in texts.items():
             if inner := holder.within(reason):
                 text = ObjectReader(documents, inner, ("code", "description", "channel")).text
-                said[reason] = (
+                texts[reason] = (
                     text("code") or reason,
                     reason,
                     text("description") or description,
@@ -66,5 +66,5 @@ def read_codes(documents: Documents, node: Node | None, reject: str | None) -> d
                 )
     # An enumeration, since what writes JSON knows those, and no other class of texts. Reasons that a document
     # gives the same code have one member between them.
-    codes: Any = DeclaredCode("DeclaredCode", said)  # type: ignore[arg-type,call-arg]
+    codes: Any = DeclaredCode("DeclaredCode", texts)  # type: ignore[arg-type,call-arg]
     return dict(codes.__members__)

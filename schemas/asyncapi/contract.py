@@ -100,13 +100,13 @@ class AsyncApiContract:
     def peek(self) -> Looker:
         return self.looker
 
-    def identity(self, seen: Peek) -> str | None:
-        part = seen.part
+    def identity(self, peek: Peek) -> str | None:
+        part = peek.part
         if part is not None:
             return f"{part.sequence}/{part.position}"
-        if self._sources and seen.message_id is not None:
-            return f"{getattr(seen, 'source', None) or ''} {seen.message_id}"
-        return seen.message_id
+        if self._sources and peek.message_id is not None:
+            return f"{getattr(peek, 'source', None) or ''} {peek.message_id}"
+        return peek.message_id
 
     def body(self, raw: bytes, /) -> bytes:
         return read_headers(raw).data

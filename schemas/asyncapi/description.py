@@ -70,7 +70,8 @@ def _describe_channel(channel: Channel) -> dict[str, Any]:
 
 def _list_places(locations: Locations) -> dict[str, str | None]:
     return {
-        said: str(place) if (place := getattr(locations, name)) else None for name, said in _PLACES.items()
+        meaning: str(place) if (place := getattr(locations, name)) else None
+        for name, meaning in _PLACES.items()
     }
 
 

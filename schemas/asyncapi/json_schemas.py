@@ -40,10 +40,10 @@ _LEFT_OUT: Final = frozenset({"definitions", "$defs", "$id", "id", "$schema", "$
 
 def name_draft(schema: Any, named: str | None) -> str | None:
     """The draft of a schema, by its ``$schema``, else as it is named; None for an unknown one."""
-    said = schema.get("$schema") if isinstance(schema, dict) else None
-    if not isinstance(said, str) and (named is None or "aai.asyncapi" in named or "version" not in named):
+    dialect = schema.get("$schema") if isinstance(schema, dict) else None
+    if not isinstance(dialect, str) and (named is None or "aai.asyncapi" in named or "version" not in named):
         return USUAL_DRAFT
-    text = said if isinstance(said, str) else named or ""
+    text = dialect if isinstance(dialect, str) else named or ""
     return next((draft for draft in _DRAFTS if draft in text), None)
 
 
@@ -107,8 +107,8 @@ class _Bundle:
             definitions[name] = self._copy(target)
         if not isinstance(whole, dict):
             return whole is True
-        said = str(_DRAFTS[self._draft].META_SCHEMA["$schema" if self._draft != "draft-04" else "id"])
-        return {"$schema": said, **whole, **({"$defs": definitions} if definitions else {})}
+        dialect = str(_DRAFTS[self._draft].META_SCHEMA["$schema" if self._draft != "draft-04" else "id"])
+        return {"$schema": dialect, **whole, **({"$defs": definitions} if definitions else {})}
 
     def _check(self, node: Node) -> None:
         """Hold a schema, as written, to its draft."""
@@ -145,8 +145,8 @@ class _Bundle:
             followed = self._documents.follow(target)
             target = followed or target
         if target.place not in self._names:
-            wanted = target.place.pointer.rpartition("/")[2] or target.place.file.stem
-            plain = "".join(letter if letter.isalnum() else "_" for letter in wanted)
+            title = target.place.pointer.rpartition("/")[2] or target.place.file.stem
+            plain = "".join(letter if letter.isalnum() else "_" for letter in title)
             taken = set(self._names.values())
             names = (plain, *(f"{plain}_{number}" for number in range(2, len(taken) + 3)))
             self._names[target.place] = next(name for name in names if name not in taken)

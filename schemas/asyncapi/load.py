@@ -195,12 +195,12 @@ def _tell_apart(declared: Declared, everything: Locations) -> Declared:
     The first of these that tells them apart: what ``x-sandbox`` says, the type of CloudEvents or a
     discriminator, a field of which each message has values of its own. Else each is known by its schema.
     """
-    said = (
+    sentence = (
         {everything.type}
         if everything.type
         else {declared.locations[each.name].type for each in declared.messages}
     )
-    location = said.pop() if len(said) == 1 else None
+    location = sentence.pop() if len(sentence) == 1 else None
     found = _values(declared, location) if location else None
     if location is not None and found is None and (everything.type or len(declared.messages) == 1):
         names = len(declared.messages) > 1

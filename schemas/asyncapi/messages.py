@@ -74,7 +74,7 @@ def read_locations(documents: Documents, node: Node | None, base: Locations) -> 
     if node is None:
         return base
     reader = ObjectReader(documents, node, SANDBOX_FIELDS)
-    said = {
+    locations = {
         ours: read_location(reader, theirs)
         for ours, theirs in (
             ("id", "id"), ("source", "source"), ("type", "type"), ("order_key", "orderKey"),
@@ -84,10 +84,10 @@ def read_locations(documents: Documents, node: Node | None, base: Locations) -> 
     part = reader.within("part")
     if part is not None:
         inner = ObjectReader(documents, part, ("sequence", "position", "total"))
-        said |= {name: read_location(inner, name) for name in ("sequence", "position", "total")}
-        if not all(said[name] for name in ("sequence", "position", "total")):
+        locations |= {name: read_location(inner, name) for name in ("sequence", "position", "total")}
+        if not all(locations[name] for name in ("sequence", "position", "total")):
             inner.problem("a part has the locations of its sequence, its position and the total")
-    return replace(base, **{name: location for name, location in said.items() if location})
+    return replace(base, **{name: location for name, location in locations.items() if location})
 
 
 def read_message(

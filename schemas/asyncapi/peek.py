@@ -42,10 +42,10 @@ def walk(value: Any, steps: tuple[str, ...]) -> Any:
     return value
 
 
-def _part(seen: Any) -> Part | None:
-    if seen.sequence is None or seen.position is None or (seen.total or 0) <= 1:
+def _part(text: Any) -> Part | None:
+    if text.sequence is None or text.position is None or (text.total or 0) <= 1:
         return None
-    return Part(seen.sequence, seen.position, seen.total)
+    return Part(text.sequence, text.position, text.total)
 
 
 class Looker:
@@ -74,7 +74,7 @@ class Looker:
         self._kinds = {value: each.name for each in declared.messages for value in each.values}
         self._kind = {each.name: (each.values or (each.name,))[0] for each in declared.messages}
         self._unwritten = self._type is None or self._type.part == "header"
-        self._seen: Any = msgspec.defstruct(
+        self._fields: Any = msgspec.defstruct(
             "Peek",
             [
                 *((name, LEAF, None) for name in self._names),
@@ -134,9 +134,9 @@ class Looker:
     def _lie_alike(self) -> bool:
         """Whether all messages have their fields at the same places, all of them in the payload."""
         plan = self._plans[None]
-        told = self._type is not None or self._sole is not None
+        is_typed = self._type is not None or self._sole is not None
         return (
-            told
+            is_typed
             and all(each == plan for each in self._plans.values())
             and all(place.part == "payload" for place in plan.values())
         )
@@ -161,21 +161,21 @@ class Looker:
         """See ``schemas.contract.Contract.peek``."""
         if self._read is not None and (self._apart or not is_around(raw)):
             try:
-                seen = self._read(raw)
+                fields = self._read(raw)
             except UNREADABLE:
                 pass
             else:
-                if seen.message_type is not None or not is_around(raw):
-                    force_setattr(seen, NOTHING, raw)
-                    return seen
+                if fields.message_type is not None or not is_around(raw):
+                    force_setattr(fields, NOTHING, raw)
+                    return fields
         if not is_around(raw):
             return self._look(raw, None, key)
         rejected = unwrap(raw)
         if rejected is None:
             return self._look(*read_headers(raw), key)
         data, headers = read_headers(rejected.data)
-        seen = self._seen() if rejected.address else self._look_slowly(data, key, headers)
-        return msgspec.structs.replace(seen, error_code=rejected.code)
+        fields = self._fields() if rejected.address else self._look_slowly(data, key, headers)
+        return msgspec.structs.replace(fields, error_code=rejected.code)
 
     def _look(self, raw: bytes, headers: _Headers, key: str) -> Any:
         if self._decode is not None:
@@ -185,14 +185,14 @@ class Looker:
                 pass
             else:
                 name = self.identify(self._type_of(read), raw, headers)
-                seen = list(self._getters[name](read))
+                values = list(self._getters[name](read))
                 for at in self._unsure[name]:
-                    value = seen[at]
+                    value = values[at]
                     if value is not None and type(value) is not str:
-                        seen[at] = self._plain(self._names[at], value)
-                if self._beside[name] or seen[1] is None:
-                    return self._make(name, seen, raw, key, headers)
-                return self._seen(*seen)
+                        values[at] = self._plain(self._names[at], value)
+                if self._beside[name] or values[1] is None:
+                    return self._make(name, values, raw, key, headers)
+                return self._fields(*values)
         return self._look_slowly(raw, key, headers)
 
     def identify(self, kind: Any, raw: bytes, headers: _Headers) -> str | None:
@@ -210,7 +210,7 @@ class Looker:
     def _make(
         self,
         name: str | None,
-        seen: list[Any],
+        values: list[Any],
         raw: bytes,
         key: str,
         headers: _Headers,
@@ -219,10 +219,10 @@ class Looker:
     ) -> Any:
         for at, place in self._beside[name]:
             found = _read_beside(place, raw, key, headers)
-            seen[at] = None if found in (None, "") else self._plain(self._names[at], found)
-        if seen[1] is None and self._unwritten:
-            seen[1] = self._kind.get(name or "")
-        return self._seen(*seen, damaged=damaged) if damaged else self._seen(*seen)
+            values[at] = None if found in (None, "") else self._plain(self._names[at], found)
+        if values[1] is None and self._unwritten:
+            values[1] = self._kind.get(name or "")
+        return self._fields(*values, damaged=damaged) if damaged else self._fields(*values)
 
     def _plain(self, name: str, value: Any) -> str | float | bool | None:
         """A value as the field has it; None for one that it cannot have."""
@@ -244,11 +244,11 @@ class Looker:
             kind = walk(value, self._type.steps) if self._type else None
             name = self.identify(kind, raw, headers)
             plan = self._plans[name]
-            seen = [
+            values = [
                 self._plain(each, walk(value, plan[each].steps)) if each in plan else None
                 for each in self._names
             ]
-            return self._make(name, seen, raw, key, headers)
+            return self._make(name, values, raw, key, headers)
         plan = self._plans[None]
         texts = [_search(raw, plan[each].steps) if each in plan else None for each in self._names]
         return self._make(self._sole, texts, raw, key, headers, damaged=True)

@@ -41,13 +41,13 @@ def make_reader(
 
 
 def _make_late(read: Callable[[bytes], Any]) -> property:
-    return property(lambda seen: read(getattr(seen, NOTHING)))
+    return property(lambda read_fields: read(getattr(read_fields, NOTHING)))
 
 
 def _make_property(
     name: str, read: Callable[[Any], Any], convert: Callable[[str, Any], Any] | None
 ) -> property:
-    return property(read if convert is None else lambda seen: convert(name, read(seen)))
+    return property(read if convert is None else lambda read_fields: convert(name, read(read_fields)))
 
 
 def make_struct(

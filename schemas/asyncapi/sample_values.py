@@ -132,9 +132,9 @@ class _Drawing:
         room = least + 3 if view.max_items is None else view.max_items
         count = least if depth >= _DEEP else self._draws.randint(least, max(least, min(room, least + 3)))
         made: list[Any] = []
-        for wanted in view.contains:
-            for _ in range(wanted.min_contains if wanted.min_contains is not None else 1):
-                self._append(made, self._both(self._item(view, len(made)), wanted.schema), view, depth)
+        for contained in view.contains:
+            for _ in range(contained.min_contains if contained.min_contains is not None else 1):
+                self._append(made, self._both(self._item(view, len(made)), contained.schema), view, depth)
         while len(made) < count:
             try:
                 self._append(made, self._item(view, len(made)), view, depth)

@@ -131,16 +131,18 @@ class DeclaredSampleMaker:
         self._made += 1
         for _ in range(_TRIES):
             data = self._try(message, kind, expires)
-            seen = self._contract.looker(data)
-            known = self._contract.identity(seen) if self._contract.identified else None
+            peek = self._contract.looker(data)
+            known = self._contract.identity(peek) if self._contract.identified else None
             if known in self._taken and self._is_known_by_bytes(message):
-                seen = self._contract.looker(data := data + _write_unseen(self._made))
-                known = self._contract.identity(seen)
-            wanted = expires is None or expires < self._now or self._contract.judge(data, now=expires).valid
-            if wanted and known not in self._taken and self._contract.judge(data).valid:
+                peek = self._contract.looker(data := data + _write_unseen(self._made))
+                known = self._contract.identity(peek)
+            is_usable = (
+                expires is None or expires < self._now or self._contract.judge(data, now=expires).valid
+            )
+            if is_usable and known not in self._taken and self._contract.judge(data).valid:
                 if known is not None:
                     self._taken.add(known)
-                key = seen.message_id or seen.order_key or f"{kind}-{self._made}"
+                key = peek.message_id or peek.order_key or f"{kind}-{self._made}"
                 return Sample(data, str(key))
         raise CannotDrawError(f"no {kind} was found that its schema accepts and that is unlike the others")
 
@@ -210,12 +212,12 @@ class DeclaredSampleMaker:
             (places.total, 1),
             (self._declared.type, kind if message.values else None),
         ]
-        for place, wanted in settled:
-            if place is None or place.part != part or wanted is None:
+        for place, constant in settled:
+            if place is None or place.part != part or constant is None:
                 continue
             asked = place == self._declared.type or (place == places.expires and expires is not None)
-            if asked or isinstance(walk(value, place.steps), type(wanted)):
-                value = put(value, place.steps, wanted)
+            if asked or isinstance(walk(value, place.steps), type(constant)):
+                value = put(value, place.steps, constant)
         return value
 
     def stream(self, count: int) -> Iterator[Sample]:

@@ -29,11 +29,11 @@ class DeclaredJudge:
         self._max_bytes = declared.max_bytes
         self._type = declared.type
         self._sole = next(iter(payloads.values())) if len(payloads) == 1 else None
-        self._told = declared.type is not None and declared.type.part == "payload"
+        self._names_type = declared.type is not None and declared.type.part == "payload"
         self._steps = declared.type.steps if declared.type else ()
         self._by_kind = {
             value: payloads[each.name]
-            for each in (declared.messages if self._told else ())
+            for each in (declared.messages if self._names_type else ())
             for value in each.values
             if all(payload.is_json for payload in payloads.values())
         }
@@ -88,9 +88,9 @@ class DeclaredJudge:
             return None, None, None
         if self._type is None:
             return (*_find_nearest(found), None)
-        kind = walk(found[0][1], self._steps) if self._told else None
+        kind = walk(found[0][1], self._steps) if self._names_type else None
         name = self._looker.identify(kind, raw, headers)
-        if name is None and (self._told or headers is not None):
+        if name is None and (self._names_type or headers is not None):
             return None, None, self._refuse_type(kind, headers)
         named = next((each for each in found if each[0].message.name == name), None)
         return (*(named or _find_nearest(found)), None)

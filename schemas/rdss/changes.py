@@ -27,14 +27,14 @@ _TEXTS: Final = ("descriptionValue", "packageDescription", "preservationEventDet
 
 def spoil(raw: bytes, code: Code, draws: Random) -> bytes | None:
     """Change a whole message so that it causes ``code``; None where it cannot apply."""
-    wanted, message = ErrorCode[code], _parse_whole(raw)
+    error_code, message = ErrorCode[code], _parse_whole(raw)
     if message is None:
         return None
-    if wanted is ErrorCode.GENERR007:
+    if error_code is ErrorCode.GENERR007:
         return _malform(message, draws)
-    if wanted in SPOILS:
-        return _spoil(message, wanted, draws)
-    return _MUTATIONS[wanted](message, draws)
+    if error_code in SPOILS:
+        return _spoil(message, error_code, draws)
+    return _MUTATIONS[error_code](message, draws)
 
 
 def _parse_whole(data: bytes) -> _Message | None:
@@ -118,9 +118,9 @@ def grow(raw: bytes, size: int) -> bytes | None:
 
 def _find_text(body: Any) -> tuple[dict[str, Any], str] | None:
     """The object and the field of a text that may have any length: a description, else a title."""
-    for wanted in _TEXTS:
-        if found := _find_holder(body, wanted):
-            return found, wanted
+    for field in _TEXTS:
+        if found := _find_holder(body, field):
+            return found, field
     return None
 
 

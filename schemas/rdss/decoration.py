@@ -130,11 +130,11 @@ def history_entry(machine_id: str, machine_address: str, now: float) -> dict[str
 
 def _identity_of(raw: bytes) -> dict[str, str]:
     """The start of a header that is too large."""
-    seen = peek(raw)
+    glance = peek(raw)
     header = {
-        "messageId": seen.message_id,
-        "messageClass": seen.message_class,
-        "messageType": seen.message_type,
+        "messageId": glance.message_id,
+        "messageClass": glance.message_class,
+        "messageType": glance.message_type,
     }
     return {name: text[:200] for name, text in header.items() if text}
 
@@ -169,14 +169,14 @@ def _synthesised_header(raw: bytes, now: float) -> dict[str, Any]:
 
     The messageId is found in the text, or derived from its digest, so that a redelivery has the same one.
     """
-    seen = peek(raw)
+    glance = peek(raw)
     digest = hashlib.sha256(raw).hexdigest()
-    message_id = seen.message_id if seen.message_id and _UUID.fullmatch(seen.message_id) else None
+    message_id = glance.message_id if glance.message_id and _UUID.fullmatch(glance.message_id) else None
     header: dict[str, Any] = {"messageId": message_id or str(uuid.uuid5(uuid.NAMESPACE_OID, digest))}
-    if seen.message_class:
-        header["messageClass"] = seen.message_class
-    if seen.message_type:
-        header["messageType"] = seen.message_type
+    if glance.message_class:
+        header["messageClass"] = glance.message_class
+    if glance.message_type:
+        header["messageType"] = glance.message_type
     header["messageTimings"] = {"publishedTimestamp": timestamp(now)}
     header["messageSequence"] = {"sequence": header["messageId"], "position": 1, "total": 1}
     header["version"] = SPECIFICATION_VERSION

@@ -158,9 +158,9 @@ def _ecma(pattern: str) -> re.Pattern[str]:
 def _unique(_validator: Any, _unique: bool, instance: Any, _schema: Schema) -> Iterator[ValidationError]:
     """Check ``uniqueItems`` in linear time: a large message may list thousands of files."""
     if isinstance(instance, list):
-        seen: dict[str, int] = {}
+        counts: dict[str, int] = {}
         for index, item in enumerate(instance):
-            first = seen.setdefault(_canonical(item), index)
+            first = counts.setdefault(_canonical(item), index)
             if first != index:
                 yield ValidationError(f"repeats item {first}", path=(index,))
 
@@ -181,9 +181,9 @@ def _integral(value: Any) -> Any:
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
-def _contains(validator: Any, wanted: Schema, instance: Any, schema: Schema) -> Iterator[ValidationError]:
+def _contains(validator: Any, contained: Schema, instance: Any, schema: Schema) -> Iterator[ValidationError]:
     if isinstance(instance, list) and not any(
-        validator.evolve(schema=wanted).is_valid(item) for item in instance
+        validator.evolve(schema=contained).is_valid(item) for item in instance
     ):
         yield ValidationError(f"needs {schema.get('title')}")
 

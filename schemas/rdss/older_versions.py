@@ -137,9 +137,9 @@ def _event_in_words(event: object) -> str:
         return str(event)
     kind = event.get("preservationEventType")
     names = names_of_numbers()["preservationEventType"]
-    said = [str(names[kind - 1] if isinstance(kind, int) and 1 <= kind <= len(names) else kind)]
+    kinds = [str(names[kind - 1] if isinstance(kind, int) and 1 <= kind <= len(names) else kind)]
     details = (event.get("preservationEventValue"), event.get("preservationEventDetail"))
-    return ": ".join(said + [str(each) for each in details if each])
+    return ": ".join(kinds + [str(each) for each in details if each])
 
 
 _REMOVED: Final = frozenset({"objectPreservationEvent"})

@@ -118,14 +118,14 @@ def peek(raw: bytes, _key: str = "") -> Peek:
     )
 
 
-def identity(seen: contract.Peek) -> str | None:
+def identity(peek: contract.Peek) -> str | None:
     """The deduplication key of a message: its messageId, or sequence and position for a part of a sequence.
 
     The parts of a message may share its messageId, as in the specification's own code
     ("Multi-Message Sequence"). None where neither can be read.
     """
-    part = seen.part
-    return seen.message_id if part is None else f"{part.sequence}/{part.position}"
+    part = peek.part
+    return peek.message_id if part is None else f"{part.sequence}/{part.position}"
 
 
 def return_address(raw: bytes) -> str | None:

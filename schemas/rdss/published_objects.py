@@ -21,8 +21,8 @@ _TYPES: Final = frozenset({"MetadataCreate", _UPDATE})
 class RdssObjects:
     """The digital objects of MetadataCreate and MetadataUpdate."""
 
-    def read(self, raw: bytes, seen: Peek, /) -> PublishedObject | None:
-        if seen.message_type not in _TYPES or (seen.part is not None and seen.part.total > 1):
+    def read(self, raw: bytes, peek: Peek, /) -> PublishedObject | None:
+        if peek.message_type not in _TYPES or (peek.part is not None and peek.part.total > 1):
             return None
         message = msgspec.json.decode(raw)
         if message["messageHeader"].get("correlationId") is not None:
@@ -32,7 +32,7 @@ class RdssObjects:
         previous = frozenset(each.lower() for each in named.previous)
         linked = bool(previous or named.following)
         return PublishedObject(
-            body["objectUUID"].lower(), seen.message_type == _UPDATE, previous, linked, _digest(body)
+            body["objectUUID"].lower(), peek.message_type == _UPDATE, previous, linked, _digest(body)
         )
 
 

@@ -115,11 +115,11 @@ class Samples:
         description = {"descriptionValue": "", "descriptionType": "abstract"}
         message["messageBody"]["objectDescription"] = [description]
         room = limit - len(serialise(message | {"messageBody": ""}))
-        wanted = int((parts - 0.5) * room) - size_in_string(serialise(message["messageBody"]))
-        if wanted < 0:
+        body_size = int((parts - 0.5) * room) - size_in_string(serialise(message["messageBody"]))
+        if body_size < 0:
             raise ValueError(f"a limit of {limit} bytes is too low for a message of {parts} parts")
         paragraph = size_in_string(msgspec.json.encode(_PARAGRAPH)[1:-1])
-        description["descriptionValue"] = _PARAGRAPH * max(1, wanted // paragraph)
+        description["descriptionValue"] = _PARAGRAPH * max(1, body_size // paragraph)
         return message
 
     def bad(self, code: ErrorCode) -> bytes:

@@ -200,18 +200,23 @@ class _Part(NamedTuple):
 
 def _read_part(raw: bytes) -> _Part:
     header, body = _header_and_body(raw)
-    seen = peek(raw)
-    if seen.sequence is None or seen.position is None or seen.total is None or seen.message_id is None:
+    glance = peek(raw)
+    if (
+        glance.sequence is None
+        or glance.position is None
+        or glance.total is None
+        or glance.message_id is None
+    ):
         raise NotAPartError("not a part of a sequence: messageId or messageSequence is missing or unreadable")
-    if not 1 <= seen.position <= seen.total:
-        raise NotAPartError(f"position {seen.position} is not within the total of {seen.total}")
+    if not 1 <= glance.position <= glance.total:
+        raise NotAPartError(f"position {glance.position} is not within the total of {glance.total}")
     try:
         fragment = msgspec.json.decode(body, type=str)
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
         raise NotAPartError(
             f"not a part of a sequence: its messageBody is no JSON string: {error}"
         ) from error
-    return _Part(seen.sequence, seen.position, seen.total, header, fragment)
+    return _Part(glance.sequence, glance.position, glance.total, header, fragment)
 
 
 def join(parts: Iterable[bytes]) -> bytes:

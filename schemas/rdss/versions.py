@@ -71,20 +71,20 @@ class VersionState(NamedTuple):
     deleted: bool
 
 
-def after_deletes(published: float, told: Iterable[Knowledge]) -> float:
+def after_deletes(published: float, knowledge: Iterable[Knowledge]) -> float:
     """The time of a publication that follows a delete at the same time: the next larger float."""
-    return nextafter(published, inf) if any(each.deleted == published for each in told) else published
+    return nextafter(published, inf) if any(each.deleted == published for each in knowledge) else published
 
 
-def compute_version_states(told: Iterable[Knowledge]) -> dict[str, VersionState]:
-    """Compute the state of each version, of one or many works; the order of ``told`` does not matter.
+def compute_version_states(knowledge: Iterable[Knowledge]) -> dict[str, VersionState]:
+    """Compute the state of each version, of one or many works; the order of ``knowledge`` does not matter.
 
     A work is a connected component of versions that name one another. Its current version is the published
     version that no published version follows. Of several such versions, or in a circle, it is the one
     published last, then the one with the greater objectUUID. A delete of any version deletes the work until
     its current version is published later than the delete.
     """
-    known = {each.uuid: each for each in told}
+    known = {each.uuid: each for each in knowledge}
     newer = _newer(known.values())
     groups = _circles(newer)
     lines = _lines(groups, newer, known)
@@ -109,14 +109,14 @@ class _VersionLine:
         self.first = min(members)
 
 
-def _order(told: Knowledge) -> tuple[float, str]:
-    return (told.published or 0.0, told.uuid)
+def _order(knowledge: Knowledge) -> tuple[float, str]:
+    return (knowledge.published or 0.0, knowledge.uuid)
 
 
-def _newer(told: Iterable[Knowledge]) -> dict[str, set[str]]:
+def _newer(knowledge: Iterable[Knowledge]) -> dict[str, set[str]]:
     """The versions that follow each version, those known only by name included."""
     newer: dict[str, set[str]] = defaultdict(set)
-    for each in told:
+    for each in knowledge:
         newer[each.uuid].update(each.following)
         for older in each.previous:
             newer[older].add(each.uuid)
@@ -178,8 +178,8 @@ def _lines(
         published = [known[uuid] for uuid in members if uuid in known and known[uuid].published is not None]
         line = _VersionLine(members, max(published, key=_order, default=None))
         ahead = {at[later] for uuid in members for later in newer[uuid] if later in at}
-        seen = [lines[each].latest or lines[each].ahead for each in ahead]
-        line.ahead = max((each for each in seen if each is not None), key=_order, default=None)
+        latest = [lines[each].latest or lines[each].ahead for each in ahead]
+        line.ahead = max((each for each in latest if each is not None), key=_order, default=None)
         for uuid in members:
             at[uuid] = len(lines)
         lines.append(line)
@@ -233,9 +233,9 @@ def _states_of_work(lines: list[_VersionLine], known: dict[str, Knowledge]) -> l
     ]
 
 
-def _is_deleted(told: Knowledge | None, deleted: float | None) -> bool:
+def _is_deleted(knowledge: Knowledge | None, deleted: float | None) -> bool:
     """Whether a version was deleted after its publication, or was never published but deleted."""
-    published = told.published if told else None
+    published = knowledge.published if knowledge else None
     return deleted is not None and (published is None or published <= deleted)
 
 

@@ -107,12 +107,12 @@ def _of_body(message: JSON, *, joined: bool, as_published: bool) -> Iterator[Fou
         return
     named = bodies.body_definition(message)
     found = _fewest_flaws(named, body, as_published=as_published) if named else []
-    told = {flaw.path for flaw in found if flaw.is_uuid}
+    paths = {flaw.path for flaw in found if flaw.is_uuid}
     for flaw in found:
         yield ErrorCode.GENERR010 if flaw.is_uuid else ErrorCode.GENERR001, _violation("messageBody", flaw)
     # Looked for by themselves: their code is graver, and has to be found behind any number of other flaws.
     for path, value in islice(_wrong_uuids(body), MOST_FOUND):
-        if path not in told:
+        if path not in paths:
             text = f"{show(value)} is not a UUID in lower case of version 1 to 5"
             yield ErrorCode.GENERR010, Violation(pointer(("messageBody", *path)), "pattern", text)
 

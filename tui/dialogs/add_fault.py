@@ -111,8 +111,8 @@ class AddFault(ModalScreen[None]):
         except app.failures as error:
             self.call_later(self._show_error, str(error))
         else:
-            said = f"{added.name} is in force on {added.channel}"
-            done = ActionDone(f"{said}: {added.note}" if added.note else said, command)
+            sentence = f"{added.name} is in force on {added.channel}"
+            done = ActionDone(f"{sentence}: {added.note}" if added.note else sentence, command)
             self.call_later(self._end, done)
 
     def _end(self, done: ActionDone) -> None:

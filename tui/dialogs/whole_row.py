@@ -26,14 +26,14 @@ class WholeRow(ModalScreen[None]):
     WholeRow Label { width: 100%; padding: 0 1 1 1; text-style: bold; }
     """
 
-    def __init__(self, said: str, lines: Sequence[str]) -> None:
+    def __init__(self, heading: str, lines: Sequence[str]) -> None:
         super().__init__()
-        self._said = said
+        self._heading = heading
         self._lines = lines
 
     def compose(self) -> ComposeResult:
         with Vertical():
-            yield Label(self._said, markup=False)
+            yield Label(self._heading, markup=False)
             lines = TextLines()
             lines.show(self._lines, json=True)
             yield lines

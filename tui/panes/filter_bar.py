@@ -94,8 +94,8 @@ class FilterBar(Vertical):
 
         def save(name: str) -> None:
             session_of(self).preferences.save_filter(name.lstrip("@"), text)
-            said = f"saved: @{name.lstrip('@')} stands for {text or 'nothing any more'}"
-            self.post_message(ActionDone(said))
+            sentence = f"saved: @{name.lstrip('@')} stands for {text or 'nothing any more'}"
+            self.post_message(ActionDone(sentence))
 
         hint = f"then @name stands for it; saved so far: {names}"
         ask(self, Prompt(f"Save the filter {text!r} as", hint=hint), save)

@@ -57,8 +57,8 @@ TYPE_COLUMNS: tuple[ListColumn[FaultType], ...] = (
 
 
 def _tell(fault: Fault) -> Whole:
-    said = f"{fault.name} struck {figures.count(fault.injected)} times"
-    return said, pretty(fault)
+    sentence = f"{fault.name} struck {figures.count(fault.injected)} times"
+    return sentence, pretty(fault)
 
 
 class FaultsScreen(MainScreen):

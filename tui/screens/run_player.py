@@ -63,7 +63,7 @@ class RunScreen(Screen[None]):
         self._playback = Playback(recording.events)
         self._began = recording.events[0].time
         self._next: Timer | None = None
-        self._told = False
+        self._is_explained = False
 
     def compose(self) -> ComposeResult:
         yield Static(self._title(), id="title")
@@ -126,8 +126,8 @@ class RunScreen(Screen[None]):
 
     def _tell_verdict(self) -> None:
         """Show what came of the run; it stays when the user goes back."""
-        if not self._told:
-            self._told = True
+        if not self._is_explained:
+            self._is_explained = True
             self.query_one("#title", Static).update(self._title())
             self.query_one("#teach", Static).update(self._lesson())
 
@@ -226,7 +226,7 @@ class RunScreen(Screen[None]):
         run = self.recording
         verdict = (
             Content.styled(run.verdict or "no verdict", _VERDICTS.get(run.verdict, "bold $text-warning"))
-            if self._told
+            if self._is_explained
             else Content.styled("the verdict comes at the end", "$text-muted")
         )
         seed = f"  ·  seed {run.seed}" if run.seed is not None else ""
@@ -235,7 +235,7 @@ class RunScreen(Screen[None]):
 
     def _lesson(self) -> Content:
         run = self.recording
-        lines = run.lines if self._told else ()
+        lines = run.lines if self._is_explained else ()
         judged = [_verdict_line(line.claim, line.observed, line.expected, line.holds) for line in lines]
         again = [Content.assemble(("Again: ", "bold $text-accent"), run.command)] if run.command else []
         return Content("\n\n").join(
@@ -251,8 +251,8 @@ def tell_teaching(teach: Teaching) -> list[Content]:
 
 def _verdict_line(claim: str, observed: str, expected: str, holds: bool | None) -> Content:
     sign, style = _ANSWERS[holds]
-    wanted = Content.styled(f"  must be {expected}", "$text-muted")
-    return Content.assemble((f"{sign} ", style), f"{claim} is {observed}", wanted)
+    expectation = Content.styled(f"  must be {expected}", "$text-muted")
+    return Content.assemble((f"{sign} ", style), f"{claim} is {observed}", expectation)
 
 
 def _tone(event: Event) -> str:

@@ -155,13 +155,15 @@ class ScenariosScreen(FollowingScreen):
 
 def _lesson(scenario: Scenario) -> Content:
     faults = [_fault(fault) for fault in scenario.faults]
-    wanted = ", ".join(f"{fact} {value}" for fact, value in scenario.expect.items())
-    expected = Content.assemble(("It must come out: ", "bold $text-accent"), wanted)
+    expectations = ", ".join(f"{fact} {value}" for fact, value in scenario.expect.items())
+    expected = Content.assemble(("It must come out: ", "bold $text-accent"), expectations)
     return Content("\n\n").join(
         [Content.styled(scenario.title, "bold"), *tell_teaching(scenario.teach), *faults, expected]
     )
 
 
 def _fault(fault: NewFault) -> Content:
-    said = {"channel": fault.channel, "direction": fault.direction, **fault.attributes, **fault.when}
-    return Content.assemble((f"The fault {fault.name or fault.type}. ", "bold $text-warning"), describe(said))
+    conditions = {"channel": fault.channel, "direction": fault.direction, **fault.attributes, **fault.when}
+    return Content.assemble(
+        (f"The fault {fault.name or fault.type}. ", "bold $text-warning"), describe(conditions)
+    )

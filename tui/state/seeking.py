@@ -62,22 +62,22 @@ async def find_index(log: MessageLog, matching: str, goal: goto.Goal) -> int:
             return await _index_of(source, page.messages[0].id)
 
 
-async def next_match(log: MessageLog, scope: str, wanted: str, here: int, *, forward: bool) -> int:
-    """Find the nearest message after (or before) the id ``here`` that matches ``wanted``.
+async def next_match(log: MessageLog, scope: str, text: str, here: int, *, forward: bool) -> int:
+    """Find the nearest message after (or before) the id ``here`` that matches ``text``.
 
     Returns its index in the list of ``scope``. Raises NothingThereError.
     """
-    matches = message_source(log, both(scope, wanted))
+    matches = message_source(log, both(scope, text))
     index = await first_index(matches, lambda row: row.id > here if forward else row.id >= here)
     page = await matches(index if forward else index - 1, 1) if forward or index else None
     if page is None or not page.rows:
-        raise NothingThereError(f"no {'further' if forward else 'earlier'} match of {wanted}")
+        raise NothingThereError(f"no {'further' if forward else 'earlier'} match of {text}")
     return await _index_of(message_source(log, scope), page.rows[0].id)
 
 
-async def _index_of(source: Source[MessageRow], wanted: int) -> int:
+async def _index_of(source: Source[MessageRow], message_id: int) -> int:
     # Without a filter the ids are dense, so the id gives the index and no search is needed.
-    page = await source(max(0, wanted - 1), 1)
-    if page.rows and page.rows[0].id == wanted:
-        return wanted - 1
-    return await first_index(source, lambda row: row.id >= wanted)
+    page = await source(max(0, message_id - 1), 1)
+    if page.rows and page.rows[0].id == message_id:
+        return message_id - 1
+    return await first_index(source, lambda row: row.id >= message_id)

@@ -84,8 +84,8 @@ def _event(event: Mapping[str, Any]) -> Hop:
 def describe(fields: Mapping[str, Any]) -> str:
     """The fields of an event in a line, the most telling ones first; ``did`` is already a sentence."""
     ordered = sorted(fields, key=lambda name: _FIRST.index(name) if name in _FIRST else len(_FIRST))
-    said = [name for name in ordered if fields[name] not in (None, "", [], {})]
-    return ", ".join(str(fields[name]) if name == "did" else f"{name} {fields[name]}" for name in said)
+    names = [name for name in ordered if fields[name] not in (None, "", [], {})]
+    return ", ".join(str(fields[name]) if name == "did" else f"{name} {fields[name]}" for name in names)
 
 
 def moment(text: object) -> float | None:

@@ -29,16 +29,16 @@ def sentence(event: Event, meanings: Mapping[str, str]) -> str:
 
     ``meanings`` are those of error codes.
     """
-    said = event_sentences.sentence(event, meanings)
-    return _SHARD.sub(lambda found: shard(found[0]), said)
+    sentence_of_event = event_sentences.sentence(event, meanings)
+    return _SHARD.sub(lambda found: shard(found[0]), sentence_of_event)
 
 
 def remaining_fields(event: Event, meanings: Mapping[str, str]) -> str:
     """The fields that the sentence does not tell, in a line."""
-    told = sentence(event, meanings)
+    sentence_of_event = sentence(event, meanings)
     rest = {
         name: ", ".join(map(str, value)) if isinstance(value, list | tuple) else value
         for name, value in event.fields.items()
-        if value not in (None, "", [], (), {}) and name not in _TOLD and str(value) not in told
+        if value not in (None, "", [], (), {}) and name not in _TOLD and str(value) not in sentence_of_event
     }
     return describe(rest)

@@ -41,12 +41,12 @@ def describe_parts(row: SequenceRow) -> str:
     """``complete`` or the missing positions, then repeated parts and impossible positions."""
     gaps = missing(row)
     named = ", ".join(str(position) for position in gaps[:_NAMED]) + (" …" if len(gaps) > _NAMED else "")
-    said = [f"missing {named}" if gaps else "complete"]
+    words = [f"missing {named}" if gaps else "complete"]
     if (again := row.parts - len(row.positions)) > 0:
-        said.append(f"{again} repeated")
+        words.append(f"{again} repeated")
     if stray := [position for position in row.positions if not 0 < position <= row.total]:
-        said.append(f"no such position: {', '.join(map(str, stray[:_NAMED]))}")
-    return "; ".join(said)
+        words.append(f"no such position: {', '.join(map(str, stray[:_NAMED]))}")
+    return "; ".join(words)
 
 
 def deadline(row: SequenceRow, patience: float) -> float:

@@ -38,7 +38,7 @@ class Banner(Horizontal):
 
     def __init__(self) -> None:
         super().__init__()
-        self._said = ""
+        self._text = ""
         self._named = 0
 
     def compose(self) -> ComposeResult:
@@ -66,15 +66,15 @@ class Banner(Horizontal):
         state = self.query_one("#state", Static)
         state.set_class(bool(app.lost), "-lost")
         if app.lost:
-            said = "✗ connection lost, trying again"
+            text = "✗ connection lost, trying again"
         elif app.snapshot is None:
-            said = "… connecting"
+            text = "… connecting"
         else:
-            said = f"● {_state(app.snapshot, self.size.width - self._named - _MARGIN_CELLS)}"
+            text = f"● {_state(app.snapshot, self.size.width - self._named - _MARGIN_CELLS)}"
         # Textual redraws all lines between two changed ones, so an unchanged line is not updated.
-        if said != self._said:
-            self._said = said
-            state.update(said, layout=False)
+        if text != self._text:
+            self._text = text
+            state.update(text, layout=False)
 
     def on_resize(self) -> None:
         self._show_places()
@@ -121,7 +121,7 @@ def _state(snapshot: ObservedState, cells: int) -> str:
         f"{messages} · {clock}",
         f"{short} ⚡{faults}" if faults else messages,
     )
-    return next((said for said in fuller if cell_len(said) <= cells), short)
+    return next((text for text in fuller if cell_len(text) <= cells), short)
 
 
 def _pace(clock: ClockReading) -> str:

@@ -63,12 +63,12 @@ class Plot(Widget):
     def render(self) -> Content:
         width, height = self.size
         known = [value for value in self._values if value is not None]
-        told = f"most {self._figure(max(known))}, now {self._figure(known[-1])}" if known else self._empty
+        caption = f"most {self._figure(max(known))}, now {self._figure(known[-1])}" if known else self._empty
         ago = f"-{SECONDS:.0f} s"
         return Content("\n").join(
             [
                 Content.styled(fit(self._title, width), "bold"),
                 *map(Content, plot(self._values[-width:], max(1, height - _FRAME_ROWS))),
-                Content.styled(f"{ago} {told:>{max(1, width - len(ago) - 1)}}", "$text-muted"),
+                Content.styled(f"{ago} {caption:>{max(1, width - len(ago) - 1)}}", "$text-muted"),
             ]
         )

@@ -55,12 +55,12 @@ class KeyFooter(Widget):
 
     def _list_keys(self) -> Iterator[tuple[Binding, str]]:
         """The bindings to show with the names of their keys, one for each action."""
-        seen = set()
+        keys = set()
         for active in self.screen.active_bindings.values():
             binding = active.binding
             shown = binding.show or binding.action == "command_palette"
-            if shown and active.enabled and binding.action not in seen:
-                seen.add(binding.action)
+            if shown and active.enabled and binding.action not in keys:
+                keys.add(binding.action)
                 yield binding, self.app.get_key_display(binding)
 
 

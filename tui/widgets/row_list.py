@@ -136,7 +136,7 @@ class RowList(ScrollView, Generic[Row], can_focus=True, inherit_bindings=False):
         self._strips: dict[tuple[int, bool], Strip] = {}
         self._styles: dict[str, Style] = {}
         self._chosen: list[tuple[ListColumn[Row], int]] = []
-        self._told: tuple[int, object] = (-1, None)
+        self._last_report: tuple[int, object] = (-1, None)
         self._goal: int | None = None
         self._by_hand = False
         self.total = 0
@@ -276,7 +276,7 @@ class RowList(ScrollView, Generic[Row], can_focus=True, inherit_bindings=False):
         self._pages.clear()
         self.behind = 0
         self._set_total(0)
-        self._told = (-1, None)
+        self._last_report = (-1, None)
 
     def _set_total(self, total: int) -> None:
         self.total = total
@@ -350,8 +350,8 @@ class RowList(ScrollView, Generic[Row], can_focus=True, inherit_bindings=False):
 
     def _post_highlighted(self) -> None:
         row = self.current
-        if (self.cursor, row) != self._told:
-            self._told = (self.cursor, row)
+        if (self.cursor, row) != self._last_report:
+            self._last_report = (self.cursor, row)
             self.post_message(self.Highlighted(self, row))
 
     # Keys and mouse.
@@ -458,10 +458,10 @@ class RowList(ScrollView, Generic[Row], can_focus=True, inherit_bindings=False):
             cell, more = split_cell(column, row, cells) if column.after else (column.fit(row, cells), "")
             cell, more = (cell, more + " ") if more else (cell + " ", "")
             tone = "" if here else column.choose_tone(row)
-            wanted = self._tone(tone) if tone else plain
-            if wanted is not style and not cell.isspace():
+            style_of_tone = self._tone(tone) if tone else plain
+            if style_of_tone is not style and not cell.isspace():
                 segments.append(Segment(text, style))
-                text, style = "", wanted
+                text, style = "", style_of_tone
             text, left = text + cell, left - cells - 1
             if more and not here:
                 segments.append(Segment(text, style))

@@ -73,10 +73,10 @@ class Command:
             self._decoded = decode_method(self.frames[0][PAYLOAD_AT:-1])
         return self._decoded
 
-    def decode_as(self, wanted: type[_Method]) -> _Method:
-        """The method, decoded as the class ``wanted``, which its ``kind`` is."""
+    def decode_as(self, kind: type[_Method]) -> _Method:
+        """The method, decoded as the class ``kind``, which its ``kind`` is."""
         method = self.decode()
-        assert isinstance(method, wanted)
+        assert isinstance(method, kind)
         return method
 
     def with_method(self, method: methods.Method) -> Command:

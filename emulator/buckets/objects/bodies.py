@@ -196,9 +196,9 @@ class Bodies:
 
     def keep_only(self, pieces: Iterable[int]) -> None:
         """Drop the pieces that nothing refers to, after the start."""
-        wanted = set(pieces)
+        numbers = set(pieces)
         with self._lock:
-            for number in [number for number in self._places.numbers() if number not in wanted]:
+            for number in [number for number in self._places.numbers() if number not in numbers]:
                 self._drop(number)
             for file in tuple(self._files):
                 self._empty_if_idle(file)

@@ -65,5 +65,5 @@ class PieceTable:
         for page, found in self._pages.items():
             files = found[::_FIELDS]
             if file is None or file in files:
-                wanted = (at for at, each in enumerate(files) if each != _NONE and file in (None, each))
-                yield from (page * _PAGE + at for at in wanted)
+                places = (at for at, each in enumerate(files) if each != _NONE and file in (None, each))
+                yield from (page * _PAGE + at for at in places)

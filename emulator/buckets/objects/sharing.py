@@ -135,9 +135,9 @@ class Sharing:
             keys = {look: keys for look in looks if (keys := self._keys(look.piece))}
             found = self._payloads.find(set().union(*keys.values()))
             try:
-                for look, wanted in keys.items():
-                    missing = [key for key in wanted if key not in found.pieces]
-                    if len(missing) <= _MISSING * len(wanted) or look.before >= _LOOKS:
+                for look, keys_of_piece in keys.items():
+                    missing = [key for key in keys_of_piece if key not in found.pieces]
+                    if len(missing) <= _MISSING * len(keys_of_piece) or look.before >= _LOOKS:
                         self._splice(look.piece, found)
                     else:
                         again = look._replace(before=look.before + 1)

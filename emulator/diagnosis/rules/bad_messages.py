@@ -52,10 +52,10 @@ def judge_contents(
         return count(len(bad), noun) + then.format(bad[0].what)
 
     def judge(exchange: Exchange) -> Judgement:
-        seen = [
+        sightings = [
             found for stream in exchange.streams for found in describe(stream, pick(stream.contents), say)
         ]
-        return Judgement(sum(chances(stream.contents) for stream in exchange.streams), tuple(seen))
+        return Judgement(sum(chances(stream.contents) for stream in exchange.streams), tuple(sightings))
 
     return judge
 
@@ -139,7 +139,7 @@ _REFUSALS = frozenset({"ValidationException", "InvalidArgumentException"})
 
 def judge_size(exchange: Exchange) -> Judgement:
     """A record that was refused for its size, or a message in a stream that is larger than one may be."""
-    seen = [
+    sightings = [
         Seen(
             each.client,
             each.stream,
@@ -150,15 +150,15 @@ def judge_size(exchange: Exchange) -> Judgement:
         for each in exchange.refusals
         if each.code in _REFUSALS and each.bytes > CONTRACT.max_bytes
     ]
-    looked = len(seen)
+    looked = len(sightings)
     for stream in exchange.streams:
         looked += stream.contents.messages
-        seen += describe(
+        sightings += describe(
             stream,
             stream.contents.oversize,
             lambda bad: f"a message of {bad[0].what} on it; one has {CONTRACT.max_bytes:,} bytes at most",
         )
-    return Judgement(looked, tuple(seen))
+    return Judgement(looked, tuple(sightings))
 
 
 OVERSIZE = _rule(
@@ -178,13 +178,13 @@ _PARTS_SHOWN = 10
 
 
 def judge_sequences(exchange: Exchange) -> Judgement:
-    seen = []
+    sightings = []
     for stream in exchange.streams:
         for each in stream.contents.incomplete:
             if each.fault or exchange.taken - each.last < PATIENCE_SECONDS:
                 continue
             writer = each.writers[0] if len(each.writers) == 1 else None
-            said = (
+            sentence = (
                 f"{stream.name}: the sequence {each.sequence} lacks {count(len(each.missing), 'part')} of "
                 f"{each.total}, {exchange.taken - each.last:.0f} s after the last one that came"
             )
@@ -194,8 +194,8 @@ def judge_sequences(exchange: Exchange) -> Judgement:
                 "missing": list(each.missing[:_PARTS_SHOWN]),
                 "last": each.last,
             }
-            seen.append(Seen(writer, stream.name, each.last, said, evidence))
-    return Judgement(sum(stream.contents.sequences for stream in exchange.streams), tuple(seen))
+            sightings.append(Seen(writer, stream.name, each.last, sentence, evidence))
+    return Judgement(sum(stream.contents.sequences for stream in exchange.streams), tuple(sightings))
 
 
 INCOMPLETE = Rule(

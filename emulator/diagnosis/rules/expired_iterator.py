@@ -23,16 +23,16 @@ def judge(exchange: Exchange) -> Judgement:
     An expiry after which records were skipped, or read again, is the first step of that story alone.
     """
     stories = (*skipped_records.judge_restarts(exchange).seen, *read_again.judge(exchange).seen)
-    told = {(each.client, each.stream, each.shard, each.at) for each in stories}
-    looked, seen = 0, []
+    steps_of_stories = {(each.client, each.stream, each.shard, each.at) for each in stories}
+    looked, sightings = 0, []
     for reads in exchange.reads:
         for expiry in reads.expiries:
             looked += 1
-            if (reads.client, reads.stream, reads.shard, expiry.renewed) in told:
+            if (reads.client, reads.stream, reads.shard, expiry.renewed) in steps_of_stories:
                 continue
             if (wrong := _find_wrong(exchange, reads, expiry)) is not None:
                 cause = f", by the fault {expiry.fault}" if expiry.fault else ""
-                seen.append(
+                sightings.append(
                     Seen(
                         reads.client,
                         reads.stream,
@@ -49,7 +49,7 @@ def judge(exchange: Exchange) -> Judgement:
                         (expiry.fault,) if expiry.fault else (),
                     )
                 )
-    return Judgement(looked, tuple(seen))
+    return Judgement(looked, tuple(sightings))
 
 
 def find_reaction(again: int, waiting: int = 0, start: str = "") -> str | None:

@@ -13,21 +13,21 @@ MOST_IN_HAND = 200
 
 
 def judge_broken(exchange: Exchange) -> Judgement:
-    seen = []
+    sightings = []
     for reading in exchange.queue_readings:
         if not reading.broken:
             continue
         first = reading.broken[0]
         faults = tuple(sorted({each.fault for each in reading.broken if each.fault}))
         cause = f", cut by the fault {' and '.join(faults)}," if faults else ""
-        said = (
+        sentence = (
             f"{reading.client} consumed {reading.queue} with automatic acknowledgement; the connection broke"
             f"{cause} within a second of {count(first.recent, 'message')} sent to it: "
             "what it had not processed is lost"
         )
         evidence = {"recent": [each.recent for each in reading.broken], "delivered": reading.delivered}
-        seen.append(Seen(reading.client, reading.queue, first.at, said, evidence, faults=faults))
-    return Judgement(sum(each.breaks for each in exchange.queue_readings), tuple(seen))
+        sightings.append(Seen(reading.client, reading.queue, first.at, sentence, evidence, faults=faults))
+    return Judgement(sum(each.breaks for each in exchange.queue_readings), tuple(sightings))
 
 
 AUTO_ACK_IN_A_CRASH = Rule(
@@ -43,7 +43,7 @@ AUTO_ACK_IN_A_CRASH = Rule(
 
 
 def judge_unroutable(exchange: Exchange) -> Judgement:
-    seen = [
+    sightings = [
         Seen(
             each.client,
             each.queue,
@@ -55,7 +55,7 @@ def judge_unroutable(exchange: Exchange) -> Judgement:
         for each in exchange.queue_writings
         if each.nowhere is not None
     ]
-    return Judgement(len(exchange.queue_writings), tuple(seen))
+    return Judgement(len(exchange.queue_writings), tuple(sightings))
 
 
 PUBLISHED_TO_NOWHERE = Rule(
@@ -72,7 +72,7 @@ PUBLISHED_TO_NOWHERE = Rule(
 
 def judge_requeues(exchange: Exchange) -> Judgement:
     settled = [each for each in exchange.queue_readings if each.acked + each.requeued + each.discarded]
-    seen = [
+    sightings = [
         Seen(
             each.client,
             each.queue,
@@ -84,7 +84,7 @@ def judge_requeues(exchange: Exchange) -> Judgement:
         for each in settled
         if each.longest_row >= LONGEST_ROW
     ]
-    return Judgement(len(settled), tuple(seen))
+    return Judgement(len(settled), tuple(sightings))
 
 
 REQUEUE_LOOP = Rule(
@@ -101,17 +101,17 @@ REQUEUE_LOOP = Rule(
 
 def judge_in_hand(exchange: Exchange) -> Judgement:
     consumed = [each for each in exchange.queue_readings if each.most_in_hand]
-    seen = []
+    sightings = []
     for each in consumed:
         waited = exchange.taken - each.oldest if each.oldest is not None else 0.0
         if each.oldest is not None and waited > LONGEST_SECONDS:
-            said = (
+            sentence = (
                 f"{each.client} has {count(each.in_hand, 'message')} of {each.queue} in hand, the first for "
                 f"{waited / 60:.0f} minutes, and settles none of them"
             )
             evidence = {"in_hand": each.in_hand, "waited": round(waited, 1), "acked": each.acked}
-            seen.append(Seen(each.client, each.queue, each.oldest, said, evidence))
-    return Judgement(len(consumed), tuple(seen))
+            sightings.append(Seen(each.client, each.queue, each.oldest, sentence, evidence))
+    return Judgement(len(consumed), tuple(sightings))
 
 
 NEVER_ACKNOWLEDGED = Rule(
@@ -129,7 +129,7 @@ NEVER_ACKNOWLEDGED = Rule(
 
 def judge_prefetch(exchange: Exchange) -> Judgement:
     consumed = [each for each in exchange.queue_readings if each.most_in_hand]
-    seen = [
+    sightings = [
         Seen(
             each.client,
             each.queue,
@@ -141,7 +141,7 @@ def judge_prefetch(exchange: Exchange) -> Judgement:
         for each in consumed
         if not each.prefetch and each.most_in_hand >= MOST_IN_HAND
     ]
-    return Judgement(len(consumed), tuple(seen))
+    return Judgement(len(consumed), tuple(sightings))
 
 
 NO_PREFETCH_LIMIT = Rule(

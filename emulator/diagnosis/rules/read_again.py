@@ -14,7 +14,7 @@ _LEAST_SECONDS = 2.0
 
 
 def judge(exchange: Exchange) -> Judgement:
-    looked, seen = 0, []
+    looked, sightings = 0, []
     for reads in exchange.reads:
         for at, run in enumerate(reads.readings[1:], 1):
             before = reads.readings[:at]
@@ -24,8 +24,8 @@ def judge(exchange: Exchange) -> Judgement:
             # A run that goes on beside this one is of another worker with the same name.
             quiet = all(each.last <= run.began for each in before)
             if run.start in _WITHOUT_CHECKPOINT and quiet and exchange.taken - run.began >= SETTLE_SECONDS:
-                seen += _describe(reads, run, before)
-    return Judgement(looked, tuple(seen))
+                sightings += _describe(reads, run, before)
+    return Judgement(looked, tuple(sightings))
 
 
 def _consumes(run: Reading) -> bool:
@@ -39,7 +39,7 @@ def _describe(reads: ShardReads, run: Reading, before: tuple[Reading, ...]) -> l
     again = count_numbers(ran) - count_numbers(subtract(ran, had))
     if not again:
         return []
-    said = (
+    sentence = (
         f"{reads.client} had read {reads.shard} up to record {had[-1][1] - 1:,} and began again at "
         f"{run.start}: {count(again, 'record')} came twice"
     )
@@ -50,7 +50,9 @@ def _describe(reads: ShardReads, run: Reading, before: tuple[Reading, ...]) -> l
         steps.insert(0, Step(expiry.at, f"an iterator expired{cause}"))
     evidence = {"again": again, "read_up_to": had[-1][1] - 1, "start": run.start}
     faults = (expiry.fault,) if expiry and expiry.fault else ()
-    return [Seen(reads.client, reads.stream, run.began, said, evidence, reads.shard, tuple(steps), faults)]
+    return [
+        Seen(reads.client, reads.stream, run.began, sentence, evidence, reads.shard, tuple(steps), faults)
+    ]
 
 
 RULE = Rule(

@@ -39,7 +39,7 @@ def _describe(client: str, stream: str, lost: list[RefusedAttempt]) -> Seen:
     names = [each.message_id for each in lost if each.message_id][:_SHOWN]
     faults = tuple(sorted({each.fault for each in lost if each.fault}))
     cause = f", by the fault {' and '.join(faults)}" if faults else ""
-    said = (
+    sentence = (
         f"{'1 entry' if len(lost) == 1 else f'{len(lost):,} entries'} of {client}'s PutRecords "
         f"failed{cause}, and {'was' if len(lost) == 1 else 'were'} never put again"
     )
@@ -49,7 +49,7 @@ def _describe(client: str, stream: str, lost: list[RefusedAttempt]) -> Seen:
         "messageIds": names,
         "last": max(each.at for each in lost),
     }
-    return Seen(client, stream, min(each.at for each in lost), said, evidence, faults=faults)
+    return Seen(client, stream, min(each.at for each in lost), sentence, evidence, faults=faults)
 
 
 DROPPED = Rule(
@@ -95,16 +95,16 @@ def judge_pauses(exchange: Exchange) -> Judgement:
     for each in exchange.refusals:
         if each.code in _THROTTLES and each.pauses:
             throttled[each.client, each.stream].append(each)
-    seen = []
+    sightings = []
     for (client, stream), refusals in throttled.items():
         if (wrong := _find_wrong(refusals)) is not None:
             faults = tuple(sorted({each.fault for each in refusals if each.fault}))
             pauses = [[round(pause, 3) for pause in each.pauses] for each in refusals[:5]]
             cause = f" by the fault {' and '.join(faults)}" if faults else ""
-            said = f"{client} was throttled{cause} and {wrong}"
+            sentence = f"{client} was throttled{cause} and {wrong}"
             at = min(each.at for each in refusals)
-            seen.append(Seen(client, stream, at, said, {"pauses": pauses}, faults=faults))
-    return Judgement(sum(len(each) for each in throttled.values()), tuple(seen))
+            sightings.append(Seen(client, stream, at, sentence, {"pauses": pauses}, faults=faults))
+    return Judgement(sum(len(each) for each in throttled.values()), tuple(sightings))
 
 
 def _find_wrong(refusals: list[RefusedAttempt]) -> str | None:

@@ -26,7 +26,7 @@ def find_burst(times: Sequence[float]) -> Burst | None:
 
 
 def judge_pace(exchange: Exchange) -> Judgement:
-    looked, seen = 0, []
+    looked, sightings = 0, []
     for reads in exchange.reads:
         looked += sum(each.reads for each in reads.readings) >= PACE_READS
         fastest = min(
@@ -35,13 +35,13 @@ def judge_pace(exchange: Exchange) -> Judgement:
             default=None,
         )
         if fastest is not None and fastest.busiest is not None:
-            said = (
+            sentence = (
                 f"{reads.client} read {reads.shard} {PACE_READS} times in {fastest.busiest:.2f} s; "
                 "five a second are allowed"
             )
             evidence = {"reads": PACE_READS, "seconds": round(fastest.busiest, 3), "run": fastest.reads}
-            seen.append(Seen(reads.client, reads.stream, fastest.last, said, evidence, reads.shard))
-    return Judgement(looked, tuple(seen))
+            sightings.append(Seen(reads.client, reads.stream, fastest.last, sentence, evidence, reads.shard))
+    return Judgement(looked, tuple(sightings))
 
 
 TOO_OFTEN = Rule(
@@ -59,7 +59,7 @@ TOO_OFTEN = Rule(
 def judge_order(exchange: Exchange) -> Judgement:
     """A record of the parent that came after one of the child shows it; both runs were open at that time."""
     looked = 0
-    seen: list[Seen] = []
+    sightings: list[Seen] = []
     for stream in exchange.streams:
         for reads in exchange.reads:
             child = stream.shard(reads.shard) if reads.stream == stream.name else None
@@ -70,8 +70,8 @@ def judge_order(exchange: Exchange) -> Judgement:
                 None, (exchange.reads_of(reads.client, stream.name, p) for p in child.parents)
             ):
                 looked += 1
-                seen += _list_breaches(reads, parent, began)
-    return Judgement(looked, tuple(seen))
+                sightings += _list_breaches(reads, parent, began)
+    return Judgement(looked, tuple(sightings))
 
 
 def find_late(began: float, came: Iterable[float]) -> list[float]:
@@ -88,7 +88,7 @@ def _list_breaches(child: ShardReads, parent: ShardReads, began: float) -> Itera
     late = find_late(began, runs)
     if drained or not late:
         return
-    said = (
+    sentence = (
         f"{child.client} was given records of {child.shard} while its parent {parent.shard} still had some: "
         "a key's messages came out of order"
     )
@@ -96,7 +96,7 @@ def _list_breaches(child: ShardReads, parent: ShardReads, began: float) -> Itera
         child.client,
         child.stream,
         began,
-        said,
+        sentence,
         {"child": child.shard, "parent": parent.shard, "seconds": round(max(late) - began, 3)},
         child.shard,
         (
@@ -124,7 +124,7 @@ _ENOUGH = 100
 
 def judge_spread(exchange: Exchange) -> Judgement:
     """Judges the open shards of a stream, by what was put since they were all open."""
-    looked, seen = 0, []
+    looked, sightings = 0, []
     for stream in exchange.streams:
         by_shard = stream.contents.by_shard
         total = sum(by_shard.values())
@@ -135,14 +135,14 @@ def judge_spread(exchange: Exchange) -> Judgement:
         if most < total:
             continue
         writers = stream.contents.writers
-        said = (
+        sentence = (
             f"{stream.name}: all {total:,} records, with {count(stream.contents.keys, 'partition key')}, "
             f"went to {shard}, one of {len(by_shard)} open shards"
         )
         evidence = {"records": total, "keys": stream.contents.keys, "shards": len(by_shard)}
         client = writers[0] if len(writers) == 1 else None
-        seen.append(Seen(client, stream.name, exchange.taken, said, evidence, shard))
-    return Judgement(looked, tuple(seen))
+        sightings.append(Seen(client, stream.name, exchange.taken, sentence, evidence, shard))
+    return Judgement(looked, tuple(sightings))
 
 
 ONE_SHARD = Rule(

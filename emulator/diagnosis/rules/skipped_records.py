@@ -20,7 +20,7 @@ SETTLE_SECONDS = 5.0
 
 def judge_starts(exchange: Exchange) -> Judgement:
     """The first run of each shard."""
-    looked, seen = 0, []
+    looked, sightings = 0, []
     for reads, shard in _list_reads(exchange):
         first = reads.readings[0]
         # With runs that are forgotten before it, the first one known is no start.
@@ -29,21 +29,21 @@ def judge_starts(exchange: Exchange) -> Judgement:
         looked += 1
         skipped = subtract([(shard.first, first.first)], reads.delivered)
         if count_numbers(skipped):
-            seen.append(_describe_start(exchange, reads, shard, first, count_numbers(skipped)))
-    return Judgement(looked, tuple(seen))
+            sightings.append(_describe_start(exchange, reads, shard, first, count_numbers(skipped)))
+    return Judgement(looked, tuple(sightings))
 
 
 def judge_restarts(exchange: Exchange) -> Judgement:
     """Every later run of each shard: what lies between what was delivered and its start."""
-    looked, seen = 0, []
+    looked, sightings = 0, []
     for reads, shard in _list_reads(exchange):
         for at, run in enumerate(reads.readings[1:], 1):
             looked += 1
             hole = _find_hole(exchange, reads, at)
             skipped = subtract([(max(hole[0], shard.first), hole[1])], reads.delivered) if hole else ()
             if count_numbers(skipped):
-                seen.append(_describe_restart(reads, run, skipped))
-    return Judgement(looked, tuple(seen))
+                sightings.append(_describe_restart(reads, run, skipped))
+    return Judgement(looked, tuple(sightings))
 
 
 def _list_reads(exchange: Exchange) -> Iterator[tuple[ShardReads, ShardState]]:
@@ -62,7 +62,7 @@ def _describe_start(
     parents = [exchange.reads_of(reads.client, reads.stream, each) for each in shard.parents]
     read = [each.shard for each in parents if each is not None and each.first_read <= run.began]
     where = f", the child of {' and '.join(read)}," if read else ""
-    said = (
+    sentence = (
         f"{reads.client} began {shard.id}{where} at LATEST: {count(skipped, 'record')} that "
         f"{'was' if skipped == 1 else 'were'} there already, it never reads"
     )
@@ -71,7 +71,7 @@ def _describe_start(
         reads.client,
         reads.stream,
         run.began,
-        said,
+        sentence,
         {"skipped": skipped, "first": shard.first, "began": run.first},
         shard.id,
         (*steps, Step(run.began, f"{shard.id} was begun at LATEST, past {count(skipped, 'record')}")),
@@ -109,7 +109,7 @@ def _describe_restart(reads: ShardReads, run: Reading, skipped: tuple[tuple[int,
     reached = skipped[0][0]
     expiry = next((each for each in reads.expiries if each.renewed == run.began), None)
     why = "after an iterator expired" if expiry else "after a restart"
-    said = (
+    sentence = (
         f"{reads.client} had read {reads.shard} up to record {reached - 1:,} and went on {why} at "
         f"{run.start}, with record {run.first:,}: {count(lost, 'record')} in between, it never reads"
     )
@@ -121,7 +121,7 @@ def _describe_restart(reads: ShardReads, run: Reading, skipped: tuple[tuple[int,
         reads.client,
         reads.stream,
         run.began,
-        said,
+        sentence,
         {"skipped": lost, "read_up_to": reached - 1, "went_on_at": run.first, "start": run.start},
         reads.shard,
         tuple(steps),

@@ -25,7 +25,7 @@ def count_left(first: int, end: int, reached: Iterable[int]) -> int:
 
 
 def judge_children(exchange: Exchange) -> Judgement:
-    looked, seen = 0, []
+    looked, sightings = 0, []
     for stream in exchange.streams:
         if stream.forgotten:
             continue
@@ -33,8 +33,8 @@ def judge_children(exchange: Exchange) -> Judgement:
             for child in filter(None, map(stream.shard, parent.children)):
                 looked += 1
                 if (found := _judge_child(exchange, stream, reads, child)) is not None:
-                    seen.append(found)
-    return Judgement(looked, tuple(seen))
+                    sightings.append(found)
+    return Judgement(looked, tuple(sightings))
 
 
 def _read_to_the_end(exchange: Exchange, stream: StreamState) -> Iterator[tuple[ShardState, ShardReads]]:
@@ -55,7 +55,7 @@ def _judge_child(
     if not waiting or not late or None in ends or _taken_over(exchange, stream, reads, child):
         return None
     parents = " and ".join(child.parents)
-    said = (
+    sentence = (
         f"{reads.client} read {parents} to the end and never asked for {child.id}, its child: "
         f"{count(waiting, 'record')} there, unread"
     )
@@ -63,7 +63,7 @@ def _judge_child(
         reads.client,
         stream.name,
         ended,
-        said,
+        sentence,
         {"parents": list(child.parents), "records": waiting, "waited": round(exchange.taken - ended, 3)},
         child.id,
         (
@@ -118,7 +118,7 @@ UNREAD_CHILD = Rule(
 
 
 def judge_shards(exchange: Exchange) -> Judgement:
-    looked, seen = 0, []
+    looked, sightings = 0, []
     for stream in exchange.streams:
         if stream.forgotten or len(stream.shards) < 2:
             continue
@@ -126,8 +126,8 @@ def judge_shards(exchange: Exchange) -> Judgement:
             for shard in _list_ready(stream, reads):
                 looked += 1
                 if (found := _judge_shard(exchange, stream, client, reads, shard)) is not None:
-                    seen.append(found)
-    return Judgement(looked, tuple(seen))
+                    sightings.append(found)
+    return Judgement(looked, tuple(sightings))
 
 
 def _list_followers(exchange: Exchange, stream: StreamState) -> Iterator[tuple[str, dict[str, ShardReads]]]:
@@ -165,7 +165,7 @@ def _judge_shard(
     if shard.id in reads or not waiting or not late or _is_anothers(exchange, stream, reads, shard):
         return None
     read = sorted(reads)
-    said = (
+    sentence = (
         f"{client} reads {count(len(read), 'shard')} of {stream.name} and never asked for {shard.id}: "
         f"{count(waiting, 'record')} there, unread"
     )
@@ -174,7 +174,7 @@ def _judge_shard(
         client,
         stream.name,
         since,
-        said,
+        sentence,
         {"shards": read[:FEWEST_READS], "records": waiting, "waited": waited},
         shard.id,
     )

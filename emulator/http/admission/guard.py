@@ -61,7 +61,7 @@ class Guard:
         self._token = admission.token.encode() if admission.token else None
         self._events = events
         self._known: set[bytes] = set()
-        self._told: set[tuple[str, str]] = set()
+        self._reports: set[tuple[str, str]] = set()
 
     async def __call__(self, scope: HttpScope, receive: Receive, send: Send) -> None:
         headers: HeaderMap = dict(scope["headers"])
@@ -109,8 +109,8 @@ class Guard:
     def _silent(self, what: str, value: str, option: str) -> Response:
         """Refuse without a reason for the client. The event has it, for the sandbox's user."""
         value = value[:_LONGEST_TOLD]
-        if (what, value) not in self._told and len(self._told) < _MOST_TOLD:
-            self._told.add((what, value))
+        if (what, value) not in self._reports and len(self._reports) < _MOST_TOLD:
+            self._reports.add((what, value))
             self._events.emit(
                 "request.refused",
                 port=self._policy.name,
@@ -136,15 +136,15 @@ def _is_preflight(scope: HttpScope, headers: HeaderMap) -> bool:
 
 def _preflight(headers: HeaderMap) -> Response:
     """Allow all that the page asks for. That the page is an allowed one was checked before."""
-    said = [
+    headers_of_answer = [
         (b"access-control-allow-methods", headers[b"access-control-request-method"]),
         (b"access-control-max-age", b"%d" % _PREFLIGHT_SECONDS),
     ]
-    if wanted := headers.get(b"access-control-request-headers"):
-        said.append((b"access-control-allow-headers", wanted))
+    if names := headers.get(b"access-control-request-headers"):
+        headers_of_answer.append((b"access-control-allow-headers", names))
     if b"access-control-request-private-network" in headers:
-        said.append((b"access-control-allow-private-network", b"true"))
-    return Response(HTTPStatus.NO_CONTENT, said, b"")
+        headers_of_answer.append((b"access-control-allow-private-network", b"true"))
+    return Response(HTTPStatus.NO_CONTENT, headers_of_answer, b"")
 
 
 def _readable_by(origin: bytes, send: Send) -> Send:

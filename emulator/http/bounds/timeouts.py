@@ -63,7 +63,7 @@ class ClientTimeouts:
             Awaited.READER: limits.unread_seconds,
         }
         self._every = min(_LONGEST_LOOK, *(seconds / _LOOKS for seconds in self._seconds.values()))
-        self._seen: dict[WaitingConnection, tuple[Waiting, int]] = {}
+        self._last_looks: dict[WaitingConnection, tuple[Waiting, int]] = {}
         self._next: asyncio.TimerHandle | None = None
 
     def start(self) -> None:
@@ -82,14 +82,14 @@ class ClientTimeouts:
         if clients:
             self.start()
         most = self._crowded_seconds if self._crowded() else inf
-        seen, self._seen = self._seen, {}
+        last_looks, self._last_looks = self._last_looks, {}
         for client in clients:
             waiting = client.waiting()
             if waiting is None:
                 continue
-            before, looks = seen.get(client, (waiting, 0))
+            before, looks = last_looks.get(client, (waiting, 0))
             looks = looks + 1 if before == waiting else 0
             if looks * self._every >= min(self._seconds[waiting.what], most):
                 client.give_up(waiting)
             else:
-                self._seen[client] = waiting, looks
+                self._last_looks[client] = waiting, looks

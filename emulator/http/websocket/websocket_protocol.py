@@ -106,9 +106,9 @@ class WebSocketProtocol(WebSocketsSansIOProtocol):
         why, version = f"This is no WebSocket handshake: {why}", b"sec-websocket-version: 13\r\n"
         self._close_with(refusal(status, why, self._connections.date, version))
 
-    def _close_with(self, said: bytes) -> None:
+    def _close_with(self, answer: bytes) -> None:
         self.transport.flush()
-        close_with_answer(self.transport.real, said, lambda: self.connection_lost(None))
+        close_with_answer(self.transport.real, answer, lambda: self.connection_lost(None))
 
     # -- the transport's side
 

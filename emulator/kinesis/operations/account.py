@@ -32,14 +32,14 @@ def describe_account_settings(registry: Registry, _request: dict[str, Any], scop
 
 def update_account_settings(registry: Registry, request: dict[str, Any], scope: Scope) -> dict[str, Any]:
     """Enable or disable the billing commitment. Disabled within 24 hours of its start, it ends after them."""
-    wanted = request["MinimumThroughputBillingCommitment"]["Status"]
+    status = request["MinimumThroughputBillingCommitment"]["Status"]
     now = registry.clock.time()
     current = _account(registry, scope)
     running = current.commitment == "ENABLED" and (current.ended is None or now < current.ended)
-    if wanted == "ENABLED" and not running:
+    if status == "ENABLED" and not running:
         current = AccountState(*scope, commitment="ENABLED", started=now, earliest_end=now + _MINIMUM_SECONDS)
         registry.save(current)
-    elif wanted == "ENABLED":
+    elif status == "ENABLED":
         registry.save(msgspec.structs.replace(current, ended=None))
     elif running:
         registry.save(msgspec.structs.replace(current, ended=max(now, current.earliest_end or now)))

@@ -39,12 +39,12 @@ def service_error(
 def _xml(service: str, code: str, message: str) -> bytes:
     from html import escape
 
-    said = f"<Code>{code}</Code><Message>{escape(message, quote=False)}</Message>"
+    elements = f"<Code>{code}</Code><Message>{escape(message, quote=False)}</Message>"
     request = new_uuid()
     if service in _S3:
-        return f"<Error>{said}<RequestId>{request}</RequestId></Error>".encode()
+        return f"<Error>{elements}<RequestId>{request}</RequestId></Error>".encode()
     if service == "ec2":
-        errors = f"<Errors><Error>{said}</Error></Errors>"
+        errors = f"<Errors><Error>{elements}</Error></Errors>"
         return f"<Response>{errors}<RequestID>{request}</RequestID></Response>".encode()
-    error = f"<Error><Type>Sender</Type>{said}</Error>"
+    error = f"<Error><Type>Sender</Type>{elements}</Error>"
     return f"<ErrorResponse>{error}<RequestId>{request}</RequestId></ErrorResponse>".encode()

@@ -171,12 +171,12 @@ async def apply_faults(
         if len(rest) and safe is None:
             continue
         held = rest
-        told = {**event, "Records": [_render(each) for each in due]}
+        answer = {**event, "Records": [_render(each) for each in due]}
         if len(rest):
-            told[_CONTINUATION] = safe
+            answer[_CONTINUATION] = safe
         else:
             safe = event.get(_CONTINUATION)
-        yield kind, told
+        yield kind, answer
 
 
 def _end(failure: Failure, throttle: Callable[[], object]) -> None:

@@ -223,13 +223,13 @@ class MotoServices:
         if isinstance(error, ModuleNotFoundError):
             error = NotImplementedError(explain_missing(error) or _NOT_EMULATED.format(service))
         if isinstance(error, NotImplementedError):
-            status, code, said = 501, "NotImplemented", str(error) or f"{target} is not emulated"
+            status, code, text = 501, "NotImplemented", str(error) or f"{target} is not emulated"
         elif no_space(error):
-            status, code, said = 500, "InternalFailure", f"the request could not be stored: {error}"
+            status, code, text = 500, "InternalFailure", f"the request could not be stored: {error}"
         elif isinstance(error, DamagedLogError | OSError):
-            status, code, said = 500, "InternalFailure", str(error)
+            status, code, text = 500, "InternalFailure", str(error)
         else:
-            status, code, said = (
+            status, code, text = (
                 500,
                 "InternalFailure",
                 "The emulation of this request failed; see the events.",
@@ -238,7 +238,7 @@ class MotoServices:
         self._events.emit(
             "aws.request.failed", service=service, target=target, error=repr(error), trace=trace
         )
-        reply = Reply(status, *service_error(service, headers, code, said))
+        reply = Reply(status, *service_error(service, headers, code, text))
         reply = with_ids(reply) if service == "s3" else reply
         await answer(send, reply.status, reply.headers, reply.body)
 

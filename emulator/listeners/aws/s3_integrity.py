@@ -113,13 +113,13 @@ def _of_headers(request: S3Request) -> Reply | None:
 def _of_body(request: S3Request, body: IO[bytes]) -> Reply | None:
     """Refuse a body whose digests differ from those that the request states."""
     headers = request.headers
-    said = {name: headers[_CHECKSUM + name] for name in _LENGTHS if _CHECKSUM + name in headers}
+    checksums = {name: headers[_CHECKSUM + name] for name in _LENGTHS if _CHECKSUM + name in headers}
     if "uploadId" in request.query and request.method == "POST":
         # CompleteMultipartUpload states the checksum of the whole object, not of its own body.
-        said = {}
+        checksums = {}
     trailing = [name.strip() for name in headers.get(b"x-amz-trailer", b"").lower().split(b",")]
     promised = [name for name in _LENGTHS if _CHECKSUM + name in trailing]
-    digests = {name: _CHECKSUMS[name]() for name in {*said, *promised} & _CHECKSUMS.keys()}
+    digests = {name: _CHECKSUMS[name]() for name in {*checksums, *promised} & _CHECKSUMS.keys()}
     md5 = hashlib.md5(usedforsecurity=False) if b"content-md5" in headers else None
     if not digests and not promised and md5 is None:
         return None
@@ -134,7 +134,7 @@ def _of_body(request: S3Request, body: IO[bytes]) -> Reply | None:
     return (
         _of_trailers(promised, trailers)
         or _of_md5(headers, md5)
-        or _of_checksums(said | {name: trailers[_CHECKSUM + name] for name in promised}, digests)
+        or _of_checksums(checksums | {name: trailers[_CHECKSUM + name] for name in promised}, digests)
     )
 
 
@@ -167,9 +167,9 @@ def _of_md5(headers: Mapping[bytes, bytes], md5: _Digest | None) -> Reply | None
     return error("BadDigest", "The Content-MD5 you specified did not match what we received.", details)
 
 
-def _of_checksums(said: Mapping[bytes, bytes], digests: Mapping[bytes, _Digest]) -> Reply | None:
+def _of_checksums(checksums: Mapping[bytes, bytes], digests: Mapping[bytes, _Digest]) -> Reply | None:
     for name, digest in digests.items():
-        if _digest_in(said[name], _LENGTHS[name]) != digest.digest():
+        if _digest_in(checksums[name], _LENGTHS[name]) != digest.digest():
             algorithm = name.decode().upper()
             return error("BadDigest", f"The {algorithm} you specified did not match the calculated checksum.")
     return None

@@ -92,13 +92,13 @@ class ServiceAccess:
         self._events.emit("access.denied", access_key=caller.access_key, operation=name, resource=resource)
         refusal = _REFUSALS.get(service, _OTHERS)
         if self._access.knows(caller):
-            said = describe_denial(caller.account, caller.access_key, name, resource)
-            return _reply(service, asked, refusal.status, refusal.denied, said)
+            text = describe_denial(caller.account, caller.access_key, name, resource)
+            return _reply(service, asked, refusal.status, refusal.denied, text)
         return _reply(service, asked, refusal.unknown_status, refusal.unknown, refusal.said)
 
 
-def _reply(service: str, asked: Asked, status: int, code: str, said: str) -> Reply:
-    reply = Reply(status, *service_error(service, asked.headers, code, said))
+def _reply(service: str, asked: Asked, status: int, code: str, text: str) -> Reply:
+    reply = Reply(status, *service_error(service, asked.headers, code, text))
     if service == "s3":
         reply = with_ids(reply)
         return reply._replace(body=b"") if asked.method == "HEAD" else reply

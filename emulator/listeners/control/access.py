@@ -24,9 +24,9 @@ class AccessResources:
 
     @handles(Access.permit)
     def permit(self, access_key: str, permission: StreamPermission) -> KeyPermission:
-        wanted = KeyPermission(access_key, permission.streams, permission.operations)
+        key_permission = KeyPermission(access_key, permission.streams, permission.operations)
         with translate_errors((BadPermissionError, HTTPStatus.BAD_REQUEST, "bad_permission")):
-            permitted = self._access.permit(wanted)
+            permitted = self._access.permit(key_permission)
         self._events.emit(
             "access.permitted",
             access_key=permitted.access_key,

@@ -75,13 +75,13 @@ class ChaosResources:
 
     def _enforce(self, rules: ChaosRules, effects: ChaosEffects) -> ChaosRules:
         """Replace our faults by those of ``rules`` and ``effects``. Raises ApiError for an invalid rule."""
-        wanted = [fault for at, rule in enumerate(rules, 1) for fault in self._build_faults(at, rule)]
-        wanted += _build_latency_faults(effects)
+        faults = [fault for at, rule in enumerate(rules, 1) for fault in self._build_faults(at, rule)]
+        faults += _build_latency_faults(effects)
         for fault in self._fault_engine.list():
             if fault.name.startswith(_OURS):
                 self._fault_engine.remove(fault.name)
         with translate_errors((FaultRefusedError, HTTPStatus.BAD_REQUEST, "bad_rule")):
-            for new in wanted:
+            for new in faults:
                 self._fault_engine.add(new)
         self._rules, self._effects = rules, effects
         return rules

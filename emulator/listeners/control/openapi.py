@@ -30,8 +30,13 @@ def describe_api(
     endpoints: Iterable[Described], version: str, url: str = USUAL_URL, notes: Mapping[Described, str] = NOTES
 ) -> dict[str, Any]:
     """The OpenAPI document of these endpoints, with samples of calls to ``url``."""
-    wanted = set(endpoints)
-    listed = [(subject, each) for subject in SUBJECTS for each in list_endpoints(subject) if each in wanted]
+    chosen_endpoints = set(endpoints)
+    listed = [
+        (subject, each)
+        for subject in SUBJECTS
+        for each in list_endpoints(subject)
+        if each in chosen_endpoints
+    ]
     shapes = [
         Refusal,
         *(endpoint.shape for _, endpoint in listed if endpoint.media_type == JSON),

@@ -17,8 +17,8 @@ class PruneResources:
         self._pruning = pruning
 
     @handles(SandboxState.prune)
-    def prune(self, wanted: Prune) -> Pruned:
-        if wanted.older_than is None and wanted.keep_bytes is None:
+    def prune(self, limits: Prune) -> Pruned:
+        if limits.older_than is None and limits.keep_bytes is None:
             raise ApiError(HTTPStatus.BAD_REQUEST, "nothing_to_prune", "give older_than, keep_bytes, or both")
         with translate_errors((NoSuchBucketError, HTTPStatus.NOT_FOUND, "NoSuchBucket")):
-            return self._pruning.prune(wanted)
+            return self._pruning.prune(limits)

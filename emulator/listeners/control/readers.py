@@ -73,13 +73,15 @@ def _join(one: Reader, other: Reader) -> Reader:
     return msgspec.structs.replace(latest, began=began, reads=reads, records=records)
 
 
-def _list_recorded(exchange: Exchange, wanted: str | None) -> ReaderList:
+def _list_recorded(exchange: Exchange, stream_name: str | None) -> ReaderList:
     """The readers of an upstream's streams, by the reads that passed the sandbox."""
     readers: list[Reader] = []
     unread: dict[str, int] = {}
     for stream in exchange.streams:
         reads = [
-            each for each in exchange.reads if each.stream == stream.name and wanted in {None, stream.name}
+            each
+            for each in exchange.reads
+            if each.stream == stream.name and stream_name in {None, stream.name}
         ]
         if not reads:
             continue

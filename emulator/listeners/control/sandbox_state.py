@@ -28,7 +28,7 @@ class RunningEmulator(Protocol):
     """The running emulator, as these routes need it."""
 
     def status(self) -> Status: ...
-    def reset(self, wanted: Reset | None = None) -> None: ...
+    def reset(self, values: Reset | None = None) -> None: ...
     def populate(self, topology: Topology | None) -> Populated: ...
 
 
@@ -90,9 +90,9 @@ class StateResources:
         return read_clock(self._clock)
 
     @handles(SandboxState.reset)
-    def reset(self, wanted: Reset | None) -> Status:
+    def reset(self, values: Reset | None) -> Status:
         try:
-            self._sandbox.reset(wanted)
+            self._sandbox.reset(values)
         except BadTimeError as error:
             raise ApiError(HTTPStatus.BAD_REQUEST, "bad_clock", str(error)) from error
         return self._sandbox.status()

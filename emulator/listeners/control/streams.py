@@ -116,14 +116,10 @@ def _choose_hash_key(change: Reshard, shard: Shard) -> str:
 
 def _choose_pair(change: Reshard, shards: list[Shard]) -> tuple[Shard, Shard]:
     pairs = list(pairwise(shards))
-    wanted = {_find_open_shard(name, shards).id for name in (change.shard, change.adjacent) if name}
-    fitting = [pair for pair in pairs if wanted <= {pair[0].id, pair[1].id}]
+    ids = {_find_open_shard(name, shards).id for name in (change.shard, change.adjacent) if name}
+    fitting = [pair for pair in pairs if ids <= {pair[0].id, pair[1].id}]
     if not fitting:
-        why = (
-            "there is only one open shard"
-            if not pairs
-            else f"{' and '.join(sorted(wanted))} are not adjacent"
-        )
+        why = "there is only one open shard" if not pairs else f"{' and '.join(sorted(ids))} are not adjacent"
         raise ApiError(HTTPStatus.BAD_REQUEST, "bad_reshard", f"nothing to merge: {why}")
     return min(fitting, key=lambda pair: _width(pair[0]) + _width(pair[1]))
 

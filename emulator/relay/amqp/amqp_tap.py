@@ -96,8 +96,8 @@ class Tap:
     def flush(self) -> None:
         """Write the records and emit the summaries."""
         self.write_records()
-        told, self._since = self._since, {}
-        for channel, found in told.items():
+        summaries, self._since = self._since, {}
+        for channel, found in summaries.items():
             self._events.emit(
                 "amqp.published",
                 channel=channel,

@@ -66,11 +66,11 @@ class Publishes:
 
     def take(self, command: Command) -> None:
         """Handle the client's next command at once, unless it or one before it must wait."""
-        wanted = command.kind is BasicPublish and self._concern(command)
-        if not wanted and not self._held_commands:
+        may_be_struck = command.kind is BasicPublish and self._concern(command)
+        if not may_be_struck and not self._held_commands:
             self._handle(command)
             return
-        self._held_commands.append(_HeldCommand(command, self._plan(command) if wanted else None))
+        self._held_commands.append(_HeldCommand(command, self._plan(command) if may_be_struck else None))
         self._hold(command.size)
         if self._working is None:
             self._working = self._link.context.spawn(self._work())

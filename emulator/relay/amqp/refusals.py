@@ -60,9 +60,9 @@ def _refusal_by_code(name: str, text: str) -> AmqpRefusal | None:
 
 
 def _refusal_by_status(failure: Failure, *, confirming: bool) -> AmqpRefusal:
-    told = f"{failure.code}: {failure.message}"
+    text = f"{failure.code}: {failure.message}"
     if failure.status >= _UNKNOWN_OUTCOME:
-        return AmqpRefusal(Answer.CHANNEL, CODES["INTERNAL_ERROR"], f"INTERNAL_ERROR - {told}")
+        return AmqpRefusal(Answer.CHANNEL, CODES["INTERNAL_ERROR"], f"INTERNAL_ERROR - {text}")
     if confirming:
-        return AmqpRefusal(Answer.NACK, 0, told)
-    return AmqpRefusal(Answer.CHANNEL, CODES["PRECONDITION_FAILED"], f"PRECONDITION_FAILED - {told}")
+        return AmqpRefusal(Answer.NACK, 0, text)
+    return AmqpRefusal(Answer.CHANNEL, CODES["PRECONDITION_FAILED"], f"PRECONDITION_FAILED - {text}")

@@ -20,7 +20,7 @@ class UpstreamBuckets:
     def __init__(self, client: S3Client, region: str) -> None:
         self._client = client
         self._region = region
-        self._wanted: list[str] = []
+        self._names: list[str] = []
         self.trouble: str | None = None
         self.started = True
         self._lock = threading.Lock()
@@ -40,9 +40,9 @@ class UpstreamBuckets:
     def _create_missing(self, names: Iterable[str]) -> tuple[str, ...]:
         with self._lock:
             there = {bucket["Name"] for bucket in self._client.list_buckets()["Buckets"]}
-            wanted = list(dict.fromkeys(names))
-            self._wanted += [name for name in wanted if name not in self._wanted]
-            missing = tuple(name for name in wanted if name not in there)
+            unique = list(dict.fromkeys(names))
+            self._names += [name for name in unique if name not in self._names]
+            missing = tuple(name for name in unique if name not in there)
             for name in missing:
                 if self._region == "us-east-1":
                     self._client.create_bucket(Bucket=name)
@@ -54,7 +54,7 @@ class UpstreamBuckets:
     def empty(self) -> None:
         """Delete every object in the wanted buckets."""
         pages = self._client.get_paginator("list_objects_v2")
-        for name in self._wanted:
+        for name in self._names:
             for page in pages.paginate(Bucket=name):
                 for found in page.get("Contents", ()):
                     self._client.delete_object(Bucket=name, Key=found["Key"])

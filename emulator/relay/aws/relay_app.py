@@ -119,8 +119,8 @@ class RelayApp:
         if request.caller is None and not request.operation and scope["path"] in AWS_HEALTH_PATHS:
             await whole_body(receive)
             services = dict.fromkeys(("kinesis", "s3", "dynamodb", "sqs", "sns", "sts", "ssm"), "running")
-            said = {"services": services, "edition": "relay", "version": self._version}
-            await answer(send, 200, [(b"content-type", b"application/json")], msgspec.json.encode(said))
+            document = {"services": services, "edition": "relay", "version": self._version}
+            await answer(send, 200, [(b"content-type", b"application/json")], msgspec.json.encode(document))
             return
         if is_moto_api(scope["path"]) and not request.operation:
             await answer_moto_api(scope, receive, send, self._reset)
@@ -292,7 +292,7 @@ def _replay(body: bytes, receive: Receive) -> Receive:
     return receive_again
 
 
-async def _refuse(send: Send, request: _Request, status: int, code: str, said: str) -> None:
-    headers, body = service_error(request.service, request.given, code, said)
+async def _refuse(send: Send, request: _Request, status: int, code: str, text: str) -> None:
+    headers, body = service_error(request.service, request.given, code, text)
     with contextlib.suppress(ClientGoneError):
         await answer(send, status, headers, body)

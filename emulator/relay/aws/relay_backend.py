@@ -67,10 +67,10 @@ class RelayBackend:
 
 def _parse_error(status: int, body: bytes) -> KinesisError:
     try:
-        said = msgspec.json.decode(body)
+        answer = msgspec.json.decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError):
-        said = {}
-    fields: dict[str, Any] = said if isinstance(said, dict) else {}
+        answer = {}
+    fields: dict[str, Any] = answer if isinstance(answer, dict) else {}
     code = str(fields.get("__type", "InternalFailure")).rpartition("#")[2]
     return KinesisError(code, str(fields.get("message") or fields.get("Message") or ""), status)
 

@@ -202,9 +202,9 @@ class UpstreamStreams:
         try:
             answer = getattr(self._client, xform_name(operation))(**request)
         except ClientError as error:
-            said = error.response["Error"]
+            refusal = error.response["Error"]
             status = error.response["ResponseMetadata"]["HTTPStatusCode"]
-            raise KinesisError(said["Code"], said.get("Message", ""), status) from error
+            raise KinesisError(refusal["Code"], refusal.get("Message", ""), status) from error
         except BotoCoreError as error:
             raise KinesisError("ServiceUnavailable", str(error), 503) from error
         return {name: value for name, value in answer.items() if name != "ResponseMetadata"}
@@ -320,21 +320,21 @@ class UpstreamStreams:
 
     def _count(self, stream: str, shard_id: str, after: str | None, records: list[StoredRecord]) -> None:
         with self._lock:
-            seen = self._read[stream, shard_id]
-            if after is not None and int(after) > seen.last:
+            count = self._read[stream, shard_id]
+            if after is not None and int(after) > count.last:
                 return
-            new = [record for record in records if int(record.sequence_number) > seen.last]
+            new = [record for record in records if int(record.sequence_number) > count.last]
             if new:
-                seen.records += len(new)
-                seen.bytes += sum(len(record.data) for record in new)
-                seen.last = int(new[-1].sequence_number)
+                count.records += len(new)
+                count.bytes += sum(len(record.data) for record in new)
+                count.last = int(new[-1].sequence_number)
 
     def _add_counts(self, view: StreamView) -> StreamView:
         with self._lock:
             shards = []
             for shard in view.shards:
-                seen = self._read.get((view.name, shard.id), _ReadCount())
-                counts = {"records": seen.records, "bytes": seen.bytes, "put": seen.records}
+                count = self._read.get((view.name, shard.id), _ReadCount())
+                counts = {"records": count.records, "bytes": count.bytes, "put": count.records}
                 shards.append(msgspec.structs.replace(shard, **counts))
         return view._replace(
             shards=shards,

@@ -70,11 +70,11 @@ class LiveQueue:
     def held_by(self, claim: ClaimedMessages) -> list[QueuedMessage]:
         return [message for number in claim.numbers if (message := self.messages.get(number))]
 
-    def page(self, after: int, limit: int, wanted: Callable[[QueuedMessage], bool]) -> list[Found]:
+    def page(self, after: int, limit: int, passes: Callable[[QueuedMessage], bool]) -> list[Found]:
         """Up to ``limit`` wanted messages with numbers above ``after``."""
         found: list[Found] = []
         for message in self.messages.after(after):
-            if wanted(message):
+            if passes(message):
                 found.append(self.describe(message))
                 if len(found) == limit:
                     break

@@ -31,12 +31,12 @@ def sign(key: str, paths: Sequence[str], methods: Any, project: str, expires: An
 
     Raises ``BadValueError``.
     """
-    wanted = methods or ["GET"]
-    if not isinstance(wanted, list) or not all(isinstance(method, str) for method in wanted):
+    verbs = methods or ["GET"]
+    if not isinstance(verbs, list) or not all(isinstance(method, str) for method in verbs):
         raise BadValueError("`methods` should be a list")
     until = _parse_end(expires, datetime.fromtimestamp(now, UTC))
     # Sorted, so that whoever comes with the signature may name them in any order.
-    return _build_signed(key, sorted(paths), sorted(wanted), project, until.strftime(_FORMAT))
+    return _build_signed(key, sorted(paths), sorted(verbs), project, until.strftime(_FORMAT))
 
 
 def verify(key: str, given: Signed, *, now: float) -> bool:

@@ -88,5 +88,5 @@ def _build_document(
 
 async def _refuse(_scope: HttpScope, _receive: Receive, send: Send) -> None:
     """Answer a request for an unknown path."""
-    said = nothing_here().answer()
-    await answer(send, said.status, said.all_headers(), said.body)
+    reply = nothing_here().answer()
+    await answer(send, reply.status, reply.all_headers(), reply.body)

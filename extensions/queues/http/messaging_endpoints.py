@@ -53,15 +53,15 @@ class MessagingEndpoint:
         try:
             body = bytes(await whole_body(receive, _MOST_BODY_BYTES))
         except BodyTooLongError:
-            said = bad_request(f"A body may have {_MOST_BODY_BYTES} bytes at most.").answer()
+            reply = bad_request(f"A body may have {_MOST_BODY_BYTES} bytes at most.").answer()
         else:
             names = list(scope["path_params"].values())
             query = scope["query_string"].decode("latin-1")
             headers = dict(scope["headers"])
-            said = await self.respond(
+            reply = await self.respond(
                 scope["method"], scope["path"], names, query=query, headers=headers, body=body
             )
-        await answer(send, said.status, said.all_headers(), said.body)
+        await answer(send, reply.status, reply.all_headers(), reply.body)
 
     async def respond(
         self,

@@ -32,11 +32,11 @@ _LIST_PARAMETERS: Final = frozenset(("marker", "limit", "detailed", "name", "wit
 def list_queues(call: MessagingCall) -> MessagingAnswer:
     """List queues, filtered by a part of ``name`` and by metadata: other parameters are keys and values."""
     after, name = call.text("marker") or "", call.text("name") or ""
-    wanted = {key: values[-1] for key, values in call.params.items() if key not in _LIST_PARAMETERS}
+    metadata = {key: values[-1] for key, values in call.params.items() if key not in _LIST_PARAMETERS}
     there = [
         queue
         for queue in call.engine.queues.page(call.project, after, name)
-        if all(_matches(queue.metadata.get(key), value) for key, value in wanted.items())
+        if all(_matches(queue.metadata.get(key), value) for key, value in metadata.items())
     ]
     page = queues.limit_page(call, there)
     document = queues.build_list(call, page, [with_defaults(queue.metadata) for queue in page])

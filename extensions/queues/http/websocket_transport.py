@@ -49,7 +49,7 @@ class Socket:
         self._endpoints = endpoints
         self._send = send
         self._token = token
-        self._wanted: set[Address] = set()
+        self._addresses: set[Address] = set()
         self._packed = False
         self._loop = asyncio.get_running_loop()
         self._news: asyncio.Queue[tuple[Address, list[str]]] = asyncio.Queue()
@@ -126,14 +126,14 @@ class Socket:
         if not at.project:
             raise bad_request("The header X-Project-ID is required.")
         checks.queue_address(*at)
-        self._wanted.add(at)
+        self._addresses.add(at)
         return 201, {"message": f"Subscription to {at.name} created, for as long as this connection lasts."}
 
     def _note_event(self, event: Event) -> None:
         """Note new messages. It is called on the poster's thread with the queues locked, so it only notes."""
-        if self._wanted and event.kind in _POSTED:
+        if self._addresses and event.kind in _POSTED:
             at = Address(event.fields["project"], event.fields["queue"])
-            if at in self._wanted:
+            if at in self._addresses:
                 self._loop.call_soon_threadsafe(self._news.put_nowait, (at, event.fields["messages"]))
 
     async def _send_news(self) -> None:
@@ -159,8 +159,8 @@ def _encode_headers(headers: Mapping[str, Any]) -> dict[bytes, bytes]:
 
 
 def _build_response(request: Mapping[str, Any], status: int, body: Any) -> dict[str, Any]:
-    said = {name: request.get(name) for name in ("action", "headers", "body")}
-    return {"request": said | {"api": "v2"}, "headers": {"status": int(status)}, "body": body}
+    fields = {name: request.get(name) for name in ("action", "headers", "body")}
+    return {"request": fields | {"api": "v2"}, "headers": {"status": int(status)}, "body": body}
 
 
 def _read_body(answer: MessagingAnswer) -> Any:
@@ -172,5 +172,5 @@ def _read_body(answer: MessagingAnswer) -> Any:
 
 
 def _read_error(answer: MessagingAnswer) -> dict[str, Any]:
-    said = _decode(answer.body) if answer.body else {}
-    return {"error": said.get("description") or said.get("title") or "refused"}
+    fields = _decode(answer.body) if answer.body else {}
+    return {"error": fields.get("description") or fields.get("title") or "refused"}

@@ -125,14 +125,14 @@ class CommandReceipt:
         self._command = command
         self.asked = asked
 
-    def acknowledge(self, ack_type: str, **said: Any) -> None:
-        """Send an acknowledgement if the command asked for it; ``said`` are its further headers."""
+    def acknowledge(self, ack_type: str, **fields: Any) -> None:
+        """Send an acknowledgement if the command asked for it; ``fields`` are its further headers."""
         if ack_type not in self.asked:
             return
         command = self._command
         seq = getattr(command, "seq", None)
-        said.setdefault("status", "success")
-        self._session.deliver(Ack(ack_type, cmd_id=command.cmd_id, seq=seq, **said))
+        fields.setdefault("status", "success")
+        self._session.deliver(Ack(ack_type, cmd_id=command.cmd_id, seq=seq, **fields))
 
     def acknowledge_done(self, reason: str = "", **counts: Any) -> None:
         """Acknowledge that the command is done; the ``stats`` acknowledgement has the counts."""

@@ -39,7 +39,7 @@ class CommandOptions(msgspec.Struct, frozen=True):
 @lru_cache(maxsize=1024)
 def read_options(opts: str, allowed: frozenset[str]) -> CommandOptions:
     """Read ``opts``. Raises CommandRefusedError for an option that is not valid or not in ``allowed``."""
-    said: dict[str, bool | int] = {}
+    options: dict[str, bool | int] = {}
     for option in split_list(opts):
         name, equals, number = option.partition("=")
         if name not in allowed:
@@ -47,14 +47,14 @@ def read_options(opts: str, allowed: frozenset[str]) -> CommandOptions:
                 "bad options", f"{name!r} means nothing here; known are {', '.join(sorted(allowed))}"
             )
         if name in _BARE and not equals:
-            said[name] = True
+            options[name] = True
         # Python refuses to read numbers of thousands of digits.
         elif name in _COUNTED and number.isdecimal() and len(number) < 10:
-            said[name] = int(number)
+            options[name] = int(number)
         else:
-            wanted = f"{name}=NUMBER" if name in _COUNTED else name
-            raise CommandRefusedError("bad options", f"{option!r} is not written as {wanted}")
-    return CommandOptions(**said)  # type: ignore[arg-type] # each value has been read as its option's
+            form = f"{name}=NUMBER" if name in _COUNTED else name
+            raise CommandRefusedError("bad options", f"{option!r} is not written as {form}")
+    return CommandOptions(**options)  # type: ignore[arg-type] # each value has been read as its option's
 
 
 @lru_cache(maxsize=256)

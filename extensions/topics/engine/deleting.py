@@ -75,13 +75,13 @@ def _delete(
 
 
 def _choose(store: RecordStore, topic: LiveTopic, command: SowDelete) -> list[WorldRecord]:
-    said = [name for name in ("filter", "sow_keys", "data", "bookmark") if getattr(command, name)]
-    if said == ["bookmark"]:
+    names = [name for name in ("filter", "sow_keys", "data", "bookmark") if getattr(command, name)]
+    if names == ["bookmark"]:
         raise CommandRefusedError(
             "bad command", f"bookmarks settle what comes from a queue, and {topic.name!r} is none"
         )
-    if len(said) != 1:
-        found = " and ".join(said) or "nothing"
+    if len(names) != 1:
+        found = " and ".join(names) or "nothing"
         raise CommandRefusedError(
             "bad command", f"it says {found}; say what to delete by one of filter, sow_keys and data"
         )

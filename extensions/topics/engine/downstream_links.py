@@ -141,8 +141,8 @@ class Link:
         self._tell("topic.link_downgraded")
         self.released()
 
-    def _tell(self, kind: str, **said: Any) -> None:
-        self._events.emit(kind, downstream=self.name, url=self.downstream.url, behind=self.behind, **said)
+    def _tell(self, kind: str, **fields: Any) -> None:
+        self._events.emit(kind, downstream=self.name, url=self.downstream.url, behind=self.behind, **fields)
 
 
 class AwaitedPlace(NamedTuple):

@@ -50,7 +50,7 @@ class AccessRules:
         known = self._known.get((user, topic))
         if known is None:
             fitting = (
-                rights for said, rights in self._rules if _fits(said.user, user) and _fits(said.topic, topic)
+                rights for rule, rights in self._rules if _fits(rule.user, user) and _fits(rule.topic, topic)
             )
             known = self._known[user, topic] = next(fitting, NOTHING)
         return known

@@ -264,10 +264,10 @@ class Replication:
 
     def _describe(self, link: Link) -> TopicLink:
         state: Literal["up", "down", "refusing"] = "down" if not link.up else "refusing" if link.why else "up"
-        said = link.downstream
+        downstream = link.downstream
         topics = tuple(self._topics.get(link.name, ()))
         return TopicLink(
-            link.name, said.url, said.mode, state, link.behind, topics, link.downgraded, link.why
+            link.name, downstream.url, downstream.mode, state, link.behind, topics, link.downgraded, link.why
         )
 
 
@@ -288,8 +288,8 @@ def _check_downstreams(
         named[one.name] = one
     for name, wanting in topics.items():
         if name not in named:
-            said = ", ".join(sorted(named)) or "none"
+            names = ", ".join(sorted(named)) or "none"
             raise BadDefinitionError(
-                f"topic {wanting[0]!r}: there is no downstream {name!r} to go on to; there are: {said}"
+                f"topic {wanting[0]!r}: there is no downstream {name!r} to go on to; there are: {names}"
             )
     return named

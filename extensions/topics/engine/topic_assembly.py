@@ -84,8 +84,8 @@ def _become_of_type(topic: LiveTopic, origins: Sequence[LiveTopic]) -> None:
     """Give ``topic`` the message type of its ``origins``. Raises BadDefinitionError if they differ."""
     kinds = list(dict.fromkeys(one.message_type for one in origins))
     if len(kinds) > 1:
-        said = " and ".join(repr(one.name) for one in origins)
-        raise BadDefinitionError(f"{topic.name!r}: {said} are of different message types")
+        names = " and ".join(repr(one.name) for one in origins)
+        raise BadDefinitionError(f"{topic.name!r}: {names} are of different message types")
     topic.message_type = kinds[0] if kinds else JSON
 
 

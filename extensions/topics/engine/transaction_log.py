@@ -162,13 +162,13 @@ class TransactionLog:
         if number is not None and number < self.next:
             return number
         try:
-            said = datetime.fromisoformat(bookmark)
+            when = datetime.fromisoformat(bookmark)
         except ValueError:
             raise CommandRefusedError(
                 "bad bookmark",
                 f"{bookmark[:80]!r} is none of this log; give one that a message had, 0, or a time",
             ) from None
-        moment = said if said.tzinfo else said.replace(tzinfo=UTC)
+        moment = when if when.tzinfo else when.replace(tzinfo=UTC)
         return self._segments.first_at_or_after(round(moment.timestamp() * 1000)) - 1
 
 

@@ -93,13 +93,13 @@ def _values(
     column: ViewColumn, read: Callable[[Any], Any], members: Mapping[Member, dict[str, Any]]
 ) -> list[Any]:
     """The values of a column in the members, with the last changed member at the end."""
-    said = [read(data) for (topic, _), data in members.items() if column.topic in ("", topic)]
-    return [value for value in said if value is not None]
+    values_of_column = [read(data) for (topic, _), data in members.items() if column.topic in ("", topic)]
+    return [value for value in values_of_column if value is not None]
 
 
 def _numbers(values: list[Any]) -> list[float]:
-    said = [number_in(one) if isinstance(one, str) else one for one in values]
-    return [one for one in said if isinstance(one, int | float)]
+    values_of_column = [number_in(one) if isinstance(one, str) else one for one in values]
+    return [one for one in values_of_column if isinstance(one, int | float)]
 
 
 def _sum(values: list[Any]) -> float:

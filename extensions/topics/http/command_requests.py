@@ -59,8 +59,8 @@ def read_query(connection: HTTPConnection) -> Subscription:
     try:
         command: Subscription = msgspec.convert(given, Subscription, strict=False)
     except msgspec.ValidationError as error:
-        said = {name: given[name] for name in ("cmd", "topic", "cmd_id") if name in given}
-        raise BadCommandError(str(error), Undecoded(**said)) from None
+        echo = {name: given[name] for name in ("cmd", "topic", "cmd_id") if name in given}
+        raise BadCommandError(str(error), Undecoded(**echo)) from None
     resumed = connection.headers.get("last-event-id")
     if resumed and isinstance(command, Subscribe):
         command.bookmark = resumed

@@ -154,16 +154,16 @@ def find_failure(messages: Sequence[Message]) -> Ack | None:
 
 def _read_headers(raw: str | bytes) -> Undecoded:
     """Read the valid headers of an invalid command; of an array, those of the first invalid one."""
-    said = _parse(raw)
-    if isinstance(said, list):
-        said = next(filter(_is_invalid, said), None)
+    message = _parse(raw)
+    if isinstance(message, list):
+        message = next(filter(_is_invalid, message), None)
     found = Undecoded()
-    if isinstance(said, dict):
+    if isinstance(message, dict):
         for name in ("cmd", "topic", "cmd_id", "ack_type"):
-            if isinstance(said.get(name), str):
-                setattr(found, name, said[name].encode(errors="replace").decode())
-        if type(said.get("seq")) is int:
-            found.seq = said["seq"]
+            if isinstance(message.get(name), str):
+                setattr(found, name, message[name].encode(errors="replace").decode())
+        if type(message.get("seq")) is int:
+            found.seq = message["seq"]
     return found
 
 
@@ -175,9 +175,9 @@ def _parse(raw: str | bytes) -> Any:
         return None
 
 
-def _is_invalid(said: Any) -> bool:
+def _is_invalid(command: Any) -> bool:
     try:
-        _decode(json.dumps(said))
+        _decode(json.dumps(command))
     except (msgspec.MsgspecError, RecursionError):
         return True
     return False

@@ -41,13 +41,13 @@ async def converse(conversation: Conversation, receive: Receive, send: Send) -> 
 
 async def _read(conversation: Conversation, receive: Receive) -> None:
     count = 0
-    while (said := await receive())["type"] == "websocket.receive":
+    while (event := await receive())["type"] == "websocket.receive":
         count += 1
         if count % _TURN == 0:
             await asyncio.sleep(0)
-        text = said.get("text")
+        text = event.get("text")
         try:
-            await conversation.execute(read_command(said["bytes"] if text is None else text))
+            await conversation.execute(read_command(event["bytes"] if text is None else text))
         except BadCommandError as error:
             conversation.refuse(error)
     conversation.outbox.close("left")

@@ -67,11 +67,11 @@ def remove(names: tuple[str, ...], every: bool, control: str | None, as_json: bo
         raise click.UsageError("give the names of the faults to remove, or --all")
     with connect(control) as client:
         there = [each.name for each in client.faults()]
-        wanted = there if every else names
-        if unknown := [name for name in wanted if name not in there]:
-            said = f"there is no fault {unknown[0]!r}; sandbox fault list shows those in force"
-            raise CommandFailedError(f"{said}: {', '.join(there) or 'none'}", Exit.USAGE)
-        gone = [client.remove_fault(name) for name in wanted]
+        chosen = there if every else names
+        if unknown := [name for name in chosen if name not in there]:
+            problem = f"there is no fault {unknown[0]!r}; sandbox fault list shows those in force"
+            raise CommandFailedError(f"{problem}: {', '.join(there) or 'none'}", Exit.USAGE)
+        gone = [client.remove_fault(name) for name in chosen]
     if as_json:
         print_json({"removed": gone})
     else:

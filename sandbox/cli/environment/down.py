@@ -26,5 +26,5 @@ def down(as_json: bool) -> None:
         pid = "null" if found.pid is None else found.pid
         click.echo(f'{{"pid":{pid},"stopped":{str(was_alive).lower()}}}')
     else:
-        said = "stopped" if was_alive else "was gone already"
-        click.echo(f"sandbox: {found.who} {said}; its data is in {found.data_dir}", err=True)
+        outcome = "stopped" if was_alive else "was gone already"
+        click.echo(f"sandbox: {found.who} {outcome}; its data is in {found.data_dir}", err=True)

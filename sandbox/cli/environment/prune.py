@@ -48,14 +48,14 @@ def prune(
 
     if older_than is None and keep is None:
         raise click.UsageError("say what shall go: --older-than AGE, --keep SIZE, or both")
-    wanted = Prune(
+    limits = Prune(
         older_than=older_than,
         keep_bytes=None if keep is None else _bytes(keep),
         buckets=buckets,
         dry_run=dry_run,
     )
     with connect(control) as client:
-        found = client.prune(wanted)
+        found = client.prune(limits)
     removed = "would go" if found.dry_run else "removed"
     rows = ((part.name, part.removed, size(part.bytes), part.kept) for part in found.parts)
     print_rows(found, ("what", removed, "size", "kept"), rows, as_json=as_json)

@@ -74,9 +74,9 @@ def run(command: tuple[str, ...], **options: Any) -> int:
             }
             return _run(command, {**inherited, **aws_environment(running.aws, running.region), **addresses})
     except SandboxNotStartedError as error:
-        said = str(error).splitlines()[-1].removeprefix("sandbox: ")
+        reason = str(error).splitlines()[-1].removeprefix("sandbox: ")
         raise CommandFailedError(
-            said, Exit.USAGE if error.code == Exit.USAGE else Exit.ENVIRONMENT
+            reason, Exit.USAGE if error.code == Exit.USAGE else Exit.ENVIRONMENT
         ) from error
 
 

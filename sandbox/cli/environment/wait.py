@@ -40,7 +40,7 @@ def wait(sentences: tuple[str, ...], timeout: float, control: str | None, as_jso
     from rdss_sandbox.questions.conditions import ConditionNotMetError, read_condition, wait_for
 
     conditions = [(sentence, read_condition(sentence)) for sentence in sentences]
-    seen: list[str] = []
+    readings: list[str] = []
     for sentence, condition in conditions:
         try:
             reading = wait_for(
@@ -55,10 +55,10 @@ def wait(sentences: tuple[str, ...], timeout: float, control: str | None, as_jso
             if as_json:
                 print_json({"holds": False, "seen": str(error)})
             raise CommandFailedError(str(error), Exit.INCONCLUSIVE) from error
-        seen.append(reading.seen)
+        readings.append(reading.seen)
     if as_json:
-        print_json({"holds": True, "seen": "; ".join(seen)})
+        print_json({"holds": True, "seen": "; ".join(readings)})
     else:
-        for each in seen:
+        for each in readings:
             click.echo(f"sandbox: {each}", err=True)
     return Exit.PASS

@@ -154,8 +154,8 @@ def _counting() -> Iterator[set[str]]:
 
 
 def _show(polled: Polled, as_json: bool) -> None:
-    for told in polled.told:
-        print_line(told, f"{told.message_type:<17}  {told.object_uuid}  {told.id}", as_json=as_json)
+    for item in polled.told:
+        print_line(item, f"{item.message_type:<17}  {item.object_uuid}  {item.id}", as_json=as_json)
     for unmapped in polled.unmapped:
         if as_json:
             code, _, why = unmapped.why.partition(": ")

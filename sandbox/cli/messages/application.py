@@ -117,7 +117,7 @@ def run(
         rejections.counted(),
         follow_clock(control) as clock,
         _open(kind, found, answers, clock, folder=folder, trust=trust) as opened,
-        _later(kind, found, opened, clock, wanted=asynchronous) as later,
+        _later(kind, found, opened, clock, opens=asynchronous) as later,
         assembled_receiver(
             *open_endpoint(found.endpoint, clock),
             stream=channel,
@@ -147,10 +147,10 @@ def run(
 
 @contextmanager
 def _later(
-    kind: str, found: FoundChannel, opened: _Opened, clock: Clock, *, wanted: bool
+    kind: str, found: FoundChannel, opened: _Opened, clock: Clock, *, opens: bool
 ) -> Iterator[LaterApplication | None]:
     """Put the application behind asynchronous processing, if that is wanted. Raises UsageError."""
-    if not wanted:
+    if not opens:
         yield None
         return
     from emulator.events import Events

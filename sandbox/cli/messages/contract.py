@@ -130,8 +130,8 @@ def _list(names: list[str]) -> str | None:
 
 
 def _bindings(channel: dict[str, Any]) -> str | None:
-    said = [f"{kind} {channel[kind]}" for kind in ("stream", "exchange", "queue") if kind in channel]
-    return "; ".join([*said, *([f"refused to {channel['reject']}"] if channel["reject"] else [])]) or None
+    places = [f"{kind} {channel[kind]}" for kind in ("stream", "exchange", "queue") if kind in channel]
+    return "; ".join([*places, *([f"refused to {channel['reject']}"] if channel["reject"] else [])]) or None
 
 
 def _declared(message: dict[str, Any]) -> str | None:

@@ -214,9 +214,9 @@ def _print(channel: Channel, limit: int, show: Callable[[bytes], None]) -> int:
 
 
 def _describe(data: bytes) -> str:
-    seen = load_contract().peek(data)
-    code = f"  {seen.error_code}" if seen.error_code else ""
-    return f"{seen.message_id or '-':<36}  {seen.message_type or '-':<17}  {len(data):>9,} bytes{code}"
+    peek = load_contract().peek(data)
+    code = f"  {peek.error_code}" if peek.error_code else ""
+    return f"{peek.message_id or '-':<36}  {peek.message_type or '-':<17}  {len(data):>9,} bytes{code}"
 
 
 def _on_one_line(data: bytes) -> bytes:

@@ -34,12 +34,12 @@ class Rejections:
 
     def tell(self, data: bytes, code: Code, why: str) -> None:
         """Tell of a message that goes to the queue of ``code``."""
-        seen, queue = load_contract().peek(data), self._queues[code.queue]
+        peek, queue = load_contract().peek(data), self._queues[code.queue]
         self._count[queue] += 1
         if self._as_json:
             row = {"code": str(code), "queue": queue, "why": why}
-            print_json({"rejected": name_message(seen) | row})
-        about = seen.message_id or "a message without an id"
+            print_json({"rejected": name_message(peek) | row})
+        about = peek.message_id or "a message without an id"
         reason = visible(" ".join(why.split()))
         short = reason if len(reason) <= _LONGEST_REASON else f"{reason[:_LONGEST_REASON]}..."
         did = "keeps {} for" if queue in self._absent else "moved {} to"

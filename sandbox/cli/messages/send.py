@@ -128,10 +128,10 @@ def _send(gateway: Gateway, parts: list[bytes], as_json: bool) -> None:
     peek = load_contract().peek
     gateway.send_serialised(*parts)
     for part in parts:
-        seen = peek(part)
+        glance = peek(part)
         print_line(
-            {**name_message(seen), "bytes": len(part)},
-            f"{seen.message_id or '-':<36}  {seen.message_type or '-':<17}  {len(part):>9,} bytes",
+            {**name_message(glance), "bytes": len(part)},
+            f"{glance.message_id or '-':<36}  {glance.message_type or '-':<17}  {len(part):>9,} bytes",
             as_json=as_json,
         )
 

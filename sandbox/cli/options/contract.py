@@ -60,10 +60,10 @@ def load_contract() -> Contract:
     return CONTRACT
 
 
-def name_message(seen: Peek) -> dict[str, str | None]:
+def name_message(peek: Peek) -> dict[str, str | None]:
     """The id and type of a message, by their names in it, for rows of JSON."""
     return {
-        field.spelling: getattr(seen, field.attribute)
+        field.spelling: getattr(peek, field.attribute)
         for field in load_contract().fields
         if field.name in {"id", "type"}
     }

@@ -133,8 +133,8 @@ class FoundChannel:
 
 def channel_option(help_text: str) -> Callable[[F], F]:
     """Add the option ``--channel``, its name; None for the first that messages are sent to."""
-    told = f"{help_text}  [default: input, or the contract's first]"
-    return click.option("--channel", metavar="NAME", help=told)
+    help_of_option = f"{help_text}  [default: input, or the contract's first]"
+    return click.option("--channel", metavar="NAME", help=help_of_option)
 
 
 def find_channel(control: str | None, kind: str, name: str | None) -> FoundChannel:

@@ -28,11 +28,11 @@ def setting_option(name: str, **form: Any) -> Callable[[F], F]:
     ``form`` is what one command has otherwise, in click's words.
     """
     setting = SETTINGS[name]
-    told = f"  [default: {setting.told}]" if setting.told else ""
+    usual = f"  [default: {setting.told}]" if setting.told else ""
     return click.option(
         setting.option,
         name,
-        help=setting.setting.help + told,
+        help=setting.setting.help + usual,
         metavar=setting.setting.metavar,
         **_kind(setting) | form,
     )

@@ -64,11 +64,11 @@ _RDSS_STREAMS: Final = "input,output,error,invalid"
 
 def sources_options(command: Command) -> Command:
     """Add the options that name the streams to read, and the audit bucket."""
-    told = (
+    help_of_option = (
         "The streams to read, with commas between them; '*' is all, but for the audit log's copies."
         f"  [default: {_RDSS_STREAMS}, or all of another contract]"
     )
-    streams = click.option("--streams", "--channel", "streams", metavar="NAMES", help=told)
+    streams = click.option("--streams", "--channel", "streams", metavar="NAMES", help=help_of_option)
     bucket = click.option("--bucket", default="rdss-audit", metavar="NAME", help="The audit bucket.")
     return streams(bucket(command))
 

@@ -155,13 +155,13 @@ def _watch(client: Client, stream: str | None, name: str | None, *, as_json: boo
     """Print each finding once, until the command is interrupted."""
     from emulator.clock import Clock
 
-    told: set[tuple[str, str | None, str, str | None]] = set()
+    printed: set[tuple[str, str | None, str, str | None]] = set()
     clock = Clock()
     while True:
         for each in _look(client, stream, name).findings:
             key = (each.rule, each.client, each.stream, each.shard)
-            if key not in told:
-                told.add(key)
+            if key not in printed:
+                printed.add(key)
                 if as_json:
                     print_json(each)
                 else:

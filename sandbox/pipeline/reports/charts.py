@@ -55,9 +55,9 @@ def draw_stacked_bars(
             tall = values[at] / top * _PLOT_HEIGHT
             height += tall
             if tall:
-                told = f"{axis.label(start)}: {spelled(values[at])} {name}"
+                caption = f"{axis.label(start)}: {spelled(values[at])} {name}"
                 x, wide = _LEFT + at * axis.step, max(axis.step - 1, 0.5)
-                bars.append(rect(name, x, _BASE - height, wide, tall, title=told))
+                bars.append(rect(name, x, _BASE - height, wide, tall, title=caption))
     return drawing(_axes(axis, top, spelled) + "".join(bars), _WIDTH, _HEIGHT)
 
 

@@ -143,10 +143,15 @@ def _codes(found: Report) -> str:
     titles = ("code", "meaning", "rejected here", "queued by receivers", "first", "messageId", "bytes", "why")
     rows: list[list[str | int | None]] = []
     for code, count in found.rejects.items():
-        told: tuple[str | int | None, ...] = (None, None, None, None)
+        counts: tuple[str | int | None, ...] = (None, None, None, None)
         if reject := first.get(code):
-            told = (reject.arrived or "-", reject.message_id or "unreadable", reject.size, reject.description)
-        rows.append([code, known.get(code, ""), count, found.queued.get(code, 0), *told])
+            counts = (
+                reject.arrived or "-",
+                reject.message_id or "unreadable",
+                reject.size,
+                reject.description,
+            )
+        rows.append([code, known.get(code, ""), count, found.queued.get(code, 0), *counts])
     return _table(titles, rows)
 
 

@@ -40,10 +40,10 @@ def describe_failure(error: Exception) -> PipelineFailedError:
             "the machine is too busy, or has too little memory"
         )
     found = _KNOWN_ERROR.search(text)
-    said = found["said"].strip() if found else (text.strip() or type(error).__name__).splitlines()[0]
+    sentence = found["said"].strip() if found else (text.strip() or type(error).__name__).splitlines()[0]
     kind = found["kind"] if found else ""
-    if _UNREACHABLE.search(f"{kind}: {said}"):
-        return UnavailableError(said)
+    if _UNREACHABLE.search(f"{kind}: {sentence}"):
+        return UnavailableError(sentence)
     if kind in {"KinesisSourceError", "BucketSourceError"}:
-        return UsageError(said)
-    return PipelineFailedError(said)
+        return UsageError(sentence)
+    return PipelineFailedError(sentence)

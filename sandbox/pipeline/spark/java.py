@@ -78,12 +78,12 @@ def _homes(own_folder: Path) -> Iterator[Path]:
 
 def _version(java: Path) -> int:
     try:
-        said = subprocess.run(
+        output = subprocess.run(
             [java, "-version"], capture_output=True, text=True, timeout=30, check=False
         ).stderr
     except (OSError, subprocess.TimeoutExpired):
         return 0
-    numbers = re.search(r'version "(\d+)(?:\.(\d+))?', said)
+    numbers = re.search(r'version "(\d+)(?:\.(\d+))?', output)
     if not numbers:
         return 0
     # Up to Java 8 the major version came second: 1.8.0.

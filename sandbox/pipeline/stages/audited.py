@@ -28,16 +28,16 @@ def read_audit_log(lines: DataFrame) -> DataFrame:
 def read_audit_line(line: bytes, bucket: str, key: str, number: int) -> dict[str, Any]:
     """Convert one line of the audit log to a row of ``RECORDS``."""
     try:
-        told = read_line(line)
-        arrived = datetime.fromisoformat(told.arrived)
+        line_read = read_line(line)
+        arrived = datetime.fromisoformat(line_read.arrived)
     except (msgspec.MsgspecError, ValueError):
         return {"data": line, "streamName": bucket, "shardId": key, "sequenceNumber": str(number)}
-    place = told.source
+    place = line_read.source
     return {
-        "data": told.data,
-        "streamName": place.stream if place else told.stream,
-        "shardId": place.shard_id if place else told.shard_id,
-        "sequenceNumber": place.sequence_number if place else told.sequence_number,
+        "data": line_read.data,
+        "streamName": place.stream if place else line_read.stream,
+        "shardId": place.shard_id if place else line_read.shard_id,
+        "sequenceNumber": place.sequence_number if place else line_read.sequence_number,
         "approximateArrivalTimestamp": arrived,
     }
 

@@ -78,8 +78,8 @@ class Identities:
             with parquet.ParquetFile(place.path(path), filesystem=place.filesystem) as stored:
                 rows = stored.read(columns=[*KEY, "batch"]).combine_chunks()
             hashes = hash_identities(*(rows[name].combine_chunks() for name in KEY))
-            wanted = np.isin(hashes, keys) & np.isin(rows["batch"].to_numpy(), [*batches])
-            found.append(rows.select(KEY).filter(pa.array(wanted)))
+            mask = np.isin(hashes, keys) & np.isin(rows["batch"].to_numpy(), [*batches])
+            found.append(rows.select(KEY).filter(pa.array(mask)))
         return pa.concat_tables(found)
 
     def _paths_of(self, batches: set[int]) -> list[str]:
@@ -125,17 +125,17 @@ class Identities:
             self._lasts[row["batch"]] = max(last, self._lasts.get(row["batch"], last))
 
 
-def mark_duplicates(rows: pa.Table, seen: pa.Table) -> pa.Array:
+def mark_duplicates(rows: pa.Table, earlier: pa.Table) -> pa.Array:
     """Say of each row whether it is a duplicate: any but the first arrival of an identity on its stream.
 
-    ``seen`` holds the ``KEY`` of earlier batches within the deduplication window. A valid message and an
+    ``earlier`` holds the ``KEY`` of earlier batches within the deduplication window. A valid message and an
     invalid one with the same messageId have different identities: a damaged copy must not hide the valid one.
     """
     import pyarrow as pa
 
     with connect() as database:
         database.register("rows", rows.append_column("place", pa.array(range(rows.num_rows))))
-        database.register("seen", seen)
+        database.register("seen", earlier)
         found = database.sql(_MARKED).to_arrow_table()
     return found["duplicate"].combine_chunks()
 

@@ -83,13 +83,13 @@ def place_versions(state: DataFrame) -> DataFrame:
     if not pairs.num_rows:
         return alone
     works = F.broadcast(state.sparkSession.createDataFrame(find_components(pairs)))
-    told = (
+    knowledge = (
         state.withColumn("node", F.xxhash64("object_uuid"))
         .join(works, "node")
         .select("work", "object_uuid", *_moments(), "previous", "following")
         .repartition("work")
     )
-    found = told.mapInArrow(_places, _PLACED)
+    found = knowledge.mapInArrow(_places, _PLACED)
     own = [column for column in alone.columns if column not in found.columns]
     both = alone.alias("a").join(found.alias("f"), "object_uuid", "left")
     answers = [

@@ -48,19 +48,19 @@ class RecordJudge:
     """Judges records by one contract. Each gives the columns of ``arrivals`` that come from its bytes."""
 
     def __init__(self, contract: Contract) -> None:
-        said = [field for field in contract.fields if field.name not in WITHOUT_COLUMN]
-        self._said = [field.column for field in said]
+        columns = [field for field in contract.fields if field.name not in WITHOUT_COLUMN]
+        self._column_names = [field.column for field in columns]
         self.columns: Final = (
-            *("size", "identity", *self._said, "code", "description"),
+            *("size", "identity", *self._column_names, "code", "description"),
             *MessageObject.__struct_fields__,
         )
         # Kept, since they are called for every message.
         self._peek, self._identity, self._undecorate = contract.peek, contract.identity, contract.undecorate
         self._body, self._objects = contract.body, contract.objects
         self._judge = judge_received(contract)
-        self._say = attrgetter(*(field.attribute for field in said))
+        self._say = attrgetter(*(field.attribute for field in columns))
         self._stored = [
-            (at, _STORED[field.stored]) for at, field in enumerate(said) if field.stored in _STORED
+            (at, _STORED[field.stored]) for at, field in enumerate(columns) if field.stored in _STORED
         ]
 
     def judge(self, data: bytes, arrived: float, key: str | None = "", *, queued: bool = False) -> Row:
@@ -69,36 +69,36 @@ class RecordJudge:
         Expiry is measured at arrival, so that a repeated run gives the same verdict. A ``queued`` message
         takes the code that it was decorated with, if it was.
         """
-        seen = self._peek(data, key or "")
-        code = seen.error_code if queued else None
+        peek = self._peek(data, key or "")
+        code = peek.error_code if queued else None
         description = self._undecorate(data).reason if code else None
         about = _NO_SUBJECT
         if code is None:
             verdict = self._judge(data, now=arrived)
             if not verdict.valid:
                 code, description = str(verdict.code), verdict.why
-            elif seen.part is None and self._objects:
+            elif peek.part is None and self._objects:
                 about = msgspec.structs.astuple(read_subject(verdict.upgraded or data))
-        named = None if seen.damaged else self._identity(seen)
+        named = None if peek.damaged else self._identity(peek)
         if not named:
             named = blake2b(data, digest_size=16).hexdigest()
-        elif code is None and seen.part is not None:
+        elif code is None and peek.part is not None:
             # Another body at the same place is no duplicate: it is refused when its sequence is decided.
             named += f"/{blake2b(self._body(data), digest_size=8).hexdigest()}"
         identity = f"{'message' if code is None else 'reject'} {named}"
-        return (len(data), identity, *self._read_columns(seen), code, description, *about)
+        return (len(data), identity, *self._read_columns(peek), code, description, *about)
 
     def describe(self, raw: bytes, verdict: Verdict) -> dict[str, Any]:
         """What a whole message says of itself and of its object, by column."""
         about = read_subject(verdict.upgraded or raw) if verdict.valid and self._objects else NOTHING
-        said = self._read_columns(self._peek(raw))
-        return dict(zip(self._said, said, strict=True)) | msgspec.structs.asdict(about)
+        columns = self._read_columns(self._peek(raw))
+        return dict(zip(self._column_names, columns, strict=True)) | msgspec.structs.asdict(about)
 
-    def _read_columns(self, seen: Peek) -> list[Any]:
-        said = [*self._say(seen)]
+    def _read_columns(self, peek: Peek) -> list[Any]:
+        columns = [*self._say(peek)]
         for at, store in self._stored:
-            said[at] = store(said[at])
-        return said
+            columns[at] = store(columns[at])
+        return columns
 
 
 def _int32(number: float | None) -> int | None:
@@ -174,8 +174,8 @@ def _judge_batch(
         "arrived": arrived,
         "data": data,
     }
-    said = dict(zip(record_judge.columns, zip(*rows, strict=True) if rows else repeat(()), strict=False))
+    values = dict(zip(record_judge.columns, zip(*rows, strict=True) if rows else repeat(()), strict=False))
     columns = [
-        given[f.name].cast(f.type) if f.name in given else pa.array(said[f.name], f.type) for f in schema
+        given[f.name].cast(f.type) if f.name in given else pa.array(values[f.name], f.type) for f in schema
     ]
     return pa.RecordBatch.from_arrays(columns, schema=schema)

@@ -99,14 +99,14 @@ def _unpack(packed: pa.Table, columns: str) -> pa.Table:
     return pa.concat_tables([schema.empty_table(), *(stream.read_all().cast(schema) for stream in streams)])
 
 
-def _list_files(told: pa.Table, attempt: BatchAttempt) -> Iterator[File]:
+def _list_files(outcomes: pa.Table, attempt: BatchAttempt) -> Iterator[File]:
     """Yield the files of ``arrivals`` that the rows are kept in."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
     rows = (
-        told.select(["part", "arrived"])
-        .append_column("at", told["arrived"].cast(pa.int64()))
+        outcomes.select(["part", "arrived"])
+        .append_column("at", outcomes["arrived"].cast(pa.int64()))
         .group_by("part")
     )
     size, batches = attempt.place.size, (attempt.batch, attempt.batch)

@@ -39,11 +39,11 @@ def require_conditional_puts(place: TableStorage) -> None:
         client.put_object(Bucket=bucket, Key=key, Body=b"", IfNoneMatch="*")
         client.put_object(Bucket=bucket, Key=key, Body=b"", IfNoneMatch="*")
     except ClientError as error:
-        code, said = error.response["Error"]["Code"], error.response["Error"].get("Message", "")
+        code, text = error.response["Error"]["Code"], error.response["Error"].get("Message", "")
         if code in _REFUSED:
             return
         if code not in _UNKNOWN:
-            raise UnavailableError(f"{place.uri} cannot be written: {code}: {said}") from None
+            raise UnavailableError(f"{place.uri} cannot be written: {code}: {text}") from None
     except BotoCoreError as error:
         raise UnavailableError(f"{place.uri} cannot be written: {error}") from None
     finally:

@@ -134,13 +134,13 @@ def store_columns(table: str, rows: pa.RecordBatch, attempt: BatchAttempt) -> pa
         rows.column(name) if name in made else pa.array(np.full(rows.num_rows, attempt.batch))
         for name in schema.names
     ]
-    for at, (given, wanted) in enumerate(zip(columns, schema, strict=True)):
-        if given.type == wanted.type:
+    for at, (given, column) in enumerate(zip(columns, schema, strict=True)):
+        if given.type == column.type:
             continue
-        lists = pa.types.is_list(given.type) and pa.types.is_list(wanted.type)
-        if not lists or given.type.value_type != wanted.type.value_type:
-            raise WrongColumnError(f"{table}.{wanted.name} would be {given.type}, but is {wanted.type}")
-        columns[at] = given.cast(wanted.type)  # they differ in whether an element can be null
+        lists = pa.types.is_list(given.type) and pa.types.is_list(column.type)
+        if not lists or given.type.value_type != column.type.value_type:
+            raise WrongColumnError(f"{table}.{column.name} would be {given.type}, but is {column.type}")
+        columns[at] = given.cast(column.type)  # they differ in whether an element can be null
     return pa.RecordBatch.from_arrays(columns, schema=schema)
 
 

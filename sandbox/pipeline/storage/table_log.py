@@ -96,7 +96,7 @@ class TableLog:
         """Create the table if it is missing; add columns that it lacks. Raises SchemaMismatchError."""
         from deltalake import DeltaTable
 
-        wanted = delta_schema(self.table)
+        schema = delta_schema(self.table)
         if not self.exists:
             uri, row = self.place.table_uri(self.name), self.table.row
             if not self.place.remote:
@@ -105,17 +105,17 @@ class TableLog:
             settings = _SETTINGS | {"delta.dataSkippingStatsColumns": ",".join(self._measured)}
             options = self.place.options
             self._opened = DeltaTable.create(
-                uri, wanted, "ignore", description=row, configuration=settings, storage_options=options
+                uri, schema, "ignore", description=row, configuration=settings, storage_options=options
             )
         present = {field.name: field for field in self.delta.schema().fields}
-        for field in wanted.fields:
+        for field in schema.fields:
             there = present.get(field.name)
             if there is not None and there.type != field.type:
                 raise SchemaMismatchError(
                     f"column {field.name} of table {self.name} in {self.place.uri} is {there.type}, "
                     f"but must be {field.type}: name another place with --to"
                 )
-        if lacking := [field for field in wanted.fields if field.name not in present]:
+        if lacking := [field for field in schema.fields if field.name not in present]:
             self.delta.alter.add_columns(lacking)
             self.refresh()
 
@@ -204,9 +204,9 @@ class TableLog:
             if raw is None:
                 return None
             for line in raw.splitlines():
-                said = json.loads(line).get("commitInfo", {}).get(name)
-                if said is not None:
-                    return str(said)
+                value = json.loads(line).get("commitInfo", {}).get(name)
+                if value is not None:
+                    return str(value)
         return None
 
 

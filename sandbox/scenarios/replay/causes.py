@@ -24,17 +24,17 @@ _CHANGES: Final = {"oversize", "mutate", "corrupt"}
 
 def link_causes(steps: Sequence[ReplayStep]) -> dict[int, int]:
     """The index of the cause of each step that has one in the run, by the index of the step."""
-    seen = _Seen()
+    progress = _Seen()
     causes: dict[int, int] = {}
     for index, step in enumerate(steps):
         if step.event is None:
             continue
         fields = step.event.fields
         find, note = _CAUSES.get(step.kind), _NOTES.get(step.kind)
-        if find and (cause := find(seen, fields)) is not None:
+        if find and (cause := find(progress, fields)) is not None:
             causes[index] = cause
         if note:
-            note(seen, index, fields)
+            note(progress, index, fields)
         if step.kind == "fault.injected" and fields["type"] == "reshard":
             # The fault is told after the reshards that it made.
             causes |= dict.fromkeys(_reshards_before(steps, index), index)
@@ -43,9 +43,9 @@ def link_causes(steps: Sequence[ReplayStep]) -> dict[int, int]:
 
 def find_root(causes: Mapping[int, int], index: int) -> int:
     """The first cause of a step: the end of its chain of causes, or the step itself."""
-    seen = {index}
-    while (cause := causes.get(index)) is not None and cause not in seen:
-        seen.add(index := cause)
+    steps_passed = {index}
+    while (cause := causes.get(index)) is not None and cause not in steps_passed:
+        steps_passed.add(index := cause)
     return index
 
 
@@ -92,101 +92,101 @@ def _place(fields: _Fields) -> tuple[str, str]:
     return str(fields["shard"]), str(fields["sequence_number"])
 
 
-def _cause_of_acknowledgement(seen: _Seen, fields: _Fields) -> int | None:
+def _cause_of_acknowledgement(progress: _Seen, fields: _Fields) -> int | None:
     name = _name(fields)
-    fault = seen.faults.get((name, "publish"))
-    if name not in seen.acknowledged:
+    fault = progress.faults.get((name, "publish"))
+    if name not in progress.acknowledged:
         return fault
     # What was taken is sent again because another message of its batch was not.
-    return seen.refused.get(name, seen.last_refused if fault is None else fault)
+    return progress.refused.get(name, progress.last_refused if fault is None else fault)
 
 
-def _cause_of_delivery(seen: _Seen, fields: _Fields) -> int | None:
+def _cause_of_delivery(progress: _Seen, fields: _Fields) -> int | None:
     name = _name(fields)
-    fault, copy = seen.faults.get((name, "deliver")), seen.copies.get((name, "deliver"))
+    fault, copy = progress.faults.get((name, "deliver")), progress.copies.get((name, "deliver"))
     if fault is not None:
         return fault
-    if _place(fields) in seen.places:
-        known = [each for each in (copy, seen.death, seen.expired) if each is not None]
+    if _place(fields) in progress.places:
+        known = [each for each in (copy, progress.death, progress.expired) if each is not None]
         return max(known, default=None)
-    if name not in seen.delivered:
+    if name not in progress.delivered:
         return None
-    made = (seen.copies.get((name, "publish")), copy)
-    return next((each for each in made if each is not None), seen.refused.get(name))
+    made = (progress.copies.get((name, "publish")), copy)
+    return next((each for each in made if each is not None), progress.refused.get(name))
 
 
-def _cause_of_rejection(seen: _Seen, fields: _Fields) -> int | None:
+def _cause_of_rejection(progress: _Seen, fields: _Fields) -> int | None:
     name = _name(fields)
-    if name in seen.changes:
-        return seen.changes[name]
+    if name in progress.changes:
+        return progress.changes[name]
     expired = CONTRACT.expired is not None and fields.get("code") == CONTRACT.expired
-    return seen.paused if expired and seen.paused is not None else seen.offered.get(name)
+    return progress.paused if expired and progress.paused is not None else progress.offered.get(name)
 
 
-def _cause_of_processing(seen: _Seen, fields: _Fields) -> int | None:
-    return seen.delivered.get(_name(fields)) if _name(fields) in seen.processed else None
+def _cause_of_processing(progress: _Seen, fields: _Fields) -> int | None:
+    return progress.delivered.get(_name(fields)) if _name(fields) in progress.processed else None
 
 
 _CAUSES: Final[dict[str, Callable[[_Seen, _Fields], int | None]]] = {
-    "message.refused": lambda seen, fields: seen.faults.get((_name(fields), "publish")),
+    "message.refused": lambda progress, fields: progress.faults.get((_name(fields), "publish")),
     "message.acknowledged": _cause_of_acknowledgement,
     "message.delivered": _cause_of_delivery,
     "message.processed": _cause_of_processing,
     "message.rejected": _cause_of_rejection,
-    "receiver.crashed": lambda seen, fields: seen.stopped.pop(str(fields["target"]), None),
-    "receiver.started": lambda seen, _: seen.death,
-    "queue.claim_expired": lambda seen, fields: seen.stopped.get(str(fields["client"])),
-    "claim.lost": lambda seen, _: seen.expired,
-    "delete.refused": lambda seen, _: seen.expired,
+    "receiver.crashed": lambda progress, fields: progress.stopped.pop(str(fields["target"]), None),
+    "receiver.started": lambda progress, _: progress.death,
+    "queue.claim_expired": lambda progress, fields: progress.stopped.get(str(fields["client"])),
+    "claim.lost": lambda progress, _: progress.expired,
+    "delete.refused": lambda progress, _: progress.expired,
 }
 
 
-def _note_fault(seen: _Seen, index: int, fields: _Fields) -> None:
+def _note_fault(progress: _Seen, index: int, fields: _Fields) -> None:
     type_, direction, name = str(fields["type"]), str(fields["direction"]), _name(fields)
     if type_ in _STOPS:
-        seen.stopped[str(fields["data"].get("target"))] = index
-        seen.paused = index if type_ == "pause" else seen.paused
+        progress.stopped[str(fields["data"].get("target"))] = index
+        progress.paused = index if type_ == "pause" else progress.paused
     elif type_ in _CHANGES:
-        seen.changes[name] = index
+        progress.changes[name] = index
     elif type_ == "duplicate":
-        seen.copies[name, direction] = index
+        progress.copies[name, direction] = index
     else:
-        seen.faults[name, direction] = index
+        progress.faults[name, direction] = index
 
 
-def _note_offer(seen: _Seen, index: int, fields: _Fields) -> None:
-    seen.offered[_name(fields)] = index
+def _note_offer(progress: _Seen, index: int, fields: _Fields) -> None:
+    progress.offered[_name(fields)] = index
 
 
-def _note_refusal(seen: _Seen, index: int, fields: _Fields) -> None:
-    seen.refused[_name(fields)] = seen.last_refused = index
-    seen.faults.pop((_name(fields), "publish"), None)
+def _note_refusal(progress: _Seen, index: int, fields: _Fields) -> None:
+    progress.refused[_name(fields)] = progress.last_refused = index
+    progress.faults.pop((_name(fields), "publish"), None)
 
 
-def _note_acknowledgement(seen: _Seen, index: int, fields: _Fields) -> None:
+def _note_acknowledgement(progress: _Seen, index: int, fields: _Fields) -> None:
     name = _name(fields)
-    if name in seen.acknowledged:
-        seen.copies[name, "publish"] = index
-    seen.acknowledged[name] = index
-    seen.faults.pop((name, "publish"), None)
+    if name in progress.acknowledged:
+        progress.copies[name, "publish"] = index
+    progress.acknowledged[name] = index
+    progress.faults.pop((name, "publish"), None)
 
 
-def _note_delivery(seen: _Seen, index: int, fields: _Fields) -> None:
-    seen.delivered[_name(fields)] = index
-    seen.places.add(_place(fields))
-    seen.faults.pop((_name(fields), "deliver"), None)
+def _note_delivery(progress: _Seen, index: int, fields: _Fields) -> None:
+    progress.delivered[_name(fields)] = index
+    progress.places.add(_place(fields))
+    progress.faults.pop((_name(fields), "deliver"), None)
 
 
-def _note_processing(seen: _Seen, _: int, fields: _Fields) -> None:
-    seen.processed.add(_name(fields))
+def _note_processing(progress: _Seen, _: int, fields: _Fields) -> None:
+    progress.processed.add(_name(fields))
 
 
-def _note_death(seen: _Seen, index: int, _: _Fields) -> None:
-    seen.death = index
+def _note_death(progress: _Seen, index: int, _: _Fields) -> None:
+    progress.death = index
 
 
-def _note_expiry(seen: _Seen, index: int, _: _Fields) -> None:
-    seen.expired = index
+def _note_expiry(progress: _Seen, index: int, _: _Fields) -> None:
+    progress.expired = index
 
 
 _NOTES: Final[dict[str, Callable[[_Seen, int, _Fields], None]]] = {

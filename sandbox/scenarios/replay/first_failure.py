@@ -137,12 +137,12 @@ def _again(key: Callable[[ReplayStep], object]) -> Callable[[Sequence[ReplayStep
     """Deliveries with a key that an earlier one had."""
 
     def find(steps: Sequence[ReplayStep], _: str) -> Iterator[int]:
-        seen: set[object] = set()
+        names: set[object] = set()
         for index, step in enumerate(steps):
             if step.kind == "message.delivered":
-                if (found := key(step)) in seen:
+                if (found := key(step)) in names:
                     yield index
-                seen.add(found)
+                names.add(found)
 
     return find
 

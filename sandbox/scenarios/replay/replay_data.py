@@ -59,16 +59,16 @@ def build_replay_data(run: Run, found: TimelineDrawing, lit: FirstFailure | None
 _PLACES: Final = {APPLICATION, RECEIVER, DONE, *QUEUES.values()}
 
 
-def find_shards(steps: Sequence[ReplayStep], seen: Sequence[str]) -> list[PicturedShard]:
+def find_shards(steps: Sequence[ReplayStep], shard_ids: Sequence[str]) -> list[PicturedShard]:
     """The shards of a run from top to bottom: children stand below the last of their parents."""
-    shards = {name: PicturedShard(name, short_name(name)) for name in seen}
+    shards = {name: PicturedShard(name, short_name(name)) for name in shard_ids}
     born = {
         each
         for step in steps
         if step.event and step.kind == RESHARDED
         for each in step.event.fields["opened"]
     }
-    order = [name for name in seen if name not in born]
+    order = [name for name in shard_ids if name not in born]
     for index, step in enumerate(steps):
         if step.kind != RESHARDED or step.event is None:
             continue
@@ -99,4 +99,4 @@ def _path(path: Path, numbers: dict[str, int], places: list[str]) -> list[Any]:
 
 def _fate(run: Run, name: str) -> str:
     """What became of a message that a fact of the contract is about; empty for all others."""
-    return " ".join(said for fact, said in _FATES.items() if name in run.culprits.get(fact, ()))
+    return " ".join(fate for fact, fate in _FATES.items() if name in run.culprits.get(fact, ()))

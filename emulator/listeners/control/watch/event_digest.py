@@ -86,8 +86,8 @@ class EventDigest:
         self.news.append(line)
 
     def _take_in_finding(self, event: Event) -> None:
-        said = {
+        texts = {
             name: str(event.fields.get(name) or "") for name in ("rule", "harm", "stream", "said", "advice")
         }
         client, shard = event.fields.get("client"), event.fields.get("shard")
-        self.findings.append(ShownFinding(id=event.id, client=client, shard=shard, **said))
+        self.findings.append(ShownFinding(id=event.id, client=client, shard=shard, **texts))

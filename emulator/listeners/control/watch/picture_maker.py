@@ -77,7 +77,7 @@ class PictureMaker:
             )
             for label, view in shown[:MOST_STREAMS]
         )
-        counts = [self._sources.counts.get(f"message.{told}", 0) for told in _RUN]
+        counts = [self._sources.counts.get(f"message.{name}", 0) for name in _RUN]
         return Picture(
             contract=describe_contract(sources.contract),
             clock=read_clock(sources.clock),

@@ -59,9 +59,9 @@ class RejectedMessages:
             record = records[-1]
             after = record.sequence_number
             if self.last is None or record.arrived >= self.last.at:
-                seen = self._contract.peek(record.data, record.partition_key or "")
-                told = {"queue": key.stream, "code": seen.error_code, "message_id": seen.message_id}
-                said = tell(Event(0, record.arrived, "message.rejected", told), self._meanings)
-                self.last = NewsLine(0, record.arrived, "bad", said)
+                peek = self._contract.peek(record.data, record.partition_key or "")
+                fields = {"queue": key.stream, "code": peek.error_code, "message_id": peek.message_id}
+                sentence = tell(Event(0, record.arrived, "message.rejected", fields), self._meanings)
+                self.last = NewsLine(0, record.arrived, "bad", sentence)
         # After a full page there may be more.
         self._read[key] = (-1 if len(records) == _PAGE else put), after
