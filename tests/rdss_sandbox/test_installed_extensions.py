@@ -37,7 +37,7 @@ def theirs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 def test_a_part_that_cannot_be_loaded_is_told_and_the_rest_is_there() -> None:
     """In one line, with the place of the part and the reason."""
     assert ("theirs", "a fault") in import_declared("faults")
-    assert import_declared("rules") == ()
+    assert "theirs" not in {name for name, _ in import_declared("rules")}
     missing, unknown = (each for each in find_installed().failures if "theirs" in each)
     assert "theirs:MISSING" in missing
     assert "theirs_rules:RULE" in unknown
@@ -47,7 +47,13 @@ def test_a_part_that_cannot_be_loaded_is_told_and_the_rest_is_there() -> None:
 @pytest.mark.usefixtures("theirs")
 def test_a_name_that_is_taken_is_told_and_ours_stays() -> None:
     """In one line, with the extension that wanted it; what has another name is there, behind ours."""
-    assert with_declared("faults", ["ours"], str) == ("ours", "a fault")
-    assert with_declared("faults", ["A fault"], str.lower) == ("A fault",)
+    found = with_declared("faults", ["ours"], _name)
+    assert found[0] == "ours"
+    assert "a fault" in found
+    assert "a fault" not in with_declared("faults", ["A fault"], _name)
     (told,) = (each for each in find_installed().failures if "taken" in each)
     assert told == "one of the faults of the extension theirs is left out: the name a fault is taken"
+
+
+def _name(fault: object) -> str:
+    return str(getattr(fault, "name", fault)).lower()

@@ -107,7 +107,7 @@ def _came(rows: RowList[Any]) -> bool:
 
 
 def _told(rows: RowList[Any]) -> bool:
-    return rows._told[0] >= 0 or rows.total == 0
+    return rows._last_report[0] >= 0 or rows.total == 0
 
 
 def _is_whole(line: Waterfall) -> bool:
