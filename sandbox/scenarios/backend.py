@@ -26,7 +26,9 @@ from emulator.rabbitmq.broker_process import (
 from emulator.settings.settings import Settings
 from rdss_sandbox.shapes.topology import Topology
 from sandbox.scenarios.client_environment import OpenChannel
-from sandbox.scenarios.scenario import INPUT, Scenario
+from sandbox.scenarios.scenario import INPUT, Scenario, explain_missing_ids
+from schemas.bound import CONTRACT
+from schemas.contract import list_queues
 
 Amqp: TypeAlias = Literal["embedded", "server"]
 """What stands behind channels of RabbitMQ: our own broker, or the rabbitmq-server that is installed."""
@@ -72,9 +74,16 @@ def open_backend(
         raise NotHereError(f"a sandbox has no channels of {kind}; it has those of {there}")
     if scenario.consumer.claims and not declared.streams:
         raise NotHereError(f"messages are claimed from views on streams, which channels of {kind} are not")
+    if declared.broker != "amqp" and (why := explain_missing_ids(CONTRACT.without_headers)):
+        raise NotHereError(f"{why}; channels of rabbitmq carry headers")
     streams = scenario.streams
     topology = Topology(
-        {INPUT: streams.input, "error": streams.error, "invalid": streams.invalid},
+        {
+            **dict.fromkeys(list_queues(CONTRACT), 1),
+            INPUT: streams.input,
+            "error": streams.error,
+            "invalid": streams.invalid,
+        },
         claimable=(INPUT,) if scenario.consumer.claims else (),
     )
     settings = Settings(

@@ -43,9 +43,10 @@ from sandbox.scenarios.play import (
     input_shards,
     open_environment,
 )
-from sandbox.scenarios.scenario import INPUT, Scenario, Workload
+from sandbox.scenarios.scenario import INPUT, Scenario, Workload, explain_missing_ids
 from sandbox.scenarios.scenario_client import Client, OurSender
 from sandbox.scenarios.workload import Offered, make_messages
+from schemas.bound import CONTRACT
 
 _EXPIRES_SECONDS: Final = 5.0
 """How long a message that expires is valid for a command, in real seconds, whatever the scenario says."""
@@ -68,6 +69,8 @@ def find_obstacle(scenario: Scenario) -> str:
         )
     if scenario.failures:
         return f"{scenario.name} cannot be played against a command: its failures are of our applications"
+    if why := explain_missing_ids(CONTRACT.without_headers):
+        return f"{scenario.name} cannot be played against a command, which reads a stream: {why}"
     unknown = sorted(
         target
         for fault in scenario.faults

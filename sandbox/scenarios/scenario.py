@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 from functools import cache
 from importlib.resources import files
+from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Annotated, Any, Final
 
@@ -20,6 +21,7 @@ from rdss_sandbox.shapes.faults import NewFault
 from rdss_sandbox.text.durations import seconds
 from sandbox.scenarios.condition import Condition, ConditionError, read_condition
 from schemas.bound import CONTRACT
+from schemas.contract import Contract
 
 INPUT: Final = "input"
 """The channel of a scenario's messages."""
@@ -127,14 +129,18 @@ def library() -> dict[str, Scenario]:
 
     Those that need what the bound contract does not have are left out.
     """
-    folders = [_LIBRARY, *(files(each.scenarios) for each in list_extensions() if each.scenarios)]
-    entries = (entry for folder in folders for entry in folder.iterdir() if entry.name.endswith(".yaml"))
     found = {}
-    for entry in sorted(entries, key=lambda entry: entry.name):
+    for entry in _list_files():
         with suppress(OtherContractError):
             scenario = read_scenario(entry.name, entry.read_text(encoding="utf-8"))
             found[scenario.name] = scenario
     return found
+
+
+def _list_files() -> list[Traversable]:
+    folders = [_LIBRARY, *(files(each.scenarios) for each in list_extensions() if each.scenarios)]
+    entries = (entry for folder in folders for entry in folder.iterdir() if entry.name.endswith(".yaml"))
+    return sorted(entries, key=lambda entry: entry.name)
 
 
 def find_scenario(name: str) -> Scenario:
@@ -142,6 +148,10 @@ def find_scenario(name: str) -> Scenario:
     known = library()
     if name in known:
         return known[name]
+    for entry in _list_files():
+        if entry.name.partition("-")[2] == f"{name}.yaml":
+            # It is left out of the library, and reading it says why.
+            return read_scenario(name, entry.read_text(encoding="utf-8"))
     try:
         text = Path(name).read_text(encoding="utf-8")
     except FileNotFoundError as error:
@@ -207,6 +217,16 @@ def _check(source: str, scenario: Scenario) -> None:
     _check_contract(source, scenario)
 
 
+def explain_missing_ids(contract: Contract) -> str:
+    """Say why nothing can be judged of what became of each message; empty where every message has an id."""
+    if contract.by_digest is None:
+        return ""
+    return (
+        f"messages of {contract.name} have no id in their payload, so that nothing tells which is lost; "
+        "declare x-sandbox.id, or a correlationId in the payload"
+    )
+
+
 def _check_contract(source: str, scenario: Scenario) -> None:
     """Check that the bound contract has what the scenario needs. Raises ``OtherContractError``."""
     known = tuple(map(str, CONTRACT.samples.codes)) if CONTRACT.samples else ()
@@ -216,6 +236,8 @@ def _check_contract(source: str, scenario: Scenario) -> None:
         raise OtherContractError(f"{source}: {why}")
     if scenario.failures and CONTRACT.name != "rdss":
         why = f"failures: their applications are of the RDSS Message API, not of {CONTRACT.name}"
+        raise OtherContractError(f"{source}: {why}")
+    if why := explain_missing_ids(CONTRACT):
         raise OtherContractError(f"{source}: {why}")
     if scenario.workload.expiring and CONTRACT.expired is None:
         raise OtherContractError(f"{source}: workload/expiring: messages of {CONTRACT.name} do not expire")

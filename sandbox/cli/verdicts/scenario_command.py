@@ -258,7 +258,12 @@ def _chosen(wanted: tuple[str, ...], *, everything: bool) -> list[tuple[str, Sce
 
     if everything == bool(wanted):
         raise click.UsageError("name a scenario or a file, or say --all; sandbox scenario list has the names")
-    return list(library().items()) if everything else [(name, find_scenario(name)) for name in wanted]
+    if not everything:
+        return [(name, find_scenario(name)) for name in wanted]
+    if found := library():
+        return list(found.items())
+    why = "no scenario of ours is for messages of this contract; sandbox scenario run happy-path says why"
+    raise CommandFailedError(why, Exit.USAGE)
 
 
 def _play_all(
