@@ -42,9 +42,11 @@ class EventLoopThread:
         return there
 
     def close(self) -> None:
+        """End what is still under way there, and the loop."""
         with self._lock:
             loop, self._loop = self._loop, None
         if loop is not None:
+            asyncio.run_coroutine_threadsafe(_cancel_all(), loop).result()
             loop.call_soon_threadsafe(loop.stop)
             self._thread.join()
             loop.close()
@@ -56,3 +58,11 @@ class EventLoopThread:
                 self._thread = threading.Thread(target=self._loop.run_forever, name=self._name, daemon=True)
                 self._thread.start()
             return self._loop
+
+
+async def _cancel_all() -> None:
+    """Cancel the other tasks of the loop, and wait for what they do at their end."""
+    tasks = asyncio.all_tasks() - {asyncio.current_task()}
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)

@@ -149,7 +149,10 @@ class Environment:
             self._fail_init("Runtime.InvalidEntrypoint", f"{self.program.command[0]}: {error.strerror}")
         finally:
             os.close(writing)
-        if self._process is not None:
+        if self._ended:
+            # Who closed it meanwhile found no process, or no server, to end.
+            await self.close()
+        elif self._process is not None:
             await self._wait(self._ready.wait(), INIT_SECONDS)
 
     async def _run(self, payload: bytes, request_id: str) -> tuple[bytes, str]:

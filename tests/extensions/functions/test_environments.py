@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import json
 import os
 import shutil
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 from botocore.exceptions import ClientError
 
+from emulator.clock import Clock
+from extensions.functions.runtime.environment import Environment, Program
+from extensions.functions.runtime.function_logs import FunctionLogs
 from tests.extensions.functions.conftest import Aws
 from tests.waiting import wait_until
 
@@ -38,6 +43,29 @@ def test_an_environment_is_warm_for_the_next_invocation(aws: Aws) -> None:
     assert first["event"] == {"a": [1]}
     assert 4000 < first["left"] <= 5000
     assert first["id"] != second["id"]
+
+
+@pytest.mark.parametrize("steps", range(12))
+def test_an_environment_that_is_closed_while_it_starts_leaves_no_process(steps: int) -> None:
+    """However far the start has come."""
+
+    async def close_after() -> None:
+        program = Program(["sleep", "3600"], dict(os.environ), "/", "started", "1", "arn", 60.0, 128)
+        environment = Environment(program, FunctionLogs(Clock()), Clock())
+        invocation = asyncio.create_task(environment.invoke(b"{}", "1"))
+        for _ in range(steps):
+            await asyncio.sleep(0)
+        await environment.close()
+        assert (await asyncio.wait_for(invocation, 5)).error == "Unhandled"
+
+    asyncio.run(close_after())
+    running = [Path(f"/proc/{each}/cmdline") for each in _children()]
+    assert not [each for each in running if b"sleep" in each.read_bytes()]
+
+
+def _children() -> list[str]:
+    found = Path(f"/proc/{os.getpid()}/task").glob("*/children")
+    return [child for each in found for child in each.read_text().split()]
 
 
 def test_the_log_tail_is_what_the_invocation_wrote(aws: Aws) -> None:
