@@ -67,8 +67,9 @@ class MessageDetail(MessageRow, frozen=True, kw_only=True):
     """A whole message.
 
     ``header`` and ``body`` are None when the payload has not the form of a message; the header is, too, where
-    the contract's messages have none. ``raw`` is the payload as text;
-    a payload that is not UTF-8 is in ``raw_base64``. Both are None once the record has left the stream.
+    the contract's messages have none. Headers that a transport carried beside a message are its header.
+    ``raw`` is the payload as text; a payload that is not UTF-8 is in ``raw_base64``. Both are None once the
+    record has left the stream.
     ``events`` are the events that name its messageId.
     """
 

@@ -338,7 +338,7 @@ class Canned:
         found = await self.messages(matching=f'sequence:"{sequence}" stream:"{stream}" total>1')
         parts = [transfer.as_bytes(await self.message(each.id)) for each in found.messages]
         whole, verdict = RDSS.sequences.judge_parts(parts)
-        return JoinedSequence(**render_verdict(verdict), **render_content(whole, RDSS.envelope))
+        return JoinedSequence(**render_verdict(verdict), **render_content(whole, RDSS))
 
     async def reads(self, matching: str = "") -> m.MessageReads:
         """One read of each message, by one client."""

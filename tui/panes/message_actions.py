@@ -115,10 +115,17 @@ class MessageActions(Vertical):
             self.browser.session.run_in_background(self._send(row, found.data, target))
 
         loop = f"; it was redriven {found.redriven} times before" if found.redriven else ""
-        snapshot = self.browser.session.snapshot
-        streams = tuple(stream.name for stream in snapshot.status.streams) if snapshot else ()
+        streams = self._streams
         question, hint = f"Send message #{row.id} to the stream", f"with a note in its history{loop}"
+        if proposed not in streams:
+            hint = f"{proposed} is no stream; for a queue: sandbox send --kind rabbitmq"
+            proposed = ""
         ask(self, Prompt(question, hint=hint, value=proposed, words=streams), send)
+
+    @property
+    def _streams(self) -> tuple[str, ...]:
+        snapshot = self.browser.session.snapshot
+        return tuple(stream.name for stream in snapshot.status.streams) if snapshot else ()
 
     async def _send(self, row: MessageRow, data: bytes, target: str) -> str:
         sent = await self.browser.client.redrive(NewMessage(target, data, row.partition_key))
@@ -137,13 +144,14 @@ class MessageActions(Vertical):
             confirm(self, question, "Send again", send)
 
     async def _redrive_all(self, matching: str) -> str:
-        sent, stray, last = 0, 0, (await self.browser.client.messages(limit=1)).last
+        streams, sent, stray = self._streams, 0, 0
+        last = (await self.browser.client.messages(limit=1)).last
         after = 0
         # A redriven message can come back into the queue; ids above ``last`` are left for another round.
         while rows := [r for r in await self._page(matching, after) if r.id <= last]:
             for row in rows:
                 target = await self._origin(row)
-                if target is None:
+                if target not in streams:
                     stray += 1
                 else:
                     await redrive.resend(self.browser.client, row, target)

@@ -93,7 +93,7 @@ class MessageDetailPane(Vertical):
         tree: Tree[None] = self.query_one(Tree)
         tree.clear()
         name = session_of(self).contract.header
-        missing = "no header that can be read" if name else "messages have no header"
+        missing = "no header that can be read" if name else "the message has no header"
         tree.root.set_label(name or "header" if header else missing)
         for name, value in (header or {}).items():
             _branch(tree.root, name, value)

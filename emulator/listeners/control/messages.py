@@ -91,7 +91,7 @@ class MessageResources:
     @handles(Messages.message)
     def message(self, row_id: int) -> MessageDetail:
         row = self._find_row(row_id)
-        content = render_content(self._index.data(row), self._contract.envelope)
+        content = render_content(self._index.data(row), self._contract)
         return MessageDetail(**msgspec.structs.asdict(row), **content, events=self._find_events(row))
 
     @handles(Messages.original)

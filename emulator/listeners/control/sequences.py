@@ -44,5 +44,5 @@ class SequenceResources:
             raise ApiError(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "too_many_parts", why)
         parts = (data for row in rows if (data := self._index.data(row)) is not None)
         whole, verdict = judge.judge_parts(parts, now=max(row.time for row in rows))
-        content = render_content(whole, self._contract.envelope)
+        content = render_content(whole, self._contract)
         return JoinedSequence(**render_verdict(verdict), **content)
