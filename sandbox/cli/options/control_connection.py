@@ -174,7 +174,10 @@ def find_stream(control: str | None, name: str | None) -> FoundChannel:
         name = name or found.topology.first
         if name not in arns:
             there = ", ".join(arns) or "none"
-            raise CommandFailedError(f"the sandbox has no stream {name!r}; there are: {there}", Exit.USAGE)
+            why = f"the sandbox has no stream {name!r}; there are: {there}"
+            if found.topology.queues:
+                why += f"; with --kind rabbitmq the queues {', '.join(found.topology.queues)}"
+            raise CommandFailedError(why, Exit.USAGE)
         first = client.stream(name).shards[0].starting_sequence_number
     endpoint = AwsEndpoint(found.aws, arns[name].split(":")[3], token)
     queues = queues_among(arns)

@@ -18,11 +18,13 @@ from sandbox.certify.history import History, Level
 from sandbox.certify.kit_messages import KitMessages, explain_untried, tell_apart
 from sandbox.certify.stages import stages
 from sandbox.certify.trial import Trial, certify
+from schemas.asyncapi.load import load_contract
 from schemas.contract import describe_contract
 from schemas.rdss.contract import RDSS
 from tests.parcels import PARCELS
 from tests.schemas.asyncapi.documents import SHAPES, load_text
 
+_DOCUMENTS: Final = Path(__file__).parents[1] / "contract"
 _ONLY_OF_RDSS: Final = {
     "joins-sequences",
     "splits-sequences-rightly",
@@ -58,6 +60,26 @@ def test_what_needs_an_id_is_not_asked_where_none_is_declared() -> None:
     assert of_events - asked >= {"nothing-twice", "keeps-the-message-id"}
     assert not asked & {"rejects-with-the-right-code", "poison-stops-nothing", "refuses-expired"}
     assert {"nothing-lost", "bodies-unaltered", "resumes-after-a-kill", "valid-messages"} <= asked
+
+
+@pytest.mark.parametrize("channel", ["kinesis", "rabbitmq"])
+def test_a_document_is_asked_for_what_it_declares(channel: str) -> None:
+    """With ids, expiry and a channel for what is refused, all of them; without, those that need none."""
+    needed = {
+        Role.CONSUMER: {"rejects-with-the-right-code", "refuses-expired", "poison-stops-nothing"},
+        Role.PRODUCER: {"keeps-the-message-id", "sends-nothing-expired"},
+    }
+    always = {Role.CONSUMER: {"nothing-lost"}, Role.PRODUCER: {"valid-messages", "never-oversize"}}
+    jobs, nameless = (load_contract(_DOCUMENTS / name) for name in ("jobs.yaml", "nameless_jobs.yaml"))
+    for role in Role:
+        asked, left = (
+            {each.id for each in clauses(role, channel=channel, contract=contract)}
+            for contract in (jobs, nameless)
+        )
+        of_kind = {each.id for each in clauses(role, channel=channel, contract=None)}
+        assert asked >= (needed[role] | always[role]) & of_kind
+        assert left >= always[role] & of_kind
+        assert not left & needed[role]
 
 
 @pytest.mark.parametrize("name", ["lamps.yaml", "binary_events.yaml", "pictures.yaml"])

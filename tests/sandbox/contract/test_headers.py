@@ -139,6 +139,15 @@ def test_commands_send_and_receive_headers(
     assert _take(broker, "readings") == ({**_READ, "floor": 12}, b'{"kwh":3}')
 
 
+def test_a_document_without_streams_names_its_queues(readings: Sandbox, tmp_path: Path) -> None:
+    """Where nothing is said of the kind, a stream is meant, and there may be none."""
+    for words in (("send", "-"), ("receive",)):
+        ran = _run(readings, tmp_path, *words)
+        assert ran.returncode == 2
+        assert "no stream 'input'" in ran.stderr
+        assert "; with --kind rabbitmq the queues readings, readings.refused" in ran.stderr
+
+
 def test_a_fault_matches_by_what_headers_name(readings: Sandbox, broker: BlockingChannel) -> None:
     """The message with the id in its header is made bad, and no other."""
     match = {"cloudEvents:id": "2"}
