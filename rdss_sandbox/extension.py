@@ -21,7 +21,10 @@ Place: TypeAlias = str
 
 
 class Command(NamedTuple):
-    """A command of ``sandbox``: ``place`` has a click command or group, ``help`` is its line in the list."""
+    """A command of ``sandbox``: ``place`` has a click command or group, ``help`` is its line in the list.
+
+    The ``name`` of one that is added to the group ``sandbox certify`` begins with ``certify`` and a space.
+    """
 
     name: str
     place: Place

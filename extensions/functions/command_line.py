@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from base64 import b64decode
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
@@ -19,10 +19,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from extensions.functions.log_follower import LogFollower, WrittenLine
+    from extensions.functions.watched_function import Connect
     from sandbox.cli.options.stopping import Stopping
 
-Connect = Callable[[str], Any]
-"""Makes a boto3 client of the running sandbox for a service."""
 _LOOK_SECONDS: Final = 0.2
 _LONGEST_SECONDS: Final = 960
 """How long an invocation is waited for: longer than any function may take."""
@@ -44,9 +43,10 @@ def lambda_() -> None:
     """
 
 
-def _read_variables(
+def read_variables(
     _ctx: click.Context, _parameter: click.Parameter, given: tuple[str, ...]
 ) -> dict[str, str]:
+    """The value of ``--env``, by the names of the variables."""
     if bad := next((each for each in given if not each.partition("=")[0] or "=" not in each), None):
         raise click.BadParameter(f"{bad} is no NAME=VALUE")
     return dict(each.split("=", 1) for each in given)
@@ -77,7 +77,7 @@ def _read_variables(
 @click.option("--timeout", type=click.IntRange(1, 900), default=30, help="Seconds of an invocation.")
 @click.option("--memory", type=click.IntRange(128, 10_240), default=256, help="Megabytes of the process.")
 @click.option(
-    "--env", "variables", multiple=True, callback=_read_variables, metavar="NAME=VALUE", help="A variable."
+    "--env", "variables", multiple=True, callback=read_variables, metavar="NAME=VALUE", help="A variable."
 )
 @click.option("--keep", is_flag=True, help="Leave the function and its mapping in the sandbox at the end.")
 @control_option
@@ -147,11 +147,16 @@ def _run(
     as_json: bool,
 ) -> None:
     from extensions.functions.log_follower import LogFollower
-    from extensions.functions.watched_function import BadHandlerError, WatchedFunction, read_handler
+    from extensions.functions.watched_function import (
+        BadHandlerError,
+        WatchedFunction,
+        find_arn,
+        read_handler,
+    )
     from rdss_sandbox.questions.deadline import Deadline
     from sandbox.cli.options.stopping import Stopping
 
-    arn = _find_arn(connected, source)
+    arn = find_arn(connected, source)
     stopping = Stopping(Deadline(None))
     try:
         function = WatchedFunction(connected("lambda"), read_handler(spelled))
@@ -170,20 +175,6 @@ def _run(
                     _show_lines(follower, as_json=as_json)
     except BadHandlerError as error:
         raise CommandFailedError(str(error), Exit.USAGE) from error
-
-
-def _find_arn(connected: Connect, source: str) -> str:
-    """The ARN of ``stream NAME`` or ``queue NAME``."""
-    kind, _, name = source.partition(" ")
-    if kind == "stream":
-        described = connected("kinesis").describe_stream_summary(StreamName=name)
-        arn: str = described["StreamDescriptionSummary"]["StreamARN"]
-    else:
-        sqs = connected("sqs")
-        url = sqs.get_queue_url(QueueName=name)["QueueUrl"]
-        described = sqs.get_queue_attributes(QueueUrl=url, AttributeNames=["QueueArn"])
-        arn = described["Attributes"]["QueueArn"]
-    return arn
 
 
 def _follow(follower: LogFollower, stopping: Stopping, *, as_json: bool) -> None:

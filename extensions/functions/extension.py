@@ -16,6 +16,21 @@ EXTENSION: Final = Extension(
             "extensions.functions.command_line:lambda_",
             "Run a function of a file on what comes to a stream or a queue.",
         ),
+        Command(
+            "certify handler",
+            "extensions.functions.verdict.handler_command:handler_",
+            "Certify a handler of AWS Lambda.",
+        ),
+    ),
+    clauses=tuple(
+        f"extensions.functions.verdict.handler_clauses:{name}"
+        for name in (
+            "answers_after_the_effect",
+            "reports_poison",
+            "gives_up_poison_alone",
+            "survives_time_outs",
+            "keeps_the_order",
+        )
     ),
     lessons="extensions.functions.lessons",
     faults=tuple(

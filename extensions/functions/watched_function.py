@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -21,6 +21,10 @@ _ROLE: Final = "arn:aws:iam::000000000000:role/sandbox"
 _MADE_BY: Final = "sandbox lambda run "
 _TRANSITION_SECONDS: Final = 30.0
 _NOT_IN_A_NAME: Final = re.compile(r"[^\w-]+")
+
+
+Connect = Callable[[str], Any]
+"""Makes a boto3 client of a sandbox for a service."""
 
 
 class BadHandlerError(ValueError):
@@ -59,6 +63,20 @@ def read_handler(spelled: str) -> Handler:
     if not path.is_file():
         raise BadHandlerError(f"there is no file {file}")
     return Handler(path, function)
+
+
+def find_arn(connected: Connect, source: str) -> str:
+    """The ARN of ``stream NAME`` or ``queue NAME``."""
+    kind, _, name = source.partition(" ")
+    if kind == "stream":
+        described = connected("kinesis").describe_stream_summary(StreamName=name)
+        arn: str = described["StreamDescriptionSummary"]["StreamARN"]
+    else:
+        sqs = connected("sqs")
+        url = sqs.get_queue_url(QueueName=name)["QueueUrl"]
+        described = sqs.get_queue_attributes(QueueUrl=url, AttributeNames=["QueueArn"])
+        arn = described["Attributes"]["QueueArn"]
+    return arn
 
 
 class WatchedFunction:

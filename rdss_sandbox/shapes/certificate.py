@@ -77,7 +77,8 @@ class Certificate(msgspec.Struct, frozen=True):
     """What ``sandbox certify --json`` prints. ``level`` is the highest one reached, or None.
 
     ``levels`` has a verdict for each level: of its own clauses and those below, the worst. ``remarks`` are
-    sentences that come before any verdict, such as that the client told nothing.
+    sentences that come before any verdict, such as that the client told nothing. ``stages`` has a sentence on
+    what the kit did in each stage, by its name.
     """
 
     kit: dict[str, Any]
@@ -92,6 +93,7 @@ class Certificate(msgspec.Struct, frozen=True):
     levels: dict[str, ClauseVerdict] = {}
     remarks: tuple[str, ...] = ()
     smallest: tuple[SmallestRun, ...] = ()
+    stages: dict[str, str] = {}
 
     @property
     def failed(self) -> tuple[str, ...]:

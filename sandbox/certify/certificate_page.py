@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Mapping
 from html import escape
 from importlib.resources import files
 from typing import Final
@@ -11,7 +12,6 @@ from emulator.pages.frame import render_page
 from rdss_sandbox.shapes.certificate import Certificate, ClauseResult, ClauseVerdict, Finding
 from sandbox.certify.history import History
 from sandbox.certify.run_drawing import draw_run
-from sandbox.certify.stages import DOES
 
 _CLASSES: Final = {
     ClauseVerdict.PASS: "pass",
@@ -56,15 +56,15 @@ def _head(certificate: Certificate) -> str:
 
 
 def _clauses(certificate: Certificate) -> str:
-    rows = "".join(_clause(each) for each in certificate.clauses)
+    rows = "".join(_clause(each, certificate.stages) for each in certificate.clauses)
     return (
         "<main><h2>Clauses</h2><table><thead><tr><th>clause<th>verdict<th>tried<th>what it demands</thead>"
         f"<tbody>{rows}</tbody></table></main>"
     )
 
 
-def _clause(result: ClauseResult) -> str:
-    evidence = "".join(map(_finding, result.evidence))
+def _clause(result: ClauseResult, stages: Mapping[str, str]) -> str:
+    evidence = "".join(_finding(each, stages.get(each.stage, "")) for each in result.evidence)
     shown = f"<ul>{evidence}</ul><code>{escape(result.replay)}</code>" if evidence else ""
     reason = f"<br>{escape(result.reason)}" if result.reason else ""
     return (
@@ -74,8 +74,8 @@ def _clause(result: ClauseResult) -> str:
     )
 
 
-def _finding(finding: Finding) -> str:
-    where = f"<b>{escape(finding.stage)}</b>. {escape(DOES.get(finding.stage, ''))} " if finding.stage else ""
+def _finding(finding: Finding, does: str) -> str:
+    where = f"<b>{escape(finding.stage)}</b>. {escape(does)} " if finding.stage else ""
     times = f" ({finding.times} times)" if finding.times > 1 else ""
     output = f"<pre>{escape(chr(10).join(finding.output))}</pre>" if finding.output else ""
     return f"<li>{where}{escape(finding.said)}{times}{output}</li>"

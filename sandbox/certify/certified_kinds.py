@@ -13,7 +13,7 @@ from sandbox.certify.consumer_run import ConsumerRun
 from sandbox.certify.kit_messages import POISON
 from sandbox.certify.lab import Lab
 from sandbox.certify.queue_lab import QueueLab
-from sandbox.certify.stages import QUEUE_STAGES, STREAM_STAGES, Stage
+from sandbox.certify.stages import DOES, QUEUE_STAGES, STREAM_STAGES, Stage
 from schemas.contract import Contract
 
 
@@ -54,13 +54,18 @@ class QueueConsumerRun(ConsumerRun):
 class Certified(NamedTuple):
     """The sandbox of a trial, what plays a consumer's stages in it, and every stage of a role, in order.
 
-    ``headers`` says whether the kind of channel carries headers beside messages.
+    ``headers`` says whether the kind of channel carries headers beside messages. ``attempt`` starts and ends
+    the client, which ``sandbox certify`` calls by its role where it has no ``subcommand`` of its own.
+    ``does`` says of each stage what the kit does in it, in a sentence.
     """
 
     lab: Callable[[int, Contract], Lab]
-    consumer_run: Callable[[Attempt, Any], ConsumerRun]
+    consumer_run: Callable[[Any, Any], ConsumerRun]
     stages: Mapping[Role, tuple[Stage, ...]]
     headers: bool = False
+    attempt: Callable[..., Attempt] = Attempt
+    subcommand: str = ""
+    does: Mapping[str, str] = DOES
 
 
 STREAM: Final = Certified(Lab, ConsumerRun, STREAM_STAGES)

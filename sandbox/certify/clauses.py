@@ -5,6 +5,7 @@ from __future__ import annotations
 from operator import attrgetter
 from typing import Final
 
+from emulator.channels.kind_registry import list_kinds
 from rdss_sandbox.installed_extensions import with_declared
 from sandbox.certify.clause import Clause, Group, Role
 from sandbox.certify.consumer_clauses import (
@@ -69,6 +70,12 @@ OWN_CLAUSES: Final[tuple[Clause, ...]] = (
 """The clauses of this project."""
 CLAUSES: Final = with_declared("clauses", OWN_CLAUSES, attrgetter("id"))
 """Every clause, those of extensions last."""
+
+
+def list_channels(role: Role) -> list[str]:
+    """What clauses for a role that name no channel are for: certified kinds, and what other clauses name."""
+    named = {channel for each in CLAUSES if each.role is role for channel in each.channels}
+    return list(dict.fromkeys([*list_kinds("certified"), *sorted(named)]))
 
 
 def clauses(

@@ -16,6 +16,7 @@ from rdss_sandbox.shapes.trace import IteratorRequest, Put, Read, Settlement, Su
 from schemas.bound import CONTRACT
 
 _Name = TypeVar("_Name", bound=str | None)
+TIMED_OUT: Final = "timed out"
 ENOUGH_DELIVERIES: Final = 5
 """Of so many messages a client that tells at all has told of one."""
 
@@ -88,7 +89,10 @@ class Statement(msgspec.Struct, frozen=True):
 
 
 class Life(msgspec.Struct):
-    """One start of the client. ``end`` is SIGTERM, SIGKILL, ``itself``, or ``hung`` (SIGTERM did nothing).
+    """One start of the client. ``end`` is SIGTERM, SIGKILL, ``itself``, ``hung`` or ``timed out``.
+
+    One that is ``hung`` did nothing at SIGTERM. What had ``timed out`` was ended by what runs it, since its
+    answer was due.
 
     ``stage`` is the stage during which it ended, ``clause`` the clause that was under way, and ``output`` its
     last lines on standard error.
@@ -163,8 +167,9 @@ class History:
     ``poison`` are the numbers of what the kit put on a queue that is no message, ``taken_away`` those of
     poison that the kit removed, since a client could not get past it, and ``left`` those of what a queue
     still held at the end. ``put_at`` has the time at which the kit put each record of the input, by (shard,
-    sequence number). ``recorded`` is what the sandbox's own diagnosis recorded of a stream's clients, and
-    ``epoch`` the time of ``began`` on its clock.
+    sequence number). ``ordered`` has the messageIds that were put under one key, in order, and ``failures``
+    how often the client said that it failed, by what it said. ``recorded`` is what the sandbox's own
+    diagnosis recorded of a stream's clients, and ``epoch`` the time of ``began`` on its clock.
     """
 
     stream: str
@@ -189,6 +194,8 @@ class History:
     poison: list[str] = field(default_factory=list)
     left: list[str] = field(default_factory=list)
     taken_away: list[str] = field(default_factory=list)
+    ordered: list[tuple[str, ...]] = field(default_factory=list)
+    failures: Counter[str] = field(default_factory=Counter)
     recorded: recorded_exchange.Exchange | None = None
     epoch: float = 0.0
 

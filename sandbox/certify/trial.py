@@ -16,7 +16,7 @@ import msgspec
 from emulator.clock import stopwatch
 from rdss_sandbox.shapes.certificate import DESELECTED, NOT_IN_LEVEL, Certificate
 from sandbox.certify.attempt import Attempt, Bounds, Client
-from sandbox.certify.certified_kinds import find_certified
+from sandbox.certify.certified_kinds import Certified, find_certified
 from sandbox.certify.clause import Clause, Group, Role
 from sandbox.certify.clause_verdicts import KIT_VERSION, count_verdicts, judge_clauses, judge_levels
 from sandbox.certify.clauses import clauses
@@ -37,6 +37,7 @@ class Trial:
 
     ``subject`` are files whose digests are put on the certificate, ``options`` further options of the command
     that repeats the trial. ``only`` names the stages to play, as ``stages.narrow`` takes them; none are all.
+    ``way`` says how it is certified, where not by a kind of channel of the sandbox.
     """
 
     role: Role
@@ -49,17 +50,22 @@ class Trial:
     only: tuple[str, ...] = ()
     channel: str = "kinesis"
     contract: Contract = CONTRACT
+    way: Certified | None = None
+
+    @property
+    def certified(self) -> Certified:
+        """What the client is certified with."""
+        return self.way or find_certified(self.channel)
 
     @property
     def tried(self) -> Contract:
         """The contract, of messages as the channel carries them."""
-        headed = find_certified(self.channel).headers
-        return self.contract if headed else self.contract.without_headers
+        return self.contract if self.certified.headers else self.contract.without_headers
 
     @property
     def planned(self) -> tuple[Stage, ...]:
         """The stages to play. Raises ``ValueError`` for one in ``only`` that is not there."""
-        declared = find_certified(self.channel).stages[self.role]
+        declared = self.certified.stages[self.role]
         every = stages(declared, self.level, self.groups, self.clauses)
         return narrow(every, self.only) if self.only else every
 
@@ -71,9 +77,10 @@ class Trial:
     @property
     def command(self) -> str:
         """The command that repeats the trial."""
-        words = ["sandbox", "certify", self.role, "--seed", str(self.seed)]
+        own = self.certified.subcommand
+        words = ["sandbox", "certify", own or self.role, "--seed", str(self.seed)]
         words += ["--level", self.level.name.lower()]
-        if self.channel != "kinesis":
+        if self.channel != "kinesis" and not own:
             words += ["--channel", self.channel]
         if len(self.groups) == 1:
             words += ["--group", *self.groups]
@@ -94,7 +101,7 @@ def certify(trial: Trial, progress: Progress) -> tuple[Certificate, History]:
         Certificate(
             kit={"version": KIT_VERSION, "sandbox": version("rdss-sandbox"), "clauses": len(results)},
             subject={"command": list(trial.client.command), "files": digests},
-            role=trial.role,
+            role=trial.certified.subcommand or trial.role,
             channel=trial.channel,
             seed=trial.seed,
             level=reached,
@@ -103,6 +110,7 @@ def certify(trial: Trial, progress: Progress) -> tuple[Certificate, History]:
             seconds=round(stopwatch() - began, 1),
             levels=judge_levels(results),
             remarks=(*remarks(history, planned, trial.client.patience), *_unasked(trial)),
+            stages={each.name: trial.certified.does[each.name] for each in planned},
         ),
         history,
     )
@@ -142,7 +150,7 @@ def play(
     ``follow`` gets the history at the start, which grows while the stages are played. After ``run_seconds``
     the run is cut; by default after 75 times the client's patience. Raises ``ClientNotStartedError``.
     """
-    certified = find_certified(trial.channel)
+    certified = trial.certified
     lab = certified.lab(trial.seed, tell_apart(trial.tried))
     follow(lab.history)
     bounds = Bounds.of(trial.client.patience, run_seconds)
@@ -151,7 +159,7 @@ def play(
         state = directory / "state"
         state.mkdir()
         if trial.role is Role.CONSUMER:
-            with Attempt(trial.client, lab, state, bounds=bounds) as attempt:
+            with certified.attempt(trial.client, lab, state, bounds=bounds) as attempt:
                 certified.consumer_run(attempt, lab).play(planned, progress)
         else:
             file = directory / FILE_NAME
@@ -189,6 +197,7 @@ def remarks(history: History, planned: Sequence[Stage], patience: float) -> Iter
     fits = "fit the client's lines, and are they on its standard output?"
     if history.tells_nothing():
         yield f"no messageId was told in {delivered} deliveries, so nothing passes: does --processed {fits}"
+        yield from (f"it failed {times} times: {why}" for why, times in history.failures.most_common(1))
     elif history.puts() and not history.told:
         yield f"no messageId was told, though {len(history.stored)} messages came: does --sent {fits}"
     if unnamed:

@@ -62,4 +62,10 @@ def _list_commands() -> list[Command]:
     return [*ours, *(command for extension in list_extensions() for command in extension.commands)]
 
 
-COMMANDS: Final = {command.name: command for command in _list_commands()}
+_EVERY: Final = _list_commands()
+COMMANDS: Final = {command.name: command for command in _EVERY if " " not in command.name}
+
+
+def list_commands_of(group: str) -> list[Command]:
+    """The commands that extensions add to one of our groups."""
+    return [command for command in _EVERY if command.name.startswith(f"{group} ")]

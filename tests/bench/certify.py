@@ -27,8 +27,8 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from tests.bench import certify_rates
 from tests.bench.certify_rates import Rate
 from tests.bench.rows import US, Row
-from tests.sandbox.certify.population.kind import SHAPES, build_trial
-from tests.sandbox.certify.population.population import WRONG
+from tests.sandbox.certify.population.kind import build_trial
+from tests.sandbox.certify.population.population import SHAPES, WRONG
 from tests.sandbox.certify.population.run import RIGHT, Result, Run, find_shape, try_client
 
 AT_ONCE: Final = 10
@@ -39,7 +39,7 @@ _LONGEST_SECONDS: Final = 900
 _PROCESSES: Final = multiprocessing.get_context("forkserver")
 _PROCESSES.set_forkserver_preload(["tests.sandbox.certify.population.run"])
 _POLLING: Final = ("kinesis-consumer-loop", "kinesis-consumer-threads", "kinesis-consumer-transaction")
-_KIT: Final = ("sandbox/certify", "emulator/diagnosis")
+_KIT: Final = ("sandbox/certify", "emulator/diagnosis", "extensions")
 
 
 def measure(only: tuple[str, ...] = ()) -> Iterator[Row]:

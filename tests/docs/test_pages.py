@@ -53,10 +53,10 @@ NOT_RUN = {
 }
 SLOW = {
     "README.md": ["a client under every fault of silver"],
-    "certify.md": ["a client under every fault"] * 6,
+    "certify.md": ["a client under every fault"] * 7,
     "how-to/cloudevents.md": ["sandboxes of its own, one command after another"] * 8,
     "how-to/expired-message.md": ["sandboxes of its own, one command after another"] * 5,
-    "how-to/lambda.md": ["sandboxes of its own, one command after another"] * 8,
+    "how-to/lambda.md": ["sandboxes of its own, one command after another"] * 9,
     "how-to/rabbitmq.md": ["sandboxes of its own, one command after another"] * 4,
     "how-to/skipped-after-a-reshard.md": ["sandboxes of its own, one command after another"] * 4,
     "how-to/without-python.md": ["sandboxes of its own, one command after another"] * 4,

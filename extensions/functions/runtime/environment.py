@@ -114,14 +114,29 @@ class Environment:
         self._note(self._report(request_id, seconds, init))
         return Outcome(found, error, tuple(self._written), request_id, seconds)
 
+    @property
+    def init_failure(self) -> str:
+        """Why it cannot take an invocation: what went wrong before the first one; empty where nothing did."""
+        told = {} if self._init_error is None else msgspec.json.decode(self._init_error)
+        return ": ".join(str(told[name]) for name in ("errorType", "errorMessage") if name in told)
+
+    def signal(self, number: signal.Signals) -> bool:
+        """Send a signal to the process and all that it started. False where there is none."""
+        process = self._process
+        if process is None or process.returncode is not None:
+            return False
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(process.pid, number)
+        return True
+
     async def close(self) -> None:
         """End the process, at once, and everything that it started."""
         self._ended = True
+        self.signal(signal.SIGKILL)
         process, self._process = self._process, None
         if process is not None:
-            with suppress(ProcessLookupError, PermissionError):
-                os.killpg(process.pid, signal.SIGKILL)
             await process.wait()
+            self._read_pipe()
         self._close_pipe()
         if self._server is not None:
             await self._server.close(0.0)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Final, NamedTuple
 
 from emulator.clock import Clock
@@ -23,15 +23,17 @@ class LogLine(NamedTuple):
 
 
 class FunctionLogs:
-    """The lines of each group, oldest first."""
+    """The lines of each group, oldest first. ``heard`` gets them as they come, with their group."""
 
     def __init__(self, clock: Clock) -> None:
+        self.heard: Callable[[str, Sequence[str]], object] = lambda _group, _lines: None
         self._clock = clock
         self._lock = threading.Lock()
         self._groups: dict[str, deque[LogLine]] = {}
         self._number = 0
 
-    def write(self, group: str, stream: str, lines: Iterable[str]) -> None:
+    def write(self, group: str, stream: str, lines: Sequence[str]) -> None:
+        self.heard(group, lines)
         now = int(self._clock.time() * 1000)
         with self._lock:
             kept = self._groups.setdefault(group, deque(maxlen=MOST_LINES))

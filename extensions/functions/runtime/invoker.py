@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from functools import partial
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeAlias
 
 from emulator.clock import Clock, stopwatch
 from emulator.events import Events
@@ -24,6 +24,15 @@ from extensions.functions.runtime.recorded_handlers import HandlerRecorder
 _LOOK_SECONDS: Final = 10.0
 
 
+Proceed: TypeAlias = Callable[[], Awaitable[Outcome]]
+Around: TypeAlias = Callable[[Environment, bytes, Proceed], Awaitable[Outcome]]
+"""Stands between who invokes and the environment: it gets the event, and returns an outcome."""
+
+
+async def _pass_through(_environment: Environment, _event: bytes, proceed: Proceed) -> Outcome:
+    return await proceed()
+
+
 class _Warm(NamedTuple):
     """An environment that waits, since when by the stopwatch, and what it was made of."""
 
@@ -37,7 +46,7 @@ class Invoker:
 
     At most ``most`` of them exist at a time; one that waits for ``idle_seconds`` is ended. ``access`` gives
     the variables that lead SDKs to the sandbox. ``faults`` strike what is invoked,
-    and the ``recorder`` is told of it.
+    and the ``recorder`` is told of it. Each invocation goes through ``around``.
     """
 
     def __init__(
@@ -53,6 +62,7 @@ class Invoker:
         faults: InvocationFaults,
         recorder: HandlerRecorder,
     ) -> None:
+        self.around: Around = _pass_through
         self._functions = functions
         self._logs = logs
         self._clock = clock
@@ -97,7 +107,9 @@ class Invoker:
         trace = trace_of(request_id)
         records, began = self._recorder.begin(payload, trace)
         try:
-            outcome = await environment.invoke(payload, request_id)
+            outcome = await self.around(
+                environment, payload, partial(environment.invoke, payload, request_id)
+            )
         finally:
             self._busy[place] -= 1
             self._running.discard(environment)

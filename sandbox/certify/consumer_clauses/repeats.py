@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import NamedTuple
 
-from sandbox.certify.history import History, Statement
+from sandbox.certify.history import TIMED_OUT, History, Statement
 
 
 class Repeat(NamedTuple):
@@ -20,11 +20,12 @@ class Repeat(NamedTuple):
 def definite_repeats(history: History) -> list[Repeat]:
     """The repeats that no kill excuses, in order.
 
-    A consumer tells before it writes its checkpoint. A start that was ended with SIGKILL leaves one line
-    indefinite, a message or a batch, which a later start may tell once more, whichever start comes to it.
+    A consumer tells before it writes its checkpoint. A start that was ended with SIGKILL, or by a time-out,
+    leaves one line indefinite, a message or a batch, which a later start may tell once more, whichever start
+    comes to it.
     """
     excused: dict[int, int | None] = {
-        life.number: None for life in history.lives if life.end in {"SIGKILL", "hung", "replaced"}
+        life.number: None for life in history.lives if life.end in {"SIGKILL", "hung", "replaced", TIMED_OUT}
     }
     known = {sent.message_id for sent in history.sent}
     before: dict[str, list[Statement]] = defaultdict(list)

@@ -169,6 +169,7 @@ def dead_letters_poison(history: History) -> Judgement:
     given = {each.sequence_number for read in history.reads() if read.owed for each in read.records}
     in_time = set()
     poison = [number for number in history.poison if number in given]
+    put_at = {number: at for (_, number), at in history.put_at.items()}
     requeued: Counter[str] = Counter()
     acked: dict[str, Settlement] = {}
     for settlement in history.settlements():
@@ -176,8 +177,7 @@ def dead_letters_poison(history: History) -> Judgement:
             if settlement.disposition is Disposition.REQUEUE:
                 requeued[each.sequence_number] += 1
                 continue
-            put = history.put_at.get((history.stream, each.sequence_number), 0.0)
-            if settlement.life <= history.end_of(put).life:
+            if settlement.life <= history.end_of(put_at.get(each.sequence_number, 0.0)).life:
                 in_time.add(each.sequence_number)
             if settlement.disposition is Disposition.ACK:
                 acked[each.sequence_number] = settlement

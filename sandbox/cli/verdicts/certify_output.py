@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from textwrap import wrap
@@ -56,7 +56,7 @@ def show_certificate(certificate: Certificate, to: Path | None) -> None:
     for remark in certificate.remarks:
         show_lines((f"! {remark}",))
     for each in sorted(certificate.tried, key=lambda each: each.verdict == "fail"):
-        _show_clause(each)
+        _show_clause(each, certificate.stages)
     if left_out:
         reasons = ", ".join(sorted({str(each.reason) for each in left_out}))
         show_lines((f"not tried ({reasons}): {', '.join(each.id for each in left_out)}",))
@@ -94,8 +94,7 @@ def show_lines(lines: Iterable[str], indent: str = "") -> None:
             console.print(each, markup=False)
 
 
-def _show_clause(result: ClauseResult) -> None:
-    from sandbox.certify.stages import DOES
+def _show_clause(result: ClauseResult, stages: Mapping[str, str]) -> None:
     from sandbox.visible_output import make_console
 
     tried = f"{result.exposure} of {result.needed}"
@@ -108,7 +107,7 @@ def _show_clause(result: ClauseResult) -> None:
     for finding in result.evidence[:_MOST_SHOWN]:
         if finding.stage and finding.stage != stage:
             stage = finding.stage
-            show_lines((f"in the stage {stage}: {DOES.get(stage, '')}",), _INDENT)
+            show_lines((f"in the stage {stage}: {stages.get(stage, '')}",), _INDENT)
         times = f" ({finding.times} times)" if finding.times > 1 else ""
         show_lines((f"{finding.said}{times}",), _INDENT + "  ")
         show_lines((f"| {line}" for line in finding.output), _INDENT + "    ")

@@ -13,7 +13,7 @@ from sandbox.certify.attempt import Client
 from sandbox.certify.certified_kinds import find_certified
 from sandbox.certify.clause import Group, Role
 from sandbox.certify.clause_verdicts import judge_clauses
-from sandbox.certify.clauses import CLAUSES, clauses
+from sandbox.certify.clauses import OWN_CLAUSES, clauses
 from sandbox.certify.history import History, Level
 from sandbox.certify.kit_messages import KitMessages, explain_untried, tell_apart
 from sandbox.certify.stages import stages
@@ -47,7 +47,7 @@ def test_the_clauses_that_parcels_cannot_meet_are_not_asked() -> None:
         for each in clauses(role, channel=channel, contract=PARCELS)
     }
     assert asked - left == _ONLY_OF_RDSS
-    assert asked == {each.id for each in CLAUSES}
+    assert asked == {each.id for each in OWN_CLAUSES}
 
 
 def test_what_needs_an_id_is_not_asked_where_none_is_declared() -> None:

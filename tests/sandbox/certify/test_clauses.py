@@ -34,6 +34,7 @@ from sandbox.certify.told_lines import json_lines, matching_lines
 from schemas.rdss.error_codes import ErrorCode
 from schemas.rdss.samples import Samples
 from tests.docs.certify_page import renewed
+from tests.taken_out import needs
 
 
 def _history(sent: int = 12) -> History:
@@ -237,6 +238,7 @@ def test_an_echo_is_neither_processed_nor_rejected() -> None:
     assert _judge(history, "drops-its-own-echo")[0] is ClauseVerdict.FAIL
 
 
+@needs("functions")
 def test_the_page_is_up_to_date() -> None:
     """docs/certify.md has the clauses as they are.
 

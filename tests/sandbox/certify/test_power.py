@@ -17,9 +17,9 @@ from sandbox.certify.clause import Role
 from sandbox.certify.clauses import CLAUSES
 from sandbox.certify.told_lines import matching_lines
 from sandbox.certify.trial import Trial, certify
-from tests.sandbox.certify.population.kind import SHAPES, Shape
+from tests.sandbox.certify.population.kind import Shape
 from tests.sandbox.certify.population.kind import build_trial as build_shape
-from tests.sandbox.certify.population.population import WRONG, WrongClient
+from tests.sandbox.certify.population.population import SHAPES, WRONG, WrongClient
 from tests.sandbox.certify.trials import build_trial, find_rules, judge_all, play_stages
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]

@@ -15,8 +15,8 @@ import pytest
 from sandbox.certify.clause import Group, Role
 from sandbox.certify.trial import Trial, certify
 from tests.parcels import PARCELS
-from tests.sandbox.certify.population.kind import CLIENTS, SHAPES, build_trial
-from tests.sandbox.certify.population.population import WRONG, WrongClient
+from tests.sandbox.certify.population.kind import CLIENTS, build_trial
+from tests.sandbox.certify.population.population import SHAPES, WRONG, WrongClient
 from tests.sandbox.certify.trials import judge_all, play_stages
 from tests.schemas.asyncapi.documents import FOLDER
 

@@ -10,7 +10,6 @@ from typing import Final
 from emulator.diagnosis.diagnosis import diagnose
 from rdss_sandbox.shapes.certificate import ClauseResult
 from sandbox.certify.attempt import Client
-from sandbox.certify.certified_kinds import find_certified
 from sandbox.certify.clause import Group, Role
 from sandbox.certify.clause_verdicts import judge_clauses
 from sandbox.certify.clauses import clauses
@@ -31,7 +30,7 @@ def build_trial(role: Role, *command: str, patience: float = 8.0, seed: int = 1)
 
 def play_stages(trial: Trial, names: tuple[str, ...]) -> History:
     """Play some stages; return what happened."""
-    every = stages(find_certified(trial.channel).stages[trial.role], trial.level, trial.groups, trial.clauses)
+    every = stages(trial.certified.stages[trial.role], trial.level, trial.groups, trial.clauses)
     return play(trial, [each for each in every if each.name in names], lambda _doing: None)
 
 

@@ -10,7 +10,7 @@ import re
 from pathlib import Path
 from typing import Final, NamedTuple
 
-_FOLDER: Final = Path(__file__).parent / "changes"
+FOLDER: Final = Path(__file__).parent / "changes"
 _SECTION: Final = re.compile(r"^# (.+)$", re.MULTILINE)
 
 
@@ -21,9 +21,8 @@ class Hunk(NamedTuple):
     new: str
 
 
-def read_changes(shape: str) -> dict[str, tuple[Hunk, ...]]:
-    """The hunks of each kind of bug that there is for a shape."""
-    file = _FOLDER / f"{shape}.diff"
+def read_changes(file: Path) -> dict[str, tuple[Hunk, ...]]:
+    """The hunks of each kind of bug that there is in a file of changes; none where there is no file."""
     text = file.read_text(encoding="utf-8") if file.exists() else ""
     _, *parts = _SECTION.split(text)
     return {

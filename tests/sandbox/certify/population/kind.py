@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import shutil
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Final, NamedTuple
 
 from sandbox.certify.attempt import Client
+from sandbox.certify.certified_kinds import Certified
 from sandbox.certify.clause import Group, Role
 from sandbox.certify.history import Level
 from sandbox.certify.told_lines import json_lines
@@ -25,6 +27,7 @@ class Shape(NamedTuple):
     """A right client of one way of working.
 
     ``needs`` is what ``tests.real_clients.install`` brings for it, nothing for a client with boto3 or pika.
+    ``changes`` is the file of its bugs, and ``way`` what a program that is no command is certified with.
     """
 
     name: str
@@ -33,6 +36,8 @@ class Shape(NamedTuple):
     program: Path
     needs: str = ""
     groups: frozenset[Group] = _DELIVERY
+    changes: Path | None = None
+    way: Callable[[Path], Certified] | None = None
 
     @property
     def id(self) -> str:
@@ -56,6 +61,15 @@ class Kind(NamedTuple):
     groups: frozenset[Group] = frozenset()
 
 
+class Part(NamedTuple):
+    """The kinds of one role on one channel. ``name`` says for people what its clients are."""
+
+    role: Role
+    channel: str
+    kinds: tuple[Kind, ...]
+    name: str
+
+
 def build_trial(
     shape: Shape,
     program: Path,
@@ -66,7 +80,12 @@ def build_trial(
     groups: frozenset[Group] = frozenset(),
 ) -> Trial:
     """A trial of a program of this shape, up to gold, of the shape's groups and those given."""
-    command = (*_interpreter(shape.needs), str(program), *_arguments(shape.needs))
+    way = shape.way(program) if shape.way else None
+    command = (
+        (f"{program}:handler",)
+        if way
+        else (*_interpreter(shape.needs), str(program), *_arguments(shape.needs))
+    )
     client = Client(command, json_lines(_FIELDS[shape.role]), patience)
     return Trial(
         shape.role,
@@ -76,6 +95,7 @@ def build_trial(
         shape.groups | groups,
         only=only,
         channel=shape.channel,
+        way=way,
     )
 
 
@@ -99,7 +119,7 @@ _NODE_PACKAGES: Final = {"javascript": install.JAVASCRIPT, "amqplib": install.AM
 _PYTHON_PACKAGES: Final = {"aiobotocore": install.AIOBOTOCORE, "aio-pika": install.AIO_PIKA}
 _BOTH: Final = frozenset(Group)
 
-SHAPES: Final = (
+OWN_SHAPES: Final = (
     Shape("loop", Role.CONSUMER, "kinesis", CLIENTS / "right_consumer.py"),
     Shape("threads", Role.CONSUMER, "kinesis", CLIENTS / "threads_consumer.py"),
     Shape("transaction", Role.CONSUMER, "kinesis", CLIENTS / "transaction_consumer.py"),
@@ -138,4 +158,4 @@ SHAPES: Final = (
     ),
     Shape("JavaScript", Role.PRODUCER, "rabbitmq", CLIENTS / "right_queue_producer.mjs", "amqplib"),
 )
-"""The right clients."""
+"""The right clients of this project."""

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from sandbox.certify.clause import Role
 from tests.bench import certify_rates
 from tests.bench.certify_rates import Rate
 from tests.docs.page_parts import renew_file, renew_part
-from tests.sandbox.certify.population.kind import SHAPES, Kind
-from tests.sandbox.certify.population.population import PARTS, WRONG, Part
+from tests.sandbox.certify.population.kind import Kind, Part
+from tests.sandbox.certify.population.population import PARTS, SHAPES, WRONG
 
 
 def renew_population(page: str) -> str:
@@ -30,13 +29,13 @@ def _right_clients(rates: dict[tuple[str, str], Rate]) -> Iterator[str]:
     for part in PARTS:
         shapes = [each for each in SHAPES if (each.role, each.channel) == (part.role, part.channel)]
         found = (_found(each.name, rates.get((each.id, ""))) for each in shapes)
-        yield f"| {_name(part)} | {', '.join(found)} |"
+        yield f"| {part.name} | {', '.join(found)} |"
 
 
 def _wrong_clients(part: Part, rates: dict[tuple[str, str], Rate]) -> Iterator[str]:
     yield from (
         "",
-        f"### Wrong: {_name(part)}",
+        f"### Wrong: {part.name}",
         "",
         "| bug | clause | shapes, and in how many runs the clause failed |",
     )
@@ -53,11 +52,6 @@ def _shapes(part: Part, kind: Kind, rates: dict[tuple[str, str], Rate]) -> Itera
 
 def _found(shape: str, rate: Rate | None) -> str:
     return f"{shape} {rate.found} of {rate.runs}" if rate else shape
-
-
-def _name(part: Part) -> str:
-    of = "a stream" if part.channel == "kinesis" else "a queue"
-    return f"{'consumers' if part.role is Role.CONSUMER else 'producers'} of {of}"
 
 
 if __name__ == "__main__":

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from rdss_sandbox.installed_extensions import list_extensions
 from sandbox.certify.clause import Role
 from tests.sandbox.certify.population import (
     consumers_of_queues,
@@ -12,16 +14,8 @@ from tests.sandbox.certify.population import (
     producers_of_queues,
     producers_of_streams,
 )
-from tests.sandbox.certify.population.changes import Hunk, apply, read_changes
-from tests.sandbox.certify.population.kind import SHAPES, Kind, Shape
-
-
-class Part(NamedTuple):
-    """The kinds of one role on one channel."""
-
-    role: Role
-    channel: str
-    kinds: tuple[Kind, ...]
+from tests.sandbox.certify.population.changes import FOLDER, Hunk, apply, read_changes
+from tests.sandbox.certify.population.kind import OWN_SHAPES, Kind, Part, Shape
 
 
 class WrongClient(NamedTuple):
@@ -42,17 +36,30 @@ class WrongClient(NamedTuple):
         return program
 
 
-PARTS: Final = (
-    Part(Role.CONSUMER, "kinesis", consumers_of_streams.KINDS),
-    Part(Role.CONSUMER, "rabbitmq", consumers_of_queues.KINDS),
-    Part(Role.PRODUCER, "kinesis", producers_of_streams.KINDS),
-    Part(Role.PRODUCER, "rabbitmq", producers_of_queues.KINDS),
+_EXTENSIONS: Final = tuple(
+    import_module(f"tests.extensions.{each.name}.certified_{each.name}")
+    for each in list_extensions()
+    if (Path(__file__).parents[3] / f"extensions/{each.name}/certified_{each.name}.py").exists()
 )
+SHAPES: Final[tuple[Shape, ...]] = (*OWN_SHAPES, *(shape for each in _EXTENSIONS for shape in each.SHAPES))
+"""The right clients, those of extensions last."""
+PARTS: Final[tuple[Part, ...]] = (
+    Part(Role.CONSUMER, "kinesis", consumers_of_streams.KINDS, "consumers of a stream"),
+    Part(Role.CONSUMER, "rabbitmq", consumers_of_queues.KINDS, "consumers of a queue"),
+    Part(Role.PRODUCER, "kinesis", producers_of_streams.KINDS, "producers of a stream"),
+    Part(Role.PRODUCER, "rabbitmq", producers_of_queues.KINDS, "producers of a queue"),
+    *(part for each in _EXTENSIONS for part in each.PARTS),
+)
+
+
+def find_changes(shape: Shape) -> dict[str, tuple[Hunk, ...]]:
+    """The hunks of each kind of bug that there is for a shape."""
+    return read_changes(shape.changes or FOLDER / f"{shape.id}.diff")
 
 
 def _find_wrong(part: Part) -> list[WrongClient]:
     shapes = [each for each in SHAPES if (each.role, each.channel) == (part.role, part.channel)]
-    changes = {shape.id: read_changes(shape.id) for shape in shapes}
+    changes = {shape.id: find_changes(shape) for shape in shapes}
     return [
         WrongClient(kind, shape, changes[shape.id][kind.name])
         for kind in part.kinds

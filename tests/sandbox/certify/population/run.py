@@ -10,8 +10,8 @@ import msgspec
 
 from rdss_sandbox.shapes.certificate import ClauseVerdict
 from sandbox.certify.trial import certify
-from tests.sandbox.certify.population.kind import SHAPES, Shape, build_trial
-from tests.sandbox.certify.population.population import WRONG
+from tests.sandbox.certify.population.kind import Shape, build_trial
+from tests.sandbox.certify.population.population import SHAPES, WRONG
 
 RIGHT: Final = ""
 _MOST_SAID: Final = 3
