@@ -315,8 +315,8 @@ def _aws(control: str | None) -> Iterator[Connect]:
     try:
         yield make
     except ClientError as error:
-        told = error.response["Error"]
-        wrong = told.get("Message") or told["Code"]
+        refusal = error.response["Error"]
+        wrong = refusal.get("Message") or refusal["Code"]
         code = Exit.USAGE if error.response["ResponseMetadata"]["HTTPStatusCode"] < 500 else Exit.FAIL
         raise CommandFailedError(wrong, code) from error
     except ParamValidationError as error:

@@ -49,15 +49,15 @@ class FunctionService:
         self._loaders = DeployedLoaders(components, self.functions, self.store)
         self.logs = FunctionLogs(components.clock)
         self.loop = EventLoopThread("functions")
-        wanted = settings.of(FunctionSettings)
+        own_settings = settings.of(FunctionSettings)
         self._faults = InvocationFaults(components.fault_engine, components.clock)
         self.invoker = Invoker(
             self.functions,
             self.logs,
             components.clock,
             components.events,
-            most=wanted.functions_concurrency,
-            idle_seconds=wanted.functions_idle_seconds,
+            most=own_settings.functions_concurrency,
+            idle_seconds=own_settings.functions_idle_seconds,
             access=self._variables,
             faults=self._faults,
             recorder=HandlerRecorder(components.infrastructure.recorder.batches, components.clock),

@@ -23,7 +23,7 @@ class LogFollower:
         self._client = client
         self._group = group_of(function)
         self._latest = 0
-        self._seen: set[str] = set()
+        self._ids: set[str] = set()
 
     def read(self) -> Iterator[WrittenLine]:
         """The lines that have come since the last call; none of a function that never ran."""
@@ -39,10 +39,10 @@ class LogFollower:
 
     def _is_new(self, event: str, time: int) -> bool:
         """Whether an event was not read before. Those of the latest millisecond come again."""
-        if event in self._seen:
+        if event in self._ids:
             return False
         if time > self._latest:
             self._latest = time
-            self._seen.clear()
-        self._seen.add(event)
+            self._ids.clear()
+        self._ids.add(event)
         return True

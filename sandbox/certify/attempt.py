@@ -351,10 +351,13 @@ class Attempt:
     def _hear(self, line: str, life: int) -> None:
         lab = self.lab
         self._lines += 1
-        for told in self._client.read_line(line):
+        for statement in self._client.read_line(line):
             # What a client tells without end must not fill this process.
-            if told.message_id not in lab.known or self._tellings[told.message_id] >= _MOST_TOLD:
+            if statement.message_id not in lab.known or self._tellings[statement.message_id] >= _MOST_TOLD:
                 continue
-            self._tellings[told.message_id] += 1
-            lab.add(lab.history.told, Statement(told.message_id, lab.now, life, told.digest, self._lines))
-            self.strike_when(KillMoment.TOLD, (told.message_id,))
+            self._tellings[statement.message_id] += 1
+            lab.add(
+                lab.history.told,
+                Statement(statement.message_id, lab.now, life, statement.digest, self._lines),
+            )
+            self.strike_when(KillMoment.TOLD, (statement.message_id,))

@@ -122,9 +122,9 @@ def judged(exposure: int, findings: Iterable[Finding], reason: str = NEVER_LANDE
     return Judgement(exposure, tuple(findings)[:_MOST_FINDINGS], reason)
 
 
-def report(history: History, at: float, said: str, **facts: Any) -> Finding:
+def report(history: History, at: float, sentence: str, **facts: Any) -> Finding:
     """A breach that happened at a time, of the level of the stage that was under way."""
-    return Finding(said, history.level_at(at), {"at": at, **facts})
+    return Finding(sentence, history.level_at(at), {"at": at, **facts})
 
 
 class _Named(Protocol):
@@ -168,10 +168,10 @@ def _judge_by_rules(clause: Clause, history: History) -> Iterator[Finding]:
     if history.recorded is None:
         return
     for rule in clause.rules:
-        for seen in rule.judge(history.recorded).seen:
-            if seen.stream == history.stream:
-                facts = {"rule": rule.id, "shard": seen.shard, **seen.evidence}
-                yield Finding(seen.said, history.level_at(seen.at - history.epoch), facts)
+        for sighting in rule.judge(history.recorded).seen:
+            if sighting.stream == history.stream:
+                facts = {"rule": rule.id, "shard": sighting.shard, **sighting.evidence}
+                yield Finding(sighting.said, history.level_at(sighting.at - history.epoch), facts)
 
 
 def _place(finding: Finding, history: History) -> Finding:

@@ -18,7 +18,7 @@ _NONE: Final[Mapping[str, str]] = {}
 
 
 def judge_clauses(
-    wanted: Iterable[Clause],
+    clauses: Iterable[Clause],
     history: History,
     replay: str,
     left_out: Mapping[str, str] = _NONE,
@@ -38,7 +38,7 @@ def judge_clauses(
             replay,
             contract,
         )
-        for clause in wanted
+        for clause in clauses
     )
     levels = reversed(judge_levels(results).items())
     return results, next((name for name, each in levels if each is ClauseVerdict.PASS), None)

@@ -124,8 +124,8 @@ class ConsumerRun:
 
     def send_again(self, ids: Iterable[str]) -> None:
         """Send messages once more that were told already, byte for byte, as after a failure."""
-        told = self._lab.history.times_told()
-        self._put([self._expected[each] for each in ids if each in told])
+        times = self._lab.history.times_told()
+        self._put([self._expected[each] for each in ids if each in times])
 
     def _put(self, messages: Sequence[Sample]) -> None:
         # In several calls, so that a consumer sees more than one batch.
@@ -314,8 +314,8 @@ class ConsumerRun:
         for part in parts:
             ids = set(self.send(stage.messages // len(parts)))
             first = 1 + int(part * len(ids) / 2)
-            told = self._lab.history.times_told
-            if not self._attempt.wait(lambda: len(ids & told().keys()) >= first):  # noqa: B023 -- of this turn
+            times = self._lab.history.times_told
+            if not self._attempt.wait(lambda: len(ids & times().keys()) >= first):  # noqa: B023 -- of this turn
                 return
             self._kill_in(part * measure_pace(self._lab.history).each)
 
@@ -405,10 +405,10 @@ class ConsumerRun:
     def _wait_for_rejects(self) -> bool:
         """Wait until each bad message is in a queue, or was told by mistake; False for a silent client."""
         lab = self._lab
-        wanted = {each.message_id for each in lab.history.bad}
+        ids = {each.message_id for each in lab.history.bad}
 
         def settled() -> bool:
             queued = {lab.identify(*each) for stream in (ERROR, INVALID) for each in lab.written(stream)}
-            return wanted <= queued | lab.history.times_told().keys()
+            return ids <= queued | lab.history.times_told().keys()
 
         return self._attempt.wait(settled)

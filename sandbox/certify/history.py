@@ -249,8 +249,8 @@ class History:
         """The messages that were in the stream when their part of the producer's file was done, likewise."""
         return self._list_in_time((each.message_id, each.life) for each in self.stored)
 
-    def _list_in_time(self, seen: Iterable[tuple[str | None, int]]) -> set[str]:
-        first = _find_first(seen)
+    def _list_in_time(self, passages: Iterable[tuple[str | None, int]]) -> set[str]:
+        first = _find_first(passages)
         ends = ((sent.message_id, self.end_of(sent.at)) for sent in self.sent)
         return {name for name, end in ends if end.impatient or first.get(name, inf) <= end.life}
 
@@ -282,9 +282,9 @@ class History:
         return next((level for began, _, level in reversed(self.stages) if began <= at), Level.BRONZE)
 
 
-def _find_first(seen: Iterable[tuple[_Name, int]]) -> dict[_Name, int]:
+def _find_first(passages: Iterable[tuple[_Name, int]]) -> dict[_Name, int]:
     """The first start of the client in which each was seen, from pairs of both."""
     first: dict[_Name, int] = {}
-    for name, life in seen:
+    for name, life in passages:
         first[name] = min(life, first.get(name, life))
     return first

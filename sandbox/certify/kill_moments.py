@@ -26,9 +26,9 @@ class ConsumerPace(NamedTuple):
 
 def measure_pace(history: History) -> ConsumerPace:
     """The median times of a consumer so far."""
-    told: dict[tuple[int, str], float] = {}
+    moments: dict[tuple[int, str], float] = {}
     for each in history.told:
-        told.setdefault((each.life, each.message_id), each.at)
+        moments.setdefault((each.life, each.message_id), each.at)
     firsts = [
         min(found) - read.at
         for read in history.reads()
@@ -36,7 +36,7 @@ def measure_pace(history: History) -> ConsumerPace:
             found := [
                 at
                 for each in read.records
-                if (at := told.get((read.life, each.message_id or ""))) is not None
+                if (at := moments.get((read.life, each.message_id or ""))) is not None
             ]
         )
         and min(found) >= read.at

@@ -290,10 +290,10 @@ class Lab:
         self.collect()
         for shard in self._shards():
             records = self._read(INPUT, shard.id)
-            seen = tuple(
+            entries = tuple(
                 (each.sequence_number, self.identify(each.data, each.partition_key or "")) for each in records
             )
-            history.shards.append(FinalShard(shard.id, tuple(shard.parents), seen))
+            history.shards.append(FinalShard(shard.id, tuple(shard.parents), entries))
         for stream, stored in ((ERROR, history.errors), (INVALID, history.invalid)):
             stored += [KeptRecord(self.identify(*each), each.data) for each in self.written(stream)]
         components = self._emulator.components
@@ -333,9 +333,9 @@ class Lab:
 
     def identify(self, data: bytes, key: str = "") -> str | None:
         """The messageId of a message; of an envelope, such as celery's, the only known one in it."""
-        seen = self.contract.peek(data, key).message_id
-        if seen is not None:
-            return seen
+        message_id = self.contract.peek(data, key).message_id
+        if message_id is not None:
+            return message_id
         found = {each.decode() for each in _UUID.findall(data)} & self.known
         return found.pop() if len(found) == 1 else None
 

@@ -148,8 +148,8 @@ class ProducerRun:
             if number % 2:
                 self._strike("throttle", message_id)
             self._attempt.plan_death(signal.SIGKILL, KillMoment.PUT, message_id)
-            told = ids[ids.index(message_id) - _FOR_EACH_KILL // 2]
-            self._attempt.plan_death(signal.SIGKILL, KillMoment.TOLD, told, part)
+            earlier = ids[ids.index(message_id) - _FOR_EACH_KILL // 2]
+            self._attempt.plan_death(signal.SIGKILL, KillMoment.TOLD, earlier, part)
 
     def killed_after_telling(self, ids: Sequence[str]) -> None:
         for message_id in _spread(ids):

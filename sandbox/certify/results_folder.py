@@ -50,8 +50,8 @@ def junit(certificate: Certificate) -> bytes:
     for each in certificate.clauses:
         case = ET.SubElement(suite, "testcase", classname=f"certify.{certificate.role}", name=each.id)
         if each.verdict is ClauseVerdict.FAIL:
-            said = "\n".join(line for finding in each.evidence for line in (finding.said, *finding.output))
-            ET.SubElement(case, "failure", message=each.evidence[0].said).text = f"{said}\n{each.replay}"
+            text = "\n".join(line for finding in each.evidence for line in (finding.said, *finding.output))
+            ET.SubElement(case, "failure", message=each.evidence[0].said).text = f"{text}\n{each.replay}"
         elif each.verdict is not ClauseVerdict.PASS:
             ET.SubElement(case, "skipped", message=f"{each.reason}: {each.exposure} of {each.needed}")
     ET.indent(suite)

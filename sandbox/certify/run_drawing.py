@@ -58,8 +58,8 @@ def _stages(history: History, across: _Across, height: int) -> Iterator[str]:
 
 def _starts(history: History, across: _Across, end: float, y: int) -> Iterator[str]:
     for life in history.lives:
-        said = f"start {life.number + 1}, {life.end or 'running'}"
-        yield line("start", across(life.began), y, across(life.ended or end), y, title=said)
+        caption = f"start {life.number + 1}, {life.end or 'running'}"
+        yield line("start", across(life.began), y, across(life.ended or end), y, title=caption)
 
 
 def _dots(history: History, lanes: dict[str, int], across: _Across) -> Iterator[str]:
@@ -74,8 +74,8 @@ def _dots(history: History, lanes: dict[str, int], across: _Across) -> Iterator[
 def _exchange_dots(history: History, lanes: dict[str, int]) -> Iterator[_Dot]:
     for each in history.exchanges:
         if isinstance(each, Read) and each.shard in lanes and (each.records or each.error):
-            said = each.error or f"{len(each.records)} records"
-            yield _Dot(each.at, each.shard, "bad" if each.error else "read", said)
+            caption = each.error or f"{len(each.records)} records"
+            yield _Dot(each.at, each.shard, "bad" if each.error else "read", caption)
         elif isinstance(each, Put) and "puts" in lanes:
             failed = each.error or next((entry.error for entry in each.entries if entry.error), "")
             yield _Dot(each.at, "puts", "bad" if failed else "read", failed or f"{len(each.entries)} records")

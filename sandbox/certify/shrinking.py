@@ -70,12 +70,14 @@ def _run(
     clause: str, stage: Stage, of: int, tries: Sequence[Mapping[str, Finding]], replay: str
 ) -> SmallestRun:
     fails = [each[clause] for each in tries if clause in each]
-    said = fails[0].said if fails else "it did not fail again"
+    outcome = fails[0].said if fails else "it did not fail again"
     sentence = (
         f"{clause} fails {len(fails)} of {len(tries)} times in the stage {stage.name} alone, "
-        f"one of {of}, with {stage.messages} messages: {said}"
+        f"one of {of}, with {stage.messages} messages: {outcome}"
     )
-    return SmallestRun(clause, stage.name, of, stage.messages, len(tries), len(fails), said, replay, sentence)
+    return SmallestRun(
+        clause, stage.name, of, stage.messages, len(tries), len(fails), outcome, replay, sentence
+    )
 
 
 def _finding(clause: Clause, history: History) -> Finding | None:

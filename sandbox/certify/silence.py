@@ -38,7 +38,7 @@ class Silence:
     def __init__(self, history: History, patience: float) -> None:
         self._history = history
         self._patience = patience
-        self._told = self._exchanges = 0
+        self._statements = self._exchanges = 0
         self._times: Counter[tuple[str, str | None]] = Counter()
         self._life = -1
         self._asked = False
@@ -92,14 +92,14 @@ class Silence:
             self._refused.clear()
             self._fruitless.clear()
             self._in_hand.clear()
-        exchanges, told = history.exchanges[self._exchanges :], history.told[self._told :]
+        exchanges, statements = history.exchanges[self._exchanges :], history.told[self._statements :]
         self._exchanges += len(exchanges)
-        self._told += len(told)
+        self._statements += len(statements)
         for exchange in exchanges:
             if exchange.life == self._life:
                 self._asked = True
                 self._take(exchange)
-        for each in told:
+        for each in statements:
             self._count("told", each.message_id)
 
     def _take(self, exchange: TraceItem) -> None:

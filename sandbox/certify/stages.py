@@ -121,14 +121,14 @@ def stages(
     )
 
 
-def narrow(planned: Sequence[Stage], wanted: Sequence[str]) -> tuple[Stage, ...]:
+def narrow(planned: Sequence[Stage], names: Sequence[str]) -> tuple[Stage, ...]:
     """Keep the stages that are named, in their order; ``NAME:COUNT`` also sets the number of messages.
 
     Raises ``ValueError`` for a stage that is not planned, and for a count that is no number from 1 on.
     """
     known = {each.name: each for each in planned}
     found = {}
-    for each in wanted:
+    for each in names:
         name, colon, count = each.partition(":")
         if name not in known:
             raise ValueError(f"there is no stage {name!r} here; there are {', '.join(known)}")

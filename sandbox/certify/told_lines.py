@@ -31,10 +31,10 @@ def json_lines(field: str) -> ReadLine:
         if not line.startswith("{"):
             return ()
         try:
-            told: dict[str, Any] = msgspec.json.decode(line)
+            fields: dict[str, Any] = msgspec.json.decode(line)
         except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
             return ()
-        found, digests = told.get(field), told.get("sha256")
+        found, digests = fields.get(field), fields.get("sha256")
         if isinstance(found, str):
             found, digests = [found], [digests]
         if not isinstance(found, list):
@@ -61,7 +61,7 @@ def matching_lines(pattern: str) -> ReadLine:
         found = compiled.search(line)
         if found is None:
             return ()
-        told = found.groupdict().get("id") or (found[1] if compiled.groups else found[0])
-        return (ToldLine(told),) if told else ()
+        message_id = found.groupdict().get("id") or (found[1] if compiled.groups else found[0])
+        return (ToldLine(message_id),) if message_id else ()
 
     return read

@@ -142,7 +142,7 @@ class FunctionOperations:
     async def publish_version(self, scope: Scope, request: dict[str, Any]) -> dict[str, Any]:
         function = self._functions.get(find_place(scope, request)[0])
         _check_revision(function.latest.revision, request)
-        if (wanted := request.get("CodeSha256")) and wanted != function.latest.code.sha256:
+        if (code_sha256 := request.get("CodeSha256")) and code_sha256 != function.latest.code.sha256:
             raise BadValueError("CodeSHA256 does not match the code of $LATEST.")
         function = msgspec.structs.replace(function, versions=list(function.versions))
         version = _publish(function, request.get("Description", ""))
@@ -172,8 +172,8 @@ class FunctionOperations:
 
     async def list_aliases(self, scope: Scope, request: dict[str, Any]) -> dict[str, Any]:
         function = self._functions.get(find_place(scope, request)[0])
-        wanted = request.get("FunctionVersion")
-        found = [each for each in function.aliases.values() if wanted in {None, each.version}]
+        version = request.get("FunctionVersion")
+        found = [each for each in function.aliases.values() if version in {None, each.version}]
         return cut_page("Aliases", [describe_alias(function, each) for each in found], request)
 
     async def delete_alias(self, scope: Scope, request: dict[str, Any]) -> None:
@@ -183,9 +183,9 @@ class FunctionOperations:
 
     async def put_concurrency(self, scope: Scope, request: dict[str, Any]) -> dict[str, Any]:
         function = self._functions.get(find_place(scope, request)[0])
-        wanted = request["ReservedConcurrentExecutions"]
-        self._store(function, concurrency=wanted)
-        return {"ReservedConcurrentExecutions": wanted}
+        number = request["ReservedConcurrentExecutions"]
+        self._store(function, concurrency=number)
+        return {"ReservedConcurrentExecutions": number}
 
     async def get_concurrency(self, scope: Scope, request: dict[str, Any]) -> dict[str, Any]:
         found = self._functions.get(find_place(scope, request)[0]).concurrency
@@ -295,8 +295,8 @@ class FunctionOperations:
         check_runtime(request.get("Runtime", version.runtime))
         if (seconds := request.get("Timeout", 0)) > _LONGEST_SECONDS:
             # The model has no upper bound.
-            said = f"Member must have value less than or equal to {_LONGEST_SECONDS}"
-            where = f"Value '{seconds}' at 'timeout' failed to satisfy constraint: {said}"
+            text = f"Member must have value less than or equal to {_LONGEST_SECONDS}"
+            where = f"Value '{seconds}' at 'timeout' failed to satisfy constraint: {text}"
             raise LambdaError("ValidationException", f"1 validation error detected: {where}")
         asked = {
             "runtime": request.get("Runtime"),

@@ -65,11 +65,11 @@ def _check_event(payload: bytes, kind: str) -> None:
     """Raise LambdaError for an event that is too long, or no JSON."""
     most = _MOST_EVENT_BYTES.get(kind)
     if most is not None and len(payload) > most:
-        said = f"Request must be smaller than {most} bytes for the InvokeFunction operation"
-        raise LambdaError("RequestTooLargeException", said, 413, Type="User")
+        text = f"Request must be smaller than {most} bytes for the InvokeFunction operation"
+        raise LambdaError("RequestTooLargeException", text, 413, Type="User")
     try:
         if payload:
             msgspec.json.decode(payload)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        said = f"Could not parse request body into json: Could not parse payload into json: {error}"
-        raise LambdaError("InvalidRequestContentException", said, 400, Type="User") from error
+        text = f"Could not parse request body into json: Could not parse payload into json: {error}"
+        raise LambdaError("InvalidRequestContentException", text, 400, Type="User") from error

@@ -72,7 +72,7 @@ class LambdaApp:
 def _refuse(error: LambdaError) -> Reply:
     shape = lambda_rest().model.shapes.get(error.code)
     # Exceptions spell it in either way, and what stands before the service in lower case.
-    said = "Message" if shape and "Message" in shape.members else "message"
-    body = msgspec.json.encode({**error.fields, said: error.message})
+    name_of_text = "Message" if shape and "Message" in shape.members else "message"
+    body = msgspec.json.encode({**error.fields, name_of_text: error.message})
     kind = (b"x-amzn-errortype", error.code.encode())
     return Reply(error.status, [(b"content-type", b"application/json"), kind], body)

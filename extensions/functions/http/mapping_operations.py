@@ -120,11 +120,11 @@ class MappingOperations:
         """The mapping, once it is in no transition. Raises NotFoundError and LambdaError."""
         mapping = self._mappings.store.get(uuid)
         if mapping.state not in {"Enabled", "Disabled"}:
-            said = (
+            text = (
                 f"Cannot update the event source mapping because it is in use. It is {mapping.state}; "
                 "try again when it is Enabled or Disabled."
             )
-            raise LambdaError("ResourceInUseException", said, 400, Type="User")
+            raise LambdaError("ResourceInUseException", text, 400, Type="User")
         return mapping
 
     async def _check_source(self, scope: Scope, source: str) -> str:
@@ -148,13 +148,13 @@ class MappingOperations:
 
 def _conflict(mapping: Mapping) -> ConflictError:
     """The error for a second mapping of a source to a function, which AWS spells by the kind of source."""
-    said = f'(" {mapping.source} ") and function (" {mapping.function} ")'
+    text = f'(" {mapping.source} ") and function (" {mapping.function} ")'
     if mapping.service == "sqs":
-        said = f"An event source mapping with SQS arn {said}"
+        text = f"An event source mapping with SQS arn {text}"
     else:
-        said = f"The event source arn {said} provided mapping"
+        text = f"The event source arn {text} provided mapping"
     way_out = "Please update or delete the existing mapping with UUID"
-    return ConflictError(f"{said} already exists. {way_out} {mapping.uuid}")
+    return ConflictError(f"{text} already exists. {way_out} {mapping.uuid}")
 
 
 def list_operations(operations: MappingOperations) -> dict[str, Any]:

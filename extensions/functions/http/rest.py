@@ -138,8 +138,8 @@ _TYPES: Final[dict[str, type | tuple[type, ...]]] = {
 def _check_type(given: Any, kind: str, name: str) -> None:
     """Raise LambdaError for a value of JSON that cannot be of this kind."""
     if not isinstance(given, _TYPES[kind]) or (isinstance(given, bool) and kind != "boolean"):
-        said = f"{name} is no {kind}: it is of the type {type(given).__name__}"
-        raise LambdaError("SerializationException", said)
+        text = f"{name} is no {kind}: it is of the type {type(given).__name__}"
+        raise LambdaError("SerializationException", text)
 
 
 def _decode_blob(given: str, name: str) -> bytes:

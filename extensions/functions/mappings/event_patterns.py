@@ -26,24 +26,24 @@ def read_pattern(text: str) -> dict[str, Any]:
 
 def matches(pattern: Mapping[str, Any], event: object) -> bool:
     """Whether every field of the pattern has one of the values, or meets one of the comparisons."""
-    return all(_field_matches(name, wanted, event) for name, wanted in pattern.items())
+    return all(_field_matches(name, conditions, event) for name, conditions in pattern.items())
 
 
-def _field_matches(name: str, wanted: Any, event: object) -> bool:
+def _field_matches(name: str, condition: Any, event: object) -> bool:
     if name == "$or":
-        return any(matches(each, event) for each in wanted)
+        return any(matches(each, event) for each in condition)
     found = event.get(name, _MISSING) if isinstance(event, dict) else _MISSING
-    if isinstance(wanted, dict):
-        return matches(wanted, found)
+    if isinstance(condition, dict):
+        return matches(condition, found)
     # An array matches where one of its elements does.
     values = found if isinstance(found, list) else [found]
-    return any(_meets(each, value) for each in wanted for value in values)
+    return any(_meets(each, value) for each in condition for value in values)
 
 
-def _meets(wanted: Any, value: Any) -> bool:
-    if not isinstance(wanted, dict):
-        return (type(wanted) is type(value) and wanted == value) or _are_equal_numbers(wanted, value)
-    ((comparison, operand),) = wanted.items()
+def _meets(condition: Any, value: Any) -> bool:
+    if not isinstance(condition, dict):
+        return (type(condition) is type(value) and condition == value) or _are_equal_numbers(condition, value)
+    ((comparison, operand),) = condition.items()
     return _COMPARISONS[comparison](value, operand)
 
 
@@ -89,24 +89,24 @@ def _check(pattern: object) -> None:
     """Raise BadValueError unless every leaf is a list of values and comparisons."""
     if not isinstance(pattern, dict) or not pattern:
         raise BadValueError(_INVALID)
-    for name, wanted in pattern.items():
+    for name, condition in pattern.items():
         if name == "$or":
-            if not isinstance(wanted, list) or len(wanted) < 2:
+            if not isinstance(condition, list) or len(condition) < 2:
                 raise BadValueError(_INVALID)
-            for each in wanted:
+            for each in condition:
                 _check(each)
-        elif isinstance(wanted, dict):
-            _check(wanted)
-        elif not isinstance(wanted, list) or not wanted or not all(map(_is_condition, wanted)):
+        elif isinstance(condition, dict):
+            _check(condition)
+        elif not isinstance(condition, list) or not condition or not all(map(_is_condition, condition)):
             raise BadValueError(_INVALID)
 
 
-def _is_condition(wanted: object) -> bool:
-    if not isinstance(wanted, dict):
-        return not isinstance(wanted, list)
-    if len(wanted) != 1:
+def _is_condition(condition: object) -> bool:
+    if not isinstance(condition, dict):
+        return not isinstance(condition, list)
+    if len(condition) != 1:
         return False
-    ((comparison, operand),) = wanted.items()
+    ((comparison, operand),) = condition.items()
     if comparison == "numeric":
         return (
             isinstance(operand, list)

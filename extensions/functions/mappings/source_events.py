@@ -72,11 +72,11 @@ def passes_filters(
     """Whether one of the patterns lets a record through, whose ``data`` they see as JSON where it is."""
     if not patterns:
         return True
-    seen: object = data if isinstance(data, str) else data.decode(errors="replace")
+    content: object = data if isinstance(data, str) else data.decode(errors="replace")
     with suppress(ValueError):
-        seen = json.loads(data)
+        content = json.loads(data)
     name = "data" if "kinesis" in event else "body"
-    whole = {**event.get("kinesis", event), name: seen}
+    whole = {**event.get("kinesis", event), name: content}
     return any(matches(pattern, whole) for pattern in patterns)
 
 
@@ -84,7 +84,7 @@ def failure_document(mapping: Mapping, given_up: GivenUp, now: float) -> dict[st
     """What an on-failure destination is told of records that were given up."""
     records, condition, calls, outcome = given_up
     too_old = condition == OLD
-    told = {
+    document = {
         "requestContext": {
             "requestId": outcome.request_id if outcome else new_uuid(),
             "functionArn": mapping.function_arn,
@@ -110,8 +110,8 @@ def failure_document(mapping: Mapping, given_up: GivenUp, now: float) -> dict[st
         },
     }
     if too_old:
-        del told["responseContext"]
-    return told
+        del document["responseContext"]
+    return document
 
 
 def _second(time: float) -> str:

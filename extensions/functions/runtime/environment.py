@@ -117,8 +117,8 @@ class Environment:
     @property
     def init_failure(self) -> str:
         """Why it cannot take an invocation: what went wrong before the first one; empty where nothing did."""
-        told = {} if self._init_error is None else msgspec.json.decode(self._init_error)
-        return ": ".join(str(told[name]) for name in ("errorType", "errorMessage") if name in told)
+        lines = {} if self._init_error is None else msgspec.json.decode(self._init_error)
+        return ": ".join(str(lines[name]) for name in ("errorType", "errorMessage") if name in lines)
 
     def signal(self, number: signal.Signals) -> bool:
         """Send a signal to the process and all that it started. False where there is none."""
@@ -304,19 +304,19 @@ class Environment:
 
     def _report(self, request_id: str, seconds: float, init: float) -> str:
         took = seconds * 1000
-        said = (
+        text = (
             f"REPORT RequestId: {request_id}\tDuration: {took:.2f} ms\tBilled Duration: {int(took) + 1} ms\t"
             f"Memory Size: {self.program.memory} MB\tMax Memory Used: {self._memory_used()} MB\t"
         )
-        return f"{said}Init Duration: {init * 1000:.2f} ms\t" if init else said
+        return f"{text}Init Duration: {init * 1000:.2f} ms\t" if init else text
 
     def _memory_used(self) -> int:
         """The most memory that the process had, in megabytes; 0 where the system does not tell."""
         if self._process is None:
             return 0
         status = Path(f"/proc/{self._process.pid}/status")
-        with suppress(OSError, StopIteration, ValueError), status.open() as told:
-            line = next(each for each in told if each.startswith("VmHWM"))
+        with suppress(OSError, StopIteration, ValueError), status.open() as lines:
+            line = next(each for each in lines if each.startswith("VmHWM"))
             return int(line.split()[1]) >> 10
         return 0
 

@@ -191,12 +191,12 @@ class EventQueue:
             await self._send(end, settings.on_failure, _document(end, self._clock.time()))
             await self._send(end, function.latest.dead_letters, json.loads(end.payload or b"null"))
 
-    async def _send(self, end: _End, target: str, told: object) -> None:
+    async def _send(self, end: _End, target: str, document: object) -> None:
         if not target:
             return
         prefix = f"aws/lambda/async/{end.place.name}"
         wrong = await self._threads.run(
-            lambda: send_document(self._client, target, told, prefix, self._clock.time())
+            lambda: send_document(self._client, target, document, prefix, self._clock.time())
         )
         if wrong:
             self._events.emit("function.destination_failed", function=end.place.name, why=wrong)
@@ -206,7 +206,7 @@ def _document(end: _End, now: float) -> dict[str, Any]:
     """What a destination of asynchronous invocation is told."""
     place, qualifier, payload, condition, calls, outcome = end
     at = datetime.fromtimestamp(now, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-    told: dict[str, Any] = {
+    document: dict[str, Any] = {
         "version": "1.0",
         "timestamp": at,
         "requestContext": {
@@ -219,6 +219,6 @@ def _document(end: _End, now: float) -> dict[str, Any]:
     }
     if outcome is not None:
         failed = {"functionError": outcome.error} if outcome.error else {}
-        told["responseContext"] = {"statusCode": 200, "executedVersion": qualifier or "$LATEST", **failed}
-        told["responsePayload"] = json.loads(outcome.payload or b"null")
-    return told
+        document["responseContext"] = {"statusCode": 200, "executedVersion": qualifier or "$LATEST", **failed}
+        document["responsePayload"] = json.loads(outcome.payload or b"null")
+    return document

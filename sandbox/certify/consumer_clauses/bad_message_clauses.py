@@ -27,11 +27,11 @@ _STAGES = {"bad messages", "expired messages"}
 
 def _judge_bad(history: History, has_code: Callable[[str], bool]) -> Judgement:
     """A finding for each message of such a code that is not in its queue with it, or was processed."""
-    rejected, told = history.rejected(), history.times_told()
+    rejected, times = history.rejected(), history.times_told()
 
     def find_wrong(bad: SentBad) -> str | None:
         places = rejected.get(bad.message_id, [])
-        if bad.message_id in told:
+        if bad.message_id in times:
             return f"a message that deserves {bad.code} was processed"
         if not places:
             return f"a message that deserves {bad.code} is in no queue"
@@ -81,7 +81,7 @@ def refuses_expired(history: History) -> Judgement:
     asked_of=has_rejects,
 )
 def poison_stops_nothing(history: History) -> Judgement:
-    told = history.times_told()
+    times = history.times_told()
     first = min((each.at for each in history.bad), default=float("inf"))
     behind = [sent for sent in history.sent if sent.at >= first]
     findings = [
@@ -92,7 +92,7 @@ def poison_stops_nothing(history: History) -> Judgement:
             messageId=sent.message_id,
         )
         for sent in behind
-        if sent.message_id not in told
+        if sent.message_id not in times
     ]
     findings += [
         report(history, life.ended or 0.0, f"the consumer ended by itself with exit code {life.code}")

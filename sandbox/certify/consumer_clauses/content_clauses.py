@@ -37,20 +37,20 @@ _contract = partial(_clause, group=Group.CONTRACT, level=Level.GOLD)
     needed=10,
 )
 def bodies_unaltered(history: History) -> Judgement:
-    wanted = {sent.message_id: sent for sent in history.sent}
-    told = [each for each in history.told if each.digest is not None and each.message_id in wanted]
+    messages = {sent.message_id: sent for sent in history.sent}
+    statements = [each for each in history.told if each.digest is not None and each.message_id in messages]
     findings = [
         report(
             history,
-            wanted[each.message_id].at,
+            messages[each.message_id].at,
             f"the body of {each.message_id} has the SHA-256 {each.digest}, and was sent with "
-            f"{wanted[each.message_id].digest}",
+            f"{messages[each.message_id].digest}",
             messageId=each.message_id,
         )
-        for each in told
-        if each.digest != wanted[each.message_id].digest
+        for each in statements
+        if each.digest != messages[each.message_id].digest
     ]
-    return judged(len(told), findings, "not-observable")
+    return judged(len(statements), findings, "not-observable")
 
 
 @partial(
@@ -66,10 +66,10 @@ def joins_sequences(history: History) -> Judgement:
     """A sequence is told once, by the messageId of any of its parts."""
 
     def find_wrong(sequence: SentSequence) -> str | None:
-        told = [each for each in history.told if each.message_id in sequence.message_ids]
-        if len(told) != 1:
-            return f"a sequence of {len(sequence.message_ids)} parts was told {len(told)} times"
-        if told[0].digest in {None, sequence.digest}:
+        statements = [each for each in history.told if each.message_id in sequence.message_ids]
+        if len(statements) != 1:
+            return f"a sequence of {len(sequence.message_ids)} parts was told {len(statements)} times"
+        if statements[0].digest in {None, sequence.digest}:
             return None
         return f"the body of a sequence of {len(sequence.message_ids)} parts was not joined as it was cut"
 
@@ -86,10 +86,10 @@ def joins_sequences(history: History) -> Judgement:
     asked_of=has_versions,
 )
 def knows_older_versions(history: History) -> Judgement:
-    told, rejected = history.times_told(), history.rejected()
+    times, rejected = history.times_told(), history.rejected()
 
     def find_wrong(sent: SentOlder) -> str | None:
-        if sent.message_id in told:
+        if sent.message_id in times:
             return None
         places = rejected.get(sent.message_id, [])
         became = f"is in {places[0][0]} with {places[0][1] or 'no errorCode'}" if places else "is in no queue"
@@ -118,10 +118,10 @@ def drops_its_own_echo(history: History) -> Judgement:
             for put in history.puts_elsewhere()
             if put.at > echo.at and any(each.message_id == echo.message_id for each in put.entries)
         ]
-        told = any(each.message_id == echo.message_id and each.at > echo.at for each in history.told)
-        if not (told or queues):
+        is_told = any(each.message_id == echo.message_id and each.at > echo.at for each in history.told)
+        if not (is_told or queues):
             return None
-        done = "processed" if told else f"put on {queues[0]}"
+        done = "processed" if is_told else f"put on {queues[0]}"
         return f"{echo.message_id}, which the consumer put on {echo.stream}, came back and was {done}"
 
     came = (each for each in history.returned if read.get(each.message_id, 0.0) >= each.at)

@@ -24,7 +24,7 @@ _clause = partial(Clause, role=Role.CONSUMER, group=Group.DELIVERY, channels=ALL
     rules=(skipped_records.STARTS, skipped_records.RESTARTS),
 )
 def nothing_lost(history: History) -> Judgement:
-    in_time, told = history.told_in_time(), history.times_told()
+    in_time, times = history.told_in_time(), history.times_told()
     places = {
         message_id: (shard.id, number) for shard in history.shards for number, message_id in shard.records
     }
@@ -35,11 +35,11 @@ def nothing_lost(history: History) -> Judgement:
             continue
         shard, number = places.get(sent.message_id, ("", ""))
         how = "was read and never told" if sent.message_id in delivered else "was never read"
-        if sent.message_id in told:
+        if sent.message_id in times:
             how = "was told only after the client was started again"
-        said = f"{sent.message_id} {how}; it lies in {shard}"
+        sentence = f"{sent.message_id} {how}; it lies in {shard}"
         facts = {"messageId": sent.message_id, "shard": shard, "sequenceNumber": number}
-        findings.append(report(history, sent.at, said, **facts))
+        findings.append(report(history, sent.at, sentence, **facts))
     return judged(len(history.sent), findings)
 
 
@@ -102,19 +102,19 @@ def resumes_after_a_kill(history: History) -> Judgement:
             continue
         exposure += 1
         again = {
-            told.message_id
-            for told, _, last, _ in repeats
-            if last.life == life.number != told.life and records[told.message_id] <= 1
+            statement.message_id
+            for statement, _, last, _ in repeats
+            if last.life == life.number != statement.life and records[statement.message_id] <= 1
         }
         lost = _skipped(history, life, following[0].began)
         if again:
-            said = (
+            sentence = (
                 f"{len(again)} messages were told again after the kill at {end:.2f} s, besides that in hand"
             )
-            findings.append(report(history, end, said, messageIds=sorted(again)[:5]))
+            findings.append(report(history, end, sentence, messageIds=sorted(again)[:5]))
         if lost:
-            said = f"{len(lost)} messages were skipped over the kill at {end:.2f} s"
-            findings.append(report(history, end, said, messageIds=lost[:5]))
+            sentence = f"{len(lost)} messages were skipped over the kill at {end:.2f} s"
+            findings.append(report(history, end, sentence, messageIds=lost[:5]))
     return judged(exposure, findings)
 
 
@@ -125,9 +125,12 @@ def _skipped(history: History, life: Life, began: float) -> list[str]:
     """
     read_later = {read.shard for read in history.reads() if read.life > life.number and not read.error}
     there = {name for shard in history.shards if shard.id in read_later for _, name in shard.records}
-    told, since = history.told_in_time(), max((end.at for end in history.ends if end.at < began), default=0.0)
+    times_in_life, since = (
+        history.told_in_time(),
+        max((end.at for end in history.ends if end.at < began), default=0.0),
+    )
     return [
         sent.message_id
         for sent in history.sent
-        if since < sent.at <= began and sent.message_id in there and sent.message_id not in told
+        if since < sent.at <= began and sent.message_id in there and sent.message_id not in times_in_life
     ]

@@ -54,11 +54,11 @@ def judge_failed_reads(history: History, failed: Callable[[Read], bool]) -> Judg
         if (left and not later) or skipped:
             again = not later and any(each.shard == read.shard for each in reads[at + 1 :])
             how = "was read on past what lay there" if later else "was not read again"
-            said = (
+            sentence = (
                 f"{read.shard} {how} after {read.error} at {read.at:.2f} s: "
                 f"{skipped if later else left} of its records were not delivered{UNTIL if again else ''}"
             )
-            findings.append(report(history, read.at, said, shard=read.shard))
+            findings.append(report(history, read.at, sentence, shard=read.shard))
     return judged(exposure, findings)
 
 
@@ -112,8 +112,8 @@ def survives_expired_iterators(history: History) -> Judgement:
         )
         progress = any(each.records and each.shard == read.shard for each in reads[:at])
         if wrong := expired_iterator.find_reaction(again, start=asked.start if asked and progress else ""):
-            said = f"an iterator of {read.shard} expired; {wrong}"
-            findings.append(report(history, read.at, said, shard=read.shard))
+            sentence = f"an iterator of {read.shard} expired; {wrong}"
+            findings.append(report(history, read.at, sentence, shard=read.shard))
     pushed = all(read.pushed for read in reads)
     return judged(lived.exposure, findings, NEVER_USED if reads and pushed else NEVER_LANDED)
 
@@ -142,11 +142,11 @@ def reads_within_limits(history: History) -> Judgement:
             f"five a second are allowed{_explain(history, life, shard, burst)}",
             shard=shard,
         )
-        for (life, shard), seen in times.items()
-        if (burst := shard_rules.find_burst(seen)) is not None
+        for (life, shard), moments in times.items()
+        if (burst := shard_rules.find_burst(moments)) is not None
     ]
     pushed = sum(read.pushed for read in history.reads())
-    return judged(pushed + sum(len(seen) for seen in times.values()), findings)
+    return judged(pushed + sum(len(moments) for moments in times.values()), findings)
 
 
 def _explain(history: History, life: int, shard: str, burst: shard_rules.Burst) -> str:

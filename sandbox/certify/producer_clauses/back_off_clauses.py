@@ -80,12 +80,12 @@ def back_off_as_specified(history: History) -> Judgement:
             by_number[number].append(pause)
     usual, findings = _usual_gap(history), []
     for number, pauses in by_number.items():
-        wanted = _FIRST_SECONDS * 2**number
-        late = min(pauses) > wanted * _LATE + _LATE_SECONDS + usual
+        seconds = _FIRST_SECONDS * 2**number
+        late = min(pauses) > seconds * _LATE + _LATE_SECONDS + usual
         findings += [
-            Finding(f"pause {number + 1} took {pause * 1000:.0f} ms, not {wanted * 1000:.0f} ms", Level.GOLD)
+            Finding(f"pause {number + 1} took {pause * 1000:.0f} ms, not {seconds * 1000:.0f} ms", Level.GOLD)
             for pause in pauses
-            if late or pause < wanted * _EARLY
+            if late or pause < seconds * _EARLY
         ]
     return judged(sum(map(len, by_number.values())), findings)
 

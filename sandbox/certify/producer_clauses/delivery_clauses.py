@@ -22,19 +22,19 @@ _clause = partial(Clause, role=Role.PRODUCER, group=Group.DELIVERY, channels=ALL
     needed=10,
 )
 def nothing_lost(history: History) -> Judgement:
-    in_time, told = history.stored_in_time(), history.times_told()
+    in_time, times = history.stored_in_time(), history.times_told()
     stored = {each.message_id for each in history.stored}
     findings = []
     for sent in history.sent:
         if sent.message_id in in_time:
             continue
-        said = f"{sent.message_id} is not in the stream"
+        sentence = f"{sent.message_id} is not in the stream"
         if sent.message_id in stored:
-            said = f"{sent.message_id} came to the stream only after the producer was started again"
-        elif sent.message_id in told:
-            said += ", although it was told as sent"
-        facts = {"messageId": sent.message_id, "told": sent.message_id in told}
-        findings.append(Finding(said, sent.level, facts))
+            sentence = f"{sent.message_id} came to the stream only after the producer was started again"
+        elif sent.message_id in times:
+            sentence += ", although it was told as sent"
+        facts = {"messageId": sent.message_id, "told": sent.message_id in times}
+        findings.append(Finding(sentence, sent.level, facts))
     return judged(len(history.sent), [*findings, *_told_too_early(history)])
 
 
@@ -47,14 +47,14 @@ def _told_too_early(history: History) -> Iterator[Finding]:
         for entry in put.entries:
             if not (put.error or entry.error) and put.confirmed:
                 answered.setdefault((put.life, entry.message_id), put.at)
-    for told in history.told:
-        at = answered.get((told.life, told.message_id))
-        if at is not None and told.at < at:
-            said = (
-                f"{told.message_id} was told as sent at {told.at:.3f} s, and its call was answered at "
-                f"{at:.3f} s: a crash between loses it"
+    for statement in history.told:
+        at = answered.get((statement.life, statement.message_id))
+        if at is not None and statement.at < at:
+            sentence = (
+                f"{statement.message_id} was told as sent at {statement.at:.3f} s, and its call was answered "
+                f"at {at:.3f} s: a crash between loses it"
             )
-            yield report(history, told.at, said, messageId=told.message_id)
+            yield report(history, statement.at, sentence, messageId=statement.message_id)
 
 
 @partial(
@@ -76,17 +76,17 @@ def resumes_after_a_kill(history: History) -> Judgement:
         if not any(each.number > life.number for each in history.lives):
             continue
         exposure += 1
-        told = {each.message_id for each in history.told if each.life <= life.number}
-        again = {entry.message_id for put in after for entry in put.entries} & told
+        ids = {each.message_id for each in history.told if each.life <= life.number}
+        again = {entry.message_id for put in after for entry in put.entries} & ids
         if again:
-            said = f"{len(again)} messages told before the kill at {end:.2f} s were put again after it"
-            findings.append(report(history, end, said, messageIds=sorted(map(str, again))[:5]))
+            sentence = f"{len(again)} messages told before the kill at {end:.2f} s were put again after it"
+            findings.append(report(history, end, sentence, messageIds=sorted(map(str, again))[:5]))
         lost = [
             sent.message_id
             for sent in history.sent
             if sent.message_id not in stored and history.end_of(sent.at).at >= end
         ]
         if lost:
-            said = f"{len(lost)} messages were not put after the kill at {end:.2f} s"
-            findings.append(report(history, end, said, messageIds=lost[:5]))
+            sentence = f"{len(lost)} messages were not put after the kill at {end:.2f} s"
+            findings.append(report(history, end, sentence, messageIds=lost[:5]))
     return judged(exposure, findings)

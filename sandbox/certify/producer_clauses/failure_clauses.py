@@ -29,7 +29,7 @@ def judge_failed_puts(history: History, failed: Callable[[str], bool]) -> Judgem
         for entry in put.entries
         if failed(put.error or entry.error)
     }
-    in_time, wanted = history.stored_in_time(), {sent.message_id for sent in history.sent}
+    in_time, ids = history.stored_in_time(), {sent.message_id for sent in history.sent}
     findings = [
         report(
             history,
@@ -38,7 +38,7 @@ def judge_failed_puts(history: History, failed: Callable[[str], bool]) -> Judgem
             messageId=message_id,
         )
         for message_id, at in struck.items()
-        if message_id in wanted and message_id not in in_time
+        if message_id in ids and message_id not in in_time
     ]
     return judged(len(struck), findings)
 
@@ -111,8 +111,8 @@ def retries_failed_entries(history: History) -> Judgement:
         accepted = {each.message_id for each in put.entries if not (each.error or put.error or not lost)}
         again = accepted & _next_of(puts[at + 1 :], put)
         if len(accepted) >= _LEAST and len(again) >= _MANY * len(accepted):
-            said = f"{len(again)} entries accepted at {put.at:.2f} s were put again with the failed"
-            findings.append(report(history, put.at, said, failed=lost))
+            sentence = f"{len(again)} entries accepted at {put.at:.2f} s were put again with the failed"
+            findings.append(report(history, put.at, sentence, failed=lost))
     return judged(len(failed), findings, NEVER_USED if singles else NEVER_LANDED)
 
 

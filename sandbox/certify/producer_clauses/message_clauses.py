@@ -100,7 +100,7 @@ def splits_sequences_rightly(history: History) -> Judgement:
 )
 def keeps_the_message_id(history: History) -> Judgement:
     """Each message of the file is put under its own messageId, and each time with the same text."""
-    wanted = {each.message_id for each in history.sent} | {each.message_id for each in history.bad}
+    ids = {each.message_id for each in history.sent} | {each.message_id for each in history.bad}
     large = {sequence.message_ids[0] for sequence in history.sequences}
     parts = {each.message_id for each in history.stored if CONTRACT.peek(each.data).part}
     known = KnownTexts()
@@ -109,7 +109,7 @@ def keeps_the_message_id(history: History) -> Judgement:
     for put in history.puts():
         for entry in put.entries:
             name = entry.message_id
-            if name is None or name not in wanted:
+            if name is None or name not in ids:
                 if name not in large | parts:
                     wrong.setdefault((name, "is no message of the file"), put.at)
             elif (same := known.note(name, entry.digest)) is not None:

@@ -40,14 +40,14 @@ _clause = partial(Clause, role=Role.CONSUMER, group=Group.DELIVERY, channels=RAB
 def acks_after_the_effect(history: History) -> Judgement:
     """An ack is a breach when the message was told after it or never, or when no ack was asked for at all."""
     first: dict[str, float] = {}
-    for told in history.told:
-        first.setdefault(told.message_id, told.at)
-    wanted = {sent.message_id for sent in history.sent}
+    for statement in history.told:
+        first.setdefault(statement.message_id, statement.at)
+    ids = {sent.message_id for sent in history.sent}
     acked: dict[str, float] = {}
     for settlement in history.settlements():
         if settlement.disposition is Disposition.ACK:
             for each in settlement.records:
-                if each.message_id in wanted:
+                if each.message_id in ids:
                     acked.setdefault(str(each.message_id), settlement.at)
     findings = [
         report(
@@ -62,8 +62,8 @@ def acks_after_the_effect(history: History) -> Judgement:
         told_at = first.get(message_id)
         if told_at is None or told_at > at:
             then = "never told" if told_at is None else f"told at {told_at:.3f} s"
-            said = f"{message_id} was acknowledged at {at:.3f} s and {then}: a crash between loses it"
-            findings.append(report(history, at, said, messageId=message_id))
+            sentence = f"{message_id} was acknowledged at {at:.3f} s and {then}: a crash between loses it"
+            findings.append(report(history, at, sentence, messageId=message_id))
     return judged(len(acked), findings)
 
 
@@ -81,7 +81,7 @@ def acks_all_that_it_processed(history: History) -> Judgement:
 
     So is one that lies in the queue when the client has ended.
     """
-    told = history.times_told()
+    times = history.times_told()
     settled = {
         (each.life, record.sequence_number) for each in history.settlements() for record in each.records
     }
@@ -101,9 +101,9 @@ def acks_all_that_it_processed(history: History) -> Judgement:
             {"messageId": names[number]},
         )
         for number in dict.fromkeys([*kept, *history.left])
-        if names.get(number) in told
+        if names.get(number) in times
     ]
-    return judged(len(told), findings)
+    return judged(len(times), findings)
 
 
 def _lasted(history: History, read: Read) -> bool:
@@ -184,14 +184,14 @@ def dead_letters_poison(history: History) -> Judgement:
     findings = []
     for number in poison:
         if requeued[number] > _MOST_REQUEUES:
-            said = f"was put back {requeued[number]} times, and came again each time"
+            sentence = f"was put back {requeued[number]} times, and came again each time"
         elif number in acked and not _put_elsewhere(history, acked[number]):
-            said = "was acknowledged and put nowhere: nobody learns of it"
+            sentence = "was acknowledged and put nowhere: nobody learns of it"
         elif number not in in_time:
-            said = "was neither rejected nor acknowledged, and comes again"
+            sentence = "was neither rejected nor acknowledged, and comes again"
         else:
             continue
-        findings.append(Finding(f"poison {number} {said}", Level.SILVER, {"number": number}))
+        findings.append(Finding(f"poison {number} {sentence}", Level.SILVER, {"number": number}))
     return judged(len(poison), findings)
 
 

@@ -58,17 +58,17 @@ def tells_after_the_confirm(history: History) -> Judgement:
     findings = [
         report(
             history,
-            told.at,
-            f"{told.message_id} was told as sent "
+            statement.at,
+            f"{statement.message_id} was told as sent "
             + (
                 "without a confirm of the broker"
                 if at == inf
-                else f"at {told.at:.3f} s, and confirmed at {at:.3f} s"
+                else f"at {statement.at:.3f} s, and confirmed at {at:.3f} s"
             ),
-            messageId=told.message_id,
+            messageId=statement.message_id,
         )
-        for told in history.told
-        if told.at < (at := confirmed.get(told.message_id, inf))
+        for statement in history.told
+        if statement.at < (at := confirmed.get(statement.message_id, inf))
     ]
     return judged(len(history.told), findings)
 
@@ -130,9 +130,9 @@ def _told_all_the_same(history: History) -> Iterator[Finding]:
     """A finding for each message that was told after its return, and before it was published again."""
     for put in history.puts():
         name = put.entries[0].message_id
-        told = [each.at for each in history.told if (each.message_id, each.life) == (name, put.life)]
+        moments = [each.at for each in history.told if (each.message_id, each.life) == (name, put.life)]
         tries = (each.asked for each in history.puts() if each.entries[0].message_id == name)
         again = min((asked for asked in tries if asked > put.at), default=inf)
-        if put.error == "returned" and (early := [at for at in told if put.at < at < again]):
-            said = f"{name} was returned at {put.at:.2f} s, and told as sent at {early[0]:.2f} s"
-            yield report(history, put.at, said, messageId=name)
+        if put.error == "returned" and (early := [at for at in moments if put.at < at < again]):
+            sentence = f"{name} was returned at {put.at:.2f} s, and told as sent at {early[0]:.2f} s"
+            yield report(history, put.at, sentence, messageId=name)
