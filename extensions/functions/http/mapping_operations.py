@@ -12,7 +12,7 @@ from emulator.kinesis import KinesisError, Scope
 from emulator.rng import new_uuid
 from emulator.streams.stream_service import StreamService
 from extensions.functions.engine.errors import BadValueError, ConflictError, LambdaError, NotFoundError
-from extensions.functions.engine.function import Place
+from extensions.functions.engine.function import Place, Version
 from extensions.functions.engine.functions import Functions
 from extensions.functions.http.function_operations import cut_page, find_place
 from extensions.functions.mappings.destinations import SERVICES
@@ -56,9 +56,9 @@ class MappingOperations:
 
     async def create(self, scope: Scope, request: dict[str, Any]) -> dict[str, Any]:
         place, qualifier = find_place(scope, request)
-        self._check_function(place, qualifier)
+        version = self._check_function(place, qualifier)
         source = request.get("EventSourceArn", "")
-        service = await self._check_source(scope, source)
+        service = await self._check_source(scope, source, version.timeout)
         if service == "kinesis" and "StartingPosition" not in request:
             raise BadValueError(
                 "1 validation error detected: Value null at 'startingPosition' failed to satisfy constraint: "
@@ -109,10 +109,10 @@ class MappingOperations:
         mapping = msgspec.structs.replace(self._find_settled(request["UUID"]))
         return describe_mapping(self._mappings.delete(mapping))
 
-    def _check_function(self, place: Place, qualifier: str) -> None:
-        """Raise BadValueError where there is no such function."""
+    def _check_function(self, place: Place, qualifier: str) -> Version:
+        """The version that is meant. Raises BadValueError where there is no such function."""
         try:
-            self._functions.resolve(place, qualifier)
+            return self._functions.resolve(place, qualifier)[1]
         except NotFoundError as error:
             raise BadValueError("Function does not exist") from error
 
@@ -127,11 +127,19 @@ class MappingOperations:
             raise LambdaError("ResourceInUseException", text, 400, Type="User")
         return mapping
 
-    async def _check_source(self, scope: Scope, source: str) -> str:
-        """The service of a source. Raises BadValueError for one that is not there, or is none."""
+    async def _check_source(self, scope: Scope, source: str, seconds: float) -> str:
+        """The service of a source for a function that may take so many ``seconds``.
+
+        Raises BadValueError for one that is not there, or is none, and for a queue that would show messages
+        again while the function is still at them.
+        """
         if queue := _QUEUE.fullmatch(source):
-            if not await self._mappings.has_queue(queue["region"], queue["name"]):
+            hidden = await self._mappings.find_visibility(queue["region"], queue["name"])
+            if hidden is None:
                 raise BadValueError(_NO_QUEUE)
+            if hidden < seconds:
+                less = f"is less than Function timeout: {seconds:g} seconds"
+                raise BadValueError(f"Queue visibility timeout: {hidden:g} seconds {less}")
             return "sqs"
         stream = _STREAM.fullmatch(source)
         if stream is None:

@@ -19,7 +19,7 @@ from extensions.functions.mappings.batches import GivenUp
 from extensions.functions.mappings.destinations import Client, find_queue, send_document
 from extensions.functions.mappings.mapping import Mapping
 from extensions.functions.mappings.mapping_store import MappingStore
-from extensions.functions.mappings.queue_runner import QueueRunner
+from extensions.functions.mappings.queue_runner import QueueRunner, read_visibility
 from extensions.functions.mappings.source_events import failure_document, kinesis_event
 from extensions.functions.mappings.stream_runner import StreamRunner
 from extensions.functions.runtime.environment import Outcome
@@ -98,9 +98,14 @@ class MappingService:
         self._later(mapping.uuid, "")
         return made
 
-    async def has_queue(self, region: str, name: str) -> bool:
-        """Whether SQS has a queue of this name."""
-        return await self._threads.run(lambda: find_queue(self._client, region, name) is not None)
+    async def find_visibility(self, region: str, name: str) -> float | None:
+        """The visibility time-out of a queue in seconds; None where SQS has no queue of this name."""
+
+        def find() -> float | None:
+            url = find_queue(self._client, region, name)
+            return None if url is None else read_visibility(self._client("sqs", region), url)
+
+        return await self._threads.run(find)
 
     async def finish(self) -> None:
         """Stop all, and return when the invocations that are under way have ended by themselves."""

@@ -72,7 +72,7 @@ class QueueRunner:
                 url = url or await self._threads.run(lambda: _find_url(sqs, self._mapping))
                 batch = await self._gather(sqs, url)
                 if batch:
-                    self.hidden = await self._threads.run(partial(_find_visibility, sqs, url))
+                    self.hidden = await self._threads.run(partial(read_visibility, sqs, url))
                     self._handing_over.add(task)
                     await self._hand_over(sqs, url, batch)
             except Exception as error:  # noqa: BLE001 -- whatever it is, the queue keeps the messages
@@ -135,7 +135,8 @@ def _find_url(sqs: Any, mapping: Mapping) -> str:
     return found
 
 
-def _find_visibility(sqs: Any, url: str) -> float:
+def read_visibility(sqs: Any, url: str) -> float:
+    """The visibility time-out of a queue in seconds."""
     found = sqs.get_queue_attributes(QueueUrl=url, AttributeNames=["VisibilityTimeout"])
     return float(found["Attributes"]["VisibilityTimeout"])
 

@@ -117,8 +117,8 @@ class Environment:
     @property
     def init_failure(self) -> str:
         """Why it cannot take an invocation: what went wrong before the first one; empty where nothing did."""
-        lines = {} if self._init_error is None else msgspec.json.decode(self._init_error)
-        return ": ".join(str(lines[name]) for name in ("errorType", "errorMessage") if name in lines)
+        error = {} if self._init_error is None else msgspec.json.decode(self._init_error)
+        return ": ".join(str(error[name]) for name in ("errorType", "errorMessage") if name in error)
 
     def signal(self, number: signal.Signals) -> bool:
         """Send a signal to the process and all that it started. False where there is none."""

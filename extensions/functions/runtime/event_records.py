@@ -9,12 +9,17 @@ import msgspec
 
 
 class EventRecord(NamedTuple):
-    """A record: ``number`` is its sequence number, or the queue's id of it; ``source`` is an ARN."""
+    """A record: ``number`` is its sequence number, or the queue's id of it; ``source`` is an ARN.
+
+    ``shard`` is empty for a queue, ``receipt`` for a stream.
+    """
 
     number: str
     data: bytes
     key: str
     source: str
+    shard: str = ""
+    receipt: str = ""
 
 
 class _Kinesis(msgspec.Struct, rename="camel"):
@@ -28,6 +33,8 @@ class _Record(msgspec.Struct):
     number: str = msgspec.field(default="", name="messageId")
     body: str = ""
     source: str = msgspec.field(default="", name="eventSourceARN")
+    event: str = msgspec.field(default="", name="eventID")
+    receipt: str = msgspec.field(default="", name="receiptHandle")
 
 
 class _Event(msgspec.Struct):
@@ -48,6 +55,12 @@ def list_records(payload: bytes) -> list[EventRecord]:
 def _read(event: _Event) -> Iterator[EventRecord]:
     for each in event.records:
         if (kinesis := each.kinesis) is not None:
-            yield EventRecord(kinesis.sequence_number, kinesis.data, kinesis.partition_key, each.source)
+            yield EventRecord(
+                kinesis.sequence_number,
+                kinesis.data,
+                kinesis.partition_key,
+                each.source,
+                each.event.partition(":")[0],
+            )
         else:
-            yield EventRecord(each.number, each.body.encode(), "", each.source)
+            yield EventRecord(each.number, each.body.encode(), "", each.source, receipt=each.receipt)

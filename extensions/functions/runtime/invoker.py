@@ -45,8 +45,8 @@ class Invoker:
     """The environments of all functions. Its methods are called on one event loop.
 
     At most ``most`` of them exist at a time; one that waits for ``idle_seconds`` is ended. ``access`` gives
-    the variables that lead SDKs to the sandbox. ``faults`` strike what is invoked,
-    and the ``recorder`` is told of it. Each invocation goes through ``around``.
+    the variables that lead SDKs to the sandbox. ``faults`` strike what is invoked, and the ``recorder`` is
+    told of it. What an environment is given goes through ``around``.
     """
 
     def __init__(

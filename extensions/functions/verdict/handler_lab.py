@@ -10,7 +10,6 @@ import asyncio
 import json
 import signal
 import threading
-from base64 import b64decode
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -22,6 +21,7 @@ from extensions.functions.component import FunctionComponent
 from extensions.functions.function_service import FunctionService
 from extensions.functions.mappings.batches import count_done
 from extensions.functions.runtime.environment import Environment, Outcome
+from extensions.functions.runtime.event_records import EventRecord, list_records
 from extensions.functions.runtime.invoker import Proceed
 from extensions.functions.verdict.deployment import Deployment
 from extensions.functions.watched_function import WatchedFunction, find_arn
@@ -177,13 +177,18 @@ class HandlerLab(Lab):
 
     async def watch(self, environment: Environment, event: bytes, proceed: Proceed) -> Outcome:
         """Write down what is handed over, and what was answered. See ``Around``."""
-        came = self.read_event(json.loads(event))
+        records = list_records(event)
+        came = [
+            (each.shard or INPUT, Delivery(each.number, self.identify(each.data, each.key)))
+            for each in records
+        ]
+        self.note_records(records)
         self._under_way[environment] = ended = asyncio.Event()
         what = self._strikes.popleft() if self._strikes else ""
         self.news += 1
         for shard in dict.fromkeys(shard for shard, _ in came):
-            records = tuple(each for place, each in came if place == shard)
-            self.note_item(Read(self.now, self.life, INPUT, shard, records=records, pushed=True, owed=True))
+            given = tuple(each for place, each in came if place == shard)
+            self.note_item(Read(self.now, self.life, INPUT, shard, records=given, pushed=True, owed=True))
         try:
             if not self._going.is_set():
                 self._held += 1
@@ -205,18 +210,8 @@ class HandlerLab(Lab):
             return
         await self._service.invoker.end_all()
 
-    def read_event(self, event: Mapping[str, Any]) -> list[tuple[str, Delivery]]:
-        """The records of an event, each with its shard."""
-        return [
-            (
-                record["eventID"].partition(":")[0],
-                Delivery(
-                    record["kinesis"]["sequenceNumber"],
-                    self.identify(b64decode(record["kinesis"]["data"]), record["kinesis"]["partitionKey"]),
-                ),
-            )
-            for record in event["Records"]
-        ]
+    def note_records(self, records: Sequence[EventRecord]) -> None:
+        """Note what is handed over, beside the history."""
 
     def list_done(self, answer: bytes, numbers: Sequence[str]) -> Sequence[str]:
         """The records that an answer with partial failures is done with, by their numbers."""

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
 from extensions.functions.mappings.batches import failed_items
+from extensions.functions.runtime.event_records import EventRecord
 from extensions.functions.verdict.deployment import SIDE_BY_SIDE, Deployment
 from extensions.functions.verdict.handler_lab import HandlerLab
 from extensions.functions.watched_function import find_arn
-from rdss_sandbox.shapes.trace import Delivery
 from sandbox.certify.history import FinalShard, KeptRecord
 from sandbox.certify.lab import ERROR, INPUT, INVALID
 from schemas.contract import Contract, Sample
@@ -77,12 +77,8 @@ class QueueHandlerLab(HandlerLab):
                 ],
             )
 
-    def read_event(self, event: Mapping[str, Any]) -> list[tuple[str, Delivery]]:
-        self._receipts |= {each["messageId"]: each["receiptHandle"] for each in event["Records"]}
-        return [
-            (INPUT, Delivery(record["messageId"], self.identify(record["body"].encode())))
-            for record in event["Records"]
-        ]
+    def note_records(self, records: Sequence[EventRecord]) -> None:
+        self._receipts |= {each.number: each.receipt for each in records}
 
     def list_done(self, answer: bytes, numbers: Sequence[str]) -> Sequence[str]:
         failed = failed_items(answer, numbers)

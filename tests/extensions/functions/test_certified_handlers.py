@@ -30,9 +30,9 @@ from tests.extensions.functions.certified_functions import SHAPES
 from tests.parcels import PARCELS
 from tests.sandbox.certify.population.kind import Shape, build_trial
 from tests.sandbox.certify.trials import judge_all, play_stages
-from tests.sandbox.cli.conftest import Ran, sandbox
+from tests.sandbox.cli.conftest import Ran, elsewhere, sandbox
 
-__all__ = ["sandbox"]
+__all__ = ["elsewhere", "sandbox"]
 
 TELLS = """
 import base64, json, time

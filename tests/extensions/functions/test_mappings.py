@@ -159,7 +159,7 @@ def test_a_queue_is_emptied_by_what_succeeds_and_keeps_what_fails(aws: Aws) -> N
     """A message that is reported as failed comes again after its visibility time-out; no other does."""
     sqs = aws.client("sqs")
     url = sqs.create_queue(QueueName="work", Attributes={"VisibilityTimeout": "1"})["QueueUrl"]
-    aws.make("works", REPORTS)
+    aws.make("works", REPORTS, Timeout=1)
     made = aws.lambda_.create_event_source_mapping(
         FunctionName="works",
         EventSourceArn=QUEUE.format("work"),
@@ -251,6 +251,21 @@ def test_what_cannot_be_mapped_is_refused(aws: Aws, settings: dict[str, Any], co
         aws.lambda_.create_event_source_mapping(**asked)
     assert error.value.response["Error"]["Code"] == code
     assert aws.lambda_.list_event_source_mappings(FunctionName="refused")["EventSourceMappings"] == []
+
+
+def test_a_queue_that_shows_messages_before_the_function_is_done_is_refused(aws: Aws) -> None:
+    """In AWS's words; as long as the function's time-out is long enough."""
+    aws.make("slow", PRINTS, Timeout=20)
+    for hidden in ("19", "20"):
+        aws.client("sqs").create_queue(QueueName=f"hidden-{hidden}", Attributes={"VisibilityTimeout": hidden})
+    source = "arn:aws:sqs:us-east-1:000000000000:hidden-{}"
+    with pytest.raises(ClientError) as error:
+        aws.lambda_.create_event_source_mapping(FunctionName="slow", EventSourceArn=source.format(19))
+    assert error.value.response["Error"] == {
+        "Code": "InvalidParameterValueException",
+        "Message": "Queue visibility timeout: 19 seconds is less than Function timeout: 20 seconds",
+    }
+    aws.lambda_.create_event_source_mapping(FunctionName="slow", EventSourceArn=source.format(20))
 
 
 def test_a_second_mapping_of_a_function_and_its_source_is_refused(aws: Aws) -> None:
