@@ -31,7 +31,7 @@ class BadHandlerError(ValueError):
     """What names a handler names none, or the function's name is taken; it says why."""
 
 
-class Handler(NamedTuple):
+class HandlerFile(NamedTuple):
     """A function in a file of Python or JavaScript."""
 
     file: Path
@@ -52,7 +52,7 @@ class Handler(NamedTuple):
         }
 
 
-def read_handler(spelled: str) -> Handler:
+def read_handler(spelled: str) -> HandlerFile:
     """A handler of its spelling, FILE:FUNCTION. Raises BadHandlerError."""
     file, _, function = spelled.rpartition(":")
     path = Path(file).absolute()
@@ -62,7 +62,7 @@ def read_handler(spelled: str) -> Handler:
         raise BadHandlerError(f"{file} is no file of Python or JavaScript: {', '.join(_RUNTIMES)}")
     if not path.is_file():
         raise BadHandlerError(f"there is no file {file}")
-    return Handler(path, function)
+    return HandlerFile(path, function)
 
 
 def find_arn(connected: Connect, source: str) -> str:
@@ -85,7 +85,7 @@ class WatchedFunction:
     Its methods raise botocore's errors.
     """
 
-    def __init__(self, client: Any, handler: Handler) -> None:
+    def __init__(self, client: Any, handler: HandlerFile) -> None:
         self._client = client
         self._handler = handler
         self.name = handler.name

@@ -12,7 +12,7 @@ from emulator.rng import Draws
 from extensions.functions.engine.errors import LambdaError
 from extensions.functions.engine.functions import Functions
 from extensions.functions.http.function_operations import find_place
-from extensions.functions.http.lambda_app import Reply
+from extensions.functions.http.lambda_app import LambdaReply
 from extensions.functions.runtime.event_queue import EventQueue
 from extensions.functions.runtime.invoker import Invoker
 
@@ -30,7 +30,7 @@ class InvokeOperations:
         self._events = events
         self._draws = draws
 
-    async def invoke(self, scope: Scope, request: dict[str, Any]) -> Reply:
+    async def invoke(self, scope: Scope, request: dict[str, Any]) -> LambdaReply:
         place, qualifier = find_place(scope, request)
         kind = request.get("InvocationType", "RequestResponse")
         payload: bytes = request.get("Payload", b"")
@@ -47,10 +47,10 @@ class InvokeOperations:
                     break
         executed = (b"x-amz-executed-version", chosen.encode())
         if kind == "DryRun":
-            return Reply(204, [executed], b"")
+            return LambdaReply(204, [executed], b"")
         if kind == "Event":
             self._events.add(place, chosen, payload)
-            return Reply(202, [executed], b"")
+            return LambdaReply(202, [executed], b"")
         outcome, _ = await self._invoker.invoke(place, chosen, payload)
         headers = [_JSON, executed]
         if outcome.error:
@@ -58,7 +58,7 @@ class InvokeOperations:
         if request.get("LogType") == "Tail":
             tail = "\n".join((*outcome.log, "")).encode()[-_TAIL_BYTES:]
             headers.append((b"x-amz-log-result", b64encode(tail)))
-        return Reply(200, headers, outcome.payload)
+        return LambdaReply(200, headers, outcome.payload)
 
 
 def _check_event(payload: bytes, kind: str) -> None:

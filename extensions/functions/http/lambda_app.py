@@ -18,7 +18,7 @@ _MOST_BODY_BYTES: Final = 72 << 20
 """An archive of the largest size, in base64."""
 
 
-class Reply(NamedTuple):
+class LambdaReply(NamedTuple):
     """An answer that is more than a document: its status, headers and body."""
 
     status: int
@@ -26,7 +26,7 @@ class Reply(NamedTuple):
     body: bytes
 
 
-Operation: TypeAlias = Callable[[Scope, dict[str, Any]], Awaitable[dict[str, Any] | Reply | None]]
+Operation: TypeAlias = Callable[[Scope, dict[str, Any]], Awaitable[dict[str, Any] | LambdaReply | None]]
 """Does an operation for an account and region. Raises LambdaError."""
 
 
@@ -53,7 +53,7 @@ class LambdaApp:
         ids = [(b"x-amzn-requestid", new_uuid().encode())]
         await answer(send, reply.status, [*ids, *reply.headers], reply.body)
 
-    async def _do(self, scope: HttpScope, headers: dict[bytes, bytes], body: bytes) -> Reply:
+    async def _do(self, scope: HttpScope, headers: dict[bytes, bytes], body: bytes) -> LambdaReply:
         caller = caller_of(headers.get(b"authorization"), scope["query_string"])
         if caller is None:
             raise LambdaError("MissingAuthenticationTokenException", "Missing Authentication Token", 403)
@@ -63,16 +63,16 @@ class LambdaApp:
         if name not in self._operations:
             raise LambdaError("UnknownOperationException", f"{name} is not in this sandbox.", 404)
         found = await self._operations[name](where, request)
-        if isinstance(found, Reply):
+        if isinstance(found, LambdaReply):
             return found
         document = b"" if found is None else msgspec.json.encode(found)
-        return Reply(rest.status_of(name), [(b"content-type", b"application/json")], document)
+        return LambdaReply(rest.status_of(name), [(b"content-type", b"application/json")], document)
 
 
-def _refuse(error: LambdaError) -> Reply:
+def _refuse(error: LambdaError) -> LambdaReply:
     shape = lambda_rest().model.shapes.get(error.code)
     # Exceptions spell it in either way, and what stands before the service in lower case.
     name_of_text = "Message" if shape and "Message" in shape.members else "message"
     body = msgspec.json.encode({**error.fields, name_of_text: error.message})
     kind = (b"x-amzn-errortype", error.code.encode())
-    return Reply(error.status, [(b"content-type", b"application/json"), kind], body)
+    return LambdaReply(error.status, [(b"content-type", b"application/json"), kind], body)

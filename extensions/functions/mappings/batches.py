@@ -43,11 +43,11 @@ class _ItemFailure(msgspec.Struct):
     identifier: str | None = msgspec.field(default=None, name="itemIdentifier")
 
 
-class _Answer(msgspec.Struct):
+class _FailedItems(msgspec.Struct):
     failures: list[_ItemFailure] | None = msgspec.field(default=None, name="batchItemFailures")
 
 
-_decode: Final = msgspec.json.Decoder(_Answer | None).decode
+_decode: Final = msgspec.json.Decoder(_FailedItems | None).decode
 
 
 def failed_items(payload: bytes, identifiers: Sequence[str]) -> frozenset[str]:

@@ -23,7 +23,7 @@ from emulator.clock import Clock, stopwatch
 from emulator.http.asgi import HttpScope, Receive, Send, answer, wait_for_disconnect, whole_body
 from emulator.http.server import Server, serve
 from emulator.rng import new_uuid
-from extensions.functions.runtime.function_logs import FunctionLogs, LineReader, group_of
+from extensions.functions.runtime.function_logs import FunctionLogs, OutputLines, group_of
 
 INIT_SECONDS: Final = 10.0
 MOST_ANSWER_BYTES: Final = 6_291_556
@@ -88,7 +88,7 @@ class Environment:
         self._current: _Invocation | None = None
         self._ready = asyncio.Event()
         self._init_error: bytes | None = None
-        self._lines = LineReader()
+        self._lines = OutputLines()
         self._written: list[str] = []
         self._pipe = -1
         self._ended = False

@@ -45,7 +45,7 @@ class _End(NamedTuple):
     outcome: Outcome | None
 
 
-class Waiting(msgspec.Struct, frozen=True):
+class QueuedEvent(msgspec.Struct, frozen=True):
     """An event on its way. ``came`` is seconds since the epoch; ``calls`` counts what has failed so far."""
 
     account: str
@@ -62,7 +62,7 @@ class Waiting(msgspec.Struct, frozen=True):
 
 
 _encode: Final = msgspec.msgpack.Encoder().encode
-_decode: Final = msgspec.msgpack.Decoder(Waiting).decode
+_decode: Final = msgspec.msgpack.Decoder(QueuedEvent).decode
 
 
 class EventQueue:
@@ -97,7 +97,7 @@ class EventQueue:
     def add(self, place: Place, qualifier: str, payload: bytes) -> None:
         """Keep an event, and invoke as soon as it can be, and again where that fails. Raises OSError."""
         key = new_uuid().encode()
-        self._keep(key, Waiting(*place, qualifier, payload, self._clock.time()))
+        self._keep(key, QueuedEvent(*place, qualifier, payload, self._clock.time()))
         self._begin(key)
 
     def start(self) -> None:
@@ -134,7 +134,7 @@ class EventQueue:
             # What cannot be written is tried again by the next process.
             self._events.emit("function.event_failed", function=self._waiting[key].name, why=str(error))
 
-    def _keep(self, key: bytes, waiting: Waiting) -> None:
+    def _keep(self, key: bytes, waiting: QueuedEvent) -> None:
         self._log.append([(key, _encode(waiting))])
         self._waiting[key] = waiting
 

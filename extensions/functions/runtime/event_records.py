@@ -28,7 +28,7 @@ class _Kinesis(msgspec.Struct, rename="camel"):
     partition_key: str
 
 
-class _Record(msgspec.Struct):
+class _WrittenRecord(msgspec.Struct):
     kinesis: _Kinesis | None = None
     number: str = msgspec.field(default="", name="messageId")
     body: str = ""
@@ -38,7 +38,7 @@ class _Record(msgspec.Struct):
 
 
 class _Event(msgspec.Struct):
-    records: list[_Record] = msgspec.field(default_factory=list, name="Records")
+    records: list[_WrittenRecord] = msgspec.field(default_factory=list, name="Records")
 
 
 _decode: Final = msgspec.json.Decoder(_Event).decode

@@ -61,7 +61,7 @@ def group_of(function: str) -> str:
     return f"/aws/lambda/{function}"
 
 
-class LineReader:
+class OutputLines:
     """Makes lines of what a process writes; one without an end is cut at ``MOST_BYTES``."""
 
     MOST_BYTES: Final = 256 << 10

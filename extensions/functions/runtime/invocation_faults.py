@@ -18,7 +18,7 @@ from extensions.functions.runtime.environment import Outcome
 from extensions.functions.runtime.event_records import list_records
 
 
-class Run(Protocol):
+class RunInvocation(Protocol):
     """Runs an invocation, ``cold`` in a new environment. Raises LambdaError."""
 
     async def __call__(self, payload: bytes, *, cold: bool) -> Outcome: ...
@@ -41,7 +41,7 @@ class InvocationFaults:
         parts = [(each.data, each.key) for each in list_records(payload)]
         return InvokedEvent(payload, parts, timeout)
 
-    async def strike(self, name: str, event: InvokedEvent, run: Run) -> Outcome:
+    async def strike(self, name: str, event: InvokedEvent, run: RunInvocation) -> Outcome:
         """Invoke as the faults let it: late, twice, cold, or not at all. Raises LambdaError."""
         call = self._point.plan_publish(name, [event], single=True)
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
 from extensions.functions.mappings.mapping import PARTIAL
-from extensions.functions.watched_function import Handler
+from extensions.functions.watched_function import HandlerFile
 
 STREAM: Final = "lambda-kinesis"
 QUEUE: Final = "lambda-sqs"
@@ -21,7 +21,7 @@ class Deployment(NamedTuple):
     A batch is tried once more than ``retries`` says. ``timeout`` is seconds, ``memory`` megabytes.
     """
 
-    handler: Handler
+    handler: HandlerFile
     channel: str = STREAM
     batch_size: int = 10
     retries: int = 2
