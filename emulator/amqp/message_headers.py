@@ -65,18 +65,18 @@ def change_content(contract: Contract, text: bytes, properties: bytes) -> tuple[
 
 def _change_headers(headers: Headers, text: bytes, short: Mapping[str, str], found: Properties) -> bytes:
     """The encoded properties with the headers of a text; those of ``short`` go into properties of AMQP."""
-    wanted = headers.read(text).headers or {}
+    after = headers.read(text).headers or {}
     table, before = found.headers(), _read_headers(headers.names, found)
-    for name in {**before, **wanted}:
-        if name in before and name in wanted and encode(before[name]) == encode(wanted[name]):
+    for name in {**before, **after}:
+        if name in before and name in after and encode(before[name]) == encode(after[name]):
             continue
         in_table = table.pop(name, None) is not None
         if name in headers.names & _PROPERTIES:
             found.remove(name)
         if name in short and not in_table:
-            found.set_text(name, wanted[name])
-        elif name in wanted:
-            table[name] = make_field(wanted[name])
+            found.set_text(name, after[name])
+        elif name in after:
+            table[name] = make_field(after[name])
     if table != found.headers():
         found.set_headers(table)
     return found.encode()

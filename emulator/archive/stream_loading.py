@@ -121,8 +121,8 @@ class DeployedLoading(StreamLoading):
             waited += 1
             why = find_trouble(self.stream)
             if why or waited >= _MOST_LOOKS:
-                said = f"{pending} records of {self.stream} are not in {self.bucket}"
-                raise LoaderStoppedError(f"{said}: {why or 'its function takes too long'}")
+                sentence = f"{pending} records of {self.stream} are not in {self.bucket}"
+                raise LoaderStoppedError(f"{sentence}: {why or 'its function takes too long'}")
 
     def _progresses(self, pending: int) -> bool:
         """Wait a moment for a function to load one of so many records."""

@@ -33,11 +33,11 @@ class InvokedEvent(Message):
 
 def inject_timeout(hit: Hit) -> Done:
     event, written = _event_of(hit), hit.attributes["written"]
-    said = f"Task timed out after {event.timeout:.2f} seconds"
+    text = f"Task timed out after {event.timeout:.2f} seconds"
     event.timed_out = True
     hit.call.delays.append(HoldTime(hit.hold, event.timeout))
-    hit.call.failure = Failure(TIMED_OUT, said, ANSWERED, written=written)
-    return Done(f"{said}{_describe(written)}", {"seconds": event.timeout, "written": written})
+    hit.call.failure = Failure(TIMED_OUT, text, ANSWERED, written=written)
+    return Done(f"{text}{_describe(written)}", {"seconds": event.timeout, "written": written})
 
 
 def inject_function_error(hit: Hit) -> Done:

@@ -21,7 +21,7 @@ _TIMED_OUT: Final = "Sandbox.Timedout"
 
 def judge_swallowed(exchange: Exchange) -> Judgement:
     """Only a handler that writes something of each good record can be seen to leave one out."""
-    looked, seen = 0, []
+    looked, sightings = 0, []
     for batches in _by(exchange.batches, lambda batch: (batch.handler, batch.source)).values():
         written = _list_ids(batches)
         settled = [
@@ -43,8 +43,8 @@ def judge_swallowed(exchange: Exchange) -> Judgement:
             if (record.bad or batch.complaint) and not _is_carried(batch, record, written)
         ]
         if lost:
-            seen.append(_describe_lost(lost))
-    return Judgement(looked, tuple(seen))
+            sightings.append(_describe_lost(lost))
+    return Judgement(looked, tuple(sightings))
 
 
 def _is_carried(batch: HandledBatch, record: HandedRecord, written: frozenset[str]) -> bool:
@@ -59,7 +59,7 @@ def _describe_lost(lost: Sequence[tuple[HandledBatch, HandedRecord]]) -> Seen:
     batch, record = lost[0]
     why = record.bad or batch.complaint.strip()
     numbers = list(dict.fromkeys(each.number for _, each in lost))
-    said = (
+    sentence = (
         f"{batch.handler} answered batches of {batch.source} as done, and wrote nothing of "
         f"{count(len(numbers), 'record')} in them that failed; the first: {why}"
     )
@@ -69,7 +69,7 @@ def _describe_lost(lost: Sequence[tuple[HandledBatch, HandedRecord]]) -> Seen:
         "messageIds": [each.message_id for _, each in lost[:_SHOWN]],
         "log": batch.complaint,
     }
-    return Seen(batch.handler, batch.source, batch.ended, said, evidence)
+    return Seen(batch.handler, batch.source, batch.ended, sentence, evidence)
 
 
 SWALLOWED: Final = Rule(
@@ -89,19 +89,19 @@ SWALLOWED: Final = Rule(
 
 
 def judge_retried(exchange: Exchange) -> Judgement:
-    looked, seen = 0, []
+    looked, sightings = 0, []
     same = _by(exchange.batches, lambda b: (b.handler, b.source, tuple(each.number for each in b.records)))
     for first, second in (pair for batches in same.values() for pair in pairwise(batches)):
         looked += 1
         doubled = _find_doubled(first, second)
         if doubled:
-            said = (
+            sentence = (
                 f"{first.handler} was handed {count(len(first.records), 'record')} of {first.source} again, "
                 f"and wrote {count(len(doubled), 'thing')} again as if it was new; the first: {doubled[0]}"
             )
             evidence = {"records": len(first.records), "first": first.began, "written": doubled[:_SHOWN]}
-            seen.append(Seen(first.handler, first.source, second.began, said, evidence))
-    return Judgement(looked, _first_of_each(seen))
+            sightings.append(Seen(first.handler, first.source, second.began, sentence, evidence))
+    return Judgement(looked, _first_of_each(sightings))
 
 
 def _find_doubled(first: HandledBatch, second: HandledBatch) -> list[str]:
@@ -157,19 +157,19 @@ REPEATED: Final = Rule(
 
 
 def judge_timed_out(exchange: Exchange) -> Judgement:
-    seen = []
+    sightings = []
     same = _by(exchange.batches, lambda b: (b.handler, b.source, tuple(each.number for each in b.records)))
     for batches in same.values():
         late = [each for each in batches if each.error == _TIMED_OUT]
         if len(late) > 1:
             first = late[0]
-            said = (
+            sentence = (
                 f"{first.handler} timed out {len(late)} times on the same "
                 f"{count(len(first.records), 'record')} of {first.source}"
             )
             evidence = {"records": len(first.records), "times": len(late)}
-            seen.append(Seen(first.handler, first.source, late[-1].ended, said, evidence))
-    return Judgement(len(exchange.batches), _first_of_each(seen))
+            sightings.append(Seen(first.handler, first.source, late[-1].ended, sentence, evidence))
+    return Judgement(len(exchange.batches), _first_of_each(sightings))
 
 
 TIMED_OUT: Final = Rule(
@@ -185,7 +185,7 @@ TIMED_OUT: Final = Rule(
 
 
 def judge_visibility(exchange: Exchange) -> Judgement:
-    seen = [
+    sightings = [
         Seen(
             each.handler,
             each.source,
@@ -197,7 +197,7 @@ def judge_visibility(exchange: Exchange) -> Judgement:
         for each in exchange.batch_sources
         if each.hidden < each.gathers + each.timeout
     ]
-    return Judgement(len(exchange.batch_sources), tuple(seen))
+    return Judgement(len(exchange.batch_sources), tuple(sightings))
 
 
 WINDOW: Final = Rule(
@@ -221,10 +221,10 @@ def _by(
     return found
 
 
-def _first_of_each(seen: Iterable[Seen]) -> tuple[Seen, ...]:
+def _first_of_each(sightings: Iterable[Seen]) -> tuple[Seen, ...]:
     """One mistake of a handler with a source is told once."""
     found: dict[tuple[str | None, str], Seen] = {}
-    for each in seen:
+    for each in sightings:
         found.setdefault((each.client, each.stream), each)
     return tuple(found.values())
 

@@ -50,7 +50,7 @@ class Follower(Protocol):
     clock: Clock
     invoke: Invoke
     give_up: GiveUp
-    told: Callable[[str], None]
+    report: Callable[[str], None]
     handed_over: HandedOver
     stopping: asyncio.Event
 
@@ -93,14 +93,14 @@ class Lane:
             try:
                 outcome = await follower.invoke(event)
             except LambdaError as error:
-                follower.told(f"PROBLEM: {error.message}")
+                follower.report(f"PROBLEM: {error.message}")
             else:
                 if not outcome.error:
                     window.close()
                     follower.settled(())
                     self._pauses = 0
                     return
-                follower.told(FAILED)
+                follower.report(FAILED)
             await self._pause()
 
     def _count_next(self) -> int:
@@ -155,7 +155,7 @@ class Lane:
                 outcome = await follower.invoke(self._make_event(batch.records))
             except LambdaError as error:
                 # Nothing was invoked, so it is no retry (Lambda, "Error handling").
-                follower.told(f"PROBLEM: {error.message}")
+                follower.report(f"PROBLEM: {error.message}")
                 pending.appendleft(batch)
                 await self._pause()
                 continue
@@ -167,10 +167,10 @@ class Lane:
             if done:
                 follower.handed_over(batch.records[:done])
             if done == len(batch.records):
-                follower.told("OK")
+                follower.report("OK")
                 self._pauses, calls = 0, 0
                 continue
-            follower.told(FAILED)
+            follower.report(FAILED)
             following = follow_failure(batch, done, follower.mapping)
             pending.extendleft(reversed(following.again))
             if following.given_up:

@@ -157,7 +157,7 @@ class MappingService:
             return self._make_stream_runner(mapping)
         tell = partial(self._tell, mapping.uuid)
         return QueueRunner(
-            mapping, self._client, self._clock, invoke=partial(self._invoke, mapping), told=tell
+            mapping, self._client, self._clock, invoke=partial(self._invoke, mapping), report=tell
         )
 
     def _make_stream_runner(self, mapping: Mapping) -> StreamRunner:
@@ -168,7 +168,7 @@ class MappingService:
             self._clock,
             invoke=partial(self._invoke, mapping),
             give_up=partial(self._give_up, mapping),
-            told=partial(self._tell, mapping.uuid),
+            report=partial(self._tell, mapping.uuid),
             handed_over=partial(self._handed_over, mapping),
         )
 

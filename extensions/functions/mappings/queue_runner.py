@@ -34,13 +34,13 @@ class QueueRunner:
     """
 
     def __init__(
-        self, mapping: Mapping, client: Client, clock: Clock, *, invoke: Invoke, told: Callable[[str], None]
+        self, mapping: Mapping, client: Client, clock: Clock, *, invoke: Invoke, report: Callable[[str], None]
     ) -> None:
         self._mapping = mapping
         self._client = client
         self._clock = clock
         self._invoke = invoke
-        self._told = told
+        self._report = report
         self._patterns = [read_pattern(each) for each in mapping.filters]
         self._stopping = asyncio.Event()
         pollers = mapping.concurrency or _AT_ONCE
@@ -76,7 +76,7 @@ class QueueRunner:
                     self._handing_over.add(task)
                     await self._hand_over(sqs, url, batch)
             except Exception as error:  # noqa: BLE001 -- whatever it is, the queue keeps the messages
-                self._told(f"PROBLEM: {error}")
+                self._report(f"PROBLEM: {error}")
                 await self._clock.sleep(_PAUSE_SECONDS, self._stopping.is_set)
             finally:
                 self._handing_over.discard(task)
@@ -118,12 +118,12 @@ class QueueRunner:
         try:
             outcome = await self._invoke(json.dumps({"Records": records}).encode())
         except LambdaError as error:
-            self._told(f"PROBLEM: {error.message}")
+            self._report(f"PROBLEM: {error.message}")
             return []
         if outcome.error:
-            self._told(FAILED)
+            self._report(FAILED)
             return []
-        self._told("OK")
+        self._report("OK")
         if not reports_failures(self._mapping):
             return list(messages)
         failed = failed_items(outcome.payload, [each["messageId"] for each in records])

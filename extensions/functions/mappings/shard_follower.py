@@ -36,7 +36,7 @@ class ShardFollower:
         keep: Callable[[str, Position], None],
         invoke: Invoke,
         give_up: GiveUp,
-        told: Callable[[str], None],
+        report: Callable[[str], None],
         handed_over: HandedOver,
         clock: Clock,
         stopping: asyncio.Event,
@@ -45,7 +45,7 @@ class ShardFollower:
         self.clock = clock
         self.invoke = invoke
         self.give_up = give_up
-        self.told = told
+        self.report = report
         self.handed_over = handed_over
         self.stopping = stopping
         self._shard = shard

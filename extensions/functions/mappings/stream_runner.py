@@ -34,7 +34,7 @@ class StreamRunner:
         *,
         invoke: Invoke,
         give_up: GiveUp,
-        told: Callable[[str], None],
+        report: Callable[[str], None],
         handed_over: HandedOver,
     ) -> None:
         self._mapping = mapping
@@ -43,7 +43,7 @@ class StreamRunner:
         self._clock = clock
         self._invoke = invoke
         self._give_up = give_up
-        self._told = told
+        self._report = report
         self._handed_over = handed_over
         self._scope = Scope(mapping.account, mapping.region)
         self._stopping = asyncio.Event()
@@ -77,7 +77,7 @@ class StreamRunner:
             try:
                 self._follow_shards(self._list_shards())
             except KinesisError as error:
-                self._told(f"PROBLEM: {error.message or error.code}")
+                self._report(f"PROBLEM: {error.message or error.code}")
                 if error.code == "ResourceNotFoundException":
                     # A stream that is made again under its name is read from its beginning.
                     self._store.forget_positions(self._mapping.uuid)
@@ -92,7 +92,7 @@ class StreamRunner:
             if task.done():
                 del self._tasks[name], self._followers[name]
                 if (error := task.exception()) is not None:
-                    self._told(f"PROBLEM: {error}")
+                    self._report(f"PROBLEM: {error}")
         known = {each["ShardId"] for each in shards}
         for listing in map(parse_shard, shards):
             if listing.id in self._tasks or self._has_ended(listing.id):
@@ -110,7 +110,7 @@ class StreamRunner:
             keep=lambda name, found: self._store.set_position(self._mapping.uuid, name, found),
             invoke=self._invoke,
             give_up=self._give_up,
-            told=self._told,
+            report=self._report,
             handed_over=self._handed_over,
             clock=self._clock,
             stopping=self._stopping,

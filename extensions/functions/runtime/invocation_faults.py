@@ -64,8 +64,8 @@ def _fail(failure: Failure) -> Outcome:
     if failure.status != ANSWERED:
         raise LambdaError(failure.code, failure.message, failure.status, Type="Service")
     request_id = new_uuid()
-    said = failure.message
+    text = failure.message
     if failure.code == TIMED_OUT:
-        said = f"RequestId: {request_id} Error: {said}"
-    told = {"errorType": failure.code, "errorMessage": said}
-    return Outcome(json.dumps(told).encode(), "Unhandled", (), request_id, 0.0)
+        text = f"RequestId: {request_id} Error: {text}"
+    document = {"errorType": failure.code, "errorMessage": text}
+    return Outcome(json.dumps(document).encode(), "Unhandled", (), request_id, 0.0)

@@ -69,15 +69,15 @@ class HandlerAttempt(Attempt):
         Returns False when nothing comes any more, or time is up. Raises ``ClientNotStartedError`` for a
         handler that cannot be loaded.
         """
-        lab, in_vain, seen = self._handler_lab, 0, self._handler_lab.news
+        lab, in_vain, news = self._handler_lab, 0, self._handler_lab.news
         while not lab.wait(_LOOK_SECONDS, until):
             if lab.broken:
                 raise ClientNotStartedError(f"{self._client.command[0]} cannot be loaded: {lab.broken}")
             if self.worn_out or self.overdue:
                 self._impatient = True
                 return False
-            if lab.news != seen:
-                in_vain, seen = 0, lab.news
+            if lab.news != news:
+                in_vain, news = 0, lab.news
             if lab.seconds_quiet() < _QUIET_SECONDS:
                 continue
             lab.note_given_up()

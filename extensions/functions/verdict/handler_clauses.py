@@ -51,12 +51,12 @@ reports_poison = replace(
 )
 def gives_up_poison_alone(history: History) -> Judgement:
     """A message that is given up is a breach, whether or not it was processed; it is dealt with as failed."""
-    told, wanted = history.times_told(), {sent.message_id for sent in history.sent}
+    times, ids = history.times_told(), {sent.message_id for sent in history.sent}
     poison = set(history.poison)
     mixed = {
         each.sequence_number
         for read in history.reads()
-        if any(each.message_id in wanted for each in read.records)
+        if any(each.message_id in ids for each in read.records)
         for each in read.records
         if each.sequence_number in poison
     }
@@ -65,13 +65,13 @@ def gives_up_poison_alone(history: History) -> Judgement:
             history,
             done.at,
             f"{each.message_id} was given up with its batch, "
-            f"{'although it was processed' if each.message_id in told else 'and never processed'}",
+            f"{'although it was processed' if each.message_id in times else 'and never processed'}",
             messageId=each.message_id,
         )
         for done in history.settlements()
         if done.disposition is Disposition.DISCARD
         for each in done.records
-        if each.message_id in wanted
+        if each.message_id in ids
     ]
     alone = all(len(read.records) < 2 for read in history.reads())
     return judged(len(mixed), findings, NEVER_USED if alone else NEVER_LANDED)
@@ -91,18 +91,20 @@ def survives_time_outs(history: History) -> Judgement:
     for each in history.injected:
         if each.type in {STANDSTILL, LITTLE_TIME} and each.message_id is not None:
             batches.setdefault((each.at, each.type), []).append(each.message_id)
-    told = history.told_in_time()
+    in_time = history.told_in_time()
     again = {each.told.message_id: each for each in definite_repeats(history)}
     findings = []
     for (at, what), ids in batches.items():
         how = "stood still until its time-out" if what == STANDSTILL else "had little time left"
         for verb, wrong in (
-            ("lost", [each for each in ids if each not in told]),
+            ("lost", [each for each in ids if each not in in_time]),
             ("told again", [each for each in ids if each in again and again[each].told.at > at]),
         ):
             if wrong:
-                said = f"{len(wrong)} of {len(ids)} messages were {verb} when the process {how} at {at:.2f} s"
-                findings.append(report(history, at, said, messageIds=wrong[:5]))
+                sentence = (
+                    f"{len(wrong)} of {len(ids)} messages were {verb} when the process {how} at {at:.2f} s"
+                )
+                findings.append(report(history, at, sentence, messageIds=wrong[:5]))
     return judged(len(batches), findings)
 
 
@@ -123,11 +125,11 @@ def keeps_the_order(history: History) -> Judgement:
         first.setdefault(each.message_id, place)
     findings, exposure = [], 0
     for ids in history.ordered:
-        told = [each for each in ids if each in first]
-        exposure += len(told)
-        for earlier, later in pairwise(told):
+        order = [each for each in ids if each in first]
+        exposure += len(order)
+        for earlier, later in pairwise(order):
             if first[later] < first[earlier]:
-                said = f"{later} was told before {earlier}, which came before it under the same key"
+                sentence = f"{later} was told before {earlier}, which came before it under the same key"
                 at = history.told[first[later]].at
-                findings.append(report(history, at, said, messageIds=[later, earlier]))
+                findings.append(report(history, at, sentence, messageIds=[later, earlier]))
     return judged(exposure, findings)

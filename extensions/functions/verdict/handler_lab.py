@@ -255,10 +255,10 @@ class HandlerLab(Lab):
                 self.note_item(Settlement(at, self.life, INPUT, Disposition.ACK, (each,)))
 
     def _note_failure(self, outcome: Outcome) -> None:
-        told = json.loads(outcome.payload)
-        why = f"{told.get('errorType')}: {told.get('errorMessage')}"
+        error = json.loads(outcome.payload)
+        why = f"{error.get('errorType')}: {error.get('errorMessage')}"
         self.note(lambda history: history.failures.update([why]))
-        if told.get("errorType") == "Sandbox.Timedout":
+        if error.get("errorType") == "Sandbox.Timedout":
             self.on_time_out()
 
     async def _note_copies(self) -> None:

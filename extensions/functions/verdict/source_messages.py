@@ -10,9 +10,9 @@ def are_named_by_content(contract: Contract) -> bool:
     """Whether a message has its id whatever its partition key is."""
     if contract.samples is None:
         return False
-    told = tell_apart(contract)
-    data, key = KitMessages(told, 1).good()
-    return told.peek(data, "").message_id == told.peek(data, key).message_id
+    named = tell_apart(contract)
+    data, key = KitMessages(named, 1).good()
+    return named.peek(data, "").message_id == named.peek(data, key).message_id
 
 
 def explain_unqueued(contract: Contract) -> str | None:
