@@ -8,6 +8,7 @@ import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from zipfile import ZipFile
 
 import pytest
 
@@ -64,6 +65,30 @@ def test_an_error_reads_as_from_aws(aws: Callable[..., Any]) -> None:
         RuntimeError, match=r"\(ResourceNotFoundException\).*Stream nowhere under account .* not found"
     ):
         aws("kinesis", "describe-stream", "--stream-name", "nowhere")
+
+
+def test_a_function_is_made_invoked_and_mapped(aws: Callable[..., Any], tmp_path: Path) -> None:
+    """As in Amazon's own tutorial: a zip, an invocation with its log, and a mapping of a stream."""
+    with ZipFile(tmp_path / "function.zip", "w") as archive:
+        archive.writestr(
+            "index.py", "def handler(event, context):\n    print('came')\n    return event['a']\n"
+        )
+    role = "arn:aws:iam::000000000000:role/functions"
+    made = ("--runtime", "python3.11", "--handler", "index.handler", "--role", role)
+    code = ("--zip-file", f"fileb://{tmp_path / 'function.zip'}")
+    aws("lambda", "create-function", "--function-name", "cli", *made, *code)
+    aws("lambda", "wait", "function-active-v2", "--function-name", "cli")
+    (tmp_path / "event.json").write_text('{"a": 7}')
+    event = ("--payload", f"fileb://{tmp_path / 'event.json'}", "--log-type", "Tail")
+    answer = aws("lambda", "invoke", "--function-name", "cli", *event, str(tmp_path / "answer"))
+    assert (tmp_path / "answer").read_text() == "7"
+    assert b"came" in base64.b64decode(answer["LogResult"])
+    aws("kinesis", "create-stream", "--stream-name", "mapped", "--shard-count", "1")
+    source = ("--event-source-arn", "arn:aws:kinesis:us-east-1:000000000000:stream/mapped")
+    start = ("--starting-position", "TRIM_HORIZON", "--batch-size", "5")
+    mapped = aws("lambda", "create-event-source-mapping", "--function-name", "cli", *source, *start)
+    (found,) = aws("lambda", "list-event-source-mappings", "--function-name", "cli")["EventSourceMappings"]
+    assert (found["UUID"], found["BatchSize"]) == (mapped["UUID"], 5)
 
 
 def test_files_are_copied_to_s3_and_back(aws: Callable[..., Any], tmp_path: Path) -> None:
