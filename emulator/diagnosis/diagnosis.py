@@ -26,11 +26,11 @@ def diagnose(exchange: Exchange, rules: Iterable[Rule] = RULES) -> Diagnosis:
 def _list_findings(rule: Rule, judgement: Judgement) -> list[Finding]:
     return [
         Finding(rule=rule.id, title=rule.title, harm=rule.harm.value, advice=rule.advice, **asdict(sighting))
-        for sighting in sorted(judgement.seen, key=lambda sighting: sighting.at)
+        for sighting in sorted(judgement.sightings, key=lambda sighting: sighting.at)
     ]
 
 
 def _build_verdict(rule: Rule, judgement: Judgement) -> RuleVerdict:
-    verdict = "found" if judgement.seen else "not-found" if judgement.looked else "no-opportunity"
-    looked, found = judgement.looked, len(judgement.seen)
+    verdict = "found" if judgement.sightings else "not-found" if judgement.looked else "no-opportunity"
+    looked, found = judgement.looked, len(judgement.sightings)
     return RuleVerdict(rule.id, rule.title, rule.harm.value, verdict, looked, found)  # type: ignore[arg-type]

@@ -24,7 +24,7 @@ class Harm(StrEnum):
     WASTES = "wastes"
 
 
-class Seen(msgspec.Struct, frozen=True):
+class Sighting(msgspec.Struct, frozen=True):
     """One mistake as a rule saw it; the fields are those of ``Finding``."""
 
     client: str | None
@@ -38,10 +38,10 @@ class Seen(msgspec.Struct, frozen=True):
 
 
 class Judgement(NamedTuple):
-    """``looked`` counts the times that the mistake could have been made, ``seen`` those that it was."""
+    """How often the mistake could have been made (``looked``), and each time that it was."""
 
     looked: int
-    seen: tuple[Seen, ...] = ()
+    sightings: tuple[Sighting, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

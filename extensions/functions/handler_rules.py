@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import Final
 
-from emulator.diagnosis.rule import Harm, Judgement, Rule, Seen, count
+from emulator.diagnosis.rule import Harm, Judgement, Rule, Sighting, count
 from rdss_sandbox.shapes.recorded_batches import HandedRecord, HandledBatch
 from rdss_sandbox.shapes.recorded_exchange import Exchange
 
@@ -55,7 +55,7 @@ def _is_carried(batch: HandledBatch, record: HandedRecord, written: frozenset[st
     return any(not each.ids & ids for each in batch.effects)
 
 
-def _describe_lost(lost: Sequence[tuple[HandledBatch, HandedRecord]]) -> Seen:
+def _describe_lost(lost: Sequence[tuple[HandledBatch, HandedRecord]]) -> Sighting:
     batch, record = lost[0]
     why = record.bad or batch.complaint.strip()
     numbers = list(dict.fromkeys(each.number for _, each in lost))
@@ -69,7 +69,7 @@ def _describe_lost(lost: Sequence[tuple[HandledBatch, HandedRecord]]) -> Seen:
         "messageIds": [each.message_id for _, each in lost[:_SHOWN]],
         "log": batch.complaint,
     }
-    return Seen(batch.handler, batch.source, batch.ended, sentence, evidence)
+    return Sighting(batch.handler, batch.source, batch.ended, sentence, evidence)
 
 
 SWALLOWED: Final = Rule(
@@ -90,8 +90,7 @@ SWALLOWED: Final = Rule(
 
 def judge_retried(exchange: Exchange) -> Judgement:
     looked, sightings = 0, []
-    same = _by(exchange.batches, lambda b: (b.handler, b.source, tuple(each.number for each in b.records)))
-    for first, second in (pair for batches in same.values() for pair in pairwise(batches)):
+    for first, second in (pair for batches in _group_by_records(exchange) for pair in pairwise(batches)):
         looked += 1
         doubled = _find_doubled(first, second)
         if doubled:
@@ -100,7 +99,7 @@ def judge_retried(exchange: Exchange) -> Judgement:
                 f"and wrote {count(len(doubled), 'thing')} again as if it was new; the first: {doubled[0]}"
             )
             evidence = {"records": len(first.records), "first": first.began, "written": doubled[:_SHOWN]}
-            sightings.append(Seen(first.handler, first.source, second.began, sentence, evidence))
+            sightings.append(Sighting(first.handler, first.source, second.began, sentence, evidence))
     return Judgement(looked, _first_of_each(sightings))
 
 
@@ -158,8 +157,7 @@ REPEATED: Final = Rule(
 
 def judge_timed_out(exchange: Exchange) -> Judgement:
     sightings = []
-    same = _by(exchange.batches, lambda b: (b.handler, b.source, tuple(each.number for each in b.records)))
-    for batches in same.values():
+    for batches in _group_by_records(exchange):
         late = [each for each in batches if each.error == _TIMED_OUT]
         if len(late) > 1:
             first = late[0]
@@ -168,7 +166,7 @@ def judge_timed_out(exchange: Exchange) -> Judgement:
                 f"{count(len(first.records), 'record')} of {first.source}"
             )
             evidence = {"records": len(first.records), "times": len(late)}
-            sightings.append(Seen(first.handler, first.source, late[-1].ended, sentence, evidence))
+            sightings.append(Sighting(first.handler, first.source, late[-1].ended, sentence, evidence))
     return Judgement(len(exchange.batches), _first_of_each(sightings))
 
 
@@ -186,7 +184,7 @@ TIMED_OUT: Final = Rule(
 
 def judge_visibility(exchange: Exchange) -> Judgement:
     sightings = [
-        Seen(
+        Sighting(
             each.handler,
             each.source,
             exchange.taken,
@@ -212,6 +210,13 @@ WINDOW: Final = Rule(
 )
 
 
+def _group_by_records(exchange: Exchange) -> Iterable[list[HandledBatch]]:
+    """The batches that had the same records, of each handler and source."""
+    return _by(
+        exchange.batches, lambda each: (each.handler, each.source, tuple(one.number for one in each.records))
+    ).values()
+
+
 def _by(
     batches: Iterable[HandledBatch], key: Callable[[HandledBatch], object]
 ) -> dict[object, list[HandledBatch]]:
@@ -221,9 +226,9 @@ def _by(
     return found
 
 
-def _first_of_each(sightings: Iterable[Seen]) -> tuple[Seen, ...]:
+def _first_of_each(sightings: Iterable[Sighting]) -> tuple[Sighting, ...]:
     """One mistake of a handler with a source is told once."""
-    found: dict[tuple[str | None, str], Seen] = {}
+    found: dict[tuple[str | None, str], Sighting] = {}
     for each in sightings:
         found.setdefault((each.client, each.stream), each)
     return tuple(found.values())

@@ -168,7 +168,7 @@ def _judge_by_rules(clause: Clause, history: History) -> Iterator[Finding]:
     if history.recorded is None:
         return
     for rule in clause.rules:
-        for sighting in rule.judge(history.recorded).seen:
+        for sighting in rule.judge(history.recorded).sightings:
             if sighting.stream == history.stream:
                 facts = {"rule": rule.id, "shard": sighting.shard, **sighting.evidence}
                 yield Finding(sighting.said, history.level_at(sighting.at - history.epoch), facts)

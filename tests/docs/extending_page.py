@@ -29,7 +29,7 @@ PUBLIC: Final = {
     "emulator.channels.faulted_channel": ("FaultedChannel",),
     "emulator.channels.kinds": ("Broker", "ChannelKind", "QueueAsShard", "Queues", "Shards"),
     "emulator.clock": ("Clock",),
-    "emulator.diagnosis.rule": ("Harm", "Judgement", "Rule", "Seen"),
+    "emulator.diagnosis.rule": ("Harm", "Judgement", "Rule", "Sighting"),
     "emulator.faults.fault": (
         "CARRIERS", "STREAMS", "Attribute", "Direction", "Done", "Environment", "Failure",
         "FaultRefusedError", "FaultType", "Hit", "Item", "Phase",

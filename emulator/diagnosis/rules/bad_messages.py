@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from operator import attrgetter as field
 
-from emulator.diagnosis.rule import Harm, Judgement, Rule, Seen, count
+from emulator.diagnosis.rule import Harm, Judgement, Rule, Sighting, count
 from rdss_sandbox.shapes.recorded_exchange import BadMessage, Contents, Exchange, StreamState
 from schemas.bound import CONTRACT
 
@@ -16,14 +16,14 @@ _SHOWN = 5
 
 def describe(
     stream: StreamState, bad: Iterable[BadMessage], say: Callable[[list[BadMessage]], str]
-) -> list[Seen]:
+) -> list[Sighting]:
     """One mistake for each client that may have put them; ``say`` tells of its messages."""
     by_writer: dict[str | None, list[BadMessage]] = defaultdict(list)
     for each in bad:
         if not each.fault:
             by_writer[each.writers[0] if len(each.writers) == 1 else None].append(each)
     return [
-        Seen(
+        Sighting(
             writer,
             stream.name,
             found[0].at,
@@ -140,7 +140,7 @@ _REFUSALS = frozenset({"ValidationException", "InvalidArgumentException"})
 def judge_size(exchange: Exchange) -> Judgement:
     """A record that was refused for its size, or a message in a stream that is larger than one may be."""
     sightings = [
-        Seen(
+        Sighting(
             each.client,
             each.stream,
             each.at,
@@ -194,7 +194,7 @@ def judge_sequences(exchange: Exchange) -> Judgement:
                 "missing": list(each.missing[:_PARTS_SHOWN]),
                 "last": each.last,
             }
-            sightings.append(Seen(writer, stream.name, each.last, sentence, evidence))
+            sightings.append(Sighting(writer, stream.name, each.last, sentence, evidence))
     return Judgement(sum(stream.contents.sequences for stream in exchange.streams), tuple(sightings))
 
 

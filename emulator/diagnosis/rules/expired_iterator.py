@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from emulator.diagnosis.rule import Harm, Judgement, Rule, Seen, count
+from emulator.diagnosis.rule import Harm, Judgement, Rule, Sighting, count
 from emulator.diagnosis.rules import read_again, skipped_records
 from emulator.diagnosis.rules.unread_shards import count_left
 from rdss_sandbox.shapes.diagnosis import Step
@@ -22,7 +22,7 @@ def judge(exchange: Exchange) -> Judgement:
 
     An expiry after which records were skipped, or read again, is the first step of that story alone.
     """
-    stories = (*skipped_records.judge_restarts(exchange).seen, *read_again.judge(exchange).seen)
+    stories = (*skipped_records.judge_restarts(exchange).sightings, *read_again.judge(exchange).sightings)
     steps_of_stories = {(each.client, each.stream, each.shard, each.at) for each in stories}
     looked, sightings = 0, []
     for reads in exchange.reads:
@@ -33,7 +33,7 @@ def judge(exchange: Exchange) -> Judgement:
             if (wrong := _find_wrong(exchange, reads, expiry)) is not None:
                 cause = f", by the fault {expiry.fault}" if expiry.fault else ""
                 sightings.append(
-                    Seen(
+                    Sighting(
                         reads.client,
                         reads.stream,
                         expiry.at,

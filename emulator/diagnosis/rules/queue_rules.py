@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from emulator.diagnosis.rule import Harm, Judgement, Rule, Seen, count
+from emulator.diagnosis.rule import Harm, Judgement, Rule, Sighting, count
 from rdss_sandbox.shapes.recorded_exchange import Exchange
 
 LONGEST_ROW = 20
@@ -26,7 +26,7 @@ def judge_broken(exchange: Exchange) -> Judgement:
             "what it had not processed is lost"
         )
         evidence = {"recent": [each.recent for each in reading.broken], "delivered": reading.delivered}
-        sightings.append(Seen(reading.client, reading.queue, first.at, sentence, evidence, faults=faults))
+        sightings.append(Sighting(reading.client, reading.queue, first.at, sentence, evidence, faults=faults))
     return Judgement(sum(each.breaks for each in exchange.queue_readings), tuple(sightings))
 
 
@@ -44,7 +44,7 @@ AUTO_ACK_IN_A_CRASH = Rule(
 
 def judge_unroutable(exchange: Exchange) -> Judgement:
     sightings = [
-        Seen(
+        Sighting(
             each.client,
             each.queue,
             each.nowhere,
@@ -73,7 +73,7 @@ PUBLISHED_TO_NOWHERE = Rule(
 def judge_requeues(exchange: Exchange) -> Judgement:
     settled = [each for each in exchange.queue_readings if each.acked + each.requeued + each.discarded]
     sightings = [
-        Seen(
+        Sighting(
             each.client,
             each.queue,
             each.row_at,
@@ -110,7 +110,7 @@ def judge_in_hand(exchange: Exchange) -> Judgement:
                 f"{waited / 60:.0f} minutes, and settles none of them"
             )
             evidence = {"in_hand": each.in_hand, "waited": round(waited, 1), "acked": each.acked}
-            sightings.append(Seen(each.client, each.queue, each.oldest, sentence, evidence))
+            sightings.append(Sighting(each.client, each.queue, each.oldest, sentence, evidence))
     return Judgement(len(consumed), tuple(sightings))
 
 
@@ -130,7 +130,7 @@ NEVER_ACKNOWLEDGED = Rule(
 def judge_prefetch(exchange: Exchange) -> Judgement:
     consumed = [each for each in exchange.queue_readings if each.most_in_hand]
     sightings = [
-        Seen(
+        Sighting(
             each.client,
             each.queue,
             each.first,

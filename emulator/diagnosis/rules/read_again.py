@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from emulator.diagnosis.rule import Harm, Judgement, Rule, Seen, count
+from emulator.diagnosis.rule import Harm, Judgement, Rule, Sighting, count
 from emulator.diagnosis.rules.skipped_records import SETTLE_SECONDS
 from rdss_sandbox.ranges import count_numbers, merge, subtract
 from rdss_sandbox.shapes.diagnosis import Step
@@ -33,7 +33,7 @@ def _consumes(run: Reading) -> bool:
     return run.reads >= _LEAST_READS and run.last - run.began >= _LEAST_SECONDS
 
 
-def _describe(reads: ShardReads, run: Reading, before: tuple[Reading, ...]) -> list[Seen]:
+def _describe(reads: ShardReads, run: Reading, before: tuple[Reading, ...]) -> list[Sighting]:
     had = merge(*reads.earlier, *((each.first, each.position) for each in before))
     ran = [(run.first, run.position)]
     again = count_numbers(ran) - count_numbers(subtract(ran, had))
@@ -51,7 +51,7 @@ def _describe(reads: ShardReads, run: Reading, before: tuple[Reading, ...]) -> l
     evidence = {"again": again, "read_up_to": had[-1][1] - 1, "start": run.start}
     faults = (expiry.fault,) if expiry and expiry.fault else ()
     return [
-        Seen(reads.client, reads.stream, run.began, sentence, evidence, reads.shard, tuple(steps), faults)
+        Sighting(reads.client, reads.stream, run.began, sentence, evidence, reads.shard, tuple(steps), faults)
     ]
 
 

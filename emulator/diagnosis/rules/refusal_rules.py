@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from math import inf
 from statistics import median
 
-from emulator.diagnosis.rule import Harm, Judgement, Rule, Seen
+from emulator.diagnosis.rule import Harm, Judgement, Rule, Sighting
 from rdss_sandbox.shapes.recorded_exchange import Exchange, RefusedAttempt
 
 PATIENCE_SECONDS = 60.0
@@ -35,7 +35,7 @@ def judge_dropped(exchange: Exchange) -> Judgement:
     )
 
 
-def _describe(client: str, stream: str, lost: list[RefusedAttempt]) -> Seen:
+def _describe(client: str, stream: str, lost: list[RefusedAttempt]) -> Sighting:
     names = [each.message_id for each in lost if each.message_id][:_SHOWN]
     faults = tuple(sorted({each.fault for each in lost if each.fault}))
     cause = f", by the fault {' and '.join(faults)}" if faults else ""
@@ -49,7 +49,7 @@ def _describe(client: str, stream: str, lost: list[RefusedAttempt]) -> Seen:
         "messageIds": names,
         "last": max(each.at for each in lost),
     }
-    return Seen(client, stream, min(each.at for each in lost), sentence, evidence, faults=faults)
+    return Sighting(client, stream, min(each.at for each in lost), sentence, evidence, faults=faults)
 
 
 DROPPED = Rule(
@@ -103,7 +103,7 @@ def judge_pauses(exchange: Exchange) -> Judgement:
             cause = f" by the fault {' and '.join(faults)}" if faults else ""
             sentence = f"{client} was throttled{cause} and {wrong}"
             at = min(each.at for each in refusals)
-            sightings.append(Seen(client, stream, at, sentence, {"pauses": pauses}, faults=faults))
+            sightings.append(Sighting(client, stream, at, sentence, {"pauses": pauses}, faults=faults))
     return Judgement(sum(len(each) for each in throttled.values()), tuple(sightings))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from emulator.diagnosis.rule import Harm, Judgement, Rule, Seen, count
+from emulator.diagnosis.rule import Harm, Judgement, Rule, Sighting, count
 from rdss_sandbox.shapes.diagnosis import Step
 from rdss_sandbox.shapes.recorded_exchange import PACE_READS, PACE_SECONDS, Exchange, ShardReads
 
@@ -40,7 +40,9 @@ def judge_pace(exchange: Exchange) -> Judgement:
                 "five a second are allowed"
             )
             evidence = {"reads": PACE_READS, "seconds": round(fastest.busiest, 3), "run": fastest.reads}
-            sightings.append(Seen(reads.client, reads.stream, fastest.last, sentence, evidence, reads.shard))
+            sightings.append(
+                Sighting(reads.client, reads.stream, fastest.last, sentence, evidence, reads.shard)
+            )
     return Judgement(looked, tuple(sightings))
 
 
@@ -59,7 +61,7 @@ TOO_OFTEN = Rule(
 def judge_order(exchange: Exchange) -> Judgement:
     """A record of the parent that came after one of the child shows it; both runs were open at that time."""
     looked = 0
-    sightings: list[Seen] = []
+    sightings: list[Sighting] = []
     for stream in exchange.streams:
         for reads in exchange.reads:
             child = stream.shard(reads.shard) if reads.stream == stream.name else None
@@ -82,7 +84,7 @@ def find_late(began: float, came: Iterable[float]) -> list[float]:
     return [at for at in came if at > began]
 
 
-def _list_breaches(child: ShardReads, parent: ShardReads, began: float) -> Iterator[Seen]:
+def _list_breaches(child: ShardReads, parent: ShardReads, began: float) -> Iterator[Sighting]:
     drained = parent.ended_at is not None and parent.ended_at <= began
     runs = [each.delivered[1] for each in parent.readings if each.delivered and each.began <= began]
     late = find_late(began, runs)
@@ -92,7 +94,7 @@ def _list_breaches(child: ShardReads, parent: ShardReads, began: float) -> Itera
         f"{child.client} was given records of {child.shard} while its parent {parent.shard} still had some: "
         "a key's messages came out of order"
     )
-    yield Seen(
+    yield Sighting(
         child.client,
         child.stream,
         began,
@@ -141,7 +143,7 @@ def judge_spread(exchange: Exchange) -> Judgement:
         )
         evidence = {"records": total, "keys": stream.contents.keys, "shards": len(by_shard)}
         client = writers[0] if len(writers) == 1 else None
-        sightings.append(Seen(client, stream.name, exchange.taken, sentence, evidence, shard))
+        sightings.append(Sighting(client, stream.name, exchange.taken, sentence, evidence, shard))
     return Judgement(looked, tuple(sightings))
 
 

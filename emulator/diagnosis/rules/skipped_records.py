@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from emulator.diagnosis.rule import Harm, Judgement, Rule, Seen, count
+from emulator.diagnosis.rule import Harm, Judgement, Rule, Sighting, count
 from rdss_sandbox.ranges import count_numbers, merge, subtract
 from rdss_sandbox.shapes.diagnosis import Step
 from rdss_sandbox.shapes.recorded_exchange import (
@@ -58,7 +58,7 @@ def _list_reads(exchange: Exchange) -> Iterator[tuple[ShardReads, ShardState]]:
 
 def _describe_start(
     exchange: Exchange, reads: ShardReads, shard: ShardState, run: Reading, skipped: int
-) -> Seen:
+) -> Sighting:
     parents = [exchange.reads_of(reads.client, reads.stream, each) for each in shard.parents]
     read = [each.shard for each in parents if each is not None and each.first_read <= run.began]
     where = f", the child of {' and '.join(read)}," if read else ""
@@ -67,7 +67,7 @@ def _describe_start(
         f"{'was' if skipped == 1 else 'were'} there already, it never reads"
     )
     steps = [Step(each.ended_at, f"{each.shard} ended") for each in parents if each and each.ended_at]
-    return Seen(
+    return Sighting(
         reads.client,
         reads.stream,
         run.began,
@@ -104,7 +104,7 @@ def _others_had(exchange: Exchange, reads: ShardReads, start: int, end: int) -> 
     return not subtract([(start, end)], merge(*others))
 
 
-def _describe_restart(reads: ShardReads, run: Reading, skipped: tuple[tuple[int, int], ...]) -> Seen:
+def _describe_restart(reads: ShardReads, run: Reading, skipped: tuple[tuple[int, int], ...]) -> Sighting:
     lost = count_numbers(skipped)
     reached = skipped[0][0]
     expiry = next((each for each in reads.expiries if each.renewed == run.began), None)
@@ -117,7 +117,7 @@ def _describe_restart(reads: ShardReads, run: Reading, skipped: tuple[tuple[int,
     if expiry:
         cause = f", by the fault {expiry.fault}" if expiry.fault else ""
         steps.insert(0, Step(expiry.at, f"the iterator after record {reached - 1:,} expired{cause}"))
-    return Seen(
+    return Sighting(
         reads.client,
         reads.stream,
         run.began,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from emulator.diagnosis.rule import Harm, Judgement, Rule, Seen, count
+from emulator.diagnosis.rule import Harm, Judgement, Rule, Sighting, count
 from rdss_sandbox.shapes.diagnosis import Step
 from rdss_sandbox.shapes.recorded_exchange import Exchange, ShardReads, ShardState, StreamState
 
@@ -46,7 +46,7 @@ def _read_to_the_end(exchange: Exchange, stream: StreamState) -> Iterator[tuple[
 
 def _judge_child(
     exchange: Exchange, stream: StreamState, reads: ShardReads, child: ShardState
-) -> Seen | None:
+) -> Sighting | None:
     ends = [_ended_at(exchange, stream, parent) for parent in child.parents if stream.shard(parent)]
     ended = max((end for end in ends if end is not None), default=exchange.taken)
     waiting = count_left(child.first, child.next, ())
@@ -59,7 +59,7 @@ def _judge_child(
         f"{reads.client} read {parents} to the end and never asked for {child.id}, its child: "
         f"{count(waiting, 'record')} there, unread"
     )
-    return Seen(
+    return Sighting(
         reads.client,
         stream.name,
         ended,
@@ -158,7 +158,7 @@ def _list_ready(stream: StreamState, reads: dict[str, ShardReads]) -> Iterator[S
 
 def _judge_shard(
     exchange: Exchange, stream: StreamState, client: str, reads: dict[str, ShardReads], shard: ShardState
-) -> Seen | None:
+) -> Sighting | None:
     waiting = count_left(shard.first, shard.next, ())
     since = max(min(each.first_read for each in reads.values()), shard.opened)
     late = exchange.taken - since >= SHARD_SECONDS
@@ -170,7 +170,7 @@ def _judge_shard(
         f"{count(waiting, 'record')} there, unread"
     )
     waited = round(exchange.taken - since, 3)
-    return Seen(
+    return Sighting(
         client,
         stream.name,
         since,

@@ -1,6 +1,6 @@
 """Records that a client puts one by one although there are many: what ``sandbox diagnose`` says of it."""
 
-from emulator.diagnosis.rule import Harm, Judgement, Rule, Seen
+from emulator.diagnosis.rule import Harm, Judgement, Rule, Sighting
 from rdss_sandbox.shapes.recorded_exchange import Exchange
 
 _ENOUGH = 50
@@ -15,7 +15,7 @@ def judge(exchange: Exchange) -> Judgement:
         if each.records >= _ENOUGH and each.records >= _PER_SECOND * (each.last - each.first)
     ]
     seen = (
-        Seen(
+        Sighting(
             each.client,
             each.stream,
             each.last,

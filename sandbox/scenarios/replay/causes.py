@@ -24,7 +24,7 @@ _CHANGES: Final = {"oversize", "mutate", "corrupt"}
 
 def link_causes(steps: Sequence[ReplayStep]) -> dict[int, int]:
     """The index of the cause of each step that has one in the run, by the index of the step."""
-    progress = _Seen()
+    progress = _Progress()
     causes: dict[int, int] = {}
     for index, step in enumerate(steps):
         if step.event is None:
@@ -62,7 +62,7 @@ def _reshards_before(steps: Sequence[ReplayStep], index: int) -> list[int]:
 
 
 @dataclass(slots=True)
-class _Seen:
+class _Progress:
     """What happened so far, as indexes of steps; ``name`` is always the messageId of a message or part."""
 
     faults: dict[tuple[str, str], int] = field(default_factory=dict)
@@ -92,7 +92,7 @@ def _place(fields: _Fields) -> tuple[str, str]:
     return str(fields["shard"]), str(fields["sequence_number"])
 
 
-def _cause_of_acknowledgement(progress: _Seen, fields: _Fields) -> int | None:
+def _cause_of_acknowledgement(progress: _Progress, fields: _Fields) -> int | None:
     name = _name(fields)
     fault = progress.faults.get((name, "publish"))
     if name not in progress.acknowledged:
@@ -101,7 +101,7 @@ def _cause_of_acknowledgement(progress: _Seen, fields: _Fields) -> int | None:
     return progress.refused.get(name, progress.last_refused if fault is None else fault)
 
 
-def _cause_of_delivery(progress: _Seen, fields: _Fields) -> int | None:
+def _cause_of_delivery(progress: _Progress, fields: _Fields) -> int | None:
     name = _name(fields)
     fault, copy = progress.faults.get((name, "deliver")), progress.copies.get((name, "deliver"))
     if fault is not None:
@@ -115,7 +115,7 @@ def _cause_of_delivery(progress: _Seen, fields: _Fields) -> int | None:
     return next((each for each in made if each is not None), progress.refused.get(name))
 
 
-def _cause_of_rejection(progress: _Seen, fields: _Fields) -> int | None:
+def _cause_of_rejection(progress: _Progress, fields: _Fields) -> int | None:
     name = _name(fields)
     if name in progress.changes:
         return progress.changes[name]
@@ -123,11 +123,11 @@ def _cause_of_rejection(progress: _Seen, fields: _Fields) -> int | None:
     return progress.paused if expired and progress.paused is not None else progress.offered.get(name)
 
 
-def _cause_of_processing(progress: _Seen, fields: _Fields) -> int | None:
+def _cause_of_processing(progress: _Progress, fields: _Fields) -> int | None:
     return progress.delivered.get(_name(fields)) if _name(fields) in progress.processed else None
 
 
-_CAUSES: Final[dict[str, Callable[[_Seen, _Fields], int | None]]] = {
+_CAUSES: Final[dict[str, Callable[[_Progress, _Fields], int | None]]] = {
     "message.refused": lambda progress, fields: progress.faults.get((_name(fields), "publish")),
     "message.acknowledged": _cause_of_acknowledgement,
     "message.delivered": _cause_of_delivery,
@@ -141,7 +141,7 @@ _CAUSES: Final[dict[str, Callable[[_Seen, _Fields], int | None]]] = {
 }
 
 
-def _note_fault(progress: _Seen, index: int, fields: _Fields) -> None:
+def _note_fault(progress: _Progress, index: int, fields: _Fields) -> None:
     type_, direction, name = str(fields["type"]), str(fields["direction"]), _name(fields)
     if type_ in _STOPS:
         progress.stopped[str(fields["data"].get("target"))] = index
@@ -154,16 +154,16 @@ def _note_fault(progress: _Seen, index: int, fields: _Fields) -> None:
         progress.faults[name, direction] = index
 
 
-def _note_offer(progress: _Seen, index: int, fields: _Fields) -> None:
+def _note_offer(progress: _Progress, index: int, fields: _Fields) -> None:
     progress.offered[_name(fields)] = index
 
 
-def _note_refusal(progress: _Seen, index: int, fields: _Fields) -> None:
+def _note_refusal(progress: _Progress, index: int, fields: _Fields) -> None:
     progress.refused[_name(fields)] = progress.last_refused = index
     progress.faults.pop((_name(fields), "publish"), None)
 
 
-def _note_acknowledgement(progress: _Seen, index: int, fields: _Fields) -> None:
+def _note_acknowledgement(progress: _Progress, index: int, fields: _Fields) -> None:
     name = _name(fields)
     if name in progress.acknowledged:
         progress.copies[name, "publish"] = index
@@ -171,25 +171,25 @@ def _note_acknowledgement(progress: _Seen, index: int, fields: _Fields) -> None:
     progress.faults.pop((name, "publish"), None)
 
 
-def _note_delivery(progress: _Seen, index: int, fields: _Fields) -> None:
+def _note_delivery(progress: _Progress, index: int, fields: _Fields) -> None:
     progress.delivered[_name(fields)] = index
     progress.places.add(_place(fields))
     progress.faults.pop((_name(fields), "deliver"), None)
 
 
-def _note_processing(progress: _Seen, _: int, fields: _Fields) -> None:
+def _note_processing(progress: _Progress, _: int, fields: _Fields) -> None:
     progress.processed.add(_name(fields))
 
 
-def _note_death(progress: _Seen, index: int, _: _Fields) -> None:
+def _note_death(progress: _Progress, index: int, _: _Fields) -> None:
     progress.death = index
 
 
-def _note_expiry(progress: _Seen, index: int, _: _Fields) -> None:
+def _note_expiry(progress: _Progress, index: int, _: _Fields) -> None:
     progress.expired = index
 
 
-_NOTES: Final[dict[str, Callable[[_Seen, int, _Fields], None]]] = {
+_NOTES: Final[dict[str, Callable[[_Progress, int, _Fields], None]]] = {
     "fault.injected": _note_fault,
     "message.offered": _note_offer,
     "message.refused": _note_refusal,
