@@ -1,0 +1,118 @@
+"""The form of a tape file: the frames of the journal, with a mark in front and an index by time at the end.
+
+    +--------+------+--------+---------+--------+---------+-- --+--------+-------+-------------+
+    | header | mark | header | block 0 | header | block 1 | ... | header | index | position of |
+    |        | JSON |        |         |        |         |     |        |       | index       |
+    +--------+------+--------+---------+--------+---------+-- --+--------+-------+-------------+
+
+A block is compressed. It holds entries (``rdss_sandbox.shapes.tape``) as one array of MessagePack, in the
+order of their times. Its header (``emulator/journal/frames.py``) has the CRCs, how many entries it holds
+(``lines``), the bytes of their messages (``size``), the number of its first entry (``ordinal``) and the time
+of that in ms (``arrival``). Mark and index have no lines. A tape whose recorder was killed has no index:
+the headers tell the same.
+"""
+
+from __future__ import annotations
+
+import struct
+from array import array
+from collections.abc import Iterable, Sequence
+from typing import Final, NamedTuple
+
+import msgspec
+from isal.isal_zlib import compress, decompress
+
+from emulator.journal import frames
+from emulator.journal.frames import Frame
+from rdss_sandbox.shapes.tape import TapeEntry, TapeMark
+
+FORMAT: Final = 1
+SUFFIX: Final = ".tape"
+BLOCK_BYTES: Final = 1 << 18
+"""A block is written when its entries have so many bytes. Larger ones would hardly be smaller on the disk."""
+POSITION: Final = struct.Struct("<Q")
+_COUNT: Final = struct.Struct(">BI")
+_ARRAY_32: Final = 0xDD
+"""How MessagePack begins an array whose length has 32 bits."""
+_LEVEL: Final = 2
+_encode: Final = msgspec.msgpack.Encoder().encode
+_decode: Final = msgspec.msgpack.Decoder(list[TapeEntry]).decode
+_decode_one: Final = msgspec.msgpack.Decoder(TapeEntry).decode
+_split: Final = msgspec.msgpack.Decoder(list[msgspec.Raw]).decode
+_read_mark: Final = msgspec.json.Decoder(TapeMark).decode
+
+
+class IndexedBlock(NamedTuple):
+    """A block of the index: where its header is, and the time of its first entry (ms) and their number."""
+
+    position: int
+    first: int
+    entries: int
+
+
+class TapeIndex(NamedTuple):
+    """The blocks of a tape, and the time of its last entry in ms."""
+
+    blocks: tuple[IndexedBlock, ...]
+    last: int
+
+
+def pack_mark(mark: TapeMark) -> bytes:
+    payload = msgspec.json.encode(mark)
+    return frames.header(payload, lines=0) + payload
+
+
+def unpack_mark(payload: bytes) -> TapeMark:
+    """Raises ``msgspec.MsgspecError`` for what is no mark."""
+    return _read_mark(payload)
+
+
+def pack_entry(entry: TapeEntry) -> bytes:
+    return _encode(entry)
+
+
+def pack_block(encoded: Sequence[bytes], *, size: int, ordinal: int, first: int) -> bytes:
+    """Make a block of encoded entries. Their messages have ``size`` bytes, the first came at ``first`` ms."""
+    payload = compress(b"".join((_COUNT.pack(_ARRAY_32, len(encoded)), *encoded)), _LEVEL)
+    return frames.header(payload, lines=len(encoded), size=size, ordinal=ordinal, arrival=first) + payload
+
+
+def unpack_block(payload: bytes) -> tuple[list[TapeEntry], int]:
+    """Give the entries of a block, and how many of a kind are left out that this version does not know.
+
+    Raises ValueError or ``IsalError`` for what is no block.
+    """
+    raw = decompress(payload)
+    try:
+        return _decode(raw), 0
+    except msgspec.ValidationError:
+        found = []
+        parts = _split(raw)
+        for part in parts:
+            try:
+                found.append(_decode_one(part))
+            except msgspec.ValidationError:
+                continue
+        return found, len(parts) - len(found)
+
+
+def pack_index(index: TapeIndex, position: int, entries: int) -> bytes:
+    """Make the end of a tape of so many ``entries``, to be written at ``position``."""
+    columns = (array("Q", column).tobytes() for column in zip(*index.blocks, strict=True))
+    payload = compress(b"".join(columns), _LEVEL)
+    top = frames.header(payload, lines=0, ordinal=entries, arrival=index.last)
+    return top + payload + POSITION.pack(position)
+
+
+def unpack_index(frame: Frame, payload: bytes) -> TapeIndex:
+    """Raises ValueError or ``IsalError`` for what is no index."""
+    columns = array("Q")
+    columns.frombytes(decompress(payload))
+    third = len(columns) // 3
+    rows = zip(columns[:third], columns[third : 2 * third], columns[2 * third :], strict=True)
+    return TapeIndex(tuple(IndexedBlock(*row) for row in rows), frame.arrival)
+
+
+def index_frames(found: Iterable[Frame]) -> tuple[IndexedBlock, ...]:
+    """What an index would say of the frames that were found in a tape that has none."""
+    return tuple(IndexedBlock(each.position, each.arrival, each.lines) for each in found if each.lines)
