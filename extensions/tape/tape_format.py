@@ -17,10 +17,10 @@ from __future__ import annotations
 import struct
 from array import array
 from collections.abc import Iterable, Sequence
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, cast
 
 import msgspec
-from isal.isal_zlib import compress, decompress
+from isal.isal_zlib import IsalError, compress, decompressobj
 
 from emulator.journal import frames
 from emulator.journal.frames import Frame
@@ -35,6 +35,9 @@ _COUNT: Final = struct.Struct(">BI")
 _ARRAY_32: Final = 0xDD
 """How MessagePack begins an array whose length has 32 bits."""
 _LEVEL: Final = 2
+_MOST_BYTES: Final = 1 << 28
+"""A block that inflates to more was not written by a recorder."""
+_BadDataError: Final = cast("type[Exception]", IsalError)  # its stub takes it for an instance
 _encode: Final = msgspec.msgpack.Encoder().encode
 _decode: Final = msgspec.msgpack.Decoder(list[TapeEntry]).decode
 _decode_one: Final = msgspec.msgpack.Decoder(TapeEntry).decode
@@ -80,9 +83,9 @@ def pack_block(encoded: Sequence[bytes], *, size: int, ordinal: int, first: int)
 def unpack_block(payload: bytes) -> tuple[list[TapeEntry], int]:
     """Give the entries of a block, and how many of a kind are left out that this version does not know.
 
-    Raises ValueError or ``IsalError`` for what is no block.
+    Raises ValueError for what is no block.
     """
-    raw = decompress(payload)
+    raw = _inflate(payload)
     try:
         return _decode(raw), 0
     except msgspec.ValidationError:
@@ -105,9 +108,9 @@ def pack_index(index: TapeIndex, position: int, entries: int) -> bytes:
 
 
 def unpack_index(frame: Frame, payload: bytes) -> TapeIndex:
-    """Raises ValueError or ``IsalError`` for what is no index."""
+    """Raises ValueError for what is no index."""
     columns = array("Q")
-    columns.frombytes(decompress(payload))
+    columns.frombytes(_inflate(payload))
     third = len(columns) // 3
     rows = zip(columns[:third], columns[third : 2 * third], columns[2 * third :], strict=True)
     return TapeIndex(tuple(IndexedBlock(*row) for row in rows), frame.arrival)
@@ -116,3 +119,14 @@ def unpack_index(frame: Frame, payload: bytes) -> TapeIndex:
 def index_frames(found: Iterable[Frame]) -> tuple[IndexedBlock, ...]:
     """What an index would say of the frames that were found in a tape that has none."""
     return tuple(IndexedBlock(each.position, each.arrival, each.lines) for each in found if each.lines)
+
+
+def _inflate(payload: bytes) -> bytes:
+    inflating = decompressobj()
+    try:
+        raw: bytes = inflating.decompress(payload, _MOST_BYTES)
+    except _BadDataError as error:
+        raise ValueError(str(error)) from error
+    if not inflating.eof:
+        raise ValueError("the block is not complete")
+    return raw

@@ -11,11 +11,11 @@ from __future__ import annotations
 import os
 from bisect import bisect_left
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
 import msgspec
-from isal.igzip_lib import IsalError
 from isal.isal_zlib import crc32
 
 from emulator.journal import frames, salvage
@@ -100,7 +100,7 @@ class TapeFile:
         payload = _read_payload(descriptor, frame) if frame is not None else None
         try:
             found, unknown = unpack_block(payload) if payload is not None else ([], -1)
-        except (msgspec.MsgspecError, ValueError, IsalError):
+        except ValueError:
             unknown = -1
         if unknown < 0:
             troubles.append(
@@ -140,7 +140,7 @@ def _find_index(descriptor: int) -> TapeIndex | None:
     payload = _read_payload(descriptor, frame)
     try:
         return unpack_index(frame, payload) if payload is not None else None
-    except (ValueError, IsalError):
+    except ValueError:
         return None
 
 
@@ -151,8 +151,9 @@ def _search(descriptor: int, path: Path, troubles: list[str]) -> TapeIndex:
     last = max((each.first for each in blocks), default=0)
     if blocks:
         final = next(each for each in reversed(found.kept) if each.lines)
-        entries, _ = unpack_block(os.pread(descriptor, final.length, final.start))
-        last = max((round(each.at * _MS) for each in entries), default=last)
+        with suppress(ValueError):
+            entries, _ = unpack_block(os.pread(descriptor, final.length, final.start))
+            last = max(round(each.at * _MS) for each in entries)
     end = os.fstat(descriptor).st_size
     damage = [each for each in found.damage if each.end < end]
     troubles += [
