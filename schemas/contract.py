@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
 from schemas.fields import Field
 from schemas.headers import Headers
+from schemas.personal import Personal
 
 if TYPE_CHECKING:
     from random import Random  # noqa: TID251 -- the type of what is handed in
@@ -453,6 +454,9 @@ class Contract(Protocol):
     @property
     def contents(self) -> Mapping[str, Content]:
         """By what messages say of their type; empty where tables have only what the ``fields`` say."""
+
+    @property
+    def personal(self) -> Personal: ...
 
     @property
     def samples(self) -> Samples | None: ...

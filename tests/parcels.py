@@ -25,6 +25,7 @@ from schemas.contract import (
     Violation,
 )
 from schemas.fields import Field
+from schemas.personal import NOWHERE, BodyForm
 
 
 class ParcelPeek(msgspec.Struct, frozen=True, gc=False):
@@ -79,6 +80,13 @@ def _spoil(whole: bytes, code: Code, draws: Draws) -> bytes:
         "no-event": whole.replace(b'"event"', b'"evens"'),
     }
     return spoilt[code]
+
+
+class _NothingPersonal:
+    marked: Final = False
+
+    def form(self, _raw: bytes, _key: str = "", /) -> BodyForm:
+        return BodyForm(NOWHERE, NOWHERE)
 
 
 class _ParcelSamples:
@@ -181,6 +189,7 @@ class Parcels:
     contents: Final[Mapping[str, Content]] = {}
     samples: Final = _ParcelSamples()
     changes: Final = _ParcelChanges()
+    personal: Final = _NothingPersonal()
 
     @property
     def without_headers(self) -> Parcels:

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from schemas.asyncapi.documents import DEEPEST, Documents, Node, is_reference
+from schemas.personal import MARK
 
 _PLAIN: Final[dict[str, dict[str, Any]]] = {
     "string": {"type": "string"}, "int": {"type": "integer"}, "long": {"type": "integer"},
@@ -111,7 +112,10 @@ def as_json_schema(schema: Any) -> dict[str, Any]:
         if kind == "enum":
             definitions[each["name"]] = {"type": "string", "enum": each["symbols"]}
         else:
-            fields = {field["name"]: convert(field["type"]) for field in each.get("fields", ())}
+            fields = {
+                field["name"]: {**convert(field["type"]), **({MARK: field[MARK]} if MARK in field else {})}
+                for field in each.get("fields", ())
+            }
             definitions[each["name"]] = {"type": "object", "properties": fields} if fields else {}
         return {"$ref": f"#/$defs/{each['name']}"}
 

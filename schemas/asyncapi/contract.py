@@ -16,6 +16,7 @@ from schemas.asyncapi.message_payloads import Payload
 from schemas.asyncapi.peek import Looker
 from schemas.asyncapi.verdicts import DeclaredJudge
 from schemas.contract import Changes, Code, Content, Failures, Judge, Peek, Samples
+from schemas.personal import Personal
 
 
 class AsyncApiContract:
@@ -130,6 +131,12 @@ class AsyncApiContract:
         from schemas.asyncapi.contents import make_contents
 
         return make_contents(self._payloads, headers=self.headers is not None)
+
+    @cached_property
+    def personal(self) -> Personal:
+        from schemas.asyncapi.declared_marks import DeclaredPersonal
+
+        return DeclaredPersonal(self.declared, self.peek)
 
     @cached_property
     def samples(self) -> Samples | None:

@@ -12,6 +12,7 @@ import msgspec
 
 from schemas.asyncapi.documents import Documents, Node, is_reference
 from schemas.asyncapi.problems import Place
+from schemas.personal import MARK
 
 Schema = dict[str, Any] | bool
 
@@ -132,6 +133,14 @@ class _Bundle:
                 made[keyword] = self._copy(Node(below, at))
             elif keyword not in _LEFT_OUT:
                 made[keyword] = below
+        if MARK in made and not (
+            isinstance(made[MARK], dict)
+            and list(made[MARK]) == ["personal"]
+            and isinstance(made[MARK]["personal"], bool)
+        ):
+            self._documents.problems.add(
+                place.below(MARK), "in a schema this is {personal: true}, or left out"
+            )
         return made
 
     def _refer(self, reference: str, place: Place) -> str:

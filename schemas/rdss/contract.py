@@ -24,6 +24,7 @@ from schemas.contract import (
     Samples,
     Verdict,
 )
+from schemas.personal import Personal
 from schemas.rdss import MAX_MESSAGE_BYTES, SPECIFICATION_VERSION
 from schemas.rdss.decoration import decorate, redrive, stamp, undecorate
 from schemas.rdss.error_codes import ErrorCode
@@ -89,6 +90,12 @@ class Rdss:
         from schemas.rdss.documents import RdssDocuments
 
         return RdssDocuments(as_published=self._as_published)
+
+    @cached_property
+    def personal(self) -> Personal:
+        from schemas.rdss.rdss_marks import RdssPersonal
+
+        return RdssPersonal()
 
     @cached_property
     def samples(self) -> Samples:
