@@ -61,13 +61,14 @@ class ShardReader:
     _polled: float = -math.inf
     _more: bool = False
     _waiting: bool = False
+    _listed: bool = False
 
     def read(self, limit: int, in_hand: Collection[str] = ()) -> list[Delivery]:
         """Read up to ``limit`` records. The list is empty when there are none, or no answer has come yet.
 
         Shards ``in_hand`` are passed over, and so are their descendants.
         """
-        if not self._shards:
+        if not (self._shards and self._listed):
             self.discover()
         readable = self._find_readable(in_hand)
         while not (found := self._read_each(readable, limit)):
@@ -118,6 +119,13 @@ class ShardReader:
             failures += done.failures
             self._waiting |= done.waiting
             turn = done.left
+        if not self._listed:
+            try:
+                self.discover()
+            except ChannelUnavailableError as error:
+                failures.append(error)
+        # One may have failed since retention has taken it: the next read looks which there are.
+        self._listed &= not failures
         self._more = bool(turn) or len(found) >= limit
         # What other shards gave is handed over: it would not come again, their places are behind it.
         if failures and not found:
@@ -137,11 +145,14 @@ class ShardReader:
         return known.committed if known and known.committed else self.checkpoints.get(shard)
 
     def discover(self) -> None:
-        """List the shards again, and take in new ones."""
+        """List the shards again, and take in new ones. Nothing is to be read of those that are gone."""
+        listed = {listing.id: listing for listing in self.source.shards()}
+        for name, shard in self._shards.items():
+            shard.drained |= name not in listed
         # Parents come first in this order, which the search for readable shards relies on.
-        for listing in sorted(self.source.shards(), key=lambda each: each.id):
-            if listing.id not in self._shards:
-                self._shards[listing.id] = self._begin_shard(listing)
+        for name in sorted(listed.keys() - self._shards.keys()):
+            self._shards[name] = self._begin_shard(listed[name])
+        self._listed = True
 
     def _begin_shard(self, listing: ShardListing) -> _Progress:
         position = self.checkpoints.get(listing.id)
@@ -172,7 +183,8 @@ class ShardReader:
         if fetched.drained:
             shard.drained = True
             self._save_checkpoint(name, shard)
-            self.discover()
+            # It has children. They are listed when what this round gave is in hand.
+            self._listed = False
 
     def _save_checkpoint(self, name: str, shard: _Progress) -> None:
         if shard.drained and shard.committed == shard.last:

@@ -91,7 +91,12 @@ class Log:
             parts = [frames.header(payload), payload]
             end = frames.write_all(self._descriptor, parts, position - self._begin)
             if self._fsync:
-                sync_data(self._descriptor)
+                try:
+                    sync_data(self._descriptor)
+                except OSError:
+                    # The next entry may be shorter, and would leave the rest of this one behind it.
+                    os.ftruncate(self._descriptor, position - self._begin)
+                    raise
             self._end = end + self._begin
         if not self._in_inventory:
             self._update_inventory()

@@ -164,10 +164,15 @@ class Segment:
         return packed
 
     def replace_by(self, packed: Segment) -> None:
-        """Read from the ``packed`` copy from now on, and remove the file that it was made from."""
-        self.delete()
+        """Read from the ``packed`` copy from now on, and remove the file that it was made from.
+
+        OSError leaves that file to the next start, and the copy in use.
+        """
+        full = Segment(self.name, self.storage, self.first)
         self.storage, self.name = packed.storage, packed.name
         self._ordinals, self._offsets, self._arrivals = packed._columns()
+        # Last: a file of which a part is gone must not be read, or made again empty.
+        full.delete()
 
     def append(self, payload: bytes, count: int, size: int, arrival: int) -> None:
         """Add one block of ``count`` lines carrying ``size`` bytes of user data."""

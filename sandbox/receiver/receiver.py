@@ -231,6 +231,8 @@ class Receiver:
         for sequence in self._repository.overdue(self._clock.time() - self._patience):
             with self._repository.transaction():
                 parts = self._repository.parts(sequence)
+                if not parts:  # the last one came meanwhile, on the thread of its shard
+                    continue
                 late = self._sequences.judge_overdue(sequence, len(parts), parts[0].total, self._patience)
                 self._reject_parts(parts, *self._refusal(late))
             self._rejects.flush()

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from itertools import pairwise
 from typing import Any
+from unittest import mock
 
 import pytest
 from hypothesis import example, given, settings
@@ -188,6 +190,46 @@ def test_what_one_shard_gave_is_not_lost_when_another_fails() -> None:
     assert refusals
     failing = False
     assert [each.data for each in reader.read(10)] == [b"1"]
+
+
+def test_what_was_read_is_not_lost_when_the_children_of_its_shard_cannot_be_listed() -> None:
+    """The shards are listed by a later read, and their records come behind those of the parent."""
+    session = Session()
+    session.publish(10)
+    session.read(100)
+    session.split(0)
+    session.publish(10)
+    listed, asked = session.channel.shards, 0
+
+    def fail_once() -> list[ShardListing]:
+        nonlocal asked
+        asked += 1
+        if asked == 1:
+            raise ChannelUnavailableError("refused")
+        return listed()
+
+    session.channel._reader.source = mock.Mock(shards=fail_once)
+    for _ in range(10):
+        with suppress(ChannelUnavailableError):
+            session.read(100)
+    assert asked > 1
+    assert sorted(int(each.data) for each in session.seen) == list(range(20))
+
+
+def test_a_reader_goes_on_when_retention_has_taken_a_shard() -> None:
+    """A reader that runs, as one that begins: nothing of that shard is left, and its children are read."""
+    session = Session()
+    session.publish(10)
+    session.read(3)
+    session.split(0)
+    session.split(0)
+    session.clock.advance(2 * 86_400)
+    session.publish(10)
+    session.engine.streams(DEFAULT_SCOPE)
+    for _ in range(10):
+        with suppress(ChannelUnavailableError):
+            session.read(100)
+    assert {int(each.data) for each in session.seen} >= set(range(10, 20))
 
 
 def test_what_is_in_hand_is_passed_over_and_so_are_its_descendants() -> None:

@@ -1,5 +1,6 @@
 """The append-only log: what was appended is there, a torn tail is cut, damage is named."""
 
+import errno
 import os
 import stat
 from collections.abc import Iterator
@@ -121,6 +122,26 @@ def test_a_write_that_fails_leaves_nothing_behind(tmp_path: Path, monkeypatch: p
     log = Log(tmp_path / "a.log")
     assert [payload for _, payload in log.entries()] == [b"kept", b"next"]
     log.close()
+
+
+def test_an_entry_that_cannot_be_synced_leaves_nothing_behind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A shorter one is written in its place, and the next process finds no rest of it behind that."""
+
+    def refuse(_descriptor: int) -> None:
+        raise OSError(errno.EIO, "input/output error")
+
+    log = Log(tmp_path / "a.log", fsync=True)
+    with monkeypatch.context() as patched:
+        patched.setattr("emulator.journal.log.sync_data", refuse)
+        with pytest.raises(OSError, match="input/output"):
+            log.append(b"refused" * 100)
+    log.append(b"next")
+    log.close()
+    again = Log(tmp_path / "a.log")
+    assert [payload for _, payload in again.entries()] == [b"next"]
+    again.close()
 
 
 def test_a_rewritten_log_has_only_the_new_payloads_and_takes_more(tmp_path: Path) -> None:

@@ -177,6 +177,29 @@ def test_a_disk_too_full_to_pack_leaves_the_records_as_they_are(
     assert everything(segments) == before
 
 
+@pytest.mark.parametrize("suffix", [".log", ".index"])
+def test_a_file_that_cannot_be_removed_when_it_is_packed_costs_no_record(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, suffix: str
+) -> None:
+    """The log, or its index when the log is gone already: this process and the next read everything."""
+    segments = written(tmp_path)
+    before = everything(segments)
+    unlink = Path.unlink
+
+    def refuse(path: Path, *, missing_ok: bool = False) -> None:
+        if path.suffix == suffix:
+            raise OSError(errno.EIO, "input/output error")
+        unlink(path, missing_ok=missing_ok)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Path, "unlink", refuse)
+        with pytest.raises(OSError, match="input/output"):
+            pack(segments)
+
+    assert everything(segments) == before
+    assert everything(Segments(tmp_path, segment_bytes=300_000)) == before
+
+
 def test_a_flipped_byte_is_found_wherever_it_is_and_named(tmp_path: Path) -> None:
     """Nothing is read that was not written: file and place are told, at the start or when it is read."""
     segments = written(tmp_path / "whole")

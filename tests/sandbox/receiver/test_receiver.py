@@ -192,6 +192,23 @@ def test_parts_whose_others_never_come_are_given_up_in_time(tapes: Tapes, messag
     assert rejected["messageBody"] == json.loads(part)["messageBody"]
 
 
+def test_a_sequence_whose_last_part_comes_as_it_is_given_up_is_not_given_up(
+    tapes: Tapes, messages: Messages, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The thread of another shard has joined it since the late sequences were listed: that ends nothing."""
+    tapes.patience = 60
+    parts = messages.parts(2)
+    for part in parts:
+        tapes.input.put(part)
+    repository = tapes.open()
+    late = json.loads(parts[0])["messageHeader"]["messageSequence"]["sequence"]
+    monkeypatch.setattr(repository, "overdue", lambda _before: [late])
+    assert tapes.receiver(repository).step() == 2
+    repository.close()
+    assert len(tapes.arrivals()) == 1
+    assert not any(tapes.rejected(queue) for queue in Queue)
+
+
 @pytest.mark.parametrize(
     ("change", "code"),
     [
