@@ -81,6 +81,9 @@ class Extension:
     is a module that is a ``sandbox.pipeline.sources.stream_source.StreamSource``, ``later_application`` the
     place of a ``sandbox.applications.later_application.OpenLater``.
 
+    ``message_files`` has, by the ending of a file's name such as ``.tape``, the place of a function that
+    gives the messages of such a file (``rdss_sandbox.files.filed_messages``).
+
     ``files`` are the names of what it keeps directly in the data directory. ``held`` says for people what is
     gone with each of its logs, by the path there; of ``folder/``, with ``{first}``, what is gone with a
     segment of a log that begins at that entry. ``repair`` is the place of an
@@ -103,6 +106,7 @@ class Extension:
     scenario_workers: Place = ""
     spark_source: Place = ""
     later_application: Place = ""
+    message_files: Mapping[str, Place] = field(default_factory=dict)
     files: tuple[str, ...] = ()
     held: Mapping[str, str] = field(default_factory=dict)
     repair: Place = ""

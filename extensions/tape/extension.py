@@ -4,6 +4,16 @@ from __future__ import annotations
 
 from typing import Final
 
-from rdss_sandbox.extension import Extension
+from rdss_sandbox.extension import Command, Extension
 
-EXTENSION: Final = Extension(name="tape")
+EXTENSION: Final = Extension(
+    name="tape",
+    message_files={".tape": "extensions.tape.taped_messages:read_taped_messages"},
+    commands=(
+        Command(
+            "replay-tape",
+            "extensions.tape.replay_command:replay_tape",
+            "Replay a tape into the running sandbox.",
+        ),
+    ),
+)

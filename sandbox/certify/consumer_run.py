@@ -38,7 +38,7 @@ class ConsumerRun:
     def __init__(self, attempt: Attempt, lab: Lab) -> None:
         self._attempt = attempt
         self._lab = lab
-        self._messages = KitMessages(lab.contract, lab.seed)
+        self._messages = KitMessages(lab.contract, lab.seed, lab.recorded)
         self._given_up: set[str] = set()
         self._not_delivered: set[tuple[str, str]] = set()
         self._expected: dict[str, Sample] = {}

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from hashlib import sha256
+from pathlib import Path
 from typing import Final
 
 from emulator.clock import Clock
+from rdss_sandbox.files.filed_messages import read_filed_messages
 from rdss_sandbox.files.ndjson import is_line
 from schemas.contract import Code, Contract, Sample, describe_contract
 
@@ -24,12 +26,13 @@ class KitMessages:
 
     ``maker`` makes all others. ``codes`` are those that a message alone can cause, without that of expiry,
     and that of size where no record is larger than a message may be; ``releases`` the older ones whose
-    messages are still taken.
+    messages are still taken. The first good messages are those that were ``recorded``.
     """
 
-    def __init__(self, contract: Contract, seed: int) -> None:
+    def __init__(self, contract: Contract, seed: int, recorded: Iterable[Sample] = ()) -> None:
         assert contract.samples is not None
         self._contract = contract
+        self._recorded = iter(recorded)
         self.maker = contract.samples.from_seed(seed, now=Clock().time())
         self._kind = contract.samples.kinds[0]
         left_out = {contract.expired, contract.oversize if contract.max_bytes >= _LARGEST_RECORD else None}
@@ -38,7 +41,7 @@ class KitMessages:
 
     def good(self) -> Sample:
         """A valid message."""
-        return self.maker.message(self._kind)
+        return next(self._recorded, None) or self.maker.message(self._kind)
 
     def bad(self, code: Code) -> Sample:
         """A message that deserves a code, under its own id where that can still be read."""
@@ -63,6 +66,21 @@ class KitMessages:
     def digest(self, message: Sample) -> str:
         """The SHA-256 of a message's body."""
         return sha256(self._contract.body(message.data)).hexdigest()
+
+
+def read_recorded(path: Path, contract: Contract) -> Iterator[Sample]:
+    """The messages of a tape that a client is tried with: whole, valid now, and no two alike.
+
+    Raises ValueError for a file that cannot be read.
+    """
+    known: set[str] = set()
+    for each in read_filed_messages(path):
+        peek = contract.peek(each.data, each.key)
+        name = peek.message_id
+        fits = len(each.data) < _LARGEST_RECORD and contract.judge(each.data, now=Clock().time()).valid
+        if name is not None and name not in known and peek.part is None and fits:
+            known.add(name)
+            yield Sample(each.data, name)
 
 
 def explain_untried(contract: Contract) -> str | None:

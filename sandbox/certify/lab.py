@@ -45,13 +45,14 @@ class Lab:
     ``level`` is that of the present stage, ``known`` are the ids of the messages that the client can get or
     send, and ``place_of`` has the shard of each message by its id. ``requested_at`` is the moment of its last
     request, of whatever service. ``listen`` takes note of what the client has told so far. The lab is the
-    trace of its sandbox's recorders. Its messages are of the ``contract``.
+    trace of its sandbox's recorders. Its messages are of the ``contract``; the first are those ``recorded``.
     """
 
     def __init__(self, seed: int, contract: Contract = CONTRACT) -> None:
         self.contract = contract
         self.chance = Chance(seed)
         self.seed = seed
+        self.recorded: Sequence[Sample] = ()
         self.history = History(INPUT, stopwatch())
         self.requested_at = self.history.began
         self.level = Level.BRONZE

@@ -43,7 +43,7 @@ class ProducerRun:
         self._attempt = attempt
         self._lab = lab
         self._file = file
-        self._messages = KitMessages(lab.contract, lab.seed)
+        self._messages = KitMessages(lab.contract, lab.seed, lab.recorded)
         self._write_line = bytes if are_lines(lab.contract) else wrap_line
         self._stage_of: dict[str, Stage] = {}
         self._faulty: set[str] = set()

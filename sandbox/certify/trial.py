@@ -26,7 +26,7 @@ from sandbox.certify.producer_run import FILE_NAME, KEYS_NAME, ProducerRun
 from sandbox.certify.shrinking import repeat_failures
 from sandbox.certify.stages import Stage, narrow, stages
 from schemas.bound import CONTRACT
-from schemas.contract import Contract, describe_contract
+from schemas.contract import Contract, Sample, describe_contract
 
 Progress: TypeAlias = Callable[[str], None]
 
@@ -37,7 +37,8 @@ class Trial:
 
     ``subject`` are files whose digests are put on the certificate, ``options`` further options of the command
     that repeats the trial. ``only`` names the stages to play, as ``stages.narrow`` takes them; none are all.
-    ``way`` says how it is certified, where not by a kind of channel of the sandbox.
+    ``way`` says how it is certified, where not by a kind of channel of the sandbox. ``recorded`` are the
+    messages that it begins with.
     """
 
     role: Role
@@ -51,6 +52,7 @@ class Trial:
     channel: str = "kinesis"
     contract: Contract = CONTRACT
     way: Certified | None = None
+    recorded: tuple[Sample, ...] = ()
 
     @property
     def certified(self) -> Certified:
@@ -152,6 +154,7 @@ def play(
     """
     certified = trial.certified
     lab = certified.lab(trial.seed, tell_apart(trial.tried))
+    lab.recorded = trial.recorded
     follow(lab.history)
     bounds = Bounds.of(trial.client.patience, run_seconds)
     with tempfile.TemporaryDirectory(prefix="sandbox-certify-") as name, lab.running():

@@ -16,6 +16,7 @@ from emulator.faults.attributes import read_attributes
 from emulator.faults.fault import FaultRefusedError
 from emulator.faults.registry import known_type
 from emulator.faults.when import read_when
+from rdss_sandbox.files.filed_messages import read_filed_messages
 from rdss_sandbox.installed_extensions import list_extensions
 from rdss_sandbox.shapes.faults import NewFault
 from rdss_sandbox.text.durations import seconds
@@ -62,7 +63,10 @@ class Workload(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     ``sequences`` counts oversize messages of ``parts`` parts, or of each of these numbers in turn; a
     contract without sequences has as many usual messages in their place. ``bad`` counts invalid messages by
     their error code. ``expiring`` counts messages with an expirationTimestamp ``expires`` after the start.
+    With a ``tape`` its messages are all that is sent, those that came within each ``every`` at once.
     """
+
+    tape: str = ""
 
     messages: _Count = 40
     sequences: _Count = 0
@@ -159,7 +163,17 @@ def find_scenario(name: str) -> Scenario:
         raise ScenarioError(f"no scenario {name!r}: neither a file nor one of {names}") from error
     except (OSError, UnicodeDecodeError) as error:
         raise ScenarioError(f"{name} cannot be read: {error}") from error
-    return read_scenario(name, text)
+    scenario = read_scenario(name, text)
+    if not scenario.workload.tape:
+        return scenario
+    tape = str(Path(name).parent.absolute() / scenario.workload.tape)
+    try:
+        found = next(read_filed_messages(Path(tape)), None)
+    except ValueError as error:
+        raise ScenarioError(f"{name}: workload/tape: {error}") from error
+    if found is None:
+        raise ScenarioError(f"{name}: workload/tape: {tape} has no messages")
+    return msgspec.structs.replace(scenario, workload=msgspec.structs.replace(scenario.workload, tape=tape))
 
 
 def read_scenario(source: str, text: str) -> Scenario:

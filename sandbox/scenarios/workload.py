@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from pathlib import Path
 
 from emulator.rng import Chance
+from rdss_sandbox.files.filed_messages import read_filed_messages
 from rdss_sandbox.text.durations import seconds
 from sandbox.scenarios.scenario import Workload
 from schemas.bound import CONTRACT
@@ -33,7 +35,12 @@ def identity(data: bytes) -> str:
 
 
 def make_messages(workload: Workload, seed: int, start: float) -> list[Offered]:
-    """Make all messages of a workload, in order; ``start`` is in seconds since the epoch."""
+    """Make all messages of a workload, in order; ``start`` is in seconds since the epoch.
+
+    Raises ValueError for a tape that cannot be read, and where there are no samples.
+    """
+    if workload.tape:
+        return _read_tape(workload)
     if CONTRACT.samples is None:
         raise ValueError(f"the contract {CONTRACT.name} has no samples to send")
     samples = CONTRACT.samples.from_seed(seed, now=start)
@@ -48,6 +55,13 @@ def make_messages(workload: Workload, seed: int, start: float) -> list[Offered]:
     made += [samples.message(expires=expires) for _ in range(workload.expiring)]
     Chance(seed).draws("scenario", "order").shuffle(made)
     return due_in_batches([each.data for each in made], workload)
+
+
+def _read_tape(workload: Workload) -> list[Offered]:
+    """The messages of a tape, at the distances from the first that they have there."""
+    every = seconds(workload.every) or 1.0
+    found = list(read_filed_messages(Path(workload.tape)))
+    return [Offered((each.at - found[0].at) // every * every, each.data) for each in found]
 
 
 def due_in_batches(messages: Iterable[bytes], workload: Workload) -> list[Offered]:

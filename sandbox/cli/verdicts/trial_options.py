@@ -34,6 +34,7 @@ class TrialOptions(NamedTuple):
     subject: tuple[Path, ...]
     pattern: str | None
     only: tuple[str, ...]
+    tape: Path | None
     shrink: float
     no_shrink: bool
     compare: Path | None
@@ -79,6 +80,8 @@ class TrialOptions(NamedTuple):
             channel=channel,
             way=way,
         )
+        if self.tape is not None:
+            trial = _take_tape(trial, self.tape)
         _check(trial)
         return self._run(trial)
 
@@ -127,6 +130,22 @@ class TrialOptions(NamedTuple):
         if certificate.failed:
             return Exit.FAIL
         return Exit.INCONCLUSIVE if certificate.missed else Exit.PASS
+
+
+def _take_tape(trial: Trial, tape: Path) -> Trial:
+    """The trial with the messages of a tape. Raises CommandFailedError for one without any to try it with."""
+    from dataclasses import replace
+
+    from sandbox.certify.kit_messages import read_recorded, tell_apart
+
+    try:
+        recorded = tuple(read_recorded(tape, tell_apart(trial.tried)))
+    except ValueError as error:
+        raise CommandFailedError(f"--tape: {error}", Exit.USAGE) from error
+    if not recorded:
+        why = f"--tape: {tape} has no message that is whole, valid and has not expired"
+        raise CommandFailedError(why, Exit.USAGE)
+    return replace(trial, recorded=recorded, options=(*trial.options, "--tape", str(tape)))
 
 
 def _check(trial: Trial) -> None:
@@ -179,6 +198,12 @@ def trial_options(tells: str) -> Callable[[Callable[..., int]], Callable[..., in
             multiple=True,
             metavar="NAME[:N]",
             help="Play only this stage, with N messages; what a failure was made small to.",
+        ),
+        click.option(
+            "--tape",
+            metavar="FILE",
+            type=click.Path(exists=True, dir_okay=False, path_type=Path),
+            help="Begin with the messages of this tape: those that are valid, each once.",
         ),
         click.option(
             "--shrink",

@@ -1,0 +1,167 @@
+"""``sandbox replay-tape``: a tape goes into a running sandbox."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from rdss_sandbox.questions.deadline import Deadline
+from sandbox.cli.options.control_connection import (
+    connect,
+    control_option,
+    find_channel,
+    follow_clock,
+    reach,
+)
+from sandbox.cli.options.extras import needs
+from sandbox.cli.options.stopping import Stopping
+from sandbox.cli.options.waiting import moment, timeout_option
+from sandbox.cli.output.exit_codes import CommandFailedError, Exit
+from sandbox.cli.output.printing import json_option, print_json
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from emulator.channels.channel import Channel
+    from emulator.clock import Clock
+    from extensions.tape.replay_target import ReplayTarget
+    from rdss_sandbox.client import Client
+
+_AS_FAST = "max"
+
+
+class _Speed(click.ParamType[float | str]):
+    name = "speed"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float | str:
+        if value == _AS_FAST:
+            return _AS_FAST
+        try:
+            speed = float(value)
+        except ValueError:
+            speed = 0.0
+        if not 0 < speed <= 1_000_000:
+            self.fail(f"{value!r} is no speed: give a number such as 60, or max", param, ctx)
+        return speed
+
+
+@click.command("replay-tape")
+@click.argument("path", type=click.Path(path_type=Path), metavar="FILE")
+@click.option(
+    "--speed", type=_Speed(), metavar="N|max",
+    help="Let the sandbox's clock run N times as fast meanwhile; max waits for nothing.  [default: as it is]",
+)  # fmt: skip
+@click.option("--from", "start", metavar="TIME", callback=moment, help="Begin at this time of the tape.")
+@click.option("--to", "end", metavar="TIME", callback=moment, help="End at this time of the tape.")
+@click.option(
+    "--into", metavar="CHANNEL", help="Put everything into this channel.  [default: the tape's own]"
+)
+@click.option(
+    "--loop", is_flag=True, help="Begin again at the end, until Ctrl-C: the same messages come again."
+)
+@click.option("--count", type=click.IntRange(min=1), metavar="N", help="End after N messages.")
+@timeout_option("Stop after this long: 30s, 5m.")
+@control_option
+@json_option
+@needs("messages")
+def replay_tape(
+    *,
+    path: Path,
+    speed: float | str | None,
+    start: float | None,
+    end: float | None,
+    into: str | None,
+    loop: bool,
+    count: int | None,
+    timeout: float | None,
+    control: str | None,
+    as_json: bool,
+) -> int:
+    """Replay a tape into the running sandbox, with its own spacing on the sandbox's clock.
+
+    Streams that are not there are made, shards become those of the tape, and split and merge when they did.
+    What the upstream refused, the sandbox refuses. Faults strike as they do any messages, and the same ones
+    each time.
+
+    Exit code 1: messages were refused to the end. Exit code 2: the file is no tape.
+    """
+    from emulator.clock import Clock, stopwatch
+    from extensions.tape.replaying import Excerpt, Replay
+    from extensions.tape.tape_reader import BadTapeError, TapeFile
+    from schemas.bound import CONTRACT
+
+    try:
+        tape = TapeFile.open(path)
+    except BadTapeError as error:
+        raise CommandFailedError(str(error), Exit.USAGE) from error
+    stopping = Stopping(Deadline(timeout))
+    began = stopwatch()
+    with ExitStack() as stack:
+        client = stack.enter_context(connect(control))
+        clock = stack.enter_context(follow_clock(control))
+        fastest = speed == _AS_FAST
+        if isinstance(speed, float):
+            stack.enter_context(_running_at(client, speed))
+        elif not fastest and client.clock().speed == 0:
+            click.echo(
+                "sandbox: its clock stands still: sandbox clock advance 10s, or sandbox clock real", err=True
+            )
+        target = stack.enter_context(_open_target(control, client, Clock() if fastest else clock))
+        paced = None if fastest else (speed if isinstance(speed, float) else 1.0)
+        replay = Replay(tape, Excerpt(start, end, into, loop, count), paced, CONTRACT)
+        stack.enter_context(stopping.noting_signals())
+        stack.enter_context(stopping.ending_pauses(clock))
+        replay.run(target, clock, lambda: stopping.wanted, lambda _replay: None)
+    for trouble in tape.troubles:
+        click.echo(f"sandbox: {trouble}", err=True)
+    told = {
+        "tape": str(path), "messages": target.sent, "repeated": target.repeated, "lost": target.lost,
+        "reshards": target.reshards, "refusals": target.refusals, "seconds": round(stopwatch() - began, 3),
+    }  # fmt: skip
+    if as_json:
+        print_json(told)
+    else:
+        click.echo(
+            f"{target.sent:,} messages, {target.reshards} reshards, {target.refusals} refusals, "
+            f"in {told['seconds']} s"
+        )
+    if target.lost:
+        raise CommandFailedError(f"{target.lost} messages were refused to the end", Exit.FAIL)
+    return Exit.PASS
+
+
+@contextmanager
+def _running_at(client: Client, speed: float) -> Iterator[None]:
+    """Let the sandbox's clock run at a speed while the context lasts."""
+    from rdss_sandbox.shapes.clock import ClockChange
+
+    before = client.clock()
+    client.change_clock(ClockChange("speed", speed=speed))
+    try:
+        yield
+    finally:
+        client.change_clock(ClockChange("speed", speed=before.speed))
+
+
+@contextmanager
+def _open_target(control: str | None, client: Client, clock: Clock) -> Iterator[ReplayTarget]:
+    from emulator.channels.kinesis import connect as connect_kinesis
+    from extensions.tape.replay_target import ReplayTarget
+    from schemas.bound import CONTRACT
+
+    _, token = reach(control)
+    status = client.status()
+    region = next((stream.arn.split(":")[3] for stream in status.streams), "us-east-1")
+    kinesis = connect_kinesis(status.aws, region=region, token=token)
+    with ExitStack() as stack:
+        stack.callback(kinesis.close)
+
+        def open_queue(kind: str, name: str) -> Channel:
+            found = find_channel(control, kind, name)
+            return stack.enter_context(found.connect(clock)).channel(name)
+
+        with ReplayTarget(client, kinesis, open_queue, CONTRACT, clock.wait) as target:
+            yield target
