@@ -30,12 +30,14 @@ class BucketUnreadableError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class AuditLine:
-    """A line of an object; ``arrived`` in seconds since the epoch."""
+    """A line of an object: ``arrived`` in seconds since the epoch, ``stream`` and ``shard_id`` its own."""
 
     sequence_number: str
     partition_key: str | None
     data: bytes
     arrived: float
+    stream: str
+    shard_id: str
 
 
 class AuditObjects:
@@ -114,7 +116,9 @@ class AuditObjects:
                 arrived = datetime.fromisoformat(line.arrived).timestamp()
             except (msgspec.DecodeError, ValueError):
                 continue
-            yield AuditLine(line.sequence_number, line.partition_key, line.data, arrived)
+            yield AuditLine(
+                line.sequence_number, line.partition_key, line.data, arrived, line.stream, line.shard_id
+            )
 
     def _read_object(self, key: str) -> bytes:
         from botocore.exceptions import BotoCoreError, ClientError

@@ -264,7 +264,9 @@ def _build_parts(
     for noted in (infrastructure.recorder.strikes, infrastructure.recorder.batches):
         stack.enter_context(events.subscribed(noted.note_event))
     streams, audit = infrastructure.streams, settings.topology.audit
-    amqp = stack.enter_context(closing(AmqpLog(directory.amqp if directory else None, clock, home, events)))
+    wiretap = infrastructure.recorder.wiretap
+    log = AmqpLog(directory.amqp if directory else None, clock, home, events, wiretap)
+    amqp = stack.enter_context(closing(log))
     catalogue = Catalogue(streams, home, amqp, copies=(audit.stream,) if audit else ())
     index = MessageIndex(catalogue, infrastructure.index, contract=contract, found=events.emit)
     stack.callback(index.close)

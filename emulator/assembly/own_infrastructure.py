@@ -20,6 +20,7 @@ from emulator.listeners.aws.engine_backend import EngineBackend
 from emulator.listeners.aws.interception import Backend
 from emulator.services.service_store import ServiceStore
 from emulator.streams.stream_service import StreamService
+from emulator.streams.wiretap import Wiretap
 
 
 class UpstreamFailedError(Exception):
@@ -97,7 +98,7 @@ def own_infrastructure(foundation: Foundation) -> Iterator[Infrastructure]:
     )
     services = OwnServices(foundation)
     backend = EngineBackend(engine, clock)
-    recorder = Recorder(clock)
+    recorder = Recorder(clock, Wiretap(clock, engine.stream_of_iterator))
 
     try:
         yield Infrastructure(

@@ -24,6 +24,7 @@ from emulator.relay.aws.signing import CredentialsMissingError, environment_cred
 from emulator.relay.aws.traffic_watch import Traffic
 from emulator.relay.aws.upstream_streams import UpstreamStreams
 from emulator.settings.settings import Settings
+from emulator.streams.wiretap import Wiretap
 
 if TYPE_CHECKING:
     from botocore.credentials import Credentials
@@ -67,7 +68,7 @@ def upstream_infrastructure(foundation: Foundation) -> Iterator[Infrastructure]:
     buckets: MotoBuckets | UpstreamBuckets = (
         own.services.buckets if own else UpstreamBuckets(connect("s3"), home.region)
     )
-    recorder = Recorder(clock, UpstreamPlaces(clock))
+    recorder = Recorder(clock, Wiretap(clock, traffic.stream_of_iterator), UpstreamPlaces(clock))
 
     def notes() -> tuple[str, ...]:
         counted = f"relaying to {where}: records are counted as they are read"

@@ -35,6 +35,7 @@ from emulator.kinesis.reads import FetchedLines
 from emulator.kinesis.scope import stream_named
 from emulator.kinesis.sequence_numbers import Position, position
 from emulator.kinesis.stream import Stream
+from emulator.streams.wiretap import Wiretap
 from rdss_sandbox.shapes.recorded_exchange import Client, RefusedAttempt
 from rdss_sandbox.shapes.trace import DISCONNECT, UNANSWERED
 from schemas.bound import CONTRACT
@@ -361,9 +362,8 @@ class Recorder:
 
     trace: KinesisTrace | None = None
 
-    def __init__(self, clock: Clock, places: UpstreamPlaces | None = None) -> None:
-        self.clock = clock
-        self.places = places
+    def __init__(self, clock: Clock, wiretap: Wiretap, places: UpstreamPlaces | None = None) -> None:
+        self.clock, self.wiretap, self.places = clock, wiretap, places
         self.strikes = Strikes()
         self.batches = HandledBatches()
         self.last_writer: dict[int, ClientRecord | None] = {}

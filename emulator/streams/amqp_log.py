@@ -21,6 +21,7 @@ from emulator.clock import Clock
 from emulator.events import Events
 from emulator.kinesis import Engine, KinesisError, ReaderView, Scope, ShardView, StoredRecord, StreamView
 from emulator.kinesis.batches import Entry, batches
+from emulator.streams.wiretap import Wiretap
 from rdss_sandbox.shapes.events import Event
 from rdss_sandbox.shapes.streams import AMQP_PREFIX
 
@@ -51,11 +52,18 @@ class AmqpLog:
 
     Records in ``directory`` survive ``kill -9``; with None they are in memory. They are kept for a day.
     Queues that the broker names itself share one stream. Thread-safe. Raises ``DamagedLogError``.
+    ``wiretap`` has those who record what passes the port.
     """
 
     def __init__(
-        self, directory: Path | None, clock: Clock, home: Scope, events: Events | None = None
+        self,
+        directory: Path | None,
+        clock: Clock,
+        home: Scope,
+        events: Events | None = None,
+        wiretap: Wiretap | None = None,
     ) -> None:
+        self.wiretap = wiretap
         # The engine is internal, so its events are not the sandbox's; only those of damage are forwarded.
         own = Events(clock, keep=1)
         self._stack = ExitStack()

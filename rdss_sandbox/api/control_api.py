@@ -16,6 +16,7 @@ from rdss_sandbox.api.faults import Chaos, Faults
 from rdss_sandbox.api.messages import Messages, Redriving, Sending, Sequences, StoredMessages
 from rdss_sandbox.api.processing import Processing
 from rdss_sandbox.api.queues import Queues
+from rdss_sandbox.api.recordings import Recordings
 from rdss_sandbox.api.sandbox_state import SandboxState
 from rdss_sandbox.api.scenarios import Scenarios
 from rdss_sandbox.api.snapshots import Snapshots
@@ -76,6 +77,11 @@ class ControlApi(
         return Processing(self.transport)
 
     @cached_property
+    def recordings(self) -> Recordings[Mode]:
+        """What passes the ports, for who writes it to a tape."""
+        return Recordings(self.transport)
+
+    @cached_property
     def scenarios(self) -> Scenarios[Mode]:
         """The scenarios of the sandbox and their runs. Raises ``RefusedError`` where it has none."""
         return Scenarios(self.transport)
@@ -102,6 +108,7 @@ SUBJECTS: Final[dict[type[Subject[Any]], str]] = {
     Snapshots: "client.snapshots",
     Topics: "client.topics",
     Processing: "client.processing",
+    Recordings: "client.recordings",
     Scenarios: "client.scenarios",
 }
 """Every subject, and what has its methods in Python."""

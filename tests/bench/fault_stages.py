@@ -22,6 +22,7 @@ from emulator.listeners.aws.engine_backend import EngineBackend
 from emulator.listeners.aws.interception import Interceptor
 from emulator.listeners.aws.kinesis_faults import KinesisFaults
 from emulator.rng import Chance
+from emulator.streams.wiretap import Wiretap
 from rdss_sandbox.shapes.faults import NewFault
 
 
@@ -37,7 +38,7 @@ async def main() -> None:
         (bare, None),
         ([_fault_engine(engine, clock, events)], None),
         ([_fault_engine(engine, clock, events, "elsewhere")], None),
-        (bare, Recorder(clock)),
+        (bare, Recorder(clock, Wiretap(clock, lambda _: None))),
     ):
         server = await serve(AwsApp(backend, events, interceptors, recorder=recorder), "127.0.0.1", 0)
         ports.append(server.port)

@@ -54,6 +54,7 @@ from emulator.listeners.aws.request_ids import kinesis_ids
 from emulator.listeners.aws.request_validation import check
 from emulator.listeners.aws.service_model import Operation, kinesis_model
 from emulator.listeners.aws.stream_access import StreamAccess
+from emulator.listeners.aws.tapped_calls import AnsweredCall, tap_call
 
 TARGET_PREFIX = b"Kinesis_20131202."
 _MOST_BODY_BYTES = 64 << 20
@@ -115,6 +116,7 @@ class KinesisHandler:
         """Answer one request. Raises ClientGoneError when an interceptor wants the connection closed."""
         operation = headers.get(b"x-amz-target", b"").removeprefix(TARGET_PREFIX).decode("latin-1")
         protocol = protocol_of(headers.get(b"content-type", b""))
+        body, came = b"", stopwatch()
         try:
             body = await whole_body(receive, _MOST_BODY_BYTES)
             call = _Call(operation, scope["method"], headers, scope["query_string"], body)
@@ -130,6 +132,8 @@ class KinesisHandler:
         if isinstance(reply, _Subscription):
             await _send_events(reply, receive, send)
         else:
+            if self._recorder is not None and self._recorder.wiretap.on:
+                self._tap(_Call(operation, "", headers, scope["query_string"], body), reply, came)
             await answer(send, reply.status, _response_headers(reply), reply.body)
 
     def _fast(self, call: _Call, protocol: WireProtocol | None) -> _Answer | None:
@@ -200,6 +204,14 @@ class KinesisHandler:
             return None
         key, agent = caller.access_key if caller else "", call.headers.get(b"user-agent", b"")
         return self._recorder.known.get((key, agent)) or self._recorder.find(key, agent)
+
+    def _tap(self, call: _Call, reply: _Answer, came: float) -> None:
+        """Hand a call to those who record what passes."""
+        record = self._record_of(call, caller_of(call.headers.get(b"authorization"), call.query))
+        if self._recorder is not None and record is not None:
+            kind = call.header(b"content-type")
+            answered = AnsweredCall(call.operation, kind, call.body, reply.status, reply.body, came)
+            tap_call(self._recorder.wiretap, answered, record.name)
 
     def _failure(self, operation: str, error: Exception, protocol: WireProtocol | None) -> _Answer:
         trace = "".join(format_exception(error))

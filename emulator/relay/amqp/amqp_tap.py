@@ -10,16 +10,20 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from emulator.amqp.wire.commands import Command
+from emulator.amqp.wire.methods import BasicDeliver
 from emulator.events import Events
 from emulator.kinesis import KinesisError
 from emulator.kinesis.batches import Entry
 from emulator.relay.amqp.message_contents import read_content_headers
 from emulator.streams.amqp_log import LARGEST, AmqpLog
+from rdss_sandbox.shapes.tape import TapedMessage, TapedRead
 from schemas.bound import CONTRACT
 from schemas.contract import LOOKED_AT
 
 _EVERY_SECONDS: Final = 0.1
 _MOST_IDS: Final = 20
+_READ_BYTES: Final = 100
+"""About what the note of a delivery takes while it waits for who records it."""
 _ID: Final = re.compile(
     b"|".join(re.escape(b'"%b"' % each.spelling.encode()) for each in CONTRACT.fields if each.name == "id")
     or b"(?!)"
@@ -63,6 +67,8 @@ class Tap:
     def record_text(self, channel: str, routing_key: str, text: bytes) -> None:
         """Record what is published, as the contract judges it, with the next ``write_records``."""
         self._count(channel, text)
+        if (tap := self._log.wiretap) is not None and tap.on:
+            tap.note(TapedMessage(tap.clock.time(), channel, text, len(text), routing_key), len(text))
         if len(text) > LARGEST:
             self._events.emit("amqp.unrecorded", channel=channel, bytes=len(text), why="too large")
             return
@@ -79,6 +85,10 @@ class Tap:
 
     def report_delivery(self, queue: str, command: Command) -> None:
         """Emit an event for a delivered message that was dead-lettered before."""
+        if (tap := self._log.wiretap) is not None and tap.on:
+            operation = "basic.deliver" if command.kind is BasicDeliver else "basic.get"
+            read = TapedRead(tap.clock.time(), queue, operation, records=1, size=len(command.body))
+            tap.note(read, _READ_BYTES)
         if _DEAD_LETTERED not in command.frames[1]:
             return
         death = _last_death(command)

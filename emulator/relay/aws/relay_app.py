@@ -33,9 +33,10 @@ from emulator.listeners.aws.kinesis_handler import TARGET_PREFIX, KinesisHandler
 from emulator.listeners.aws.moto_api import answer_moto_api, is_moto_api
 from emulator.listeners.aws.service_access import Asked, ServiceAccess
 from emulator.listeners.aws.stream_access import StreamAccess
+from emulator.listeners.aws.tapped_calls import TAPPED, AnsweredCall, tap_call
 from emulator.relay.aws.connections import UpstreamLostError, UpstreamReply, UpstreamUnreachableError
 from emulator.relay.aws.endpoints import Endpoint, Endpoints
-from emulator.relay.aws.relayed_calls import RECORDED, RelayedCall, note_call
+from emulator.relay.aws.relayed_calls import RECORDED, note_call
 from emulator.relay.aws.traffic_watch import Traffic
 
 if TYPE_CHECKING:
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
 
 _SIGNED_CHUNKS = b"STREAMING-AWS4-HMAC-SHA256-PAYLOAD"
 _DROPPED_FROM_ANSWERS = frozenset({b"connection", b"keep-alive", b"transfer-encoding"})
+_NOTED: Final = RECORDED | TAPPED
 _FORM: Final = b"application/x-www-form-urlencoded"
 _MISSING_TOKEN = "requests are signed again with your credentials, so they must be signed to begin with"  # noqa: S105 -- says what is missing
 
@@ -184,16 +186,26 @@ class RelayApp:
             # Before the answer goes out, so that the client's next call finds what this one changed.
             if reply.status == 200:
                 self._traffic.learn_from_bytes(request.operation, request.given, body, whole)
-            if self._recorder is not None and request.operation in RECORDED:
-                key = request.caller.access_key if request.caller else ""
-                record = self._recorder.find(key, request.given.get(b"user-agent", b""))
-                kind = request.given.get(b"content-type", b"")
-                call = RelayedCall(request.operation, kind, body, reply.status, whole, request.came)
-                note_call(record, call)
+            if self._recorder is not None:
+                self._note(self._recorder, request, body, reply.status, whole)
             await answer(send, reply.status, headers, whole)
             return
         await send({"type": "http.response.start", "status": reply.status, "headers": headers})
         await _stream(reply, receive, send)
+
+    @staticmethod
+    def _note(recorder: Recorder, request: _Request, body: bytes, status: int, answer: bytes) -> None:
+        """Write down a call of Kinesis, for the diagnosis and for those who record what passes."""
+        if request.operation not in _NOTED:
+            return
+        key = request.caller.access_key if request.caller else ""
+        record = recorder.find(key, request.given.get(b"user-agent", b""))
+        kind = request.given.get(b"content-type", b"")
+        call = AnsweredCall(request.operation, kind, body, status, answer, request.came)
+        if recorder.wiretap.on:
+            tap_call(recorder.wiretap, call, record.name)
+        if request.operation in RECORDED:
+            note_call(record, call)
 
 
 def _parse_request(scope: HttpScope) -> _Request:

@@ -5,7 +5,7 @@ Of a call that went well only what is needed is decoded; the records themselves 
 
 from __future__ import annotations
 
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import cbor2
 import msgspec
@@ -15,20 +15,10 @@ from emulator.kinesis.errors import KinesisError
 from emulator.listeners.aws.error_bodies import CBOR_1_1
 from emulator.listeners.aws.protocols import protocol_of
 from emulator.listeners.aws.service_model import kinesis_model
+from emulator.listeners.aws.tapped_calls import AnsweredCall
 
 RECORDED: Final = frozenset({"GetShardIterator", "GetRecords", "PutRecord", "PutRecords", "DeleteStream"})
 _PUTS: Final = frozenset({"PutRecord", "PutRecords"})
-
-
-class RelayedCall(NamedTuple):
-    """A call with its bodies, and the moment when it came."""
-
-    operation: str
-    content_type: bytes
-    body: bytes
-    status: int
-    answer: bytes
-    came: float
 
 
 class _RelayedRequest(msgspec.Struct, omit_defaults=True):
@@ -56,7 +46,7 @@ _read_request: Final = msgspec.json.Decoder(_RelayedRequest).decode
 _read_answer: Final = msgspec.json.Decoder(_RelayedAnswer).decode
 
 
-def note_call(record: ClientRecord, call: RelayedCall) -> None:
+def note_call(record: ClientRecord, call: AnsweredCall) -> None:
     """Write a call down. What cannot be decoded is passed over: the upstream has judged it."""
     try:
         if call.status != 200:
@@ -73,7 +63,7 @@ def note_call(record: ClientRecord, call: RelayedCall) -> None:
         return
 
 
-def _read_needed(call: RelayedCall) -> tuple[dict[str, Any], dict[str, Any]]:
+def _read_needed(call: AnsweredCall) -> tuple[dict[str, Any], dict[str, Any]]:
     if call.content_type.startswith(CBOR_1_1):
         answer = cbor2.loads(call.answer) if call.answer else {}
         return cbor2.loads(call.body), {"Records": [], **answer}
@@ -81,12 +71,12 @@ def _read_needed(call: RelayedCall) -> tuple[dict[str, Any], dict[str, Any]]:
     return msgspec.to_builtins(_read_request(call.body)), {"Records": [], **msgspec.to_builtins(answered)}
 
 
-def _read_whole(call: RelayedCall) -> dict[str, Any]:
+def _read_whole(call: AnsweredCall) -> dict[str, Any]:
     protocol = protocol_of(call.content_type)
     shape = kinesis_model().operations[call.operation].request
     return protocol.read(call.body, shape) if protocol and shape else {}
 
 
-def _read_error(call: RelayedCall) -> str:
+def _read_error(call: AnsweredCall) -> str:
     loads = cbor2.loads if call.content_type.startswith(CBOR_1_1) else msgspec.json.decode
     return str(loads(call.answer).get("__type", "InternalFailure")).rpartition("#")[2]

@@ -14,6 +14,7 @@ from emulator.diagnosis import recorder
 from emulator.diagnosis.clients import identify
 from emulator.diagnosis.leases import read_leases
 from emulator.diagnosis.recorder import Recorder
+from emulator.streams.wiretap import Wiretap
 from tests.emulator.diagnosis.diagnosed_stream import FIRST, LEFT, Wire
 from tests.waiting import wait_until
 
@@ -150,7 +151,7 @@ def test_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(recorder, "MOST_CLIENTS", 3)
     monkeypatch.setattr(recorder, "MOST_SHARDS", 20)
     clock = Clock(frozen_at=1_000_000.0)
-    record = Recorder(clock)
+    record = Recorder(clock, Wiretap(clock, lambda _: None))
     for number in range(10):
         client = record.find(f"key-{number}", b"Boto3/1")
         clock.advance(1)

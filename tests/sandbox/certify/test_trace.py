@@ -14,6 +14,7 @@ from emulator.diagnosis.kinesis_trace import KinesisTrace
 from emulator.diagnosis.recorder import ClientRecord, Recorder
 from emulator.http.asgi import ClientGoneError
 from emulator.kinesis import KinesisError
+from emulator.streams.wiretap import Wiretap
 from rdss_sandbox.shapes.trace import DISCONNECT, Delivery, Put, Read
 from sandbox.certify.history import Life
 from sandbox.certify.lab import INPUT, Lab
@@ -35,7 +36,7 @@ def lab() -> Lab:
 @pytest.fixture
 def record(lab: Lab) -> ClientRecord:
     """The record of a client whose calls the lab traces."""
-    recorder = Recorder(Clock())
+    recorder = Recorder(clock := Clock(), Wiretap(clock, lambda _: None))
     recorder.trace = KinesisTrace(lab)
     return recorder.find("key", b"agent")
 

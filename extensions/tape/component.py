@@ -1,0 +1,22 @@
+"""Recordings of a running sandbox."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from emulator.assembly.component import Component
+from extensions.tape.control import RecordingResources
+
+if TYPE_CHECKING:
+    from emulator.assembly.components import Components
+
+
+class TapeComponent(Component):
+    """It keeps nothing: who records takes what passed, and writes it."""
+
+    def __init__(self, components: Components) -> None:
+        self._resources = RecordingResources(components.infrastructure.recorder.wiretap)
+
+    def resources(self) -> Sequence[object]:
+        return [self._resources]
