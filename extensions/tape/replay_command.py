@@ -90,11 +90,12 @@ def replay_tape(
     """
     from emulator.clock import Clock, stopwatch
     from extensions.tape.replaying import Excerpt, Replay
-    from extensions.tape.tape_reader import BadTapeError, TapeFile
+    from extensions.tape.tape_opening import open_tape
+    from extensions.tape.tape_reader import BadTapeError
     from schemas.bound import CONTRACT
 
     try:
-        tape = TapeFile.open(path)
+        tape = open_tape(path)
     except BadTapeError as error:
         raise CommandFailedError(str(error), Exit.USAGE) from error
     stopping = Stopping(Deadline(timeout))

@@ -10,7 +10,7 @@ from emulator.clock import Clock
 from extensions.tape.filled_bodies import fill
 from extensions.tape.replay_steps import Puts, list_steps
 from extensions.tape.replay_target import ReplayTarget
-from extensions.tape.tape_reader import TapeFile
+from extensions.tape.tape_opening import Tape
 from rdss_sandbox.shapes.tape import TapedChannel, TapedMessage, TapeEntry
 from schemas.contract import Contract
 
@@ -37,7 +37,7 @@ class Replay:
     ``speed`` is in seconds of the tape per real second, None for as fast as the sandbox takes them.
     """
 
-    def __init__(self, tape: TapeFile, excerpt: Excerpt, speed: float | None, contract: Contract) -> None:
+    def __init__(self, tape: Tape, excerpt: Excerpt, speed: float | None, contract: Contract) -> None:
         self.tape = tape
         self.first = max(tape.first, excerpt.start or tape.first)
         self.last = min(tape.last, excerpt.end or tape.last)

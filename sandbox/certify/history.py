@@ -12,6 +12,7 @@ from typing import Final, TypeVar
 import msgspec
 
 from rdss_sandbox.shapes import recorded_exchange
+from rdss_sandbox.shapes.tape import TapedChannel, TapedMessage
 from rdss_sandbox.shapes.trace import IteratorRequest, Put, Read, Settlement, Subscription, TraceItem
 from schemas.bound import CONTRACT
 
@@ -169,7 +170,8 @@ class History:
     still held at the end. ``put_at`` has the time at which the kit put each record of the input, by (shard,
     sequence number). ``ordered`` has the messageIds that were put under one key, in order, and ``failures``
     how often the client said that it failed, by what it said. ``recorded`` is what the sandbox's own
-    diagnosis recorded of a stream's clients, and ``epoch`` the time of ``began`` on its clock.
+    diagnosis recorded of a stream's clients, and ``epoch`` the time of ``began`` on its clock. ``taped`` has
+    the messages of the input, and its shards, as a tape has them.
     """
 
     stream: str
@@ -198,6 +200,7 @@ class History:
     failures: Counter[str] = field(default_factory=Counter)
     recorded: recorded_exchange.Exchange | None = None
     epoch: float = 0.0
+    taped: list[TapedMessage | TapedChannel] = field(default_factory=list)
 
     def reads(self) -> list[Read]:
         """The reads of the stream, in order."""

@@ -21,6 +21,7 @@ from emulator.rng import Chance
 from emulator.settings.settings import Settings
 from rdss_sandbox.shapes.events import Event
 from rdss_sandbox.shapes.faults import NewFault
+from rdss_sandbox.shapes.tape import TapedChannel, TapedMessage, TapedShard
 from rdss_sandbox.shapes.topology import Topology
 from rdss_sandbox.shapes.trace import Read, TraceItem
 from sandbox.certify.gate import Gate
@@ -289,16 +290,30 @@ class Lab:
         """Add the shards and records that there are at the end to the history."""
         history = self.history
         self.collect()
-        for shard in self._shards():
+        history.epoch = self._emulator.components.clock.time() - self.now
+        shards = self._shards()
+        history.taped += list_channels(shards, history.reshards)
+        for shard in shards:
             records = self._read(INPUT, shard.id)
             entries = tuple(
                 (each.sequence_number, self.identify(each.data, each.partition_key or "")) for each in records
             )
             history.shards.append(FinalShard(shard.id, tuple(shard.parents), entries))
+            history.taped += (
+                TapedMessage(
+                    history.put_at.get((shard.id, each.sequence_number), each.arrived - history.epoch),
+                    INPUT,
+                    each.data,
+                    len(each.data),
+                    each.partition_key or "",
+                    shard.id,
+                    each.sequence_number,
+                )
+                for each in records
+            )
         for stream, stored in ((ERROR, history.errors), (INVALID, history.invalid)):
             stored += [KeptRecord(self.identify(*each), each.data) for each in self.written(stream)]
         components = self._emulator.components
-        history.epoch = components.clock.time() - self.now
         complete = False
         while not complete:
             history.recorded, complete = components.diagnosis.exchange(later=_NOTHING_MORE_SECONDS)
@@ -363,9 +378,25 @@ class Lab:
             self.add(self.history.injected, found)
 
 
+def list_channels(shards: Sequence[ShardView], reshards: Sequence[ShardChange]) -> Iterator[TapedChannel]:
+    """The open shards of the input at the beginning of a run, and after each reshard."""
+    made = {child: each.at for each in reshards for child in each.children}
+    for at in (0.0, *(each.at for each in reshards)):
+        opened = tuple(
+            TapedShard(each.id, each.starting_hash_key, each.ending_hash_key)
+            for each in shards
+            if made.get(each.id, 0.0) <= at and all(made.get(child, 0.0) > at for child in each.children)
+        )
+        yield TapedChannel(at, INPUT, "kinesis", opened)
+
+
 def encode_history(history: History) -> Iterator[bytes]:
-    """The exchanges, told lines and lives of a history as lines of JSON, in the order of their times."""
+    """The exchanges, told lines and lives of a history as lines of JSON, in the order of their times.
+
+    The messages and the shards of the input stand there as a tape has them.
+    """
     rows = [
+        *((each.at, each) for each in history.taped),
         *((each.at, each) for each in history.exchanges),
         *((each.at, {"type": "told", **msgspec.to_builtins(each)}) for each in history.told),
         *((each.began, {"type": "started", **msgspec.to_builtins(each)}) for each in history.lives),

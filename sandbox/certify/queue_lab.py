@@ -15,6 +15,7 @@ from emulator.assembly.embedded_broker import EmbeddedBroker
 from emulator.channels.rabbitmq import pack, unpack
 from emulator.diagnosis.lab_trace import OWN_CONNECTION, WatchedClient
 from emulator.settings.settings import Settings
+from rdss_sandbox.shapes.tape import TapedMessage
 from rdss_sandbox.shapes.topology import Topology
 from rdss_sandbox.shapes.trace import Disposition, Put, TraceItem
 from sandbox.certify.gate import PUTS
@@ -93,6 +94,7 @@ class QueueLab(Lab):
             self._numbered.append((number, message_id))
             self.history.put_at[INPUT, number] = self.now
             self.place_of[message_id or number] = INPUT
+            self._tape(message, number)
             body, properties = unpack(self.contract, message)
             properties.message_id, properties.delivery_mode = number, _PERSISTENT
             self._broker.basic_publish("", INPUT, body, properties, mandatory=True)
@@ -163,12 +165,18 @@ class QueueLab(Lab):
                 return
             yield properties.message_id or "", pack(self.contract, body, properties)
 
+    def _tape(self, data: bytes, number: str) -> None:
+        """Note a message of the input, as a tape has it."""
+        self.history.taped.append(TapedMessage(self.now, INPUT, data, len(data), INPUT, number=number))
+
     # What the recorders see
 
     def note_item(self, item: TraceItem, data: bytes = b"") -> None:
         """Note an item. While the gate is closed to puts, no command of the client's is read."""
         if isinstance(item, Put) and not item.error:
             self._accepted.append((item.stream, data))
+            if item.stream == INPUT:
+                self._tape(data, "")
         super().note_item(item, data)
         if isinstance(item, Put) and self.gate.is_closed(PUTS):
             for client in self._clients:

@@ -83,6 +83,8 @@ def _tell(row: _Row) -> Iterator[_Happened]:
             if row.get("message_id"):
                 fields["message_id"] = row["message_id"]
             yield row["at"], "fault.injected", fields
+        case "message" | "channel":
+            pass  # what a tape has of them is told by the exchanges too
         case other:
             yield row["at"], f"client.{other}", {}
 
