@@ -81,8 +81,8 @@ class Extension:
     is a module that is a ``sandbox.pipeline.sources.stream_source.StreamSource``, ``later_application`` the
     place of a ``sandbox.applications.later_application.OpenLater``.
 
-    ``message_files`` has, by the ending of a file's name such as ``.tape``, the place of a function that
-    gives the messages of such a file (``rdss_sandbox.files.filed_messages``).
+    ``message_files`` has, by the ending of a file's name such as ``.tape``, the place of the
+    ``rdss_sandbox.files.filed_messages.ReadFile`` of such files.
 
     ``files`` are the names of what it keeps directly in the data directory. ``held`` says for people what is
     gone with each of its logs, by the path there; of ``folder/``, with ``{first}``, what is gone with a

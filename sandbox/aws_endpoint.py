@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
 
 
-def connect_s3(endpoint: str, *, region: str = "us-east-1", token: str | None = None) -> S3Client:
-    """Make a client for an S3 endpoint, with the environment's credentials or else dummy ones."""
+def connect_s3(endpoint: str | None, *, region: str = "us-east-1", token: str | None = None) -> S3Client:
+    """Make a client for an S3 endpoint, None for AWS's, with the environment's credentials or dummy ones."""
     from botocore.config import Config
 
     config = Config(s3={"addressing_style": "path"}, retries={"total_max_attempts": 3})
