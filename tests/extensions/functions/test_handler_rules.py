@@ -197,22 +197,36 @@ def _record(message: dict[str, Any], at: int, source: str) -> dict[str, Any]:
 
 
 def run(aws: Aws, source: str, events: Sequence[bytes], rule: str) -> list[Finding]:
-    """What a rule finds about a handler that gets these events."""
+    """What a rule finds about a handler that gets these events, in the order of their streams."""
     name = f"rule-{abs(hash((source, events[0])))}"
     aws.make(name, handler(source), Timeout=20)
     for event in events:
         aws.invoke(name, event)
     with Client(aws.emulator.control) as control:
         found = control.diagnosis().findings
-    return [each for each in found if each.client == name and each.rule == rule]
+    return sorted((each for each in found if each.client == name and each.rule == rule), key=_stream_of)
+
+
+def _stream_of(finding: Finding) -> str:
+    return str(finding.stream)
+
+
+def bad_batch_of_each_seed() -> list[bytes]:
+    """For each seed a stream with a batch that is right and one that is not."""
+    return [event_of(seed, f"s{seed}", bad=bad) for seed in SEEDS for bad in (False, True)]
+
+
+def same_batch_of_each_seed(times: int) -> list[bytes]:
+    """For each seed a stream whose batch comes so many times."""
+    return [event_of(seed, f"s{seed}", bad=False) for seed in SEEDS for _ in range(times)]
 
 
 @pytest.mark.parametrize("shape", SWALLOWS)
 def test_a_handler_that_swallows_a_failure_is_found(aws: Aws, shape: str) -> None:
     """Whatever the seed: once for its source, with the record and the reason."""
-    for seed in SEEDS:
-        events = [event_of(seed, f"s{seed}", bad=bad) for bad in (False, True)]
-        (found,) = run(aws, SWALLOWS[shape], events, "swallowed-failure")
+    findings = run(aws, SWALLOWS[shape], bad_batch_of_each_seed(), "swallowed-failure")
+    assert [each.stream for each in findings] == [f"s{seed}" for seed in SEEDS]
+    for found in findings:
         assert found.evidence["numbers"][0] == f"{13:056d}"
         assert found.harm == "loses"
         assert "failed; the first: " in found.said
@@ -220,25 +234,21 @@ def test_a_handler_that_swallows_a_failure_is_found(aws: Aws, shape: str) -> Non
 
 @pytest.mark.parametrize("shape", TELLS)
 def test_a_handler_that_tells_of_failures_is_not_accused(aws: Aws, shape: str) -> None:
-    for seed in SEEDS:
-        events = [event_of(seed, f"t{seed}", bad=bad) for bad in (False, True)]
-        assert run(aws, TELLS[shape], events, "swallowed-failure") == []
+    assert run(aws, TELLS[shape], bad_batch_of_each_seed(), "swallowed-failure") == []
 
 
 @pytest.mark.parametrize("shape", DOUBLES)
 def test_a_handler_that_writes_a_retried_batch_again_is_found(aws: Aws, shape: str) -> None:
-    for seed in SEEDS:
-        events = [event_of(seed, f"d{seed}", bad=False)] * 2
-        (found,) = run(aws, DOUBLES[shape], events, "retried-batch-written-twice")
+    findings = run(aws, DOUBLES[shape], same_batch_of_each_seed(2), "retried-batch-written-twice")
+    assert [each.stream for each in findings] == [f"s{seed}" for seed in SEEDS]
+    for found in findings:
         assert "6 records" in found.said
         assert len(found.evidence["written"]) == 5
 
 
 @pytest.mark.parametrize("shape", SAME_AGAIN)
 def test_a_handler_that_is_idempotent_is_not_accused(aws: Aws, shape: str) -> None:
-    for seed in SEEDS:
-        events = [event_of(seed, f"r{seed}", bad=False)] * 4
-        assert run(aws, SAME_AGAIN[shape], events, "retried-batch-written-twice") == []
+    assert run(aws, SAME_AGAIN[shape], same_batch_of_each_seed(4), "retried-batch-written-twice") == []
 
 
 def test_a_batch_that_a_fault_delivers_twice_is_evidence(aws: Aws) -> None:
