@@ -6,7 +6,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple, TypeAlias
 
-from emulator.amqp.routing import matches_headers
+from emulator.amqp.refusals import RefusedError
+from emulator.amqp.routing import check_match_arguments, matches_headers
 from emulator.amqp.topic_patterns import TopicPatterns
 from emulator.amqp.turn import ITEMS_OF_A_STEP
 from emulator.amqp.wire.field_tables import Table, encode_table
@@ -54,12 +55,23 @@ class Exchange:
     _by_key: dict[str, dict[Destination, int]] = field(default_factory=dict)
     _patterns: TopicPatterns[Destination] = field(default_factory=TopicPatterns)
     _all: tuple[Destination, ...] | None = None
+    _turns: int = 0
 
     @property
     def alternate(self) -> str | None:
         """The exchange that takes what this one cannot route."""
         found = self.arguments.get("alternate-exchange")
         return found.value.decode("utf-8", "surrogateescape") if found else None
+
+    def check(self, binding: Binding) -> None:
+        """Check that this type of exchange takes such a binding. Raises RefusedError 406."""
+        if self.type == "headers":
+            check_match_arguments(binding.arguments)
+        elif self.type == "x-local-random":
+            if binding.routing_key:
+                raise RefusedError(406, f"Non empty binding '{binding.routing_key}' key not permitted")
+            if binding.destination.kind != QUEUE:
+                raise RefusedError(406, "Destination not found")
 
     def bind(self, binding: Binding) -> bool:
         """Add a binding; return False when it exists."""
@@ -103,14 +115,21 @@ class Exchange:
                     yield each.destination
                 if not number % ITEMS_OF_A_STEP:
                     yield None
-        elif self.type in ("fanout", "x-local-random"):
+        elif self.type == "fanout":
             yield from _in_steps(self._find_all())
+        elif self.type == "x-local-random":
+            yield from self._take_turns(self._find_all())
         elif self.type == "topic":
             for key in keys:
                 yield from self._patterns.match(key)
         else:
             for key in keys:
                 yield from _in_steps(tuple(self._by_key.get(key, ())))
+
+    def _take_turns(self, found: tuple[Destination, ...]) -> tuple[Destination, ...]:
+        """One of them: RabbitMQ draws it, here each has its turn, so that a run is the same again."""
+        self._turns += 1
+        return (found[self._turns % len(found)],) if found else ()
 
     def _find_all(self) -> tuple[Destination, ...]:
         """The destinations of all bindings, each once."""

@@ -8,7 +8,6 @@ from emulator.amqp.exchange import EXCHANGE, TYPES, Binding, Destination, Exchan
 from emulator.amqp.operations.names import check_not_default, is_reserved, strip
 from emulator.amqp.queue_arguments import compare_argument
 from emulator.amqp.refusals import RefusedError
-from emulator.amqp.routing import check_match_arguments
 from emulator.amqp.virtual_host import NAME
 from emulator.amqp.wire import methods
 from emulator.amqp.wire.field_tables import TYPE_NAMES
@@ -58,9 +57,9 @@ def bind(channel: Channel, asked: methods.ExchangeBind) -> None:
     vhost = channel.vhost
     vhost.find_exchange(destination)
     found = vhost.find_exchange(source)
-    if found.type == "headers":
-        check_match_arguments(asked.arguments)
-    vhost.bind(found, Binding(Destination(EXCHANGE, destination), asked.routing_key, asked.arguments))
+    binding = Binding(Destination(EXCHANGE, destination), asked.routing_key, asked.arguments)
+    found.check(binding)
+    vhost.bind(found, binding)
     if not asked.nowait:
         channel.send(methods.ExchangeBindOk())
 

@@ -17,7 +17,6 @@ from emulator.amqp.queue_arguments import (
     read_arguments,
 )
 from emulator.amqp.refusals import RefusedError
-from emulator.amqp.routing import check_match_arguments
 from emulator.amqp.turn import Steps
 from emulator.amqp.virtual_host import NAME
 from emulator.amqp.wire import methods
@@ -102,9 +101,9 @@ def bind(channel: Channel, asked: methods.QueueBind) -> None:
     source = channel.vhost.find_exchange(exchange)
     queue = channel.vhost.find_queue(name)
     check_access(channel, queue)
-    if source.type == "headers":
-        check_match_arguments(asked.arguments)
-    channel.vhost.bind(source, Binding(Destination(QUEUE, name), key, asked.arguments))
+    binding = Binding(Destination(QUEUE, name), key, asked.arguments)
+    source.check(binding)
+    channel.vhost.bind(source, binding)
     if not asked.nowait:
         channel.send(methods.QueueBindOk())
 

@@ -108,6 +108,29 @@ def test_a_message_reaches_a_queue_once(client: RawClient) -> None:
     assert (bodies(client), bodies(client, "q2")) == ([b"m"], [b"m"])
 
 
+def test_an_exchange_that_chooses_has_one_queue_for_each_message(
+    client: RawClient, version: tuple[int, ...]
+) -> None:
+    """RabbitMQ has ``x-local-random`` since 4.0. It takes neither a routing key nor another exchange."""
+    if version < FOURTH:
+        pytest.skip("RabbitMQ before 4.0 has no such type")
+    for name in ("q1", "q2", "q3"):
+        client.ask(queue(name))
+    client.ask(exchange("e1", "x-local-random"))
+    for name in ("q1", "q2", "q3"):
+        client.ask(bind("e1", to=name))
+    client.ask(m.ConfirmSelect(False))
+    for _ in range(60):
+        client.publish(publish("", "e1"))
+    client.await_confirms(60)
+    found = [len(bodies(client, name)) for name in ("q1", "q2", "q3")]
+    assert sum(found) == 60
+    assert all(found)
+    assert client.ask(bind("e1", "k")) == closed(
+        406, "PRECONDITION_FAILED - Non empty binding 'k' key not permitted", (50, 20)
+    )
+
+
 def test_what_cannot_be_routed_goes_to_the_alternate_exchange(client: RawClient) -> None:
     """It keeps its exchange, and is not returned."""
     client.ask(queue())
