@@ -9,9 +9,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property
-from typing import Any, Final, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
-import jsonschema_rs
+if TYPE_CHECKING:
+    import jsonschema_rs
 
 MARK: Final = "x-sandbox"
 _ALTERNATIVES: Final = ("allOf", "anyOf", "oneOf")
@@ -137,6 +138,9 @@ class MarkedPlace:
 
     @cached_property
     def _validators(self) -> list[jsonschema_rs.Validator]:
+        # An extra has it, and every start would wait for it.
+        import jsonschema_rs
+
         shared = self._around.shared
         return [
             jsonschema_rs.validator_for(
