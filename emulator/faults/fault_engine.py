@@ -304,7 +304,10 @@ class FaultEngine:
 
     def _activate(self, record: Fault, type_: FaultType, before: ActiveFault | None = None) -> ActiveFault:
         # A kind that a type is for is one, also where no channel of it is open yet.
-        kinds = {kind for _, kind in self._indexes}.union(*(each.kinds for each in self._types.values()))
+        kinds: dict[str, set[Direction]] = {kind: set() for _, kind in self._indexes}
+        for each in self._types.values():
+            for kind in each.kinds:
+                kinds.setdefault(kind, set()).update(each.directions)
         check_record(record, type_, self._channels, kinds)
         since = before.added_at if before else self._clock.time()
         fault = ActiveFault(record, type_, self._chance, since, contract=self._contract, before=before)

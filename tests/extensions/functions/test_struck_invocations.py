@@ -203,6 +203,14 @@ def test_one_seed_gives_one_sequence(aws: Aws) -> None:
     assert 4 < sum(first) < 20
 
 
+def test_a_function_delivers_nothing_that_a_fault_could_strike(aws: Aws) -> None:
+    """The refusal says which direction to give."""
+    aws.make("delivers", COUNTS)
+    said = "nothing is delivered by 'function:delivers', which is function: give the direction publish"
+    with Client(aws.emulator.control) as control, pytest.raises(Exception, match=said):
+        control.add_fault(NewFault("latency", channel="function:delivers", direction="deliver"))
+
+
 def test_what_means_nothing_on_a_function_is_refused(aws: Aws) -> None:
     """A stream has no time-out, and a function no shards; the refusal says what the type is for."""
     aws.make("meant", COUNTS)
