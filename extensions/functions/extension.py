@@ -40,10 +40,11 @@ EXTENSION: Final = Extension(
         f"extensions.functions.handler_rules:{name}"
         for name in ("SWALLOWED", "REPEATED", "TIMED_OUT", "WINDOW")
     ),
-    files=("functions.log", "function-mappings.log", "function-events.log"),
+    files=("functions.log", "function-mappings.log", "function-events.log", "stacks.log"),
     held={
         "functions.log": "the functions with their code, versions and aliases",
         "function-mappings.log": "the event source mappings, and how far each had read",
         "function-events.log": "the events that functions were still to be invoked with",
+        "stacks.log": "the stacks of CloudFormation, with what each has made",
     },
 )

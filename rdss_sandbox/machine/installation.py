@@ -21,6 +21,7 @@ EXTRAS: Final[dict[str, tuple[str, ...]]] = {
     "topics": ("lark", "uvicorn", "websockets"),
     "metrics": ("prometheus_client",),
     "partiql": ("py_partiql_parser",),
+    "sam": ("samtranslator",),
     "fast": ("uvloop",),
     "compose": ("docker", "rich"),
     "tui": ("textual", "jsonschema_rs", "jsonschema"),

@@ -23,6 +23,14 @@ dynamodb.create_table(TableName="t", KeySchema=[{"AttributeName": "a", "KeyType"
     AttributeDefinitions=[{"AttributeName": "a", "AttributeType": "S"}], BillingMode="PAY_PER_REQUEST")
 assert dynamodb.execute_statement(Statement="SELECT * FROM t")["Items"] == []
 """
+_TRANSFORMED = """
+import boto3
+template = "{Transform: AWS::Serverless-2016-10-31, Resources: {A: {Type: AWS::Serverless::LayerVersion}}}"
+stacks = boto3.client("cloudformation")
+stacks.create_change_set(StackName="s", ChangeSetName="c", ChangeSetType="CREATE", TemplateBody=template)
+why = stacks.describe_change_set(StackName="s", ChangeSetName="c")["StatusReason"]
+assert "Missing required property" in why, why
+"""
 _TUI = """
 import asyncio, os
 from rdss_sandbox.client import AsyncClient
@@ -66,6 +74,7 @@ _WORKS = {
     "topics": ("sandbox run -- sandbox topic sow objects --filter '/objectVersion > 1'",),
     "metrics": (f'sandbox run -- python -c "{_ANSWERS.format("metrics")}"',),
     "pages": (f'sandbox run -- python -c "{_ANSWERS.format("docs")}"',),
+    "sam": (f"sandbox run -- python -c '{_TRANSFORMED}'",),
     "partiql": (f"sandbox run -- python -c '{_PARTIQL}'",),
     "fast": ("python -c 'import uvloop'", "sandbox run -- true"),
     "compose": ("sandbox doctor compose | tee doctor; ! grep -q 'not installed' doctor",),

@@ -1,0 +1,1 @@
+"""Stacks of CloudFormation: what SAM, the CDK and the AWS CLI deploy functions with."""
