@@ -1,4 +1,4 @@
-"""Recordings of a running sandbox."""
+"""Recordings of a running sandbox, and what is told of replays."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from emulator.assembly.component import Component
 from extensions.tape.control import RecordingResources
+from extensions.tape.replay_resource import ReplayResource
 
 if TYPE_CHECKING:
     from emulator.assembly.components import Components
@@ -16,7 +17,10 @@ class TapeComponent(Component):
     """It keeps nothing: who records takes what passed, and writes it."""
 
     def __init__(self, components: Components) -> None:
-        self._resources = RecordingResources(components.infrastructure.recorder.wiretap)
+        self._resources = (
+            RecordingResources(components.infrastructure.recorder.wiretap),
+            ReplayResource(components.events),
+        )
 
     def resources(self) -> Sequence[object]:
-        return [self._resources]
+        return self._resources

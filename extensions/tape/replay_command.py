@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -28,9 +28,11 @@ if TYPE_CHECKING:
     from emulator.channels.channel import Channel
     from emulator.clock import Clock
     from extensions.tape.replay_target import ReplayTarget
+    from extensions.tape.replaying import Replay
     from rdss_sandbox.client import Client
 
 _AS_FAST = "max"
+_TELL_SECONDS = 5.0
 
 
 class _Speed(click.ParamType[float | str]):
@@ -115,7 +117,9 @@ def replay_tape(
         replay = Replay(tape, Excerpt(start, end, into, loop, count), paced, CONTRACT)
         stack.enter_context(stopping.noting_signals())
         stack.enter_context(stopping.ending_pauses(clock))
-        replay.run(target, clock, lambda: stopping.wanted, lambda _replay: None)
+        tell = _Telling(client, replay, target)
+        stack.callback(tell.end)
+        replay.run(target, clock, lambda: stopping.wanted, tell.move)
     for trouble in tape.troubles:
         click.echo(f"sandbox: {trouble}", err=True)
     told = {
@@ -132,6 +136,40 @@ def replay_tape(
     if target.lost:
         raise CommandFailedError(f"{target.lost} messages were refused to the end", Exit.FAIL)
     return Exit.PASS
+
+
+class _Telling:
+    """Tells the sandbox now and then how far a replay is, for who watches it."""
+
+    def __init__(self, client: Client, replay: Replay, target: ReplayTarget) -> None:
+        self._client = client
+        self._replay = replay
+        self._target = target
+        self._told = -_TELL_SECONDS
+
+    def move(self) -> None:
+        from emulator.clock import stopwatch
+
+        now = stopwatch()
+        if now - self._told >= _TELL_SECONDS:
+            self._told = now
+            self._tell(ended=False)
+
+    def end(self) -> None:
+        from rdss_sandbox.client import RefusedError, UnreachableError
+
+        with suppress(RefusedError, UnreachableError):
+            self._tell(ended=True)
+
+    def _tell(self, *, ended: bool) -> None:
+        from rdss_sandbox.shapes.replays import ReplayPosition
+
+        replay = self._replay
+        self._client.replays.tell(
+            ReplayPosition(
+                replay.tape.path.name, replay.at, replay.first, replay.last, self._target.sent, ended
+            )
+        )
 
 
 @contextmanager

@@ -48,7 +48,7 @@ class Replay:
         self._shaped: str | None = None
 
     def run(
-        self, target: ReplayTarget, clock: Clock, stopped: Callable[[], bool], tell: Callable[[Replay], None]
+        self, target: ReplayTarget, clock: Clock, stopped: Callable[[], bool], tell: Callable[[], None]
     ) -> None:
         """Replay until the end, or until ``stopped`` says so; ``clock`` is the sandbox's.
 
@@ -73,8 +73,8 @@ class Replay:
                     self._shape(target, step)
                 else:
                     target.refuse(self._excerpt.into or step.channel, step)
-                self.at = step.at
-                tell(self)
+                self.at = step.messages[-1].at if isinstance(step, Puts) else step.at
+                tell()
             done = target.sent + target.lost - before
             left = None if left is None else left - done
             if not done or left == 0:

@@ -17,6 +17,7 @@ from rdss_sandbox.api.messages import Messages, Redriving, Sending, Sequences, S
 from rdss_sandbox.api.processing import Processing
 from rdss_sandbox.api.queues import Queues
 from rdss_sandbox.api.recordings import Recordings
+from rdss_sandbox.api.replays import Replays
 from rdss_sandbox.api.sandbox_state import SandboxState
 from rdss_sandbox.api.scenarios import Scenarios
 from rdss_sandbox.api.snapshots import Snapshots
@@ -82,6 +83,11 @@ class ControlApi(
         return Recordings(self.transport)
 
     @cached_property
+    def replays(self) -> Replays[Mode]:
+        """The replays of tapes. Raises ``RefusedError`` where it has none."""
+        return Replays(self.transport)
+
+    @cached_property
     def scenarios(self) -> Scenarios[Mode]:
         """The scenarios of the sandbox and their runs. Raises ``RefusedError`` where it has none."""
         return Scenarios(self.transport)
@@ -109,6 +115,7 @@ SUBJECTS: Final[dict[type[Subject[Any]], str]] = {
     Topics: "client.topics",
     Processing: "client.processing",
     Recordings: "client.recordings",
+    Replays: "client.replays",
     Scenarios: "client.scenarios",
 }
 """Every subject, and what has its methods in Python."""

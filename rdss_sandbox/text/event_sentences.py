@@ -102,6 +102,15 @@ def _clock(fields: _Fields) -> str:
     return "the clock shows real time"
 
 
+def _moved(fields: _Fields) -> str:
+    first, last, at = (float(fields.get(name) or 0.0) for name in ("first", "last", "at"))
+    share = 100 * (at - first) / (last - first) if last > first else 100.0
+    where = f"{figures.date_time(at)} UTC, {share:.0f} % of it"
+    how = f"has ended at {where}" if fields.get("ended") else f"is at {where}"
+    messages = figures.count(fields.get("messages") or 0)
+    return f"the replay of {fields.get('tape')} {how}, after {messages} messages"
+
+
 def _changed(fields: _Fields) -> str:
     match fields.get("enabled"):
         case False:
@@ -193,6 +202,7 @@ _SENTENCES: dict[str, str | Callable[[_Fields], str]] = {
     "receiver.failed": "the receiving process ends: {why}",
     "receiver.read_empty": "the receiver reads and finds nothing",
     "receiver.started": "the receiving process starts",
+    "replay.moved": _moved,
     "request.failed": "the sandbox failed at a request: {error}",
     "request.refused": "a request to the port {port} was refused: {why}",
     "sandbox.reset": "the sandbox was emptied",

@@ -47,6 +47,7 @@ NOT_RUN = {
         "a Docker engine; tests/compose runs the image that this builds, with Compose",
     ]
     * 2,
+    "how-to/yesterdays-outage.md": ["an account at AWS; the next block does the same with a sandbox"],
     "testing.md": ["a Docker engine; tests/compose/test_container.py runs the same"],
     "tutorial.md": ["it makes the environment in which this page is run"],
     "tables.md": ["it needs tables; the notebook has the same, and tests/docs/test_tables_page.py runs that"],
@@ -60,6 +61,7 @@ SLOW = {
     "how-to/rabbitmq.md": ["sandboxes of its own, one command after another"] * 4,
     "how-to/skipped-after-a-reshard.md": ["sandboxes of its own, one command after another"] * 4,
     "how-to/without-python.md": ["sandboxes of its own, one command after another"] * 4,
+    "how-to/yesterdays-outage.md": ["sandboxes of its own, one command after another"] * 8,
     "how-to/yesterdays-run.md": ["sandboxes of its own, one command after another"] * 5,
     "kinesis-source.md": ["Spark", "Spark"],
     "learn.md": ["a client under a restart", "a sandbox", "both clients of a lesson"],

@@ -14,6 +14,7 @@ import pytest
 from emulator.assembly.embedded import Embedded, embedded
 from emulator.channels.kinesis import KinesisChannel, connect
 from emulator.clock import Clock
+from emulator.listeners.control.watch.event_digest import EventDigest
 from emulator.settings.settings import Settings
 from extensions.tape.tape_format import FORMAT
 from extensions.tape.tape_writer import TapeWriter
@@ -28,6 +29,7 @@ from rdss_sandbox.shapes.tape import (
     TapeEntry,
     TapeMark,
 )
+from rdss_sandbox.text.event_sentences import sentence
 from sandbox.certify.kit_messages import KitMessages, read_recorded
 from sandbox.cli import main
 from schemas.rdss.contract import RDSS
@@ -285,3 +287,19 @@ def test_a_certificate_begins_with_the_messages_of_a_tape(tmp_path: Path) -> Non
     kit = KitMessages(RDSS, 7, recorded)
     assert [kit.good().data for _ in range(10)] == [each.body for each in messages]
     assert kit.good().key == KitMessages(RDSS, 7).good().key
+
+
+def test_who_watches_sees_how_far_a_replay_is(emulator: Embedded, tmp_path: Path) -> None:
+    """In the events, as the screens tell them, and in one line of the page, with its last position."""
+    path = write(tmp_path / "day.tape", make_messages(20, every=60))
+    assert replay(emulator, path, "--speed", "max") == 0
+    events = emulator.components.events
+    moved = [each for each in events.since(0, events.last) if each.kind == "replay.moved"]
+    assert len(moved) > 1
+    assert sentence(moved[-1], {}) == (
+        "the replay of day.tape has ended at 2026-09-21 14:32:20.000 UTC, 100 % of it, after 20 messages"
+    )
+    digest = EventDigest(events, {})
+    digest.read_on()
+    said = [line.said for line in digest.news if "day.tape" in line.said]
+    assert said == [sentence(moved[-1], {})]

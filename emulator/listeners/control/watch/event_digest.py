@@ -47,6 +47,7 @@ class EventDigest:
         self.error: NewsLine | None = None
         self.delivered: dict[tuple[str, str], str] = {}
         self._struck: dict[str, tuple[NewsLine, int]] = {}
+        self._moved: dict[str, NewsLine] = {}
 
     def _take_in(self, event: Event) -> None:
         if event.kind == "message.delivered":
@@ -64,10 +65,19 @@ class EventDigest:
         if sentence is None:
             return
         line = NewsLine(event.id, event.time, sentence.tone, sentence.said)
+        if event.kind == "replay.moved":
+            self._move_on(str(event.fields.get("tape")), line)
         self.news.append(line)
         self._struck.clear()
         if sentence.tone == "bad" and event.kind != "client.finding":
             self.error = line
+
+    def _move_on(self, tape: str, line: NewsLine) -> None:
+        """Keep one line of a replay, with its last position."""
+        before = self._moved.get(tape)
+        if before is not None and before in self.news:
+            self.news.remove(before)
+        self._moved[tape] = line
 
     def _take_in_strike(self, event: Event) -> None:
         """Keep the strikes of a fault as one line of the news with their number, until other news come."""

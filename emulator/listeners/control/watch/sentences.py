@@ -24,7 +24,7 @@ _NEWS: Final = frozenset(
     {
         *("fault.added", "fault.changed", "fault.removed"),
         *("stream.created", "stream.deleted", "stream.resharded"),
-        *("clock.changed", "receiver.started", "sandbox.reset", "snapshot.loaded"),
+        *("clock.changed", "receiver.started", "replay.moved", "sandbox.reset", "snapshot.loaded"),
     }
 )
 

@@ -1,0 +1,21 @@
+"""Replays of tapes: how far they are."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import msgspec
+
+
+class ReplayPosition(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """How far the replay of a ``tape`` is: ``at``, from ``first`` to ``last``, after so many ``messages``.
+
+    The times are those of the tape, in seconds since the epoch. ``ended`` says that it goes no further.
+    """
+
+    tape: Annotated[str, msgspec.Meta(max_length=1_000, examples=["yesterday.tape"])]
+    at: float
+    first: float
+    last: float
+    messages: int
+    ended: bool = False
