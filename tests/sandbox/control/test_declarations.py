@@ -42,9 +42,9 @@ HANDLERS = ("emulator/listeners/control", "sandbox/control", "extensions/*/contr
 PASSED_ON = {("NoSuchKey", 404)}
 """Codes of S3 that no handler writes itself."""
 OF_EVERY_ENDPOINT = {("too_large", 413), ("not_found", 404)}
-NOT_ENDPOINTS = {"access", "audit", "chaos", "processing", "queues", "recordings", "replays", "scenarios", "snapshots",
-                 "topics", "close", "url", "transport", "at", "place", "follow_clock", "follow_events",
-                 "follow_news"}  # fmt: skip
+NOT_ENDPOINTS = {"access", "audit", "chaos", "processing", "queues", "recordings", "replays", "scenarios",
+                 "snapshots", "topics", "close", "url", "transport", "at", "place", "follow_clock",
+                 "follow_events", "follow_news"}  # fmt: skip
 
 
 @pytest.fixture(scope="module")
