@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from typing import Final, Protocol
+from typing import Final, Literal, Protocol, TypeAlias
 
 _TOKEN: Final = re.compile(r'"((?:[^"\\]|\\.)*+)("|\\?\Z)|([{}\[\],:])|([^"{}\[\],:\s]+)', re.DOTALL)
 _UNIT: Final = re.compile(
@@ -12,6 +12,11 @@ _UNIT: Final = re.compile(
     r"|\\u[0-9a-fA-F]{4}|\\[^u]|\\u?[0-9a-fA-F]*\Z|[^\\]",
     re.DOTALL,
 )
+_LITERAL: Final = re.compile(r"-?[0-9.eE+-]*|t(?:r(?:ue?)?)?|f(?:a(?:l(?:se?)?)?)?|n(?:u(?:ll?)?)?")
+"""A number, true, false or null, or how one begins that is cut."""
+_NOTHING: Final = -1
+Expected: TypeAlias = Literal["name", "colon", "value", "end"]
+"""What comes next: ``end`` is a comma, or the end of what is around."""
 _ESCAPES: Final = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
 
 
@@ -40,20 +45,19 @@ class JsonRewriter:
     """
 
     def __init__(
-        self, *spots: Spot, around: Iterable[int | None] = (), named: bool = True, pending: str = ""
+        self, *spots: Spot, around: Iterable[int | None] = (), expects: Expected = "value", pending: str = ""
     ) -> None:
         """Begin with one spot, that of the whole text; the rest is for ``copy``."""
         self._spots: list[Spot] = [*spots]
         """The spots of the value that comes next, and of the objects and arrays around it before that."""
         self._around: list[int | None] = [*around]
         """The index in each array around, None of an object."""
-        self._named = named
-        """Whether a value comes next, and no name."""
+        self._expects: Expected = expects
         self._pending = pending
 
     def copy(self) -> JsonRewriter:
         """Another one, which goes on from here by itself."""
-        return JsonRewriter(*self._spots, around=self._around, named=self._named, pending=self._pending)
+        return JsonRewriter(*self._spots, around=self._around, expects=self._expects, pending=self._pending)
 
     def rewrite(self, text: str) -> str:
         """Rewrite the next slice. Raises ``BrokenTextError``."""
@@ -66,12 +70,18 @@ class JsonRewriter:
             if mark:
                 self._pass(mark)
                 continue
+            if self._expects not in ("name", "value") or (literal and self._expects == "name"):
+                raise BrokenTextError(found[0])
             if content is not None:
                 ended = quote == '"'
-                new = self._replace_quoted(content + ("" if ended else quote), is_name=not self._named)
+                new = self._replace_quoted(
+                    content + ("" if ended else quote), is_name=self._expects == "name"
+                )
                 start, end = found.start(1), found.end(1) + (0 if ended else len(quote))
             else:
                 ended = found.end() < len(text)
+                if not _LITERAL.fullmatch(literal):
+                    raise BrokenTextError(literal)
                 new = self._spots[-1].replace_literal(literal)
                 start, end = found.span()
             if new is not None:
@@ -79,8 +89,11 @@ class JsonRewriter:
                 done = end
             if not ended:
                 self._pending = found[0]
-            elif content is not None and not self._named:
+            elif self._expects == "name":
                 self._spots.append(self._spots[-1].below(_read(content)))
+                self._expects = "colon"
+            else:
+                self._expects = "end"
         pieces.append(text[done:])
         return "".join(pieces)[before:]
 
@@ -99,30 +112,32 @@ class JsonRewriter:
         return "".join(map(_write_unit, units, new))
 
     def _pass(self, mark: str) -> None:
-        try:
-            if mark == "{":
-                self._around.append(None)
-                self._named = False
-            elif mark == "[":
-                self._around.append(0)
+        expects, inside = self._expects, self._around[-1] if self._around else _NOTHING
+        if mark in "{[" and expects == "value":
+            self._around.append(None if mark == "{" else 0)
+            self._expects = "name" if mark == "{" else "value"
+            if mark == "[":
                 self._spots.append(self._spots[-1].item(0))
-            elif mark == ":":
-                self._named = True
-            elif mark == ",":
-                at = self._around[-1]
-                self._spots.pop()
-                if at is None:
-                    self._named = False
-                else:
-                    self._around[-1] = at + 1
-                    self._spots.append(self._spots[-1].item(at + 1))
-            else:
-                self._around.pop()
-                if self._named:
-                    self._spots.pop()
-                self._named = True
-        except IndexError:
-            raise BrokenTextError(mark) from None
+        elif mark == ":" and expects == "colon":
+            self._expects = "value"
+        elif mark == "," and expects == "end" and inside != _NOTHING:
+            self._spots.pop()
+            self._expects = "name" if inside is None else "value"
+            if inside is not None:
+                self._around[-1] = inside + 1
+                self._spots.append(self._spots[-1].item(inside + 1))
+        elif mark == "}" and inside is None and expects in ("name", "end"):
+            self._close(has_value=expects == "end")
+        elif mark == "]" and inside not in (None, _NOTHING) and expects in ("value", "end"):
+            self._close(has_value=True)
+        else:
+            raise BrokenTextError(mark)
+
+    def _close(self, *, has_value: bool) -> None:
+        self._around.pop()
+        if has_value:
+            self._spots.pop()
+        self._expects = "end"
 
 
 def _read(content: str) -> str:

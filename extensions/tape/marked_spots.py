@@ -5,7 +5,8 @@ from __future__ import annotations
 import base64
 import binascii
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from datetime import date, datetime
 from decimal import Decimal
 from typing import Any, Final, TypeAlias
@@ -41,11 +42,25 @@ class Replacements:
         self.strict: Final = strict
         self._patterns = patterns
         self._of_message: dict[str, str] = {}
+        self._kept: str | None = None
+        self._keeps_choices = False
         self.count = 0
 
     def begin(self) -> None:
         """Begin with another message."""
         self._of_message.clear()
+
+    @contextmanager
+    def keeping(self, kind: str | None) -> Iterator[None]:
+        """Keep what is one of several choices, and what names the ``kind`` of the message, meanwhile."""
+        self._kept, self._keeps_choices = kind, True
+        try:
+            yield
+        finally:
+            self._kept, self._keeps_choices = None, False
+
+    def keeps(self, text: str, choices: tuple[str, ...]) -> bool:
+        return self._keeps_choices and (text == self._kept or text in choices)
 
     def note(self, old: str, new: str) -> str:
         """Note that a text of this message became another one."""
@@ -139,6 +154,8 @@ class MarkedSpot:
     def replace_text(self, text: str) -> str:
         if not self._personal:
             return self._replacements.replace_found(text)
+        if self._replacements.keeps(text, self._place.choices):
+            return text
         place, pseudonyms = self._place, self._replacements.pseudonyms
         if text in place.choices:
             new = pseudonyms.choose(text, place.choices)

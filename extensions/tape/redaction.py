@@ -23,7 +23,7 @@ from extensions.tape.json_rewriting import JsonRewriter, Spot
 from extensions.tape.marked_spots import MarkedSpot, Pointer, Replacements
 from extensions.tape.pseudonyms import Pseudonyms
 from rdss_sandbox.shapes.tape import TapedMessage
-from schemas.contract import Contract, Part
+from schemas.contract import Contract, Part, Verdict
 from schemas.personal import BodyForm, MarkedSchemas
 
 _KEY_BYTES: Final = 32
@@ -99,15 +99,20 @@ class Redactor:
         form = self._contract.personal.form(raw, key)
         if form is None:
             return None
+        verdict = self._contract.judge(raw)
         try:
-            new = self._rewrite(raw, key, form)
+            new = self._rewrite(raw, key, form, verdict)
+            if verdict.valid and not self._contract.judge(new).valid:
+                # What other fields depend on: of which kind it is, and values of a list.
+                with self._replacements.keeping(self._contract.peek(raw, key).message_type):
+                    new = self._rewrite(raw, key, form, verdict)
         except Exception:  # noqa: BLE001 -- whatever a body led a decoder to, it is not kept
             return None
         # Avro writes a number, and so a time, in as many bytes as that needs.
         return new if len(new) == len(raw) or form.decode is not None else None
 
-    def _rewrite(self, raw: bytes, key: str, form: BodyForm) -> bytes:
-        body, headers = self._find_spots(raw, form)
+    def _rewrite(self, raw: bytes, key: str, form: BodyForm, verdict: Verdict) -> bytes:
+        body, headers = self._find_spots(form, verdict)
         whole = raw if self._contract.headers is None else self._contract.headers.read(raw).data
         undecorated = self._contract.undecorate(raw).data if self._contract.envelope is None else raw
         if whole is raw and undecorated is raw:
@@ -161,10 +166,9 @@ class Redactor:
         known[part.position] = rewriter
         return new
 
-    def _find_spots(self, raw: bytes, form: BodyForm) -> tuple[MarkedSpot, MarkedSpot]:
+    def _find_spots(self, form: BodyForm, verdict: Verdict) -> tuple[MarkedSpot, MarkedSpot]:
         """The spots of a body and of the headers beside it."""
-        verdict = self._contract.judge(raw) if self._marked else None
-        if verdict is not None and not verdict.valid:
+        if self._marked and not verdict.valid:
             wrong = [each.path for each in verdict.violations]
             inside = [read_pointer(path) for path in wrong if path[:1] in ("", "/")]
             beside = [read_pointer(path.partition("#")[2]) for path in wrong if path[:1] == "$"]
