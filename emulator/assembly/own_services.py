@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
+from functools import partial
 from typing import Any
 
 from emulator.assembly.foundation import Foundation
 from emulator.buckets.moto_buckets import OWN_AGENT, MotoBuckets
 from emulator.listeners.aws.moto_calls import MotoCalls
 from emulator.services.service_store import ServiceStore
+from emulator.services.sqs_clock import follow_clock
 
 
 class OwnServices:
@@ -28,6 +30,7 @@ class OwnServices:
         )
         self.store.check_versions()
         self.store.on_open["s3"] = self.buckets.make
+        self.store.on_open["sqs"] = partial(follow_clock, foundation.clock)
         self.buckets.forget, self.buckets.held = self.store.clear, self.store.held
         self.calls = MotoCalls(foundation.destinations, events)
 
