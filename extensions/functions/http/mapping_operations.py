@@ -16,7 +16,7 @@ from extensions.functions.engine.function import Place, Version
 from extensions.functions.engine.functions import Functions
 from extensions.functions.http.function_operations import cut_page, find_place
 from extensions.functions.mappings.destinations import SERVICES
-from extensions.functions.mappings.event_patterns import read_pattern
+from extensions.functions.mappings.event_patterns import INVALID_PATTERN, read_pattern
 from extensions.functions.mappings.mapping import Mapping
 from extensions.functions.mappings.mapping_service import MappingService
 
@@ -259,6 +259,11 @@ _RULES_OF_QUEUES: Final[_Rules] = (
     ),
 )
 _RULES_OF_STREAMS: Final[_Rules] = (
+    # A record's data is filtered as JSON alone; the body of a message may be a text.
+    (
+        lambda each: any(not isinstance(read_pattern(one).get("data", {}), dict) for one in each.filters),
+        INVALID_PATTERN,
+    ),
     (
         lambda each: 0 <= each.record_age < _LEAST_AGE,
         f"MaximumRecordAgeInSeconds may be -1, or {_LEAST_AGE} or more",

@@ -9,7 +9,7 @@ import msgspec
 
 from extensions.functions.engine.errors import BadValueError
 
-_INVALID: Final = "Invalid filter pattern definition."
+INVALID_PATTERN: Final = "Invalid filter pattern definition."
 _MISSING: Final = object()
 
 
@@ -18,7 +18,7 @@ def read_pattern(text: str) -> dict[str, Any]:
     try:
         pattern = msgspec.json.decode(text)
     except msgspec.DecodeError as error:
-        raise BadValueError(_INVALID) from error
+        raise BadValueError(INVALID_PATTERN) from error
     _check(pattern)
     found: dict[str, Any] = pattern
     return found
@@ -88,17 +88,17 @@ _COMPARISONS: Final[dict[str, Callable[[Any, Any], bool]]] = {
 def _check(pattern: object) -> None:
     """Raise BadValueError unless every leaf is a list of values and comparisons."""
     if not isinstance(pattern, dict) or not pattern:
-        raise BadValueError(_INVALID)
+        raise BadValueError(INVALID_PATTERN)
     for name, condition in pattern.items():
         if name == "$or":
             if not isinstance(condition, list) or len(condition) < 2:
-                raise BadValueError(_INVALID)
+                raise BadValueError(INVALID_PATTERN)
             for each in condition:
                 _check(each)
         elif isinstance(condition, dict):
             _check(condition)
         elif not isinstance(condition, list) or not condition or not all(map(_is_condition, condition)):
-            raise BadValueError(_INVALID)
+            raise BadValueError(INVALID_PATTERN)
 
 
 def _is_condition(condition: object) -> bool:

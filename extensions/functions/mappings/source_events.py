@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping as ReadOnly
 from collections.abc import Sequence
-from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any
 
@@ -69,13 +68,18 @@ def windowed(
 def passes_filters(
     patterns: Sequence[ReadOnly[str, Any]], event: ReadOnly[str, Any], data: bytes | str
 ) -> bool:
-    """Whether one of the patterns lets a record through, whose ``data`` they see as JSON where it is."""
+    """Whether one of the patterns lets a record through, whose ``data`` they see as JSON where it is.
+
+    One that asks for fields of the data lets none through that is no JSON.
+    """
     if not patterns:
         return True
     content: object = data if isinstance(data, str) else data.decode(errors="replace")
-    with suppress(ValueError):
-        content = json.loads(data)
     name = "data" if "kinesis" in event else "body"
+    try:
+        content = json.loads(data)
+    except ValueError:
+        patterns = [each for each in patterns if not isinstance(each.get(name), dict)]
     whole = {**event.get("kinesis", event), name: content}
     return any(matches(pattern, whole) for pattern in patterns)
 

@@ -234,6 +234,7 @@ def test_a_consumer_of_its_own_throughput_is_a_source(aws: Aws) -> None:
         ({"TumblingWindowInSeconds": 30, "ParallelizationFactor": 2}, "InvalidParameterValueException"),
         ({"StartingPosition": "AT_TIMESTAMP"}, "InvalidParameterValueException"),
         ({"FilterCriteria": {"Filters": [{"Pattern": "{"}]}}, "InvalidParameterValueException"),
+        ({"FilterCriteria": {"Filters": [{"Pattern": '{"data": ["a"]}'}]}}, "InvalidParameterValueException"),
         ({"DestinationConfig": {"OnFailure": {"Destination": EVENTS}}}, "InvalidParameterValueException"),
     ],
 )  # fmt: skip

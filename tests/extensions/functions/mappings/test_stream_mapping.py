@@ -214,6 +214,15 @@ async def test_a_filter_lets_through_what_it_names() -> None:
     assert stream.processed() == ['{"kind": "a"}', '{"kind": "a", "n": 2}']
 
 
+async def test_a_filter_on_fields_lets_no_data_through_that_is_no_json() -> None:
+    """Not even where it asks that a field is not there."""
+    async with MappedStream.running(lambda _event: None) as stream:
+        stream.put(["no json", '{"n": 1}'], key="k")
+        stream.map(filters=('{"data": {"kind": [{"exists": false}]}}',))
+        await stream.until(stream.processed)
+    assert stream.processed() == ['{"n": 1}']
+
+
 async def test_what_no_filter_lets_through_costs_one_entry_of_the_log_a_read(tmp_path: Path) -> None:
     """Not one a record, which would take more than the records themselves."""
     log = tmp_path / "mappings.log"
