@@ -31,6 +31,7 @@ from emulator.journal.checking import Checking
 from emulator.listeners.aws import access_policy
 from emulator.listeners.aws.interception import Interceptor, call_through
 from emulator.listeners.aws.kinesis_faults import KinesisFaults
+from emulator.listeners.aws.tapped_calls import tap_puts
 from emulator.listeners.control import control_app
 from emulator.listeners.control.access import AccessResources
 from emulator.listeners.control.audit import AuditResources
@@ -334,7 +335,8 @@ class Embedded:
         components, infrastructure = self.components, self.components.infrastructure
         faults = KinesisFaults(components.fault_engine, components.clock, infrastructure.stream_of_iterator)
         interceptors = [*self._interceptors, faults]
-        self._put_record = partial(call_through, interceptors, infrastructure.backend, "PutRecord")
+        put = partial(call_through, interceptors, infrastructure.backend, "PutRecord")
+        self._put_record = tap_puts(infrastructure.recorder.wiretap, put)
         services = {
             name: app
             for extension in components.extensions.values()

@@ -54,7 +54,7 @@ from emulator.listeners.aws.request_ids import kinesis_ids
 from emulator.listeners.aws.request_validation import check
 from emulator.listeners.aws.service_model import Operation, kinesis_model
 from emulator.listeners.aws.stream_access import StreamAccess
-from emulator.listeners.aws.tapped_calls import AnsweredCall, tap_call
+from emulator.listeners.aws.tapped_calls import AnsweredCall, tap_call, tap_events
 
 TARGET_PREFIX = b"Kinesis_20131202."
 _MOST_BODY_BYTES = 64 << 20
@@ -193,10 +193,11 @@ class KinesisHandler:
             if record is not None:
                 record.note_refusal(call.operation, request, find_code(error), asked)
             raise
-        if record is not None:
+        if record is not None and self._recorder is not None:
             record.note_answer(call.operation, request, response, asked)
             if "EventStream" in response:
-                return {**response, "EventStream": record.follow(request, response["EventStream"], asked)}
+                events, tap = record.follow(request, response["EventStream"], asked), self._recorder.wiretap
+                return {**response, "EventStream": tap_events(tap, request, events, record.name)}
         return response
 
     def _record_of(self, call: _Call, caller: Caller | None) -> ClientRecord | None:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Final, NamedTuple
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import aclosing
+from typing import Any, Final, NamedTuple, TypeAlias
 
 import cbor2
 import msgspec
 
 from emulator.clock import stopwatch
+from emulator.kinesis.scope import Scope, stream_named
 from emulator.listeners.aws.error_bodies import CBOR_1_1
 from emulator.streams.wiretap import Wiretap
 from rdss_sandbox.shapes.recordings import KinesisCall
+from rdss_sandbox.shapes.tape import TapedMessage, TapedRead
 
 TAPPED: Final = frozenset(
     {
@@ -19,6 +22,9 @@ TAPPED: Final = frozenset(
         "CreateStream", "DeleteStream", "SplitShard", "MergeShards", "UpdateShardCount",
     }
 )  # fmt: skip
+_NOTE_BYTES: Final = 200
+"""About what the note of an event takes while it waits for who records it."""
+PutRecord: TypeAlias = Callable[[dict[str, Any], Scope], Awaitable[dict[str, Any]]]
 _NUMBER: Final = b'"SequenceNumber":'
 
 
@@ -56,6 +62,45 @@ def tap_call(tap: Wiretap, call: AnsweredCall, client: str) -> None:
         except (msgspec.DecodeError, cbor2.CBORError, UnicodeDecodeError, RecursionError, AttributeError):
             return
     tap.note(passed, len(passed.body) + len(passed.answer))
+
+
+async def tap_events(
+    tap: Wiretap,
+    request: dict[str, Any],
+    events: AsyncGenerator[tuple[str, dict[str, Any]], None],
+    client: str,
+) -> AsyncGenerator[tuple[str, dict[str, Any]], None]:
+    """Hand what a subscription to a shard pushes to those who record."""
+    stream, shard = stream_named(request) or "", request.get("ShardId", "")
+    async with aclosing(events):
+        async for kind, event in events:
+            if tap.on and kind == "SubscribeToShardEvent":
+                records = event.get("Records", ())
+                size, ended = sum(len(each["Data"]) for each in records), bool(event.get("ChildShards"))
+                read = TapedRead(
+                    tap.clock.time(), stream, "SubscribeToShard", client, shard,
+                    records=len(records), size=size, ended=ended,
+                )  # fmt: skip
+                tap.note(read, _NOTE_BYTES)
+            yield kind, event
+
+
+def tap_puts(tap: Wiretap, put: PutRecord) -> PutRecord:
+    """As ``put``, which is of nobody's call: hand what it puts to those who record."""
+
+    async def put_and_tap(request: dict[str, Any], scope: Scope) -> dict[str, Any]:
+        came = stopwatch()
+        answer = await put(request, scope)
+        if tap.on:
+            data, key = request["Data"], request["PartitionKey"]
+            message = TapedMessage(
+                tap.clock.time(), request["StreamName"], data, len(data), key, answer["ShardId"],
+                answer["SequenceNumber"], stopwatch() - came,
+            )  # fmt: skip
+            tap.note(message, len(data))
+        return answer
+
+    return put_and_tap
 
 
 def _leave_records_out(

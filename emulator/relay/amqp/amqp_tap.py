@@ -10,18 +10,20 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from emulator.amqp.wire.commands import Command
-from emulator.amqp.wire.methods import BasicDeliver
+from emulator.amqp.wire.methods import CLASSES, BasicDeliver, BasicNack, BasicReturn, ChannelClose
 from emulator.events import Events
 from emulator.kinesis import KinesisError
 from emulator.kinesis.batches import Entry
 from emulator.relay.amqp.message_contents import read_content_headers
 from emulator.streams.amqp_log import LARGEST, AmqpLog
-from rdss_sandbox.shapes.tape import TapedMessage, TapedRead
+from rdss_sandbox.shapes.tape import TapedMessage, TapedRead, TapedRefusal
 from schemas.bound import CONTRACT
 from schemas.contract import LOOKED_AT
 
 _EVERY_SECONDS: Final = 0.1
 _MOST_IDS: Final = 20
+REFUSALS: Final = frozenset({BasicNack, BasicReturn, ChannelClose})
+"""By what a broker refuses a publish, or any other call on a channel."""
 _READ_BYTES: Final = 100
 """About what the note of a delivery takes while it waits for who records it."""
 _ID: Final = re.compile(
@@ -103,6 +105,20 @@ class Tap:
                 message_id=CONTRACT.peek(command.write_text(CONTRACT, command.body)).message_id,
             )
 
+    def report_refusal(self, channel: str, command: Command) -> None:
+        """Note for those who record that the broker refused a publish to ``channel``, or another call."""
+        if (tap := self._log.wiretap) is None or not tap.on:
+            return
+        answer, operation = command.decode(), "basic.publish"
+        match answer:
+            case BasicReturn():
+                channel, code = answer.exchange or answer.routing_key, str(answer.reply_code)
+            case ChannelClose(reply_code=reply, class_id=class_id, method_id=method_id):
+                code, operation = str(reply), _name_method(class_id, method_id)
+            case _:
+                code = "nack"
+        tap.note(TapedRefusal(tap.clock.time(), channel, operation, code, records=1, of=1), _READ_BYTES)
+
     def flush(self) -> None:
         """Write the records and emit the summaries."""
         self.write_records()
@@ -154,6 +170,13 @@ def _names_delivery_mode(command: Command) -> bool:
     """Whether the content of a publish has a delivery mode, which transient messages mostly have not."""
     header = command.frames[1]
     return len(header) > _FLAGS_AT and bool(header[_FLAGS_AT] & _DELIVERY_MODE)
+
+
+def _name_method(class_id: int, method_id: int) -> str:
+    """The specification's name of a method, such as ``queue.declare``; empty for none."""
+    kind = CLASSES.get(class_id << 16 | method_id)
+    first, *rest = re.findall("[A-Z][a-z]*", kind.__name__) if kind is not None else [""]
+    return f"{first}.{'-'.join(rest)}".lower() if rest else ""
 
 
 def _may_have_id(body: bytes) -> bool:

@@ -34,7 +34,10 @@ class _HeldCommand(NamedTuple):
 
 
 class Publishes:
-    """The commands of the client on one channel, and the confirms of its publishes once it asks for them."""
+    """The commands of the client on one channel, and the confirms of its publishes once it asks for them.
+
+    ``latest`` is the name for faults of what it published to last.
+    """
 
     def __init__(
         self,
@@ -48,6 +51,7 @@ class Publishes:
         self._idle = idle
         self._tap = tap
         self._faults = link.context.faults
+        self.latest = ""
         self._confirms: Confirms | None = None
         self._held_commands: deque[_HeldCommand] = deque()
         self._working: asyncio.Task[None] | None = None
@@ -102,7 +106,8 @@ class Publishes:
         self._pass(command)
 
     def _pass(self, command: Command) -> None:
-        self._tap.record_publish(_channel_of(command), command.decode_as(BasicPublish).routing_key, command)
+        self.latest = _channel_of(command)
+        self._tap.record_publish(self.latest, command.decode_as(BasicPublish).routing_key, command)
         self._link.to_broker(command)
 
     def _concern(self, command: Command) -> bool:

@@ -44,7 +44,7 @@ from emulator.faults.fault_engine import FaultEngine
 from emulator.http.bounds.allowance import Allowance
 from emulator.http.bounds.client_limits import USUAL, Limits
 from emulator.http.bounds.turns import Inflow, Turns
-from emulator.relay.amqp.amqp_tap import Tap
+from emulator.relay.amqp.amqp_tap import REFUSALS, Tap
 from emulator.relay.amqp.channel_link import ChannelLink, RelayContext
 from emulator.relay.amqp.delivering import Deliveries
 from emulator.relay.amqp.ends import ArrivingContents, End, Peer
@@ -353,6 +353,7 @@ class AmqpChannel:
         self.link = ChannelLink(context, number, self._ended)
         self._deliveries = Deliveries(self.link, tap)
         self._publishes = Publishes(self.link, self._handle, idle, tap)
+        self._tap = tap
 
     @property
     def busy(self) -> bool:
@@ -391,6 +392,8 @@ class AmqpChannel:
                 self.link.end()
 
     def _tell_client(self, command: Command) -> None:
+        if command.kind in REFUSALS:
+            self._tap.report_refusal(self._publishes.latest, command)
         if (deliver := Deliveries.FROM_BROKER.get(command.kind)) is not None:
             deliver(self._deliveries, command)
         elif (publish := Publishes.FROM_BROKER.get(command.kind)) is not None:

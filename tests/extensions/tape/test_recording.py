@@ -16,6 +16,7 @@ from botocore.exceptions import ClientError
 
 from emulator.assembly.embedded import Embedded, embedded
 from emulator.clock import Clock
+from emulator.rng import new_uuid
 from emulator.settings.settings import Settings
 from extensions.tape.recording import SandboxGoneError, record_sandbox
 from extensions.tape.tape_format import FORMAT
@@ -23,6 +24,7 @@ from extensions.tape.tape_reader import TapeFile
 from extensions.tape.tape_writer import TapeWriter
 from rdss_sandbox.client import Client
 from rdss_sandbox.shapes.faults import NewFault
+from rdss_sandbox.shapes.messages import NewMessage
 from rdss_sandbox.shapes.tape import (
     TapedChannel,
     TapedMessage,
@@ -162,6 +164,41 @@ def test_a_reshard_is_on_the_tape(recorded: Embedded, tmp_path: Path) -> None:
     assert seen == [before, after]
 
 
+def test_what_is_pushed_to_readers_is_on_the_tape(tmp_path: Path) -> None:
+    """Each event of enhanced fan-out, with how much it had."""
+    path = tmp_path / "pushed.tape"
+    with embedded(Settings(aws_port=0, control_port=0, data_dir=None, amqp="none")) as emulator:
+        client = kinesis(emulator.aws)
+        put = client.put_record(StreamName="input", Data=b"one", PartitionKey="a")
+        arn = client.describe_stream_summary(StreamName="input")["StreamDescriptionSummary"]["StreamARN"]
+        consumer = client.register_stream_consumer(StreamARN=arn, ConsumerName="fan")["Consumer"]
+        with recording(emulator, path):
+            subscription = client.subscribe_to_shard(
+                ConsumerARN=consumer["ConsumerARN"],
+                ShardId=put["ShardId"],
+                StartingPosition={"Type": "TRIM_HORIZON"},
+            )
+            with closing(subscription["EventStream"]) as events:
+                next(event for event in events if event["SubscribeToShardEvent"]["Records"])
+    pushed = read(path, TapedRead, lambda each: each.records)[0]
+    assert (pushed.operation, pushed.channel, pushed.shard) == ("SubscribeToShard", "input", put["ShardId"])
+    assert (pushed.records, pushed.size) == (1, 3)
+
+
+def test_what_is_sent_through_the_control_api_is_on_the_tape(recorded: Embedded, tmp_path: Path) -> None:
+    """It is nobody's call, and a message all the same."""
+    path = tmp_path / "sent.tape"
+    with recording(recorded, path), Client(recorded.control) as control:
+        sent = control.send(NewMessage("input", b"one", "a"))
+    (found,) = read(path, TapedMessage)
+    assert (found.body, found.key, found.shard, found.number) == (
+        b"one",
+        "a",
+        sent.shard,
+        sent.sequence_number,
+    )
+
+
 def test_a_sandbox_that_ends_ends_its_recording(tmp_path: Path) -> None:
     """What passed until then is on the tape."""
     path = tmp_path / "ended.tape"
@@ -193,6 +230,44 @@ def test_publishes_and_deliveries_of_amqp_are_on_the_tape(tmp_path: Path) -> Non
     assert (message.channel, message.key, message.body, message.size) == ("jobs", "jobs", b"one", 3)
     (got,) = read(path, TapedRead)
     assert (got.channel, got.operation, got.records, got.size) == ("jobs", "basic.get", 1, 3)
+
+
+@pytest.mark.parametrize("upstream", ["embedded", pytest.param("rabbitmq", marks=pytest.mark.rabbitmq)])
+def test_what_a_broker_refuses_is_on_the_tape(
+    tmp_path: Path, upstream: str, request: pytest.FixtureRequest
+) -> None:
+    """What no queue takes, what a full queue takes no more, and a call on what is not there."""
+    path, queue = tmp_path / "refused.tape", f"full-{new_uuid()}"
+    given = (
+        {"amqp": "embedded"}
+        if upstream == "embedded"
+        else {"upstream_amqp": request.getfixturevalue("broker_url")}
+    )
+    settings = Settings(aws_port=0, control_port=0, data_dir=None, amqp_port=0, **given)
+    with embedded(settings) as emulator:
+        assert emulator.broker.url is not None
+        with (
+            closing(pika.BlockingConnection(pika.URLParameters(emulator.broker.url))) as connection,
+            recording(emulator, path),
+        ):
+            channel = connection.channel()
+            channel.confirm_delivery()
+            arguments = {"x-max-length": 1, "x-overflow": "reject-publish"}
+            channel.queue_declare(queue, exclusive=True, arguments=arguments)
+            channel.basic_publish("", queue, b"one")
+            with pytest.raises(pika.exceptions.NackError):
+                channel.basic_publish("", queue, b"two")
+            with pytest.raises(pika.exceptions.UnroutableError):
+                channel.basic_publish("", "nowhere", b"three", mandatory=True)
+            with pytest.raises(pika.exceptions.ChannelClosedByBroker):
+                channel.queue_declare(f"{queue}-2", passive=True)
+    found = [(each.channel, each.operation, each.code) for each in read(path, TapedRefusal)]
+    assert found == [
+        (queue, "basic.publish", "nack"),
+        ("nowhere", "basic.publish", "312"),
+        ("nowhere", "queue.declare", "404"),
+    ]
+    assert [each.body for each in read(path, TapedMessage)] == [b"one", b"two", b"three"]
 
 
 def test_a_full_disk_ends_the_recording_and_not_the_sandbox(
