@@ -10,6 +10,7 @@ from starlette.responses import Response
 
 from emulator.listeners.control.endpoint_routing import ApiError, handles, translate_errors
 from emulator.streams.wiretap import Listener, TooManyListenersError, Wiretap
+from extensions.tape.tape_format import join_array
 from rdss_sandbox.api.recordings import PASSED, Recordings
 from rdss_sandbox.shapes.recordings import Recording, RecordingList
 
@@ -34,7 +35,7 @@ class RecordingResources:
     @handles(Recordings.take)
     def take(self, number: int) -> Response:
         passed = self._find(number).take(self._wiretap.clock.time())
-        return Response(_encode(passed), media_type=PASSED)
+        return Response(join_array([_encode(each) for each in passed]), media_type=PASSED)
 
     @handles(Recordings.end)
     def end(self, number: int) -> RecordingList:
