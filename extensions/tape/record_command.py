@@ -101,6 +101,10 @@ def record(
 
     if stream and bucket:
         raise click.UsageError("--stream and --bucket are two recordings: give one of them")
+    if not stream and (follow or start is not None):
+        raise click.UsageError("--from and --follow are of a stream: give --stream too")
+    if not stream and not bucket and endpoint:
+        raise click.UsageError("--endpoint is of a stream or a bucket: give --stream or --bucket too")
     clock = Clock()
     redact = _make_redact(bodies, pointers, patterns)
     if bucket:

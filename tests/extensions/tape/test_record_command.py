@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import click
 import httpx
 import pytest
 from click.testing import CliRunner, Result
@@ -150,6 +151,27 @@ def test_a_stream_that_is_not_there_gets_a_sentence(emulator: Embedded, tmp_path
     """And the exit code of an environment."""
     with pytest.raises(Exception, match=r"the stream nowhere cannot be read: .*ResourceNotFound"):
         run("--to", tmp_path / "x.tape", "--stream", "nowhere", "--endpoint", emulator.aws)
+
+
+@pytest.mark.parametrize(
+    ("options", "why"),
+    [
+        (("--stream", "a", "--bucket", "b"), "two recordings"),
+        (("--follow",), "are of a stream"),
+        (("--from", "2026-01-01T00:00:00Z"), "are of a stream"),
+        (("--endpoint", "aws"), "is of a stream or a bucket"),
+        (("--bodies", "whole", "--redact", "/a"), "redacts nothing"),
+        (("--redact", "a"), "is no JSON Pointer"),
+        (("--redact-matching", "("), "is no regular expression"),
+    ],
+)
+def test_options_that_do_not_go_together_are_refused(
+    tmp_path: Path, options: tuple[str, ...], why: str
+) -> None:
+    """Before anything is written."""
+    with pytest.raises(click.UsageError, match=why):
+        run("--to", tmp_path / "x.tape", *options)
+    assert not (tmp_path / "x.tape").exists()
 
 
 def test_a_tape_that_is_there_stays(emulator: Embedded, tmp_path: Path) -> None:
