@@ -218,11 +218,13 @@ class MessageFile:
 
     def delete(self) -> None:
         self.close()
-        for path in (self.path, self.settled_path):
-            unlist(path)
-            path.unlink(missing_ok=True)
+        unlist(self.path)
+        self.path.unlink(missing_ok=True)
         if isinstance(self.messages, PackedMessages):
             self.messages.delete()
+        # Last, for a message without its mark would come back.
+        unlist(self.settled_path)
+        self.settled_path.unlink(missing_ok=True)
 
     def _exchange(self, fresh: Log | PackedMessages) -> None:
         old, self.messages = self.messages, fresh

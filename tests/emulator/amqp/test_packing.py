@@ -6,7 +6,7 @@ import os
 import threading
 from collections.abc import Iterator
 from concurrent.futures import Future
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 
 import pytest
@@ -140,6 +140,37 @@ def test_what_is_consumed_while_it_is_packed_is_not_packed(tmp_path: Path, paylo
     own.broker.close()
     assert not list(broker.glob("*.packed*"))
     assert not list(payloads.folder.glob("*"))
+
+
+@pytest.mark.usefixtures("payloads")
+@pytest.mark.parametrize("removals", range(4))
+def test_a_process_that_dies_as_a_packed_file_goes_brings_nothing_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, removals: int
+) -> None:
+    """The last message of a file is acknowledged: wherever the process ends, no other comes again."""
+    broker = tmp_path / "broker"
+    fill(broker)
+    own = pack(broker)
+    own.broker.vhost.store._rests = Rests(sparse=3600)
+    client = own.client()
+    client.say(consume())
+    client.say(m.BasicAck(COUNT - 1, True))
+    assert next(iter(own.broker.vhost.store._files.values())).is_packed
+    unlink, left = Path.unlink, removals
+
+    def die(path: Path, *, missing_ok: bool = False) -> None:
+        nonlocal left
+        if not left:
+            raise KeyboardInterrupt
+        left -= 1
+        unlink(path, missing_ok=missing_ok)
+
+    with monkeypatch.context() as patched, suppress(KeyboardInterrupt):
+        patched.setattr(Path, "unlink", die)
+        client.say(m.BasicAck(COUNT, False))
+    again = OwnBroker(broker)
+    assert again.client().ask(queue(durable=True)).message_count <= 1
+    again.broker.close()
 
 
 def test_a_store_that_is_closed_has_removed_what_it_gave_up(
