@@ -57,7 +57,13 @@ class TapeWriter:
             self._descriptor = os.open(path, flags, FILE_MODE)
         except FileExistsError:
             raise TapeExistsError(path) from None
-        self._end = frames.write_all(self._descriptor, [pack_mark(mark)], 0)
+        try:
+            self._end = frames.write_all(self._descriptor, [pack_mark(mark)], 0)
+        except OSError:
+            # The name is free again: there is no tape under it.
+            os.close(self._descriptor)
+            path.unlink()
+            raise
 
     def __enter__(self) -> Self:
         return self

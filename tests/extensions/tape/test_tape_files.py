@@ -6,6 +6,8 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from emulator.journal import frames
 from extensions.tape.redaction import Redactor
@@ -169,6 +171,37 @@ def test_a_full_disk_leaves_what_was_flushed(tmp_path: Path, monkeypatch: pytest
         with pytest.raises(OSError, match="No space left"):
             tape.flush()
     assert [*TapeFile.open(path).read()] == [EACH_KIND[1]]
+
+
+def test_a_tape_that_cannot_be_begun_leaves_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """So that the next try may have its name."""
+
+    def refuse(*_: object) -> int:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("os.pwritev", refuse)
+    with pytest.raises(OSError, match="No space left"):
+        TapeWriter(tmp_path / "full.tape", MARK)
+    assert list(tmp_path.iterdir()) == []
+
+
+@given(data=st.data())
+@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+def test_whatever_happens_to_a_file_it_is_read_or_refused(data: st.DataObject, tmp_path: Path) -> None:
+    """Cut, overwritten or lengthened at any place: sentences, and entries that were written."""
+    path = tmp_path / "damaged.tape"
+    path.unlink(missing_ok=True)
+    raw = bytearray(write(path, EACH_KIND).read_bytes())
+    at = data.draw(st.integers(0, len(raw)))
+    piece = data.draw(st.binary(max_size=40))
+    raw[at : at + data.draw(st.integers(0, 60))] = piece
+    path.write_bytes(raw)
+    try:
+        tape = TapeFile.open(path)
+    except BadTapeError as error:
+        assert str(path) in str(error)  # noqa: PT017 -- an example may be read as well
+        return
+    assert all(each in EACH_KIND for each in tape.read())
 
 
 @pytest.mark.parametrize("bodies", ["whole", "redacted"])

@@ -30,10 +30,12 @@ Declared = Endpoint[..., Any, Any, Any]
 EVERY: dict[Declared, type[Subject[Any]]] = {
     endpoint: subject for subject in SUBJECTS for endpoint in list_endpoints(subject)
 }
+OF_TAPES = {"recordings", "replays"}
 DECLARED = {
     endpoint: subject
     for endpoint, subject in EVERY.items()
-    if SUBJECTS[subject].removeprefix("client.") not in list_taken_out()
+    if (name := SUBJECTS[subject].removeprefix("client.")) not in list_taken_out()
+    and not (name in OF_TAPES and "tape" in list_taken_out())
 }
 """Those that are served: of an extension that was taken out none is."""
 NAMES = {endpoint: f"{endpoint.method} {endpoint.path}" for endpoint in DECLARED}
