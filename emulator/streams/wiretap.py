@@ -27,7 +27,7 @@ class Listener:
     def __init__(self, number: int) -> None:
         self.number = number
         self.waiting = 0
-        self.taken = stopwatch()
+        self._taken = stopwatch()
         self._passed: deque[tuple[Passed, int]] = deque()
         self._lost = 0
         self._lock = threading.Lock()
@@ -40,9 +40,13 @@ class Listener:
                 self.waiting += size
                 self._passed.append((passed, size))
 
+    def is_quiet(self, moment: float) -> bool:
+        """Whether nothing was taken for a minute before this reading of the stopwatch."""
+        return moment - self._taken >= _FORGOTTEN_SECONDS
+
     def take(self, now: float) -> list[Passed]:
         """Take what passed since the last time; ``now`` is the time of the clock."""
-        self.taken = stopwatch()
+        self._taken = stopwatch()
         with self._lock:
             found, self._passed = self._passed, deque()
             lost, self._lost, self.waiting = self._lost, 0, 0
@@ -68,8 +72,13 @@ class Wiretap:
 
     def note(self, passed: Passed, size: int) -> None:
         """Hand what passed, of so many bytes, to every listener."""
+        now, quiet = stopwatch(), False
         for each in self._listeners:
             each.note(passed, size)
+            quiet = quiet or each.is_quiet(now)
+        if quiet:
+            with self._lock:
+                self._forget_quiet()
 
     def listen(self) -> Listener:
         """Begin to listen. Raises ``TooManyListenersError``."""
@@ -97,7 +106,7 @@ class Wiretap:
 
     def _forget_quiet(self) -> None:
         now = stopwatch()
-        self._keep([each for each in self._listeners if now - each.taken < _FORGOTTEN_SECONDS])
+        self._keep([each for each in self._listeners if not each.is_quiet(now)])
 
     def _keep(self, kept: list[Listener]) -> None:
         self._listeners, self.on = tuple(kept), bool(kept)
