@@ -178,7 +178,12 @@ class Events:
 
     def _build(self, kind: str, fields: dict[str, Any]) -> _Written:
         event = Event(self.last + 1, self._clock.time(), kind, fields)
-        written = _Written(event, _encode(event))
+        try:
+            written = _Written(event, _encode(event))
+        except UnicodeEncodeError:
+            # A client chooses names, and not every protocol has them be UTF-8.
+            event = msgspec.structs.replace(event, fields=_readable(fields))
+            written = _Written(event, _encode(event))
         self._remember(event)
         return written
 
@@ -215,3 +220,15 @@ class Events:
     def _remember(self, event: Event) -> None:
         self._recent.append(event)
         self.last = event.id
+
+
+def _readable(value: Any) -> Any:
+    """A value of JSON whose texts have a question mark for each half of a surrogate pair."""
+    match value:
+        case str():
+            return value.encode(errors="replace").decode()
+        case dict():
+            return {_readable(name): _readable(each) for name, each in value.items()}
+        case list() | tuple():
+            return [_readable(each) for each in value]
+    return value

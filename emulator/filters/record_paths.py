@@ -9,7 +9,8 @@ from typing import Any, TypeAlias
 Path: TypeAlias = tuple[str | int, ...]
 
 _STEP = re.compile(r"/([^/\[]+)|\[([0-9]+)\]")
-_WRITTEN = re.compile(r"(/@?\w[\w.:-]*(\[[0-9]+\])*)+")
+# As in the grammar: no array has a billion elements, and Python reads no number of 4301 digits.
+_WRITTEN = re.compile(r"(/@?\w[\w.:-]*(\[[0-9]{1,9}\])*)+")
 
 
 def read_path(text: str) -> Path:

@@ -34,6 +34,16 @@ def test_events_are_numbered_without_gaps_and_read_back_from_any_cursor() -> Non
     assert {5.0} == {event.time for event in rest}
 
 
+def test_a_name_that_is_no_utf_8_is_told_all_the_same() -> None:
+    """A client of AMQP may name a queue by any bytes; the event of it is written, with a mark for each."""
+    events = Events(Clock(frozen_at=5.0), log := ListLog())
+
+    events.emit("amqp.dead_letters", channel="q\udcb1", table={"\udcff": ["\ud800", 1]})
+
+    assert events.since()[0].fields == {"channel": "q?", "table": {"?": ["?", 1]}}
+    assert len(log.payloads) == 1
+
+
 def test_what_memory_no_longer_holds_is_read_from_the_log() -> None:
     """With a log, a cursor far behind what is kept in memory still misses nothing."""
     events = Events(Clock(frozen_at=5.0), ListLog(), keep=10)

@@ -13,16 +13,17 @@ from __future__ import annotations
 
 import threading
 from array import array
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
-from typing import Final, TypeAlias
+from typing import Final, Self, TypeAlias
 
 import msgspec
 
 from emulator.amqp.message import Message
 from emulator.amqp.store.packed_messages import PackedMessages, pack_messages
 from emulator.amqp.turn import ITEMS_OF_A_STEP, Steps, StepsTo
+from emulator.amqp.wire.field_tables import TEXT
 from emulator.journal import Log
 from emulator.journal.frames import HEADER_BYTES
 from emulator.journal.inventory import unlist
@@ -45,10 +46,42 @@ Places: TypeAlias = list[tuple[int, int, float | None]]
 
 
 class MessageOnDisk(msgspec.Struct, array_like=True, frozen=True):
-    """A message on disk. Without ``places`` it is there only because memory has no room."""
+    """A message on disk. Without ``places`` it is there only because memory has no room.
+
+    A routing key may be any bytes. ``by_byte`` says that a key is not UTF-8, which msgpack's texts are: each
+    character of the keys is one byte then.
+    """
 
     places: Places
     message: Message
+    by_byte: bool = False
+
+    def encode(self) -> bytes:
+        try:
+            return _ENCODER.encode(self)
+        except UnicodeEncodeError:
+            written = _change_keys(self.message, lambda key: key.encode(*TEXT).decode("latin-1"))
+            return _ENCODER.encode(MessageOnDisk(self.places, written, by_byte=True))
+
+    @classmethod
+    def decode(cls, payload: bytes) -> Self:
+        found: Self = _STORED.decode(payload)
+        if not found.by_byte:
+            return found
+        return cls(found.places, _change_keys(found.message, lambda key: key.encode("latin-1").decode(*TEXT)))
+
+
+def _change_keys(message: Message, change: Callable[[str], str]) -> Message:
+    deaths = [
+        msgspec.structs.replace(death, routing_keys=tuple(map(change, death.routing_keys)))
+        for death in message.deaths
+    ]
+    return msgspec.structs.replace(
+        message,
+        routing_keys=tuple(map(change, message.routing_keys)),
+        hidden_keys=tuple(map(change, message.hidden_keys)),
+        deaths=tuple(deaths),
+    )
 
 
 class _OnlyPlaces(msgspec.Struct, array_like=True, frozen=True):
@@ -129,14 +162,14 @@ class MessageFile:
     def append(self, stored: MessageOnDisk, holders: int) -> int:
         """Write a message that ``holders`` places refer to, and return its index."""
         assert isinstance(self.messages, Log)
-        begin = self.messages.append(_ENCODER.encode(stored))
+        begin = self.messages.append(stored.encode())
         self._positions.append(self.messages.end)
         self._holders.append(holders)
         self.live_bytes += self.messages.end - begin
         return len(self._holders) - 1
 
     def read(self, index: int) -> Message:
-        return _STORED.decode(self._read(self._positions[index])).message
+        return MessageOnDisk.decode(self._read(self._positions[index])).message
 
     def hold(self, index: int) -> None:
         """Count one more place that refers to a message."""
@@ -155,7 +188,7 @@ class MessageFile:
         for position, payload in self.messages.entries():
             self._positions.append(position + HEADER_BYTES + len(payload))
             self._holders.append(0)
-            yield len(self._holders) - 1, _STORED.decode(payload)
+            yield len(self._holders) - 1, MessageOnDisk.decode(payload)
 
     def _read(self, position: int) -> bytes:
         """Read what is at a position. Messages are mostly read in their order, so many are read at once."""

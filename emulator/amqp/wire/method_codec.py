@@ -16,7 +16,16 @@ from emulator.amqp.wire.field_tables import (
     decode_table,
     encode_table,
 )
-from emulator.amqp.wire.methods import CLASSES, IDS, BasicAck, BasicDeliver, BasicPublish, Method
+from emulator.amqp.wire.methods import (
+    CLASSES,
+    IDS,
+    BasicAck,
+    BasicDeliver,
+    BasicGetOk,
+    BasicPublish,
+    BasicReturn,
+    Method,
+)
 
 _INTEGERS: Final = {
     "Octet": Struct(">B"),
@@ -51,7 +60,8 @@ def decode_method(payload: bytes) -> Method:
     """Decode the payload of a method frame.
 
     Raises UnknownMethodError, TruncatedMethodError for arguments that end too early, and RefusedError for
-    tables that are nested too deep.
+    tables that are nested too deep and for short strings that are not UTF-8. RabbitMQ takes those in what
+    comes with a content, where a routing key may be any bytes.
     """
     if len(payload) < _ID.size:
         raise TruncatedMethodError
@@ -61,7 +71,10 @@ def decode_method(payload: bytes) -> Method:
     try:
         if (decode := _OF_MESSAGES.get(cls)) is not None:
             return decode(payload)
-        return cls(*_decode_arguments(payload, _FIELDS[cls]))
+        arguments = _decode_arguments(payload, _FIELDS[cls])
+        if cls not in _WITH_ANY_KEY:
+            _check_texts(arguments)
+        return cls(*arguments)
     except DeepTableError as why:
         deepest = f"tables and arrays are nested {MOST_NESTED} deep at most"
         raise RefusedError(502, deepest, method=_ID.unpack_from(payload)[0]) from why
@@ -147,6 +160,19 @@ _OF_MESSAGES: Final[dict[type, Callable[[bytes], Method]]] = {
     BasicAck: _decode_ack,
 }
 """Those that come with each message have no time for their declarations."""
+
+
+_WITH_ANY_KEY: Final = frozenset({BasicGetOk, BasicReturn})
+
+
+def _check_texts(arguments: list[Any]) -> None:
+    """Raise RefusedError for a short string that is not UTF-8."""
+    for each in arguments:
+        if type(each) is str and not each.isascii():
+            try:
+                each.encode()
+            except UnicodeEncodeError:
+                raise RefusedError(501, "Malformed UTF-8 in shortstr", method=0) from None
 
 
 def _decode_arguments(payload: bytes, kinds: tuple[str, ...]) -> list[Any]:

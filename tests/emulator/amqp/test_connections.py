@@ -12,7 +12,7 @@ import pytest
 from emulator.amqp.wire import frames
 from emulator.amqp.wire import methods as m
 from emulator.amqp.wire.method_codec import encode_method
-from tests.emulator.amqp.calls import hung_up, publish, queue
+from tests.emulator.amqp.calls import bind, declared, exchange, hung_up, publish, queue
 from tests.emulator.amqp.differences import FOURTH, answer_of
 from tests.emulator.amqp.raw_client import CAPABLE, CLOSED, RawClient
 
@@ -247,3 +247,28 @@ def test_tables_that_are_nested_deep_are_refused(own_url: str) -> None:
     closed = client.next()
     assert closed == hung_up(502, "SYNTAX_ERROR - tables and arrays are nested 64 deep at most", (50, 10))
     client.close()
+
+
+@pytest.mark.parametrize(
+    "method",
+    [
+        queue("q\udcff", durable=True),
+        queue("q\udcff", arguments={"x-dead-letter-exchange": ""}),
+        exchange("e\udcff", durable=True),
+        bind("amq.topic", "k\udcff"),
+        m.BasicGet(0, "\udcff", False),
+    ],
+    ids=lambda method: type(method).__name__,
+)
+def test_a_name_that_is_no_utf_8_is_refused(connect: Callable[..., RawClient], method: m.Method) -> None:
+    """It could be told to nobody, nor be written down."""
+    client = connect()
+    assert client.ask(queue()) == declared()
+    assert client.ask(method) == hung_up(501, "FRAME_ERROR - Malformed UTF-8 in shortstr")
+
+
+def test_a_routing_key_may_be_any_bytes(client: RawClient) -> None:
+    """What comes with a message is not looked at."""
+    client.publish(publish("k\udcff", mandatory=True))
+    (returned,) = client.settle()
+    assert returned.method.routing_key == "k\udcff"

@@ -103,6 +103,25 @@ def test_a_queue_has_no_message_of_an_earlier_process_by_mistake(tmp_path: Path)
     assert bodies(client, "q3") == [(b"kept", False)]
 
 
+def test_a_routing_key_that_is_no_utf_8_comes_back(tmp_path: Path) -> None:
+    """A key may be any bytes: the message is on disk with them, and a dead letter remembers its own."""
+    client = OwnBroker(tmp_path).client()
+    dead = {"x-dead-letter-exchange": "", "x-dead-letter-routing-key": "q2"}
+    client.ask(queue(durable=True, arguments=dead))
+    client.ask(queue("q2", durable=True))
+    client.ask(exchange("e1", "fanout", durable=True))
+    client.ask(bind("e1"))
+    client.publish(publish("k\udcff", "e1"), b"kept", KEPT)
+    client = OwnBroker(tmp_path).client()
+    came = client.ask(get())
+    assert (came.method.routing_key, came.body) == ("k\udcff", b"kept")
+    client.say(m.BasicReject(1, False))
+
+    (death,) = OwnBroker(tmp_path).client().ask(get("q2")).properties.headers()["x-death"].value
+
+    assert death.value["routing-keys"].value[0].value == b"k\xff"
+
+
 def test_definitions_come_back(tmp_path: Path) -> None:
     """Durable exchanges, queues and the bindings between them, with their arguments."""
     client = OwnBroker(tmp_path).client()

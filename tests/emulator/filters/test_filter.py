@@ -118,6 +118,7 @@ def test_operators_and_their_precedence(text: str, verdict: bool) -> None:
         ("1 = 1)", 5, "unexpected ')'"),
         ("/a = 1 /b = 2", 8, "unexpected 'b'"),
         ("/a LIKE 'ab('", 9, "no regular expression"),
+        (f"/a[{'1' * 5000}] = 1", 2, "unexpected '['"),
         ("/a LIKE '(a)\\1'", 9, "without back references"),
         ("/a LIKE '" + "(a?){400}" * 10 + "'", 9, "instructions"),
         ("/a LIKE /b", 8, "unexpected '/b'"),
