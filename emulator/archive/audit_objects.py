@@ -114,7 +114,7 @@ class AuditObjects:
             try:
                 line = read_line(text)
                 arrived = datetime.fromisoformat(line.arrived).timestamp()
-            except (msgspec.DecodeError, ValueError):
+            except (msgspec.DecodeError, ValueError, RecursionError):
                 continue
             yield AuditLine(
                 line.sequence_number, line.partition_key, line.data, arrived, line.stream, line.shard_id

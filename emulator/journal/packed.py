@@ -100,9 +100,9 @@ class PackedStorage:
             if position > end - HEADER_BYTES:
                 raise DamagedLogError(path, end, "the place of the last block is not in the file")
             found, raw = _block(file.fileno(), path, position)
-        payload = decompress(raw)
         if found.end != end:
             raise DamagedLogError(path, position, "the last block is not where the file says")
+        payload = decompress(raw)
         at = (found.lines & ~_REFERS) * _END.size
         stretches, files = array("Q"), array("Q")
         stretches.frombytes(payload[:at])

@@ -8,7 +8,7 @@ here the stream is known at no cost.
 from __future__ import annotations
 
 from collections.abc import Container
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 import msgspec
 
@@ -60,6 +60,7 @@ class _GetRecords(msgspec.Struct, forbid_unknown_fields=True):
     StreamARN: str | None = None
 
 
+_UNREADABLE: Final = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 _decode_put_records = msgspec.json.Decoder(_PutRecords).decode
 _decode_put_record = msgspec.json.Decoder(_PutRecord).decode
 _decode_get_records = msgspec.json.Decoder(_GetRecords).decode
@@ -73,7 +74,7 @@ def put_records(
         raise NotFastError
     try:
         request = _decode_put_records(body)
-    except msgspec.DecodeError as error:
+    except _UNREADABLE as error:
         raise NotFastError from error
     entries: list[Entry] = list(request.Records)
     written, stream = _write(registry, request, entries, scope, watched)
@@ -92,7 +93,7 @@ def put_record(
         raise NotFastError
     try:
         request = _decode_put_record(body)
-    except msgspec.DecodeError as error:
+    except _UNREADABLE as error:
         raise NotFastError from error
     entry = Entry(request.Data, request.PartitionKey, request.ExplicitHashKey)
     written, stream = _write(registry, request, [entry], scope, watched)
@@ -111,7 +112,7 @@ def get_records(
     try:
         request = _decode_get_records(body)
         located = locate(registry, request.ShardIterator, request.StreamARN, scope)
-    except (msgspec.DecodeError, KinesisError) as error:
+    except (*_UNREADABLE, KinesisError) as error:
         raise NotFastError from error
     if located.stream.name in watched:
         raise NotFastError

@@ -5,7 +5,6 @@ An option wins over a variable, which wins over the file, which wins over the de
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -21,6 +20,7 @@ from emulator.settings.setting_errors import (
     line_of,
     suggest_table,
 )
+from rdss_sandbox.text.toml_text import read_toml
 
 FILE_NAME = "sandbox.toml"
 TABLES = ("sandbox", "gateway")
@@ -83,7 +83,7 @@ def _read_file(path: Path, table: str, names: tuple[str, ...]) -> tuple[str, dic
     text = ""
     try:
         text = path.read_text(encoding="utf-8")
-        tables = tomllib.loads(text)
+        tables = read_toml(text)
     except FileNotFoundError:
         return "", {}
     except (OSError, ValueError) as error:

@@ -67,7 +67,7 @@ def read_head(path: Path) -> Head:
         raise _damaged(path, 0)
     try:
         return _decode(payload)
-    except msgspec.MsgspecError as error:
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise UnreadableError(
             f"the snapshot in {path} was written by another version of rdss-sandbox, which this one cannot "
             "read: install that version, or save the snapshot again"

@@ -18,6 +18,7 @@ from extensions.processing.integration_checks import Mistake, find_mistakes
 from extensions.processing.processing_errors import IntegrationError
 from extensions.processing.processing_parameters import Parameters
 from extensions.processing.steps import STEPS, Step
+from rdss_sandbox.text.toml_text import read_toml
 
 Table: TypeAlias = dict[str, Any]
 Shape = TypeVar("Shape")
@@ -29,7 +30,7 @@ def read_integration(path: Path) -> Integration:
     """Read a TOML file. Raises IntegrationError."""
     try:
         text = path.read_text(encoding="utf-8")
-        document = tomllib.loads(text)
+        document = read_toml(text)
     except OSError as error:
         raise IntegrationError(f"{path} cannot be read: {error.strerror or error}") from error
     except UnicodeDecodeError as error:

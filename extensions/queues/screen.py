@@ -151,5 +151,5 @@ def _lines(row: QueueMessage) -> list[str]:
     known = {"id": row.id, "claim": row.claim, "claimed": row.claims, "ends in": figures.span(row.left)}
     try:
         return pretty(known | {"body": msgspec.json.decode(row.body)})
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return [*pretty(known), bytes(row.body).decode(errors="replace")]

@@ -20,7 +20,7 @@ def summary(data: bytes) -> str:
     """The record's scalar fields in one line, identifiers last; other JSON than an object unchanged."""
     try:
         record: Any = msgspec.json.decode(data)
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return bytes(data[:_LONGEST]).decode(errors="replace")
     if not isinstance(record, dict):
         return bytes(data[:_LONGEST]).decode(errors="replace")

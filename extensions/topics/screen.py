@@ -178,5 +178,5 @@ def _lines(row: TopicRecord | TopicChange) -> list[str]:
     fields = {name: value for name, value in head.items() if value}
     try:
         return pretty(fields | {"data": msgspec.json.decode(row.data)})
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return [*pretty(fields), bytes(row.data).decode(errors="replace")]

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import tomllib
 from pathlib import Path
 from typing import Any, Final
+
+from rdss_sandbox.text.toml_text import read_toml
 
 TABLE: Final = "rdss-sandbox"
 
@@ -17,12 +18,13 @@ def read_project(directory: Path) -> dict[str, Any]:
     """The table in the directory's ``pyproject.toml``; empty without one. Raises ``ConfigurationError``."""
     path = directory / "pyproject.toml"
     try:
-        project = tomllib.loads(path.read_text(encoding="utf-8"))
+        project = read_toml(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         return {}
     except (OSError, ValueError) as error:
         raise ConfigurationError(f"{path} cannot be read: {error}") from error
-    table = project.get("tool", {}).get(TABLE, {})
+    tools = project.get("tool", {})
+    table = tools.get(TABLE, {}) if isinstance(tools, dict) else tools
     if not isinstance(table, dict):
         raise ConfigurationError(f"{path}: [tool.{TABLE}] must be a table")
     return table

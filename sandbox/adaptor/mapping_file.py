@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import tomllib
 import uuid
 from dataclasses import dataclass
 from functools import cache
@@ -11,6 +10,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any, Final
 
+from rdss_sandbox.text.toml_text import read_toml
 from sandbox.template import NOTHING, TemplateScope, fill, resolve
 
 JSON = dict[str, Any]
@@ -91,7 +91,7 @@ def as_mapping(written: Any, name: str) -> MappingFile:
 
 def _parse(path: Path, text: str) -> Any:
     if path.suffix == ".toml":
-        return tomllib.loads(text)
+        return read_toml(text)
     import yaml
 
     from schemas.plain_yaml import load

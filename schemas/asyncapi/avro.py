@@ -7,8 +7,9 @@ import json
 from collections.abc import Callable
 from typing import Any, Final
 
-from schemas.asyncapi.documents import DEEPEST, Documents, Node, is_reference
+from schemas.asyncapi.documents import Documents, Node, is_reference
 from schemas.personal import MARK
+from schemas.plain_yaml import DEEPEST
 
 _PLAIN: Final[dict[str, dict[str, Any]]] = {
     "string": {"type": "string"}, "int": {"type": "integer"}, "long": {"type": "integer"},

@@ -12,14 +12,10 @@ import msgspec
 import yaml
 
 from schemas.asyncapi.problems import Place, Problems, write_pointer
-from schemas.plain_yaml import load
+from schemas.plain_yaml import DEEPEST, MOST_VALUES, load
 
 LARGEST_FILE: Final = 4 << 20
 """Bytes of the largest file that is read."""
-MOST_VALUES: Final = 300_000
-"""Values in one file, where those of a YAML alias count each time that it is used."""
-DEEPEST: Final = 100
-"""How deep values may be in each other."""
 _LONGEST_CHAIN: Final = 50
 _NAMED_TYPES: Final = ("record", "error", "enum", "fixed")
 _SUFFIXES: Final = (".yaml", ".yml", ".json", ".avsc")

@@ -118,7 +118,7 @@ def stamp(raw: bytes, machine_id: str, machine_address: str, *, now: float) -> b
         parts = _parts_of(raw)
         header = _object_of(parts["messageHeader"])
         header["messageHistory"] = [*header.get("messageHistory", ()), entry]
-    except (msgspec.MsgspecError, KeyError, TypeError, UnicodeDecodeError):
+    except (msgspec.MsgspecError, KeyError, TypeError, UnicodeDecodeError, RecursionError):
         return raw
     return msgspec.json.encode({**parts, "messageHeader": _raw_json(header)})
 
@@ -142,7 +142,7 @@ def _identity_of(raw: bytes) -> dict[str, str]:
 def _object_or_nothing(body: msgspec.Raw | None) -> dict[str, Any]:
     try:
         return _object_of(body or b"")
-    except msgspec.MsgspecError:
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return {}
 
 

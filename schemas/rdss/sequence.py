@@ -126,7 +126,7 @@ def _header_and_body(raw: bytes) -> tuple[dict[str, Any], msgspec.Raw]:
     try:
         parts = _parts_of(raw)
         return _object_of(parts["messageHeader"]), parts["messageBody"]
-    except (msgspec.MsgspecError, UnicodeDecodeError, KeyError) as error:
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, KeyError) as error:
         raise NotAPartError(f"no message with a messageHeader object and a messageBody: {error}") from error
 
 

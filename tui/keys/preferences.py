@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from rdss_sandbox.files.rewriting import rewriting
+from rdss_sandbox.text.toml_text import read_toml
 
 _WHAT_IT_IS = "# The sandbox's TUI: theme, [keys] by name (see its help), [filters] by name.\n"
 
@@ -61,7 +62,7 @@ def read(path: Path) -> Preferences:
     """Read preferences from ``path``; a missing file gives the defaults. Raises PreferencesError."""
     fresh = Preferences(path)
     try:
-        held = tomllib.loads(path.read_text(encoding="utf-8"))
+        held = read_toml(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         return fresh
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:

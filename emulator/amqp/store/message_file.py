@@ -16,7 +16,7 @@ from array import array
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
-from typing import Final, Self, TypeAlias
+from typing import Final, TypeAlias
 
 import msgspec
 
@@ -64,8 +64,8 @@ class MessageOnDisk(msgspec.Struct, array_like=True, frozen=True):
             return _ENCODER.encode(MessageOnDisk(self.places, written, by_byte=True))
 
     @classmethod
-    def decode(cls, payload: bytes) -> Self:
-        found: Self = _STORED.decode(payload)
+    def decode(cls, payload: bytes) -> MessageOnDisk:
+        found = _STORED.decode(payload)
         if not found.by_byte:
             return found
         return cls(found.places, _change_keys(found.message, lambda key: key.encode("latin-1").decode(*TEXT)))

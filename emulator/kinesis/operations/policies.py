@@ -17,7 +17,7 @@ def put_resource_policy(registry: Registry, request: dict[str, Any], scope: Scop
     stream, arn = _resource(registry, request, scope)
     try:
         msgspec.json.decode(request["Policy"], type=dict[str, Any])
-    except msgspec.DecodeError as error:
+    except (msgspec.DecodeError, RecursionError) as error:
         raise invalid_argument(f"The policy is not a JSON object: {error}") from error
     registry.save(changed(stream.state, policies=stream.state.policies | {arn: request["Policy"]}))
     return {}

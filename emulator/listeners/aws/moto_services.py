@@ -13,6 +13,7 @@ import threading
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, nullcontext
+from json import JSONDecodeError
 from tempfile import SpooledTemporaryFile
 from traceback import format_exception
 from types import ModuleType
@@ -216,6 +217,10 @@ class MotoServices:
             reply = Reply(400, *service_error(service, headers, "MalformedXML", _MALFORMED))
             reply = with_ids(reply) if service == "s3" else reply
             await answer(send, reply.status, reply.headers, reply.body)
+            return
+        if isinstance(error, JSONDecodeError | RecursionError):
+            # moto reads a body of JSON itself, and as deep as it is.
+            await answer(send, 400, *service_error(service, headers, "SerializationException", ""))
             return
         if isinstance(error, _InvalidEndpointError):
             await answer(send, 400, *service_error(service, headers, "InvalidParameter", str(error)))

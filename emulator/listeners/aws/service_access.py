@@ -125,7 +125,7 @@ def _find_resource(service: str, asked: Asked, caller: Caller) -> str:
     """The ARN of the table or queue that a request names."""
     try:
         given = msgspec.json.decode(asked.body, type=_NamedResource)
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return "*"
     arn = f"arn:aws:{service}:{caller.region}:{caller.account}:"
     if service == "dynamodb" and given.table:

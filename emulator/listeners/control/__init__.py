@@ -49,10 +49,11 @@ def control_app(
 
 async def _refuse_unknown(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
+    path = request.scope["path"]
     if error.status_code == 405:
-        problem = Problem("method_not_allowed", f"{request.method} {request.url.path} is not to be had here")
+        problem = Problem("method_not_allowed", f"{request.method} {path} is not to be had here")
     else:
-        problem = Problem("not_found", f"there is nothing at {request.url.path}; GET /docs lists what is")
+        problem = Problem("not_found", f"there is nothing at {path}; GET /docs lists what is")
     return Response(
         msgspec.json.encode(Refusal(problem)), error.status_code, headers=error.headers, media_type=JSON
     )

@@ -58,10 +58,13 @@ class BucketResources:
         return bytes(self._ask(bucket, lambda s3: s3.get_object(Bucket=bucket, Key=key)["Body"].read()))
 
     def _ask(self, bucket: str, ask: Callable[[S3Client], Any]) -> Any:
-        from botocore.exceptions import ClientError
+        from botocore.exceptions import ClientError, ParamValidationError
 
         try:
             return ask(self._s3())
+        except ParamValidationError as error:
+            why = f"{bucket!r} or what is asked of it has a name that S3 allows for none"
+            raise ApiError(HTTPStatus.NOT_FOUND, "NoSuchBucket", why) from error
         except ClientError as error:
             code = error.response["Error"]["Code"]
             missing = code in {"NoSuchBucket", "NoSuchKey", "404"}

@@ -31,6 +31,7 @@ Wire = TypeVar("Wire")
 Arguments = ParamSpec("Arguments")
 
 JSON: Final = "application/json"
+_ASCII: Final = bytes(range(128))
 _encode = msgspec.json.Encoder().encode
 
 
@@ -138,7 +139,7 @@ class Handler:
             missing = (
                 code for code, status in self.endpoint.errors.items() if status == HTTPStatus.NOT_FOUND
             )
-            message = f"there is nothing at {request.url.path}: {error}"
+            message = f"there is nothing at {request.scope['path']}: {error}"
             raise ApiError(HTTPStatus.NOT_FOUND, next(missing, "not_found"), message) from error
 
     async def _read_body(self, request: Request) -> bytes:
@@ -155,13 +156,15 @@ class Handler:
 def route_by_segments(app: App) -> App:
     """Have the application see the path in its segments as they were sent, each with ``%`` and ``/`` quoted.
 
-    A slash that is quoted in a segment is part of a name; decoded, it would lead to another path.
+    A slash that is quoted in a segment is part of a name; decoded, it would lead to another path. Starlette
+    wants a query in UTF-8, so bytes beyond ASCII are quoted.
     """
 
     async def routed(scope: HttpScope, receive: Receive, send: Send) -> None:
         sent = (scope.get("raw_path") or quote(scope["path"]).encode()).decode("latin-1")
         segments = (unquote(each).replace("%", "%25").replace("/", "%2F") for each in sent.split("/"))
-        await app({**scope, "path": "/".join(segments)}, receive, send)
+        query = quote(scope["query_string"], safe=_ASCII).encode()
+        await app({**scope, "path": "/".join(segments), "query_string": query}, receive, send)
 
     return routed
 
@@ -188,7 +191,7 @@ def refusal(error: Exception, failed: Callable[[Exception], None]) -> Response:
             status, code = HTTPStatus.BAD_GATEWAY, "bucket_unreadable"
         case FilterError():
             status, code = HTTPStatus.BAD_REQUEST, "bad_filter"
-        case msgspec.MsgspecError() | UnicodeDecodeError():
+        case msgspec.MsgspecError() | UnicodeDecodeError() | RecursionError():
             status, code = HTTPStatus.BAD_REQUEST, "bad_request"
         case OSError() | sqlite3.OperationalError() if no_space(error):
             status, code = HTTPStatus.INSUFFICIENT_STORAGE, "no_space"

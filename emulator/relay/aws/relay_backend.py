@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import struct
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import aclosing
 from typing import Any, Final
 
@@ -21,6 +22,8 @@ from emulator.relay.aws.endpoints import Endpoint
 from emulator.relay.aws.traffic_watch import Traffic
 
 _PROTOCOL: Final = Json11()
+_EVENTS: Final = ("initial-response", "SubscribeToShardEvent")
+_UNREADABLE: Final = "what the upstream sent is no stream of events"
 
 
 class RelayBackend:
@@ -68,7 +71,7 @@ class RelayBackend:
 def _parse_error(status: int, body: bytes) -> KinesisError:
     try:
         answer = msgspec.json.decode(body)
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         answer = {}
     fields: dict[str, Any] = answer if isinstance(answer, dict) else {}
     code = str(fields.get("__type", "InternalFailure")).rpartition("#")[2]
@@ -76,24 +79,37 @@ def _parse_error(status: int, body: bytes) -> KinesisError:
 
 
 async def _read_events(reply: UpstreamReply) -> EventStream:
-    """Yield the events of a subscription as they come."""
+    """Yield the events of a subscription as they come. Raises KinesisError, also for what is none."""
     from botocore.eventstream import EventStreamBuffer
 
-    frames: Any = EventStreamBuffer()
+    buffer: Any = EventStreamBuffer()
     shapes = kinesis_model().shapes
     ended = False
     try:
         async with aclosing(reply.pieces()) as pieces:
             async for piece in pieces:
-                frames.add_data(piece)
-                for frame in frames:
+                buffer.add_data(piece)
+                for frame in _read_frames(buffer):
                     kind = frame.headers.get(":event-type")
                     if kind is None:
                         code = frame.headers.get(":exception-type", "InternalFailureException")
                         raise KinesisError(str(code), _parse_error(400, frame.payload).message)
+                    if kind not in _EVENTS:
+                        raise KinesisError("InternalFailureException", f"{_UNREADABLE}: an event {kind!r}")
                     if kind != "initial-response":
-                        yield str(kind), _PROTOCOL.read(frame.payload, shapes[str(kind)].name)
+                        yield kind, _PROTOCOL.read(frame.payload, shapes[kind].name)
         ended = True
     finally:
         if not ended:
             reply.abandon()
+
+
+def _read_frames(buffer: Any) -> Iterator[Any]:
+    """The frames that are complete. Raises KinesisError for bytes that are none."""
+    from botocore.eventstream import ParserError
+
+    try:
+        yield from buffer
+    except (ParserError, struct.error, UnicodeDecodeError, KeyError) as error:
+        why = str(error) or type(error).__name__
+        raise KinesisError("InternalFailureException", f"{_UNREADABLE}: {why}") from error

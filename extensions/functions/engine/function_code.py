@@ -4,22 +4,31 @@ from __future__ import annotations
 
 import hashlib
 import io
+import lzma
 import os
 import shutil
+import struct
 import tempfile
 import zipfile
+import zlib
 from base64 import b64encode
 from collections.abc import Collection, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
+from emulator.journal import no_space
 from extensions.functions.engine.errors import BadValueError, LambdaError
 from extensions.functions.engine.function import Code
 
 MOST_ZIPPED_BYTES: Final = 50 << 20
 _MOST_UNZIPPED_BYTES: Final = 250 << 20
 _CANNOT_UNZIP: Final = "Could not unzip uploaded file. Please check your file, then try to upload again."
+_BAD_ARCHIVE: Final = (
+    *(zipfile.BadZipFile, EOFError, NotImplementedError, RuntimeError, ValueError, struct.error),
+    # The last is what a file without a name raises.
+    *(zlib.error, lzma.LZMAError, IndexError),
+)
 _NOT_WATCHED: Final = ("__pycache__", "node_modules", "site-packages")
 
 
@@ -100,7 +109,12 @@ class CodeStore:
                     if (mode := each.external_attr >> 16 & 0o777) and not each.is_dir():
                         extracted.chmod(mode | 0o600)
             unfinished.rename(folder)
-        except (zipfile.BadZipFile, EOFError, NotImplementedError, RuntimeError, ValueError) as error:
+        except _BAD_ARCHIVE as error:
+            raise BadValueError(_CANNOT_UNZIP) from error
+        except OSError as error:
+            if no_space(error):
+                raise
+            # It names a file as no file can be named, or one as a folder of another.
             raise BadValueError(_CANNOT_UNZIP) from error
         finally:
             shutil.rmtree(unfinished, ignore_errors=True)

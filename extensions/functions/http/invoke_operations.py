@@ -70,6 +70,6 @@ def _check_event(payload: bytes, kind: str) -> None:
     try:
         if payload:
             msgspec.json.decode(payload)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         text = f"Could not parse request body into json: Could not parse payload into json: {error}"
         raise LambdaError("InvalidRequestContentException", text, 400, Type="User") from error

@@ -77,7 +77,7 @@ class Rest(NamedTuple):
             return {shape.payload: body}
         try:
             read: Any = msgspec.json.decode(body) if body else {}
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             raise LambdaError("InvalidRequestContentException", _UNREADABLE.format(error)) from error
         if not isinstance(read, dict):
             raise LambdaError("InvalidRequestContentException", _UNREADABLE.format("it is no object"))

@@ -58,7 +58,7 @@ def failed_items(payload: bytes, identifiers: Sequence[str]) -> frozenset[str]:
     """
     try:
         answer = _decode(payload)
-    except (msgspec.ValidationError, msgspec.DecodeError):
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return frozenset()
     named = {each.identifier for each in answer.failures or ()} if answer else set()
     known = frozenset(identifiers)

@@ -17,7 +17,7 @@ def read_pattern(text: str) -> dict[str, Any]:
     """Raises BadValueError for a text that is no pattern."""
     try:
         pattern = msgspec.json.decode(text)
-    except msgspec.DecodeError as error:
+    except (msgspec.DecodeError, RecursionError) as error:
         raise BadValueError(INVALID_PATTERN) from error
     _check(pattern)
     found: dict[str, Any] = pattern

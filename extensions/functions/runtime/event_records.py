@@ -48,7 +48,7 @@ def list_records(payload: bytes) -> list[EventRecord]:
     """The records of a batch; none where the event is of something else."""
     try:
         return list(_read(_decode(payload)))
-    except (msgspec.ValidationError, msgspec.DecodeError):
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return []
 
 

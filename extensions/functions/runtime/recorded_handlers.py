@@ -69,5 +69,5 @@ class _Error(msgspec.Struct):
 def _find_type(payload: bytes) -> str:
     try:
         return msgspec.json.decode(payload, type=_Error).type or "Unhandled"
-    except (msgspec.ValidationError, msgspec.DecodeError):
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return "Unhandled"

@@ -53,7 +53,7 @@ async def receive_shipment(service: TopicService, user: str, receive: Receive) -
     except BodyTooLongError:
         why = f"a shipment has {_MOST_BYTES >> 20} MiB at most"
         raise ApiError(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "too_large", why) from None
-    except msgspec.MsgspecError as error:
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise ApiError(HTTPStatus.BAD_REQUEST, "bad_shipment", str(error)) from None
     # A long shipment would block the event loop.
     position = await asyncio.to_thread(_receive, service, user, shipment)
