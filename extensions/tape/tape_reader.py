@@ -123,7 +123,7 @@ def _find_mark(descriptor: int, path: Path) -> TapeMark:
     try:
         if payload is not None:
             return unpack_mark(payload)
-    except msgspec.MsgspecError:
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         pass
     raise BadTapeError(f"{path} is no tape: it does not begin as sandbox record begins one")
 
