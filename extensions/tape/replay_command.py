@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +12,6 @@ from rdss_sandbox.questions.deadline import Deadline
 from sandbox.cli.options.control_connection import (
     connect,
     control_option,
-    find_channel,
     follow_clock,
     reach,
 )
@@ -25,7 +24,6 @@ from sandbox.cli.output.printing import json_option, print_json
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from emulator.channels.channel import Channel
     from emulator.clock import Clock
     from extensions.tape.replay_target import ReplayTarget
     from extensions.tape.replaying import Replay
@@ -62,6 +60,12 @@ class _Speed(click.ParamType[float | str]):
     "--into", metavar="CHANNEL", help="Put everything into this channel.  [default: the tape's own]"
 )
 @click.option(
+    "--kind",
+    type=click.Choice(("kinesis", "rabbitmq")),
+    default="kinesis",
+    help="What the channel of --into is made of.",
+)
+@click.option(
     "--loop", is_flag=True, help="Begin again at the end, until Ctrl-C: the same messages come again."
 )
 @click.option("--count", type=click.IntRange(min=1), metavar="N", help="End after N messages.")
@@ -76,6 +80,7 @@ def replay_tape(
     start: float | None,
     end: float | None,
     into: str | None,
+    kind: str,
     loop: bool,
     count: int | None,
     timeout: float | None,
@@ -91,6 +96,7 @@ def replay_tape(
     Exit code 1: messages were refused to the end. Exit code 2: the file is no tape.
     """
     from emulator.clock import Clock, stopwatch
+    from extensions.tape.amqp_publisher import NoSuchExchangeError
     from extensions.tape.replaying import Excerpt, Replay
     from extensions.tape.tape_opening import open_tape
     from extensions.tape.tape_reader import BadTapeError
@@ -114,12 +120,17 @@ def replay_tape(
             )
         target = stack.enter_context(_open_target(control, client, Clock() if fastest else clock))
         paced = None if fastest else (speed if isinstance(speed, float) else 1.0)
+        if into is not None:
+            target.name_kind(into, kind)
         replay = Replay(tape, Excerpt(start, end, into, loop, count), paced, CONTRACT)
         stack.enter_context(stopping.noting_signals())
         stack.enter_context(stopping.ending_pauses(clock))
         tell = _Telling(client, replay, target)
         stack.callback(tell.end)
-        replay.run(target, clock, lambda: stopping.wanted, tell.move)
+        try:
+            replay.run(target, clock, lambda: stopping.wanted, tell.move)
+        except NoSuchExchangeError as error:
+            raise CommandFailedError(str(error), Exit.USAGE) from error
     for trouble in tape.troubles:
         click.echo(f"sandbox: {trouble}", err=True)
     told = {
@@ -188,6 +199,7 @@ def _running_at(client: Client, speed: float) -> Iterator[None]:
 @contextmanager
 def _open_target(control: str | None, client: Client, clock: Clock) -> Iterator[ReplayTarget]:
     from emulator.channels.kinesis import connect as connect_kinesis
+    from extensions.tape.amqp_publisher import AmqpPublisher
     from extensions.tape.replay_target import ReplayTarget
     from schemas.bound import CONTRACT
 
@@ -195,12 +207,14 @@ def _open_target(control: str | None, client: Client, clock: Clock) -> Iterator[
     status = client.status()
     region = next((stream.arn.split(":")[3] for stream in status.streams), "us-east-1")
     kinesis = connect_kinesis(status.aws, region=region, token=token)
-    with ExitStack() as stack:
-        stack.callback(kinesis.close)
 
-        def open_queue(kind: str, name: str) -> Channel:
-            found = find_channel(control, kind, name)
-            return stack.enter_context(found.connect(clock)).channel(name)
+    def open_amqp() -> AmqpPublisher:
+        if status.amqp is None:
+            raise CommandFailedError(
+                "the tape has messages of RabbitMQ, and nothing answers at the AMQP port: put them into a "
+                "stream with --into", Exit.ENVIRONMENT,
+            )  # fmt: skip
+        return AmqpPublisher(status.amqp, CONTRACT)
 
-        with ReplayTarget(client, kinesis, open_queue, CONTRACT, clock.wait) as target:
-            yield target
+    with closing(kinesis), ReplayTarget(client, kinesis, open_amqp, CONTRACT, clock.wait) as target:
+        yield target

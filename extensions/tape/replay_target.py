@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any, Final, Self
 
 from emulator.back_off import back_off
 from emulator.channels.aws_answers import entry_outcome, publish_failure
-from emulator.channels.channel import Channel, Outcome, Receipt
+from emulator.channels.channel import Outcome, Receipt
 from emulator.kinesis import hash_keys
 from emulator.kinesis.batches import batches
+from extensions.tape.amqp_publisher import AmqpPublisher
 from rdss_sandbox.client import Client, RefusedError
 from rdss_sandbox.shapes.faults import FaultChange, NewFault
 from rdss_sandbox.shapes.streams import Reshard
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
     from mypy_boto3_kinesis import KinesisClient
 
 KINESIS: Final = "kinesis"
+RABBITMQ: Final = "rabbitmq"
+_LONGEST_PAUSE: Final = 2.0
 _FIRST_PAUSE: Final = 0.05
 _TRIES: Final = 12
 _PARTIAL: Final = frozenset({"InternalFailure", "ProvisionedThroughputExceededException"})
@@ -43,19 +46,19 @@ class ReplayTarget:
         self,
         client: Client,
         kinesis: KinesisClient,
-        open_queue: Callable[[str, str], Channel],
+        open_amqp: Callable[[], AmqpPublisher],
         contract: Contract,
         pause: Callable[[float], object],
     ) -> None:
         self._client = client
         self._kinesis = kinesis
-        self._open_queue = open_queue
+        self._open_amqp = open_amqp
+        self._amqp: AmqpPublisher | None = None
         self._contract = contract
         self._pause = pause
         self._streams = {stream.name for stream in client.streams()}
         self._ranges: dict[str, dict[str, TapedShard]] = {}
         self._kinds: dict[str, str] = {}
-        self._queues: dict[str, Channel] = {}
         self._refusing: dict[tuple[str, str, str], int] = {}
         self._stack = ExitStack()
         self.sent = self.repeated = self.lost = self.reshards = self.refusals = 0
@@ -69,10 +72,15 @@ class ReplayTarget:
                 self._client.remove_fault(name)
         self._stack.close()
 
+    def name_kind(self, channel: str, kind: str) -> None:
+        """Say what a channel is made of, whatever the tape says of its own."""
+        self._kinds[channel] = kind
+
     def shape(self, channel: str, taped: TapedChannel) -> None:
         """Make a channel as it was on the tape: of that kind, and with those open shards."""
-        again = channel in self._kinds
-        self._kinds[channel] = taped.kind
+        if self._kinds.setdefault(channel, taped.kind) != taped.kind:
+            return
+        again = channel in self._ranges
         self._ranges[channel] = {shard.id: shard for shard in taped.shards}
         wanted = sorted(int(shard.first) for shard in taped.shards)
         if taped.kind != KINESIS or not wanted:
@@ -88,9 +96,9 @@ class ReplayTarget:
             self._merge(channel, key)
         self.reshards += again and bool(splits or merges)
 
-    def prepare(self, channel: str) -> None:
+    def prepare(self, channel: str, messages: Sequence[TapedMessage]) -> None:
         """Make a stream that is not there, and connect."""
-        if self._kinds.get(channel, KINESIS) == KINESIS:
+        if self._find_kind(channel, messages) == KINESIS:
             if channel not in self._streams:
                 self._create(channel, [0])
             self._kinesis.describe_stream_summary(StreamName=channel)
@@ -98,7 +106,7 @@ class ReplayTarget:
     def put(self, channel: str, messages: Sequence[TapedMessage]) -> None:
         """Put messages in one call, and what is refused again until it is taken."""
         left = list(messages)
-        pauses = islice(back_off(_FIRST_PAUSE), _TRIES)
+        pauses = islice(back_off(_FIRST_PAUSE, _LONGEST_PAUSE), _TRIES)
         while left:
             outcomes = self._put_once(channel, left)
             taken = sum(isinstance(each, Receipt) for each in outcomes)
@@ -146,12 +154,11 @@ class ReplayTarget:
         )
 
     def _put_once(self, channel: str, messages: Sequence[TapedMessage]) -> list[Outcome]:
-        kind = self._kinds.get(channel, KINESIS)
-        if kind != KINESIS:
-            if channel not in self._queues:
-                self._queues[channel] = self._open_queue(kind, channel)
-                self._stack.callback(self._queues[channel].close)
-            return self._queues[channel].publish_many([(each.body or b"", each.key) for each in messages])
+        if self._find_kind(channel, messages) != KINESIS:
+            if self._amqp is None:
+                self._amqp = self._open_amqp()
+                self._stack.callback(self._amqp.close)
+            return self._amqp.publish(channel, messages)
         if channel not in self._streams:
             self._create(channel, [0])
         outcomes: list[Outcome] = []
@@ -167,6 +174,10 @@ class ReplayTarget:
             else:
                 outcomes += [entry_outcome(dict(each)) for each in answer["Records"]]
         return outcomes
+
+    def _find_kind(self, channel: str, messages: Sequence[TapedMessage]) -> str:
+        """What a channel is made of; of one that the tape does not describe, only streams have shards."""
+        return self._kinds.setdefault(channel, KINESIS if messages[0].shard else RABBITMQ)
 
     def _make_record(self, channel: str, message: TapedMessage) -> dict[str, Any]:
         """A record that goes to the shard that had the message, also where the key was redacted."""

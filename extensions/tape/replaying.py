@@ -63,7 +63,7 @@ class Replay:
                 due = step.at - self.first + passed
                 if began is None and isinstance(step, Puts):
                     # What has to be made first would come off the distance to the second message.
-                    target.prepare(self._excerpt.into or step.channel)
+                    target.prepare(self._excerpt.into or step.channel, step.messages)
                     began = clock.elapsed() - due
                 if stopped() or (began is not None and not self._wait(clock, began + due, stopped)):
                     return

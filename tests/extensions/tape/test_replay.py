@@ -9,6 +9,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Final
 
+import pika
 import pytest
 
 from emulator.assembly.embedded import Embedded, embedded
@@ -55,7 +56,7 @@ def emulator(clock: Clock) -> Iterator[Embedded]:
 def make_messages(count: int, every: float = 1.0, channel: str = "yesterday") -> list[TapedMessage]:
     made = RDSS.samples.from_seed(3, now=START).stream(count)
     return [
-        TapedMessage(START + at * every, channel, each.data, len(each.data), each.key)
+        TapedMessage(START + at * every, channel, each.data, len(each.data), each.key, "s0")
         for at, each in enumerate(made)
     ]
 
@@ -219,9 +220,9 @@ def test_bodies_that_were_not_kept_have_their_size(emulator: Embedded, tmp_path:
     """What was a message is a valid one of its type, and the same one for the same id."""
     header = {"id": "m-1", "type": "MetadataDelete"}
     entries: list[TapeEntry] = [
-        TapedMessage(START, "yesterday", None, 3_000, "k", header=header),
-        TapedMessage(START + 1, "yesterday", None, 3_000, "k", header=header),
-        TapedMessage(START + 2, "yesterday", None, 70, "k"),
+        TapedMessage(START, "yesterday", None, 3_000, "k", "s0", header=header),
+        TapedMessage(START + 1, "yesterday", None, 3_000, "k", "s0", header=header),
+        TapedMessage(START + 2, "yesterday", None, 70, "k", "s0"),
     ]
     assert replay(emulator, write(tmp_path / "a.tape", entries), "--speed", "max") == 0
     one, again, other = (data for data, _ in read(emulator))
@@ -303,3 +304,33 @@ def test_who_watches_sees_how_far_a_replay_is(emulator: Embedded, tmp_path: Path
     digest.read_on()
     said = [line.said for line in digest.news if "day.tape" in line.said]
     assert said == [sentence(moved[-1], {})]
+
+
+def test_messages_of_rabbitmq_go_to_their_queues_and_exchanges(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """A queue that is missing is made; of an exchange nobody knows what it was, and it says so."""
+    bodies = [each.body for each in make_messages(4)]
+    entries: list[TapeEntry] = [
+        TapedMessage(START, "jobs", bodies[0], 1, "jobs"),
+        TapedMessage(START + 1, "shop", bodies[1], 1, "orders.new"),
+        TapedMessage(START + 2, "shop", bodies[2], 1, "bills.new"),
+        TapedMessage(START + 3, "jobs", bodies[3], 1, "jobs"),
+    ]
+    path = write(tmp_path / "day.tape", entries)
+    settings = Settings(aws_port=0, control_port=0, data_dir=None, amqp_port=0, amqp="embedded")
+    with embedded(settings) as emulator:
+        assert replay(emulator, path, "--speed", "max") == 2
+        assert "no exchange 'shop'" in capfd.readouterr().err
+        assert emulator.broker.url is not None
+        with closing(pika.BlockingConnection(pika.URLParameters(emulator.broker.url))) as connection:
+            channel = connection.channel()
+            channel.queue_purge("jobs")
+            channel.exchange_declare("shop", "topic")
+            channel.queue_declare("orders")
+            channel.queue_bind("orders", "shop", "orders.*")
+            assert replay(emulator, path, "--speed", "max") == 0
+            got = [channel.basic_get(name, auto_ack=True)[2] for name in ("jobs", "orders", "jobs", "orders")]
+        assert got == [bodies[0], bodies[1], bodies[3], None]
+        assert replay(emulator, path, "--speed", "max", "--into", "input") == 0
+        assert len(read(emulator, "input")) == 4
