@@ -49,8 +49,8 @@ class CertifiedTrace:
         self._entries = list(self._read_lines())
         if not any(isinstance(each, TapedMessage) for each in self._entries):
             raise BadTapeError(
-                f"{path} has no messages to replay: the trace of a certificate has them, and the events of a "
-                "run of a scenario do not, which sandbox scenario run plays again from its seed"
+                f"{path} is no tape: the events.ndjson of a certificate has messages as a tape has them, and "
+                "this has none; a run of a scenario is played again from its seed"
             )
         self.entries = len(self._entries)
         self.first, self.last = self._entries[0].at, self._entries[-1].at

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any, Final
 from emulator.channels.aws_session import aws_session
 from emulator.clock import Clock
 from emulator.streams.merged_reading import IndexedRecord, ShardCursor, ShardKey, merge_by_arrival
-from rdss_sandbox.shapes.tape import TapedChannel, TapedMessage, TapedShard, TapeEntry
+from extensions.tape.shard_layouts import ShardLayouts
+from rdss_sandbox.shapes.tape import TapedMessage, TapeEntry
 
 if TYPE_CHECKING:
     from mypy_boto3_kinesis import KinesisClient
@@ -58,16 +59,22 @@ def read_stream(
 
 def _read_all(shards: _Shards, *, follow: bool, stopped: Callable[[], bool]) -> Iterator[TapeEntry | None]:
     cursors: dict[str, ShardCursor] = {}
+    layouts, last = ShardLayouts(shards.name), 0.0
     while not stopped():
-        yield from shards.list_changes()
+        layouts.list(shards.list_anew())
         for key in shards.shards():
             cursors.setdefault(key.shard, ShardCursor(key, len(cursors), None))
         while (found := merge_by_arrival([*cursors.values()], shards)) and not stopped():
             for cursor, record in found:
+                last = record.arrived
+                if (changed := layouts.note(cursor.shard.shard, last)) is not None:
+                    yield changed
                 yield TapedMessage(
                     record.arrived, shards.name, record.data, len(record.data),
                     record.partition_key or "", cursor.shard.shard, record.sequence_number,
                 )  # fmt: skip
+        if (changed := layouts.settle(shards.clock.time() if follow or not last else last)) is not None:
+            yield changed
         yield None
         if not follow:
             return
@@ -93,22 +100,14 @@ class _Shards:
         self._client = client
         self._start = start
         self._listed: dict[str, Any] = {}
-        self._open: tuple[TapedShard, ...] | None = None
         self._iterators: dict[str, str | None] = {}
         self._asked: dict[str, float] = {}
 
-    def list_changes(self) -> Iterator[TapedChannel]:
-        """List the shards anew, and give the open ones where they have changed."""
+    def list_anew(self) -> dict[str, Any]:
+        """List the shards anew, by their ids."""
         pages = self._client.get_paginator("list_shards").paginate(StreamName=self.name)
         self._listed = {each["ShardId"]: each for page in pages for each in page["Shards"]}
-        opened = tuple(
-            TapedShard(shard, each["HashKeyRange"]["StartingHashKey"], each["HashKeyRange"]["EndingHashKey"])
-            for shard, each in sorted(self._listed.items())
-            if "EndingSequenceNumber" not in each["SequenceNumberRange"]
-        )
-        if opened != self._open:
-            self._open = opened
-            yield TapedChannel(self._start or 0.0, self.name, "kinesis", opened)
+        return self._listed
 
     def shards(self) -> Iterator[ShardKey]:
         return (ShardKey(self.name, shard, "") for shard in sorted(self._listed))

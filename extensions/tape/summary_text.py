@@ -21,13 +21,17 @@ def describe_summary(summary: TapeSummary) -> Iterator[str]:
         yield f"  from {date_time(summary.first)} to {date_time(summary.last)}: {span(lasted)}"
     if summary.lost:
         yield f"  {summary.lost:,} entries were lost while it was recorded"
+    quiet = [each.name for each in summary.channels if _is_quiet(each)]
     for each in summary.channels:
-        yield ""
-        yield from _describe_channel(each, lasted)
+        if each.name not in quiet:
+            yield ""
+            yield from _describe_channel(each, lasted)
+    if quiet:
+        yield f"\nnothing passed {', '.join(quiet)}"
     if summary.slowest:
         yield "\nslowest hours"
     for hour in summary.slowest:
-        mean, began = span(hour.latency), date_time(hour.start)[:16]
+        mean, began = _write_latency(hour.latency), date_time(hour.start)[:16]
         yield f"  {began}  {mean} on average of {counted(hour.calls, 'answer')}"
 
 
@@ -43,7 +47,7 @@ def _describe_channel(channel: ChannelSummary, lasted: float) -> Iterator[str]:
         yield from (f"  {line}" for line in plot([each or None for each in channel.rates], _ROWS))
         yield from _describe_spread("sizes", channel.sizes, lambda figure: size(round(figure)))
         yield f"  {counted(channel.duplicates, 'duplicate')}"
-    yield from _describe_spread("latencies", channel.latencies, span)
+    yield from _describe_spread("latencies", channel.latencies, _write_latency)
     if total := channel.sequences.complete + channel.sequences.incomplete:
         yield f"  {counted(total, 'sequence')}, of which {channel.sequences.incomplete:,} lack parts"
     if channel.invalid is not None:
@@ -56,6 +60,15 @@ def _describe_channel(channel: ChannelSummary, lasted: float) -> Iterator[str]:
     for each in channel.reshards:
         before, after = len(each.before), len(each.after)
         yield f"  reshard at {clock_time(each.at)}: {before:,} open shards became {after:,}"
+
+
+def _is_quiet(channel: ChannelSummary) -> bool:
+    return not (channel.messages or channel.reads or channel.refusals or channel.reshards)
+
+
+def _write_latency(seconds: float) -> str:
+    """As ``span`` does, but one of our own is mostly a part of a millisecond."""
+    return f"{seconds * 1000:.2f} ms" if seconds < 0.01 else span(seconds)
 
 
 def _describe_spread(name: str, spread: Spread | None, write: Callable[[float], str]) -> Iterator[str]:

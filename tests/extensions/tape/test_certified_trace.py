@@ -118,7 +118,7 @@ def test_a_trace_without_messages_gets_a_sentence(tmp_path: Path) -> None:
     """As the events of a run of a scenario are, and a file that is something else."""
     path = tmp_path / "events.ndjson"
     path.write_text('{"id": 1, "time": 0.0, "kind": "sandbox.started", "fields": {}}\nno JSON\n')
-    with pytest.raises(BadTapeError, match="has no messages to replay"):
+    with pytest.raises(BadTapeError, match=r"is no tape: the events.ndjson of a certificate has messages"):
         open_tape(path)
 
 

@@ -23,6 +23,7 @@ from extensions.tape.tape_reader import TapeFile
 from rdss_sandbox.client import Client
 from rdss_sandbox.files.record_lines import RecordAddress, write_line
 from rdss_sandbox.shapes.clock import ClockChange
+from rdss_sandbox.shapes.streams import Reshard
 from rdss_sandbox.shapes.tape import TapedChannel, TapedMessage
 from sandbox.aws_endpoint import connect_s3
 from schemas.bound import CONTRACT
@@ -72,6 +73,28 @@ def test_a_stream_is_read_in_the_order_of_arrival(emulator: Embedded, tmp_path: 
     assert channel.channel == "input"
     assert channel.shards
     assert TapeFile.open(path).mark.source == f"the stream input at {emulator.aws}"
+
+
+def test_a_stream_that_was_split_has_its_split_where_it_was(emulator: Embedded, tmp_path: Path) -> None:
+    """Between the records before it and those after it; and where nothing came after it, at the end."""
+    before = put(emulator, 6)
+    with Client(emulator.control) as control:
+        control.change_clock(ClockChange("advance", seconds=60))
+        first, *_ = [each.id for each in control.stream("input").shards]
+        control.reshard("input", Reshard("split", shard=first))
+        after = put(emulator, 6)
+        control.change_clock(ClockChange("advance", seconds=60))
+        *_, last = [each.id for each in control.stream("input").shards]
+        control.reshard("input", Reshard("split", shard=last))
+    path = tmp_path / "split.tape"
+    run("--to", path, "--stream", "input", "--endpoint", emulator.aws, "--bodies", "whole")
+    entries = [*TapeFile.open(path).read()]
+    counts = [len(each.shards) if isinstance(each, TapedChannel) else each.body for each in entries]  # type: ignore[union-attr]
+    assert counts[0] == 2
+    assert counts[-1] == 4
+    split = counts.index(3)
+    assert {*counts[1:split]} >= {*before}
+    assert {*counts[split + 1 : -1]} <= {*after}
 
 
 def test_a_stream_is_read_from_a_time_on(emulator: Embedded, tmp_path: Path) -> None:
