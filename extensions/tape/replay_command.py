@@ -22,9 +22,8 @@ from sandbox.cli.output.exit_codes import CommandFailedError, Exit
 from sandbox.cli.output.printing import json_option, print_json
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
-    from emulator.clock import Clock
     from extensions.tape.replay_target import ReplayTarget
     from extensions.tape.replaying import Replay
     from rdss_sandbox.client import Client
@@ -118,7 +117,10 @@ def replay_tape(
             click.echo(
                 "sandbox: its clock stands still: sandbox clock advance 10s, or sandbox clock real", err=True
             )
-        target = stack.enter_context(_open_target(control, client, Clock() if fastest else clock))
+        pauses = Clock() if fastest else clock
+        target = stack.enter_context(
+            _open_target(control, client, lambda seconds: pauses.wait(seconds, lambda: stopping.wanted))
+        )
         paced = None if fastest else (speed if isinstance(speed, float) else 1.0)
         if into is not None:
             target.name_kind(into, kind)
@@ -197,7 +199,9 @@ def _running_at(client: Client, speed: float) -> Iterator[None]:
 
 
 @contextmanager
-def _open_target(control: str | None, client: Client, clock: Clock) -> Iterator[ReplayTarget]:
+def _open_target(
+    control: str | None, client: Client, pause: Callable[[float], bool]
+) -> Iterator[ReplayTarget]:
     from emulator.channels.kinesis import connect as connect_kinesis
     from extensions.tape.amqp_publisher import AmqpPublisher
     from extensions.tape.replay_target import ReplayTarget
@@ -216,5 +220,5 @@ def _open_target(control: str | None, client: Client, clock: Clock) -> Iterator[
             )  # fmt: skip
         return AmqpPublisher(status.amqp, CONTRACT)
 
-    with closing(kinesis), ReplayTarget(client, kinesis, open_amqp, CONTRACT, clock.wait) as target:
+    with closing(kinesis), ReplayTarget(client, kinesis, open_amqp, CONTRACT, pause) as target:
         yield target

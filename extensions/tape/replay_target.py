@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 
 from emulator.back_off import back_off
 from emulator.channels.aws_answers import entry_outcome, publish_failure
-from emulator.channels.channel import Outcome, Receipt
+from emulator.channels.channel import Outcome, PublishRefusedError, Receipt
 from emulator.kinesis import hash_keys
 from emulator.kinesis.batches import batches
 from extensions.tape.amqp_publisher import AmqpPublisher
@@ -32,12 +32,14 @@ _FIRST_PAUSE: Final = 0.05
 _TRIES: Final = 12
 _PARTIAL: Final = frozenset({"InternalFailure", "ProvisionedThroughputExceededException"})
 """The codes of an entry of PutRecords."""
+_FINAL: Final = frozenset({"ValidationException", "InvalidArgumentException", "ParamValidationError"})
 _SERVER_ERRORS: Final = frozenset({"InternalFailure", "InternalServerError", "ServiceUnavailable"})
 
 
 class ReplayTarget:
-    """What a replay does to a sandbox; ``pause`` waits so many seconds before a refused put is tried again.
+    """What a replay does to a sandbox.
 
+    ``pause`` waits so many seconds before a refused put is tried again, and returns False to give it up.
     ``sent`` counts what was put, ``repeated`` the messages that were put again, ``lost`` those that were
     refused to the end.
     """
@@ -48,7 +50,7 @@ class ReplayTarget:
         kinesis: KinesisClient,
         open_amqp: Callable[[], AmqpPublisher],
         contract: Contract,
-        pause: Callable[[float], object],
+        pause: Callable[[float], bool],
     ) -> None:
         self._client = client
         self._kinesis = kinesis
@@ -111,14 +113,19 @@ class ReplayTarget:
             outcomes = self._put_once(channel, left)
             taken = sum(isinstance(each, Receipt) for each in outcomes)
             self.sent += taken
-            left = [each for each, got in zip(left, outcomes, strict=True) if not isinstance(got, Receipt)]
+            failed = [pair for pair in zip(left, outcomes, strict=True) if not isinstance(pair[1], Receipt)]
+            wrong = [message for message, outcome in failed if _is_final(outcome)]
+            if len(wrong) > 1:  # one of them made the whole call fail
+                for each in wrong:
+                    self.put(channel, [each])
+            else:
+                self.lost += len(wrong)
+            left = [message for message, outcome in failed if not _is_final(outcome)]
             pause = next(pauses, None)
-            if left and pause is None:
+            if left and (pause is None or not self._pause(pause)):
                 self.lost += len(left)
                 return
-            if left and pause is not None:
-                self.repeated += len(left)
-                self._pause(pause)
+            self.repeated += len(left)
 
     def refuse(self, channel: str, refusal: TapedRefusal) -> None:
         """Let the sandbox refuse the next such call, or as many of its messages as the upstream refused."""
@@ -218,6 +225,11 @@ class ReplayTarget:
         right = shards[key]
         left = next(each for each in shards.values() if int(each.ending_hash_key) == key - 1)
         self._client.reshard(stream, Reshard("merge", shard=left.id, adjacent=right.id))
+
+
+def _is_final(outcome: Outcome) -> bool:
+    """Whether a message is refused for what it is, and so whenever it is put."""
+    return isinstance(outcome, PublishRefusedError) and outcome.code in _FINAL
 
 
 def _name_fault(key: tuple[str, str, str]) -> str:

@@ -334,3 +334,15 @@ def test_messages_of_rabbitmq_go_to_their_queues_and_exchanges(
         assert got == [bodies[0], bodies[1], bodies[3], None]
         assert replay(emulator, path, "--speed", "max", "--into", "input") == 0
         assert len(read(emulator, "input")) == 4
+
+
+def test_what_is_refused_for_what_it_is_is_counted(
+    emulator: Embedded, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """And the rest comes."""
+    large = TapedMessage(START + 1.5, "yesterday", b"x" * (1 << 20), 1 << 20, "k", "s0")
+    path = write(tmp_path / "a.tape", [*make_messages(4), large])
+    assert replay(emulator, path, "--speed", "1000", "--json") == 1
+    told = capfd.readouterr()
+    assert "1 messages were refused to the end" in told.err
+    assert json.loads(told.out)["messages"] == 4
