@@ -346,3 +346,14 @@ def test_what_is_refused_for_what_it_is_is_counted(
     told = capfd.readouterr()
     assert "1 messages were refused to the end" in told.err
     assert json.loads(told.out)["messages"] == 4
+
+
+def test_a_tape_without_a_message_to_try_a_client_with_is_told(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Before the client is started."""
+    path = write(tmp_path / "day.tape", [TapedMessage(START, "yesterday", b"{", 1, "k", "s0")])
+    (tmp_path / "text.tape").write_text("hello")
+    for name, says in ((path, "has no message that is whole, valid"), (tmp_path / "text.tape", "is no tape")):
+        assert main(["certify", "consumer", "--tape", str(name), "--", "no-such-command"]) == 2
+        assert says in capfd.readouterr().err
