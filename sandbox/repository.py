@@ -167,7 +167,9 @@ class Repository:
                 self._depth -= 1
 
     def _undo(self, statements: Iterable[str], error: BaseException) -> None:
-        if isinstance(error, RollbackFailedError) and not self._store.in_transaction:
+        # A disk that fails has SQLite roll all back by itself. Within another transaction it is to be told.
+        outermost = self._depth == 1 or isinstance(error, RollbackFailedError)
+        if outermost and not self._store.in_transaction:
             return
         try:
             for statement in statements:

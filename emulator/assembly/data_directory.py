@@ -19,7 +19,7 @@ from emulator.journal.segment_pairs import settle_pairs
 from emulator.machine import private_files
 from emulator.snapshots.snapshot_errors import SnapshotError
 from emulator.snapshots.snapshot_store import SnapshotStore, read_loads
-from rdss_sandbox.files.rewriting import remove_drafts
+from rdss_sandbox.files.rewriting import remove_drafts, sync_folders
 from rdss_sandbox.installed_extensions import list_extensions
 from rdss_sandbox.shapes.events import Event
 
@@ -108,7 +108,10 @@ class DataDirectory:
         self.taken_over = mark is None and any((path / name).exists() for name in _UNMARKED)
         # The first versions kept no list of logs, so that none is missing.
         listed = not self.taken_over or (path / INVENTORY).exists()
+        missing = [each for each in (path, *path.parents) if not each.exists()]
         private_files.make_directory(path)
+        if fsync:
+            sync_folders(path, levels=max(1, len(missing)))
         of_extensions = list_files()
         for ours in (*_OURS, *of_extensions):
             private_files.close_tree(path / ours)

@@ -29,7 +29,7 @@ class KeptSnapshots:
     def __init__(self, components: Components, folder: Path | None, more: Path | None = None) -> None:
         self._components = components
         self._folder = folder
-        self._store = SnapshotStore(folder, more, fsync=components.settings.fsync)
+        self._store = SnapshotStore(folder, more)
 
     def list(self) -> SnapshotList:
         """Every snapshot, by name."""

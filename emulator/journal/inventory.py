@@ -205,6 +205,16 @@ def unlist_below(folder: Path) -> None:
         inventory.remove_below(folder)
 
 
+def sync_names(path: Path) -> None:
+    """Return when the names of a file and of its folders in the data directory survive loss of power.
+
+    Without a directory it is the file's folder and two above it. Raises OSError.
+    """
+    inventory = inventory_of(path)
+    levels = 3 if inventory is None else len(path.absolute().relative_to(inventory.root).parts)
+    sync_folders(path, levels=levels)
+
+
 def _open(path: Path) -> int:
     return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
 

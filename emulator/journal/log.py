@@ -13,7 +13,8 @@ from isal.isal_zlib import crc32
 
 from emulator.journal import frames
 from emulator.journal.frames import DamagedLogError
-from emulator.journal.inventory import inventory_of
+from emulator.journal.inventory import inventory_of, sync_names
+from emulator.journal.torn_tails import cut_tail, whole_frames
 from emulator.machine.durable_data import sync_data
 from emulator.machine.private_files import FILE_MODE
 from rdss_sandbox.files.rewriting import put_in_place, rewriting, sync_folders
@@ -44,12 +45,11 @@ class Log:
         self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, FILE_MODE)
         self._begin = self._end = 0
         try:
-            for frame in frames.scan(self._descriptor, path):
+            for frame in whole_frames(self._descriptor, path):
                 self._end = frame.end
-            self.torn_bytes = os.fstat(self._descriptor).st_size - self._end
-            os.ftruncate(self._descriptor, self._end)
+            self.torn_bytes = cut_tail(self._descriptor, path, self._end)
             if fsync:
-                sync_folders(path, levels=2)
+                sync_names(path)
         except BaseException:
             os.close(self._descriptor)
             raise

@@ -28,6 +28,7 @@ from isal.isal_zlib import compress, crc32, decompress
 
 from emulator.journal import frames
 from emulator.journal.frames import HEADER_BYTES, DamagedLogError, Frame
+from emulator.journal.inventory import sync_names
 from emulator.journal.spliced import Read, render
 from emulator.machine.private_files import FILE_MODE
 from rdss_sandbox.files.rewriting import DRAFT, put_in_place
@@ -203,6 +204,7 @@ class PackedFile:
         self._file.write(top + payload + _END.pack(position))
         self._file.close()
         put_in_place(self._draft, self._target)
+        sync_names(self._target)
         return PackedStorage(self._target, self._end, self._stretches, files, shared)
 
     def discard(self) -> None:

@@ -18,8 +18,8 @@ from emulator.journal.payloads import PAYLOADS, Payloads
 from emulator.journal.spliced import Read
 from emulator.machine.private_files import touch
 
-_LIKE_A_HEADER: Final = re.compile(rb"(?=.{3}[\x00-\x0f].{18}\x00\x00.{6}\x00\x00)", re.DOTALL)
-"""A header's look: its block is under 256 MiB, its number and its time are under 48 bits.
+_LIKE_A_HEADER: Final = re.compile(rb"(?=.{3}[\x00-\x0f].{18}\x00\x00.{6}\x00\x00(?!\x00{4}))", re.DOTALL)
+"""A header's look: its block is under 256 MiB, its number and its time are under 48 bits, it is not zeros.
 
 Only bytes that look like this are checked against the checksums, which makes the search fast.
 """
@@ -63,12 +63,12 @@ def salvage(path: Path) -> Salvage | None:
     return blocks(path)
 
 
-def blocks(path: Path) -> Salvage:
-    """All that can be read of the log at ``path``."""
+def blocks(path: Path, start: int = 0) -> Salvage:
+    """All that can be read of the log at ``path`` from the byte ``start`` on."""
     if not path.stat().st_size:
         return Salvage([], [])
     with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as raw:
-        return _read(raw)
+        return _read(raw, start)
 
 
 def write_kept(path: Path, kept: list[Frame], to: Path) -> None:
@@ -80,10 +80,10 @@ def write_kept(path: Path, kept: list[Frame], to: Path) -> None:
         os.fsync(file.fileno())
 
 
-def _read(raw: mmap.mmap) -> Salvage:
+def _read(raw: mmap.mmap, position: int) -> Salvage:
     kept: list[Frame] = []
     damage: list[Damage] = []
-    position, end = 0, len(raw)
+    end = len(raw)
     while position < end:
         frame = _frame(raw, position)
         if frame is not None and _sound(raw, frame):
@@ -139,7 +139,7 @@ def unpack(path: Path, to: Path, read: Read) -> None:
         mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as raw,
         to.open("wb") as whole,
     ):
-        for frame in _read(raw).kept:
+        for frame in _read(raw, 0).kept:
             # Only the block of the index has a time. It is left out: opening the segment makes a new one.
             if not frame.arrival:
                 whole.seek(frame.ordinal * STRETCH_BYTES)

@@ -13,7 +13,6 @@
 
 from __future__ import annotations
 
-import os
 from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator
@@ -29,6 +28,7 @@ from emulator.journal.payloads import payloads_of
 from emulator.journal.segment_packing import pack
 from emulator.journal.spliced import Find, no_payloads
 from emulator.journal.storage import FileStorage, MemoryStorage, Storage
+from emulator.journal.torn_tails import cut_tail, whole_frames
 from rdss_sandbox.files.rewriting import rewriting
 
 _INDEX_EVERY_BYTES = 1 << 16
@@ -90,12 +90,12 @@ class Segment:
         storage = FileStorage(path, 0)
         segment = cls(path, storage, int(path.stem))
         try:
-            for frame in frames.scan(storage.descriptor(), path):
+            for frame in whole_frames(storage.descriptor(), path):
                 segment._note(frame)
                 storage.end = frame.end
-            torn = os.fstat(storage.descriptor()).st_size - storage.end
-            segment.zeroed = torn > HEADER_BYTES and frames.ends_in_zeros(storage.descriptor())
-            os.ftruncate(storage.descriptor(), storage.end)
+            zeros = frames.ends_in_zeros(storage.descriptor())
+            torn = cut_tail(storage.descriptor(), path, storage.end)
+            segment.zeroed = torn > HEADER_BYTES and zeros
         except BaseException:
             storage.close()
             raise

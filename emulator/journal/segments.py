@@ -43,8 +43,10 @@ class Segments:
     The numbers of records that were lost, in a power cut or with their file, are not used again, since
     readers may have passed them. ``lost`` says whether a whole file was lost. Reads skip what is missing.
 
-    A ``new`` directory never had records, so nothing is looked for in it. After ``leap`` the numbers go on
-    beyond all those that any log with a lower leap has given, and the last of their digits as before.
+    With ``fsync`` a read gives only what a ``sync`` has put on the disk, so that nobody sees what loss of
+    power can undo. A ``new`` directory never had records, so nothing is looked for in it. After ``leap`` the
+    numbers go on beyond all those that any log with a lower leap has given, and the last of their digits as
+    before.
     """
 
     def __init__(
@@ -52,16 +54,19 @@ class Segments:
         directory: Path | None,
         *,
         segment_bytes: int = SEGMENT_BYTES,
+        fsync: bool = False,
         new: bool = False,
         leap: int = 0,
     ) -> None:
         self.directory = directory
+        self._fsync = fsync
         self._segment_bytes = segment_bytes
         self._segments: list[Segment] = []
         self._places: OrderedDict[int, tuple[int, int]] = OrderedDict()
         self._reading: Segment | None = None
         self._sync_lock = threading.Lock()
         self._dirty: dict[Segment, None] = {}
+        self._doubtful: Segment | None = None
         self._cold: deque[Segment] = deque()
         self.torn_bytes = 0
         self.lost = False
@@ -73,6 +78,7 @@ class Segments:
             self._segments.append(self._new_segment(following))
         self.first = self._segments[0].first
         self._oldest = self._segments[0].first_arrival
+        self._written = self._flushed = self.next
 
     @classmethod
     def put_back(
@@ -81,10 +87,11 @@ class Segments:
         blocks: Sequence[Block],
         *,
         segment_bytes: int = SEGMENT_BYTES,
+        fsync: bool = False,
         leap: int = 0,
     ) -> Segments:
         """Make a log of copied blocks, in a directory that has none. Raises OSError."""
-        made = cls(directory, segment_bytes=segment_bytes, new=True)
+        made = cls(directory, segment_bytes=segment_bytes, fsync=fsync, new=True)
         if blocks:
             made._segments = [made._new_segment(blocks[0].ordinal)]
             made.first = blocks[0].ordinal
@@ -100,6 +107,7 @@ class Segments:
         if following > made.next:
             made._leap_to(following)
         made._oldest = made._segments[0].first_arrival
+        made._written = made.next
         return made
 
     def copy(self) -> Iterator[Block]:
@@ -132,13 +140,15 @@ class Segments:
     def append(self, payload: bytes, count: int, size: int, arrival: int) -> None:
         """Append ``count`` lines as one block. OSError leaves the shard as it was."""
         segment = self._segments[-1]
-        if segment.storage.end >= self._segment_bytes:
+        if segment.storage.end >= self._segment_bytes or segment is self._doubtful:
             segment = self._roll(segment)
         if self.first == segment.next:
             self._oldest = arrival
         fresh = segment.next == segment.first
         segment.append(payload, count, size, arrival)
         self._dirty[segment] = None
+        # Behind the mark: a flush that sees the number takes the segment along.
+        self._written = segment.next
         if fresh:
             self._add_to_inventory(segment)
 
@@ -148,14 +158,19 @@ class Segments:
         Concurrent callers share one flush.
         """
         with self._sync_lock:
+            written = self._written
             for segment in tuple(self._dirty):
                 # Removed before the flush, because an append during the flush makes it dirty again.
                 self._dirty.pop(segment, None)
                 try:
                     segment.storage.sync()
                 except OSError:
+                    # What is on the disk of it is not known, even when another flush succeeds: nothing that
+                    # is promised comes behind that.
+                    self._doubtful = segment
                     self._dirty[segment] = None
                     raise
+            self._flushed = written
 
     def read(self, ordinal: int, limit: int, max_size: int) -> Slice:
         """Up to ``limit`` lines and ``max_size`` bytes of user data from ``ordinal`` on.
@@ -166,9 +181,12 @@ class Segments:
         ordinal = max(ordinal, self.first)
         parts: list[memoryview] = []
         reached = ordinal
-        while limit and reached < self.next:
+        end = self._flushed if self._fsync else self.next
+        while limit and reached < end:
             segment = self._segment_of(reached)
             for frame, buffer, start in segment.blocks(reached):
+                if frame.ordinal >= end:
+                    return Slice(parts, reached - ordinal, reached)
                 if frame.ordinal > reached:
                     # Records are missing here. A slice is consecutive: it ends before the gap, or begins
                     # after it.
@@ -292,6 +310,9 @@ class Segments:
         for path in paths:
             segment, torn = self._open(path, last=path is paths[-1])
             self.torn_bytes += torn
+            if self._fsync:
+                # An earlier process may have died between a write and its flush.
+                segment.storage.sync()
             segment.storage.close()
             self._segments.append(segment)
             if segment.next > segment.first:
@@ -335,7 +356,11 @@ class Segments:
         return Segment.in_memory(first) if self.directory is None else Segment.create(self.directory, first)
 
     def _roll(self, full: Segment, first: int | None = None) -> Segment:
-        full.seal()
+        # What is sealed is not looked through by a start, so it has to be whole.
+        if full is not self._doubtful:
+            if self._fsync:
+                full.storage.sync()
+            full.seal()
         if self.directory is not None:
             self._cold.append(full)
         fresh = self._new_segment(full.next if first is None else first)

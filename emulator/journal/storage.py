@@ -10,9 +10,9 @@ from tempfile import TemporaryFile
 from typing import IO, Protocol
 
 from emulator.journal import frames
+from emulator.journal.inventory import sync_names
 from emulator.machine.durable_data import sync_data
 from emulator.machine.private_files import FILE_MODE, make_directory
-from rdss_sandbox.files.rewriting import sync_folders
 
 
 class Storage(Protocol):
@@ -34,7 +34,8 @@ class FileStorage:
         self.path = path
         self.end = end
         self._descriptor: int | None = None
-        self._new = not end
+        # An earlier process may have died before its name was on the disk.
+        self._named = False
         self._deleted = False
 
     def append(self, parts: list[bytes]) -> None:
@@ -48,13 +49,24 @@ class FileStorage:
         return os.pread(self.descriptor(), min(length, self.end - position), position)
 
     def sync(self) -> None:
-        """Return when everything appended so far survives loss of power, and the file's name does too."""
-        if self._deleted:
-            return
-        sync_data(self.descriptor())
-        if self._new:
-            sync_folders(self.path, levels=3)
-            self._new = False
+        """Return when everything appended so far survives loss of power, and the file's name does too.
+
+        Callable on any thread, while others use the file.
+        """
+        try:
+            # Of its own: the other may be closed meanwhile.
+            descriptor = os.open(self.path, os.O_RDWR | os.O_CLOEXEC)
+        except FileNotFoundError:
+            if self._deleted:
+                return
+            raise
+        try:
+            sync_data(descriptor)
+        finally:
+            os.close(descriptor)
+        if not self._named:
+            sync_names(self.path)
+            self._named = True
 
     def close(self) -> None:
         if self._descriptor is not None:

@@ -113,10 +113,17 @@ class Stream:
     """
 
     def __init__(
-        self, state: StreamState, directory: Path | None, segment_bytes: int, *, stored: bool = True
+        self,
+        state: StreamState,
+        directory: Path | None,
+        segment_bytes: int,
+        *,
+        fsync: bool = False,
+        stored: bool = True,
     ) -> None:
         self.directory = directory
         self._segment_bytes = segment_bytes
+        self._fsync = fsync
         self.shards: dict[str, Shard] = {}
         self.open_shards: list[Shard] = []
         self._starts: list[bytes] = []
@@ -229,7 +236,7 @@ class Stream:
         directory = None if self.directory is None else self.directory / f"{index:012d}"
         shard = self.shards[shard_ids.of_number(index)]
         shard.records = Segments.put_back(
-            directory, blocks, segment_bytes=self._segment_bytes, leap=self.state.leap
+            directory, blocks, segment_bytes=self._segment_bytes, fsync=self._fsync, leap=self.state.leap
         )
 
     def close(self) -> None:
@@ -239,7 +246,13 @@ class Stream:
 
     def _open_records(self, index: int, *, stored: bool) -> Segments:
         directory = None if self.directory is None else self.directory / f"{index:012d}"
-        return Segments(directory, segment_bytes=self._segment_bytes, new=not stored, leap=self.state.leap)
+        return Segments(
+            directory,
+            segment_bytes=self._segment_bytes,
+            fsync=self._fsync,
+            new=not stored,
+            leap=self.state.leap,
+        )
 
 
 def _by_parent(shards: Iterable[Shard]) -> dict[str, list[Shard]]:

@@ -9,6 +9,7 @@ from typing import Final
 
 import msgspec
 
+from emulator.journal.inventory import sync_names
 from emulator.machine.private_files import make_directory
 from emulator.snapshots import snapshot_file
 from emulator.snapshots.snapshot_errors import BadNameError, NoSnapshotError, UnreadableError
@@ -38,13 +39,12 @@ class SnapshotStore:
     Those in ``more`` are only read, and only where there is none of their name.
 
     Callers take turns. Names are checked: every method with a name raises ``BadNameError``. A snapshot always
-    survives loss of power; with ``fsync``, so does the note that a load has begun.
+    survives loss of power, and so does the note that a load has begun.
     """
 
-    def __init__(self, folder: Path | None, more: Path | None = None, *, fsync: bool = False) -> None:
+    def __init__(self, folder: Path | None, more: Path | None = None) -> None:
         self._folder = folder
         self._more = more
-        self._fsync = fsync
         self._held: dict[str, tuple[Snapshot, Sections]] = {}
         self._loads = Loads()
         if folder is not None and folder.exists():
@@ -68,6 +68,7 @@ class SnapshotStore:
         make_directory(self._folder)
         path = self._path(snapshot.name)
         snapshot_file.write(path, snapshot, sections)
+        sync_names(path)
         return msgspec.structs.replace(snapshot, bytes=path.stat().st_size)
 
     def read(self, name: str) -> tuple[Snapshot, Sections]:
@@ -113,7 +114,7 @@ class SnapshotStore:
     def _note(self, loads: Loads) -> None:
         if self._folder is not None:
             make_directory(self._folder)
-            with rewriting(self._folder / _LOADS, fsync=self._fsync) as draft:
+            with rewriting(self._folder / _LOADS) as draft:
                 draft.write_bytes(_encode(loads))
         self._loads = loads
 

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Final, Self, TypeAlias
 
 from emulator.journal import frames
+from emulator.machine.durable_data import sync_data
 from emulator.machine.private_files import FILE_MODE
 from extensions.tape.tape_format import (
     BLOCK_BYTES,
@@ -25,6 +26,7 @@ from extensions.tape.tape_format import (
     pack_index,
     pack_mark,
 )
+from rdss_sandbox.files.rewriting import sync_folders
 from rdss_sandbox.shapes.tape import TapedMessage, TapeEntry, TapeMark
 
 Redact: TypeAlias = Callable[[TapedMessage], TapedMessage]
@@ -103,11 +105,13 @@ class TapeWriter:
         self._last = max(self._last, taken[-1][0])
 
     def close(self) -> None:
-        """Write the rest, and the index."""
+        """Write the rest, and the index. The tape then survives loss of power."""
         try:
             self.flush()
             end = pack_index(TapeIndex(tuple(self._blocks), self._last), self._end, self._written)
             frames.write_all(self._descriptor, [end], self._end)
+            sync_data(self._descriptor)
+            sync_folders(self.path, levels=1)
         finally:
             os.close(self._descriptor)
 

@@ -103,8 +103,11 @@ class KeptBodies(Bodies):
             self._files[number] = BodyFile(str(path), storage, self._file_bytes)
             self._filling[False] = number
             for frame in self._frames(path, storage):
-                self._put(frame.ordinal, PiecePlace(number, frame.start, frame.length))
+                place = PiecePlace(number, frame.start, frame.length)
                 self._last = max(self._last, frame.ordinal)
+                # Of a piece that was being moved, loss of power may leave a part: then the old one is there.
+                if self._places.find(frame.ordinal) is None or self._read_frame(place) is not None:
+                    self._put(frame.ordinal, place)
 
     def _frames(self, path: Path, storage: FileStorage) -> Iterator[frames.Frame]:
         """The frames of a file, from their headers alone; after damage, whatever can be read."""

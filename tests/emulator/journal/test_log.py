@@ -197,3 +197,52 @@ def test_a_folder_that_cannot_be_synced_leaves_the_rewritten_log_in_use(
     rewritten.append(b"two")
     rewritten.close()
     assert [payload for _, payload in Log(path).entries()] == [b"one", b"two"]
+
+
+def lacking(path: Path, page: int) -> None:
+    """Leave zeros where loss of power did not let a page be written."""
+    raw = bytearray(path.read_bytes())
+    raw[page * 4096 : (page + 1) * 4096] = bytes(len(raw[page * 4096 : (page + 1) * 4096]))
+    path.write_bytes(raw)
+
+
+@pytest.mark.parametrize("page", [1, 2, 3])
+def test_an_entry_that_lacks_a_page_is_a_torn_tail(page: int, tmp_path: Path) -> None:
+    """Whichever page of it did not reach the disk: it is cut, and counted."""
+    log = Log(tmp_path / "a.log")
+    log.append(b"x" * 4000)
+    log.append(b"y" * 12_000)
+    log.close()
+    lacking(tmp_path / "a.log", page)
+    log = Log(tmp_path / "a.log")
+    assert [payload for _, payload in log.entries()] == [b"x" * 4000]
+    assert log.torn_bytes > 12_000
+    log.close()
+    assert not (tmp_path / "put-aside").exists()
+
+
+def test_whole_entries_behind_a_page_that_was_never_written_are_put_aside(tmp_path: Path) -> None:
+    """They are cut with the entry that lacks it, and the file as it was is kept."""
+    log = Log(tmp_path / "a.log")
+    for letter in (b"x", b"y", b"z"):
+        log.append(letter * 5000)
+    log.close()
+    lacking(tmp_path / "a.log", 1)
+    before = (tmp_path / "a.log").read_bytes()
+    log = Log(tmp_path / "a.log")
+    assert list(log.entries()) == []
+    log.close()
+    (kept,) = [each for each in (tmp_path / "put-aside").rglob("*") if each.is_file()]
+    assert kept.read_bytes() == before
+
+
+def test_a_byte_that_changed_is_damage_even_at_the_end(tmp_path: Path) -> None:
+    """It was written once, so it is not cut without a word."""
+    log = Log(tmp_path / "a.log")
+    log.append(b"x" * 9000)
+    log.close()
+    raw = bytearray((tmp_path / "a.log").read_bytes())
+    raw[5000] ^= 1
+    (tmp_path / "a.log").write_bytes(raw)
+    with pytest.raises(DamagedLogError):
+        Log(tmp_path / "a.log")
