@@ -63,20 +63,21 @@ class Broker:
         self._host = host
         self._unsent: dict[Connection, None] = {}
         self._unread: dict[Connection, None] = {}
+        self._ending_turns = False
         definitions = DefinitionLog(directory / _DEFINITIONS if directory else None, fsync=fsync)
         store = MessageStore(directory, fsync=fsync, rests=rests)
         self.vhost = VirtualHost(clock, definitions, store, host.wake)
         if directory is not None:
             if definitions.torn_bytes:
                 host.report("journal.cut", file=str(directory / _DEFINITIONS), bytes=definitions.torn_bytes)
-            for path, torn in store.torn_files:
-                host.report("journal.cut", file=str(path), bytes=torn)
             # A broker that could not be made has nobody who closes its files.
             with ExitStack() as opened:
                 opened.callback(definitions.close)
                 opened.callback(store.close)
                 recover(self.vhost, clock)
                 opened.pop_all()
+            for path, torn in store.torn_files:
+                host.report("journal.cut", file=str(path), bytes=torn)
 
     @property
     def report(self) -> Callable[..., None]:
@@ -111,7 +112,7 @@ class Broker:
     @property
     def is_busy(self) -> bool:
         """Whether ``proceed`` has something to do."""
-        return bool(self._unread) or self.vhost.is_busy
+        return bool(self._unread) or self._ending_turns or self.vhost.is_busy
 
     def proceed(self) -> None:
         """Go on with what was left for later, so that no connection waits for another's messages."""
@@ -139,8 +140,24 @@ class Broker:
         queue.notify_consumers()
         return count
 
+    def end_turn(self) -> None:
+        """Commit what a connection did; where that waits for the disk, together with what others do now."""
+        if self.vhost.store.awaits_flush:
+            self._ending_turns = True
+            self._host.wake()
+        else:
+            self.commit()
+
     def commit(self) -> None:
         """Write down what happened, then send what waits for the clients."""
+        self._ending_turns = False
+        try:
+            self.vhost.store.flush()
+        except OSError as error:
+            self.report("amqp.unwritten", why=str(error))
+            # Their messages may be lost, so nothing that they wait for is said.
+            for connection in tuple(self._unsent):
+                connection.break_off()
         try:
             self.vhost.store.commit()
         except OSError as error:

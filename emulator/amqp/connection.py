@@ -63,6 +63,7 @@ class ConnectionOwner(Protocol):
     @property
     def report(self) -> Callable[..., None]: ...
     def commit(self) -> None: ...
+    def end_turn(self) -> None: ...
     def note_unsent(self, connection: Connection) -> None: ...
     def note_unread(self, connection: Connection) -> None: ...
     def forget(self, connection: Connection) -> None: ...
@@ -108,7 +109,7 @@ class Connection:
         self._commands += commands
         if not self._has_left:
             self._take_turn()
-        self.broker.commit()
+        self.broker.end_turn()
 
     def proceed(self) -> None:
         """Go on with what was received, for one turn."""
@@ -232,6 +233,13 @@ class Connection:
         if not self._sent_since_beat:
             self.wire.answer([Command(0, None, [frames.BEAT])])
         self._sent_since_beat = False
+
+    def break_off(self) -> None:
+        """Close without a word of what was to be sent."""
+        self._out.clear()
+        self._confirming.clear()
+        self._unsent = 0
+        self.wire.close()
 
     def force_close(self, why: str) -> None:
         """Close as an administrator does, with CONNECTION_FORCED."""

@@ -13,6 +13,7 @@ from emulator.events import Events
 from emulator.journal import SEGMENT_BYTES, DamagedLogError
 from emulator.kinesis import copies, fast, iterators
 from emulator.kinesis.errors import KinesisError, internal_failure
+from emulator.kinesis.group_commit import GroupCommit
 from emulator.kinesis.limits import Relaxed, Strict
 from emulator.kinesis.onlooker import NOBODY, Onlooker
 from emulator.kinesis.operations import OPERATIONS, Operation
@@ -68,6 +69,8 @@ class Engine:
         )
         self._packing = Packing(self._registry) if directory is not None else None
         self._on_records: list[OnRecords] = []
+        self.commits = GroupCommit(self._registry.sync, self._tell) if fsync else None
+        """Gathers the flushes of calls that are made on an event loop; None where there are none."""
 
     def call(self, operation: str, request: dict[str, Any], scope: Scope) -> dict[str, Any]:
         """Run any operation, in botocore's shapes: blobs are bytes, times are seconds since the epoch.
@@ -300,6 +303,9 @@ class Engine:
                     self._packing.in_use = True
                     if written:
                         self._packing.wake()
+        if self.commits is not None and self.commits.gathers:
+            self.commits.add(written, touched)
+            return answer
         # Without the lock: while one call waits for the disk, others write, and their flushes are shared.
         # Readers are woken only after the flush, so that they see nothing that a power cut can undo.
         registry.sync(written)

@@ -5,9 +5,10 @@ from __future__ import annotations
 import shutil
 import threading
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
@@ -32,6 +33,8 @@ from emulator.kinesis.stream_state import (
     key_of,
     read_old,
 )
+
+_FLUSHING: Final = ThreadPoolExecutor(4, "flush")
 
 
 class Registry:
@@ -298,10 +301,16 @@ class Registry:
         """With ``fsync``, return when the records of ``shards`` are on disk. Raises InternalFailure."""
         if not self.fsync:
             return
+        # In a set: several calls may have written to one shard.
+        used = {shard.records: None for shard in shards if not shard.unused}
+        first, *others = used or (None,)
         try:
-            for shard in shards:
-                if not shard.unused:
-                    shard.records.sync()
+            # At once: a file system puts flushes that meet into one write of its journal.
+            under_way = [_FLUSHING.submit(records.sync) for records in others]
+            if first is not None:
+                first.sync()
+            for each in under_way:
+                each.result()
         except OSError as error:
             raise internal_failure(f"the records could not be made durable: {error}") from error
 
@@ -351,7 +360,9 @@ class Registry:
         else:
             directory = self._directory / "streams" / f"{change.number:09d}" if self._directory else None
             # Until the journal is open, streams are those of an earlier process.
-            stream = Stream(change, directory, self._segment_bytes, stored=self._journal is None)
+            stream = Stream(
+                change, directory, self._segment_bytes, fsync=self.fsync, stored=self._journal is None
+            )
             self._by_number[change.number] = stream
             self._streams.setdefault(change.scope, {})[change.name] = stream
             self._last_number = max(self._last_number, change.number)

@@ -72,13 +72,13 @@ def _wait_until_active(found: Running, name: str) -> None:
     raise BadAnswerError(f"stream {name} does not become ACTIVE")
 
 
-def _put(stream: str, size: int, key: str) -> bytes:
+def put_record(stream: str, size: int, key: str) -> bytes:
     data = base64.b64encode(bytes(i % 251 for i in range(size))).decode()
     return rendered("PutRecord", {"StreamName": stream, "Data": data, "PartitionKey": key})
 
 
 def _latency(name: str, found: Running) -> Iterator[Row]:
-    requests = [_put("one", RECORD_BYTES, f"key-{i}") for i in range(50)]
+    requests = [put_record("one", RECORD_BYTES, f"key-{i}") for i in range(50)]
     repeated(found.port, requests, 100, seconds=SECONDS)
     timing = repeated(found.port, requests, 3_000, seconds=SECONDS)
     yield Row("PutRecord, p50", name, timing.quantile(0.5) * 1e3, "ms")
@@ -102,7 +102,7 @@ def _reads(name: str, found: Running) -> Iterator[Row]:
 
 
 def _large(name: str, found: Running) -> Iterator[Row]:
-    timing = repeated(found.port, [_put("large", _MEBI, "k")], 50, seconds=SECONDS)
+    timing = repeated(found.port, [put_record("large", _MEBI, "k")], 50, seconds=SECONDS)
     yield Row("PutRecord of 1 MB, p50", name, timing.quantile(0.5) * 1e3, "ms")
 
 

@@ -26,7 +26,7 @@ from emulator.amqp.turn import ITEMS_OF_A_STEP, Steps, StepsTo
 from emulator.amqp.wire.field_tables import TEXT
 from emulator.journal import Log
 from emulator.journal.frames import HEADER_BYTES
-from emulator.journal.inventory import unlist
+from emulator.journal.inventory import sync_names, unlist
 from emulator.journal.packed import SUFFIX
 
 MESSAGES: Final = ".messages.log"
@@ -131,7 +131,10 @@ class MessageFile:
             return PackedMessages(packed)
         # A process died that was writing the one from the other. The log is put in place whole.
         packed.unlink(missing_ok=True)
-        return Log(self.path, fsync=self._fsync)
+        log = Log(self.path)
+        if self._fsync:
+            sync_names(self.path)
+        return log
 
     @property
     def is_packed(self) -> bool:
@@ -143,9 +146,9 @@ class MessageFile:
         return self._syncing is not None and not self._syncing.done()
 
     @property
-    def torn_bytes(self) -> int:
-        """How many bytes were not written whole when it was opened, and were cut."""
-        return self.messages.torn_bytes if isinstance(self.messages, Log) else 0
+    def torn_logs(self) -> list[Log]:
+        """Its logs whose ends were not written whole when they were opened, and were cut."""
+        return [each for each in (self.messages, self._settled) if isinstance(each, Log) and each.torn_bytes]
 
     @property
     def size(self) -> int:
@@ -160,13 +163,21 @@ class MessageFile:
     # Messages
 
     def append(self, stored: MessageOnDisk, holders: int) -> int:
-        """Write a message that ``holders`` places refer to, and return its index."""
+        """Write a message that ``holders`` places refer to, and return its index.
+
+        ``flush`` puts it on the disk.
+        """
         assert isinstance(self.messages, Log)
         begin = self.messages.append(stored.encode())
         self._positions.append(self.messages.end)
         self._holders.append(holders)
         self.live_bytes += self.messages.end - begin
         return len(self._holders) - 1
+
+    def flush(self) -> None:
+        """Return when its messages survive loss of power."""
+        if isinstance(self.messages, Log):
+            self.messages.sync()
 
     def read(self, index: int) -> Message:
         return MessageOnDisk.decode(self._read(self._positions[index])).message

@@ -88,8 +88,12 @@ class MessageStore:
         self._file_bytes = file_bytes
         self._memory_left = memory_bytes
         self._files: dict[int, MessageFile] = {}
+        self._unflushed: dict[MessageFile, None] = {}
+        self._doubtful: MessageFile | None = None
         self._marks: dict[int, Marks] = defaultdict(Marks)
         self._last = 0
+        self.torn_files: list[tuple[Path, int]] = []
+        """What ``recover`` found of which the end was torn, each with the bytes that were cut."""
         self._rests = rests
         # When each is to be looked at; for one that is not packed, with where it ended then.
         self._sparse: dict[int, float] = {}
@@ -117,18 +121,13 @@ class MessageStore:
     def is_short_of_memory(self) -> bool:
         return self._memory_left <= 0
 
-    @property
-    def torn_files(self) -> Iterator[tuple[Path, int]]:
-        """The files whose end was torn, each with the bytes that were cut."""
-        for file in self._files.values():
-            if file.torn_bytes:
-                yield file.path, file.torn_bytes
-
     def append(self, message: Message, places: Places, holders: int) -> int:
         """Write a message that ``holders`` queues refer to, and return its reference. Raises OSError."""
         file = self._files.get(self._last)
-        if file is None or file.messages.end >= self._file_bytes:
+        if file is None or file.messages.end >= self._file_bytes or file is self._doubtful:
             file = self._roll()
+        if self._fsync:
+            self._unflushed[file] = None
         if file.number not in self._unpacked:
             self._await_rest(file)
         return file.number << _INDEX_BITS | file.append(MessageOnDisk(places, message), holders)
@@ -174,6 +173,22 @@ class MessageStore:
         if entry.reference:
             marks = self._marks[entry.reference >> _INDEX_BITS]
             marks.delivered.append((queue, entry.number, entry.attempts))
+
+    @property
+    def awaits_flush(self) -> bool:
+        """Whether ``flush`` has to wait for the disk."""
+        return bool(self._unflushed)
+
+    def flush(self) -> None:
+        """With ``fsync``, return when every message survives loss of power. Raises OSError."""
+        for file in tuple(self._unflushed):
+            del self._unflushed[file]
+            try:
+                file.flush()
+            except OSError:
+                # What of it is on the disk is not known, even when another flush succeeds.
+                self._doubtful = file
+                raise
 
     def commit(self) -> None:
         """Write down what was noted. Raises OSError, and tries again with the next call."""
@@ -235,6 +250,7 @@ class MessageStore:
             for marks in file.read_marks():
                 gone.update(marks.settled)
                 attempts.update(((queue, place), times) for queue, place, times in marks.delivered)
+            self.torn_files += ((log.path, log.torn_bytes) for log in file.torn_logs)
             for index, stored in file.recover():
                 for queue, place, expires in stored.places:
                     if (queue, place) in gone:
@@ -301,6 +317,7 @@ class MessageStore:
 
     def _delete(self, file: MessageFile) -> None:
         self._marks.pop(file.number, None)
+        self._unflushed.pop(file, None)
         self._sparse.pop(file.number, None)
         self._unpacked.pop(file.number, None)
         if self._shrinking is not None and self._shrinking[0] is file:

@@ -9,6 +9,7 @@ from typing import Any, Final, Protocol, TypeAlias
 
 import msgspec
 
+from emulator.kinesis.group_commit import GroupCommit
 from emulator.kinesis.onlooker import Onlooker
 from emulator.kinesis.scope import Scope, stream_named
 
@@ -30,6 +31,10 @@ class Backend(Protocol):
 
         They raise NotFastError for a request that ``call`` has to judge, and for one whose stream is watched.
         """
+
+    @property
+    def commits(self) -> GroupCommit | None:
+        """What to wait for before an answer of a fast path is sent; None for nothing."""
 
     async def call(self, operation: str, request: Request, scope: Scope) -> Response:
         """Answer in botocore's shapes: blobs are bytes, timestamps seconds. Raises KinesisError.

@@ -120,7 +120,10 @@ class KinesisHandler:
         try:
             body = await whole_body(receive, _MOST_BODY_BYTES)
             call = _Call(operation, scope["method"], headers, scope["query_string"], body)
-            reply = self._fast(call, protocol) or await self._full(call, protocol)
+            fast = self._fast(call, protocol)
+            if fast is not None and (commits := self._backend.commits) is not None:
+                await commits.wait()
+            reply = fast or await self._full(call, protocol)
         except KinesisError as error:
             reply = _error(error, protocol)
         except BodyTooLongError:

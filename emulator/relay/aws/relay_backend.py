@@ -11,6 +11,7 @@ import msgspec
 
 from emulator.http.asgi import ClientGoneError
 from emulator.kinesis.errors import KinesisError
+from emulator.kinesis.group_commit import GroupCommit
 from emulator.kinesis.scope import Scope
 from emulator.listeners.aws.error_bodies import JSON_1_1
 from emulator.listeners.aws.interception import EventStream, FastPath, Request, Response
@@ -33,6 +34,7 @@ class RelayBackend:
     """
 
     fast_paths: Mapping[str, FastPath] = {}
+    commits: GroupCommit | None = None
 
     def __init__(self, endpoint: Callable[[Scope], Endpoint], traffic: Traffic) -> None:
         self._endpoint = endpoint

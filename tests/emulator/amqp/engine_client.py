@@ -39,11 +39,16 @@ class OwnBroker:
     """A broker on a frozen clock."""
 
     def __init__(
-        self, directory: Path | None = None, clock: Clock | None = None, *, rests: Rests = SHRINKING
+        self,
+        directory: Path | None = None,
+        clock: Clock | None = None,
+        *,
+        rests: Rests = SHRINKING,
+        fsync: bool = False,
     ) -> None:
         self.clock = clock or Clock(frozen_at=1_000_000.0)
         self.host = StillHost()
-        self.broker = Broker(directory, self.clock, self.host, password="guest", rests=rests)
+        self.broker = Broker(directory, self.clock, self.host, password="guest", rests=rests, fsync=fsync)
         self.proceed()
 
     def proceed(self) -> None:
@@ -124,9 +129,14 @@ class EngineClient:
         return came[-1] if came else None
 
     def publish(self, method: Method, body: bytes = b"m", properties: bytes = EMPTY) -> list[Any]:
-        content = frames.build_content(1, properties, body, 131_072)
-        self.give(frames.build_frame(frames.METHOD, 1, encode_method(method)) + b"".join(content))
+        self.give(self.publishing(method, body, properties))
         return self.take()
+
+    @staticmethod
+    def publishing(method: Method, body: bytes, properties: bytes = EMPTY) -> bytes:
+        """The frames of a publish."""
+        content = frames.build_content(1, properties, body, 131_072)
+        return frames.build_frame(frames.METHOD, 1, encode_method(method)) + b"".join(content)
 
     def take(self) -> list[Any]:
         """All that has come since the last time."""

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import errno
+import os
 import shutil
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
 
@@ -314,3 +316,31 @@ def test_damage_is_not_passed_over(tmp_path: Path) -> None:
     file.write_bytes(data)
     with pytest.raises(DamagedLogError):
         OwnBroker(tmp_path)
+
+
+def test_messages_of_a_turn_share_a_flush(tmp_path: Path) -> None:
+    """With fsync twenty publishes that come together wait for the disk once, and are confirmed then."""
+    own = OwnBroker(tmp_path, fsync=True)
+    client = own.client()
+    client.ask(queue(durable=True))
+    client.ask(m.ConfirmSelect(False))
+    with patch.object(os, "fdatasync") as flush:
+        client.give(b"".join(client.publishing(publish(), b"%d" % number, KEPT) for number in range(20)))
+    confirm = client.take()[-1]
+    assert (confirm.delivery_tag, confirm.multiple) == (20, True)
+    assert flush.call_count == 1
+
+
+def test_a_message_that_is_not_on_the_disk_is_not_confirmed(tmp_path: Path) -> None:
+    """The connection ends without a word; what comes next is in another file, and confirmed."""
+    own = OwnBroker(tmp_path, fsync=True)
+    client = own.client()
+    client.ask(queue(durable=True))
+    fill(client, b"before")
+    with patch.object(os, "fdatasync", side_effect=OSError(errno.EIO, "Input/output error")):
+        assert client.publish(publish(), b"lost", KEPT) == []
+    assert client.ended
+    assert [kind for kind, _ in own.host.reported] == ["amqp.unwritten"]
+    fill(own.client(), b"after")
+    assert len(list(tmp_path.glob("*.messages.log"))) == 2
+    assert [body for body, _ in bodies(OwnBroker(tmp_path).client())] == [b"before", b"lost", b"after"]
