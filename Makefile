@@ -4,12 +4,19 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 DOCS   := $(VENV)/.docs-ready
+SUPPLY := $(VENV)/.supply-ready
 TESTS  ?= tests
-EXTRAS := all
 APART  := rabbitmq or spark or browser or terminal or real_client or compose or slow or long
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-slow test-long test-attack certificates check docs pictures dist bench up down tui clean
+# Nothing is installed but files with a hash in locks/, whatever a registry answers.
+LOCKED := $(BIN)/python -m pip install --disable-pip-version-check --require-hashes --requirement
+# One resolution for every system and every Python that we run on, with the versions of constraints.txt.
+LOCK   := $(BIN)/uv pip compile --quiet --universal --python-version 3.11.5 --generate-hashes --no-header --no-annotate \
+          --constraint constraints.txt
+
+.PHONY: help setup demo test test-slow test-long test-attack certificates check docs pictures dist sbom audit lock bench up \
+        down tui clean
 
 help: ## this list
 	@printf 'The RDSS sandbox\n\n'
@@ -17,14 +24,16 @@ help: ## this list
 
 setup: $(READY) ## make .venv with everything pinned, and a Java for Spark if there is none
 
-$(READY): pyproject.toml constraints.txt
+$(READY): pyproject.toml locks/pip.txt locks/dev.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	  { echo "Python 3.11 or newer is needed; $(PYTHON) is $$($(PYTHON) --version 2>&1). Try: make setup PYTHON=python3.12" >&2; exit 3; }
 	@echo "setting up $(VENV): about a minute, once"
 	@$(PYTHON) -m venv $(VENV)
-	@$(BIN)/python -m pip install --disable-pip-version-check --quiet --progress-bar on --upgrade pip
-	@$(BIN)/python -m pip install --disable-pip-version-check --progress-bar on --constraint constraints.txt --editable '.[$(EXTRAS),dev]' \
+	@$(LOCKED) locks/pip.txt --quiet
+	@{ $(LOCKED) locks/dev.txt --progress-bar on && touch $(VENV)/.installed; } \
 	  | sed -un 's/^Collecting \([^ ]*\).*/  getting \1/p; s/^Installing collected.*/  installing/p'
+	@rm $(VENV)/.installed
+	@$(BIN)/python -m pip install --disable-pip-version-check --quiet --no-deps --no-build-isolation --editable .
 	@$(BIN)/sandbox --help >/dev/null
 	@$(BIN)/python -m sandbox.pipeline.spark.java
 	@touch $@
@@ -58,8 +67,12 @@ check: $(READY) ## ruff, mypy strict, the import contracts, the size bound
 	@$(BIN)/lint-imports
 	@$(BIN)/python tests/file_sizes.py
 
-$(DOCS): $(READY)
-	@$(BIN)/python -m pip install --disable-pip-version-check --quiet --constraint constraints.txt --group docs
+$(DOCS): $(READY) locks/docs.txt
+	@$(LOCKED) locks/docs.txt --quiet
+	@touch $@
+
+$(SUPPLY): $(READY) locks/supply.txt
+	@$(LOCKED) locks/supply.txt --quiet
 	@touch $@
 
 docs: $(DOCS) ## the site of docs/, to be read without a network: site/index.html
@@ -73,6 +86,21 @@ dist: $(READY) ## build the wheel and the sdist in dist/, and check them
 	@rm -rf dist
 	@$(BIN)/python -m build --no-isolation --outdir dist . >/dev/null
 	@$(BIN)/twine check --strict dist/*
+
+sbom: $(SUPPLY) ## what an installation with all extras has, in CycloneDX: dist/rdss-sandbox.cdx.json
+	@mkdir -p dist
+	@$(BIN)/cyclonedx-py requirements locks/all.txt --pyproject pyproject.toml --mc-type application \
+	  --output-reproducible --output-file dist/rdss-sandbox.cdx.json
+
+audit: $(SUPPLY) ## known advisories against what is locked: from the network, else from .ci/advisories.json
+	@$(BIN)/python .ci/audit $(ARGS)
+
+lock: $(SUPPLY) ## renew locks/ after a change of pyproject.toml or constraints.txt
+	@echo pip | $(LOCK) - --output-file locks/pip.txt
+	@$(LOCK) --all-extras pyproject.toml --output-file locks/dev.txt
+	@$(LOCK) --extra all pyproject.toml --output-file locks/all.txt
+	@$(LOCK) --group docs --output-file locks/docs.txt
+	@$(LOCK) --group supply --output-file locks/supply.txt
 
 bench: $(READY) ## us and our peers side by side, with ratios: tests/bench/results.md
 	@$(BIN)/python -m tests.bench $(ARGS)
