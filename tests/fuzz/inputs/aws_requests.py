@@ -89,7 +89,8 @@ def _open_kinesis(content_type: bytes) -> Parse:
             engine.call("CreateStream", {"StreamName": "input", "ShardCount": 2}, _SCOPE)
             clock.advance(60)
         ask(_OPERATIONS[data[0] % len(_OPERATIONS)] if data else "", data[1:])
-        if len(engine.names(_SCOPE)) > 1 or engine.streams(_SCOPE)[0].shards[2:]:
+        views = engine.streams(_SCOPE)
+        if len(views) > 1 or any(view.shards[2:] for view in views):
             for name in engine.names(_SCOPE):
                 engine.call("DeleteStream", {"StreamName": name, "EnforceConsumerDeletion": True}, _SCOPE)
             clock.advance(60)
