@@ -29,7 +29,7 @@ def aws(sandbox: Sandbox, aws_cli: Path) -> Callable[..., Any]:
             check=False,
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=120,
         )
         if ran.returncode:
             raise RuntimeError(ran.stderr)
@@ -89,6 +89,24 @@ def test_a_function_is_made_invoked_and_mapped(aws: Callable[..., Any], tmp_path
     mapped = aws("lambda", "create-event-source-mapping", "--function-name", "cli", *source, *start)
     (found,) = aws("lambda", "list-event-source-mappings", "--function-name", "cli")["EventSourceMappings"]
     assert (found["UUID"], found["BatchSize"]) == (mapped["UUID"], 5)
+
+
+@pytest.mark.slow
+def test_a_template_is_deployed_and_deployed_again(aws: Callable[..., Any], tmp_path: Path) -> None:
+    """`aws cloudformation deploy` makes a stack, changes it, and says where there is nothing to change."""
+    (tmp_path / "stack.yaml").write_text(
+        "Parameters: {Name: {Type: String}}\n"
+        "Resources: {Q: {Type: AWS::SQS::Queue, Properties: {QueueName: !Ref Name}}}\n"
+        "Outputs: {Url: {Value: !Ref Q}}\n"
+    )
+    named = ("--stack-name", "cli", "--template-file", str(tmp_path / "stack.yaml"))
+    aws("cloudformation", "deploy", *named, "--parameter-overrides", "Name=one")
+    changed = aws("cloudformation", "deploy", *named, "--parameter-overrides", "Name=other")
+    assert "Successfully created/updated stack - cli" in changed
+    unchanged = aws("cloudformation", "deploy", *named, "--no-fail-on-empty-changeset")
+    assert "No changes to deploy. Stack cli is up to date" in unchanged
+    (stack,) = aws("cloudformation", "describe-stacks", "--stack-name", "cli")["Stacks"]
+    assert stack["Outputs"][0]["OutputValue"].endswith("/other")
 
 
 def test_files_are_copied_to_s3_and_back(aws: Callable[..., Any], tmp_path: Path) -> None:

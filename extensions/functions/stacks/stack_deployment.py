@@ -133,7 +133,7 @@ class StackDeployment:
         changes = []
         for logical in wanted:
             old, definition = stack.resources.get(logical), template["Resources"][logical]
-            properties = resolver.resolve(definition.get("Properties", {}))
+            properties = _resolve_properties(definition, resolver)
             step = _compare(old, definition["Type"], properties)
             if step == "Replace":
                 there.resources = {name: each for name, each in there.resources.items() if name != logical}
@@ -228,7 +228,7 @@ class StackDeployment:
         Raises ResourceFailedError and BadStackError.
         """
         kind = TYPES[definition["Type"]]
-        properties = resolver.resolve(definition.get("Properties", {}))
+        properties = _resolve_properties(definition, resolver)
         step = _compare(old, definition["Type"], properties)
         if kind.named and kind.named not in properties:
             keeps = old is not None and step != "Replace"
@@ -253,7 +253,8 @@ class StackDeployment:
             shown = {"OutputKey": name, "OutputValue": str(resolver.resolve(output.get("Value", "")))}
             if "Description" in output:
                 shown["Description"] = str(output["Description"])
-            if export := resolver.resolve(output.get("Export", {})).get("Name"):
+            export = output.get("Export")
+            if isinstance(export, dict) and (export := str(resolver.resolve(export.get("Name", "")))):
                 shown["ExportName"] = export
                 taken = self._store.find_export(stack.scope, export, but=stack.id)
                 if taken is not None:
@@ -385,6 +386,14 @@ def _change(action: str, logical: str, resource: StackResource, **more: Any) -> 
 def undoing(stack: Stack) -> str:
     """The status of a stack whose change is undone."""
     return "ROLLBACK_IN_PROGRESS" if stack.status.startswith("CREATE") else "UPDATE_ROLLBACK_IN_PROGRESS"
+
+
+def _resolve_properties(definition: Mapping[str, Any], resolver: Resolver) -> dict[str, Any]:
+    """Raises ResourceFailedError where they are none, and BadStackError."""
+    found = resolver.resolve(definition.get("Properties", {}))
+    if not isinstance(found, dict):
+        raise ResourceFailedError(f"Properties are no object: {json.dumps(found)}")
+    return found
 
 
 def _compare(old: StackResource | None, type_: str, properties: Mapping[str, Any]) -> str:

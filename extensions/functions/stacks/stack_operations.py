@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, Final
 from urllib.parse import unquote, urlsplit
 
@@ -176,7 +177,8 @@ class StackOperations:
         """What GetTemplateSummary and ValidateTemplate answer."""
         stack = self._find(scope, request["StackName"]) if "StackName" in request else None
         text = stack.draft.template if stack else self._read_body(scope, request, None)
-        return summarize_template(read_template(text))
+        with _reading():
+            return summarize_template(read_template(text))
 
     def create_change_set(self, scope: Scope, request: dict[str, Any]) -> dict[str, Any]:
         name, kind = request["StackName"], request.get("ChangeSetType", "UPDATE")
@@ -295,6 +297,10 @@ class StackOperations:
     def _draft(self, scope: Scope, request: dict[str, Any], stack: Stack) -> Draft:
         """What a request wants a stack to be. Raises BadStackError and TransformFailedError."""
         text = self._read_body(scope, request, stack)
+        with _reading():
+            return self._read_draft(scope, request, stack, text)
+
+    def _read_draft(self, scope: Scope, request: dict[str, Any], stack: Stack, text: str) -> Draft:
         template = read_template(text)
         chosen = choose_parameters(template, request.get("Parameters", ()), stack.draft.parameters)
         capabilities = request.get("Capabilities", [])
@@ -348,6 +354,15 @@ class StackOperations:
         except (BotoCoreError, ClientError, ValueError) as error:
             raise BadStackError(f"S3 error: {error}") from error
         return found.decode("utf-8", "replace")
+
+
+@contextmanager
+def _reading() -> Iterator[None]:
+    """Raise BadStackError where a template has something else than what belongs there."""
+    try:
+        yield
+    except (AttributeError, KeyError, RecursionError, TypeError, ValueError) as error:
+        raise BadStackError(f"Template format error: {error}") from error
 
 
 def _broken(member: str, why: str) -> BadStackError:

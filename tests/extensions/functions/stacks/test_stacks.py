@@ -41,8 +41,10 @@ def test_a_deployed_function_is_invoked_by_its_stream_and_its_queue(aws: Aws) ->
     assert receive(aws, results, 2) == [["aws:kinesis", "b", "2"], ["aws:sqs", "b", "2"]]
     gone = stack.delete()
     assert gone["StackStatus"] == "DELETE_COMPLETE"
-    assert aws.lambda_.list_functions()["Functions"] == []
-    assert aws.lambda_.list_event_source_mappings()["EventSourceMappings"] == []
+    left = aws.lambda_.list_functions()["Functions"]
+    assert before["Handler"] not in [each["FunctionName"] for each in left]
+    left = aws.lambda_.list_event_source_mappings()["EventSourceMappings"]
+    assert not {before["Records"], before["Messages"]} & {each["UUID"] for each in left}
     assert before["Source"] not in aws.client("kinesis").list_streams()["StreamNames"]
     assert "QueueUrls" not in aws.client("sqs").list_queues(QueueNamePrefix="audit")
     missing = ("ValidationError", "Stack with id audit does not exist")
