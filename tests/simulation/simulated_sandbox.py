@@ -152,11 +152,9 @@ class SimulatedSandbox:
             directory.streams, self.clock, self.events, fsync=self._fsync, segment_bytes=_SEGMENT_BYTES
         )
         queues = QueueEngine(self.root / "queues.log", self.clock, self.events, fsync=self._fsync)
-        amqp = OwnBroker(directory.broker, self.clock, rests=Rests(sparse=0, full=0))
+        amqp = OwnBroker(directory.broker, self.clock, rests=Rests(sparse=0, full=0), fsync=self._fsync)
         amqp.broker._host.report = self._note_report  # type: ignore[method-assign]
-        store = amqp.broker.vhost.store
-        store._file_bytes = _FILE_BYTES
-        store._fsync = self._fsync
+        amqp.broker.vhost.store._file_bytes = _FILE_BYTES
         services = ServiceStore(directory.services, self.events, fsync=self._fsync)
         return SandboxLife(directory, engine, queues, amqp, services)
 
