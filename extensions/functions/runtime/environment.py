@@ -135,7 +135,7 @@ class Environment:
         self.signal(signal.SIGKILL)
         process, self._process = self._process, None
         if process is not None:
-            await process.wait()
+            await _outlast(process)
             self._read_pipe()
         self._close_pipe()
         if self._server is not None:
@@ -325,6 +325,19 @@ def trace_of(request_id: str) -> str:
     """The trace of an invocation, which SDKs name in each request that its handler makes."""
     digits = request_id.replace("-", "")
     return f"1-{digits[:8]}-{digits[8:]}"
+
+
+async def _outlast(process: asyncio.subprocess.Process) -> None:
+    """Wait for a killed process, also when that is cancelled: nobody else would, and it takes a moment."""
+    ended = asyncio.ensure_future(process.wait())
+    cancelled: asyncio.CancelledError | None = None
+    while not ended.done():
+        try:
+            await asyncio.shield(ended)
+        except asyncio.CancelledError as error:
+            cancelled = error
+    if cancelled is not None:
+        raise cancelled
 
 
 def _error(kind: str, message: str) -> bytes:

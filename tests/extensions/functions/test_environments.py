@@ -45,13 +45,18 @@ def test_an_environment_is_warm_for_the_next_invocation(aws: Aws) -> None:
     assert first["id"] != second["id"]
 
 
+def sleeping_environment() -> Environment:
+    """An environment whose process never asks for an invocation."""
+    program = Program(["sleep", "3600"], dict(os.environ), "/", "started", "1", "arn", 60.0, 128)
+    return Environment(program, FunctionLogs(Clock()), Clock())
+
+
 @pytest.mark.parametrize("steps", range(12))
 def test_an_environment_that_is_closed_while_it_starts_leaves_no_process(steps: int) -> None:
     """However far the start has come."""
 
     async def close_after() -> None:
-        program = Program(["sleep", "3600"], dict(os.environ), "/", "started", "1", "arn", 60.0, 128)
-        environment = Environment(program, FunctionLogs(Clock()), Clock())
+        environment = sleeping_environment()
         invocation = asyncio.create_task(environment.invoke(b"{}", "1"))
         for _ in range(steps):
             await asyncio.sleep(0)
@@ -61,6 +66,26 @@ def test_an_environment_that_is_closed_while_it_starts_leaves_no_process(steps: 
     others = _children()
     asyncio.run(close_after())
     assert _children() <= others
+
+
+def test_a_close_that_is_cancelled_has_ended_the_process() -> None:
+    """The loop may end behind it, and nothing would wait for the process then."""
+
+    async def cancel_close() -> None:
+        environment = sleeping_environment()
+        invocation = asyncio.create_task(environment.invoke(b"{}", "1"))
+        while not environment.usable:  # noqa: ASYNC110 -- nothing tells of the start alone
+            await asyncio.sleep(0)
+        closing = asyncio.create_task(environment.close())
+        await asyncio.sleep(0)
+        closing.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await closing
+        assert _children() <= others
+        await asyncio.wait_for(invocation, 5)
+
+    others = _children()
+    asyncio.run(cancel_close())
 
 
 def _children() -> set[str]:
