@@ -104,10 +104,15 @@ class Environment:
         self._note(f"START RequestId: {request_id} Version: {self.program.version}")
         began = stopwatch()
         init = 0.0
-        if self._process is None:
-            await self._start()
-            init = stopwatch() - began
-        found, error = await self._run(payload, request_id)
+        try:
+            if self._process is None:
+                await self._start()
+                init = stopwatch() - began
+            found, error = await self._run(payload, request_id)
+        except asyncio.CancelledError:
+            # The process is still at it, so nothing else may be given to it.
+            self._ended = True
+            raise
         seconds = stopwatch() - began - init
         self._read_pipe()
         self._note(f"END RequestId: {request_id}")
@@ -180,10 +185,6 @@ class Environment:
         self._next.put_nowait(invocation)
         try:
             await self._wait(asyncio.shield(invocation.done), self.program.timeout)
-        except asyncio.CancelledError:
-            # The handler is still at it, so nothing else may be given to this process.
-            self._ended = True
-            raise
         finally:
             self._current = None
         if invocation.done.done():

@@ -88,6 +88,24 @@ def test_a_close_that_is_cancelled_has_ended_the_process() -> None:
     asyncio.run(cancel_close())
 
 
+def test_an_environment_whose_start_was_cancelled_takes_nothing_more() -> None:
+    """Its process may become ready for an invocation that nobody waits for."""
+
+    async def cancel_start() -> bool:
+        environment = sleeping_environment()
+        invocation = asyncio.create_task(environment.invoke(b"{}", "1"))
+        while not environment.usable:  # noqa: ASYNC110 -- nothing tells of the start alone
+            await asyncio.sleep(0)
+        invocation.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await invocation
+        usable = environment.usable
+        await environment.close()
+        return usable
+
+    assert not asyncio.run(cancel_start())
+
+
 def _children() -> set[str]:
     found = Path(f"/proc/{os.getpid()}/task").glob("*/children")
     return {child for each in found for child in each.read_text().split()}
