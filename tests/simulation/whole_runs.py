@@ -20,6 +20,7 @@ from typing import Any, Final
 import msgspec
 
 from emulator.channels.memory import DEFAULT_SCOPE
+from emulator.kinesis import KinesisError
 from emulator.rng import Chance
 from rdss_sandbox.shapes.faults import NewFault
 from schemas.rdss.error_codes import Queue
@@ -261,7 +262,7 @@ class _Run:
             self._ask_quietly(lambda running: (running.queues.end_expired(), running.amqp.proceed()))
 
     def _ask_quietly(self, call: Any) -> None:
-        with suppress(ConnectionLostError, OSError):
+        with suppress(ConnectionLostError, OSError, KinesisError):
             self._world.sandbox.ask(call)
 
     def _end(self) -> None:
