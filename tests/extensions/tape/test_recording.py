@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -60,20 +60,25 @@ def recorded(request: pytest.FixtureRequest) -> Iterator[Embedded]:
         yield found
 
 
-@contextmanager
-def recording(emulator: Embedded, path: Path) -> Iterator[None]:
+def recording(emulator: Embedded, path: Path) -> AbstractContextManager[None]:
     """Record while the context lasts."""
+    return recording_from(emulator.control, path)
+
+
+@contextmanager
+def recording_from(control: str, path: Path, token: str | None = None) -> Iterator[None]:
+    """Record the sandbox whose control API is at ``control`` while the context lasts."""
     stop, failed = threading.Event(), list[BaseException]()
 
     def run() -> None:
         try:
-            with Client(emulator.control) as client, TapeWriter(path, TapeMark(FORMAT, "1", 0.0)) as tape:
+            with Client(control, token=token) as client, TapeWriter(path, TapeMark(FORMAT, "1", 0.0)) as tape:
                 record_sandbox(client, tape, stop.is_set, Clock())
         except BaseException as error:  # noqa: BLE001 -- raised where it is waited for
             failed.append(error)
 
     thread = threading.Thread(target=run)
-    with Client(emulator.control) as client:
+    with Client(control, token=token) as client:
         thread.start()
         wait_until(lambda: client.recordings.list().recordings or failed)
     try:
