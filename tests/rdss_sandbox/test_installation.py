@@ -144,8 +144,9 @@ def test_the_extras_that_are_advised_exist() -> None:
         assert installation.find_missing(extra) == ()
     page = (HERE / "docs" / "install.md").read_text()
     assert re.findall(r"^\| `(\w+)` \|", page, re.MULTILINE) == ["all", *declared]
-    makefile = (HERE / "Makefile").read_text()
-    assert "EXTRAS := all\n" in makefile
+    locked = set(re.findall(r"^([\w.-]+)==", (HERE / "locks" / "dev.txt").read_text(), re.MULTILINE))
+    asked = {re.split(r"[<>=\[; ]", each)[0].lower() for extra in declared.values() for each in extra}
+    assert asked - {"rdss-sandbox"} <= locked
 
 
 def test_the_page_has_the_figures_of_the_benchmark() -> None:

@@ -24,6 +24,7 @@ from schemas.rdss.samples import Samples
 from tests.taken_out import needs
 from tests.tui.app_pilot import opened, text_of, until
 from tests.tui.canned import CONTRACT, Canned
+from tui.screens.error_queues import ErrorsScreen
 from tui.state import feed
 from tui.state.worker_messages import ConnectionLost, NewsArrived, ObservedState, SnapshotTaken
 from tui.widgets.message_list import MessageList
@@ -196,6 +197,22 @@ async def test_many_news_are_one_refresh() -> None:
     news = await unread.take(1.0)
     assert news == News(kinds=("queue.0", "queue.1", "queue.2"), streams=("input",))
     assert await unread.take(0.001) == News()
+
+
+async def test_a_fetch_that_is_under_way_does_not_spoil_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a screen shows is gone by then, and the app ends without a word."""
+
+    async def fetch_late(screen: ErrorsScreen) -> None:
+        while screen.app.is_running:  # noqa: ASYNC110 -- nothing tells of the end alone
+            await asyncio.sleep(0)
+        while screen.query("#codes"):  # noqa: ASYNC110 -- nor of what is taken away
+            await asyncio.sleep(0)
+        screen.query_one("#codes")
+
+    monkeypatch.setattr(ErrorsScreen, "fetch", fetch_late)
+    async with opened(Canned()) as pilot:
+        await pilot.press("4")
+        await until(pilot, lambda: isinstance(pilot.app.screen, ErrorsScreen))
 
 
 @pytest.mark.parametrize(("each", "pause"), [(2, feed.PAUSE_SECONDS), (100, feed.FLOOD_SECONDS)])

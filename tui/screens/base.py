@@ -8,6 +8,7 @@ from typing import ClassVar
 from textual import work
 from textual.app import ComposeResult
 from textual.containers import Container
+from textual.css.query import NoMatches
 from textual.screen import Screen
 
 from rdss_sandbox.client import AsyncClient
@@ -117,5 +118,10 @@ class FollowingScreen(MainScreen):
                 failure = str(error)
                 if failure != self._failure and not self.sandbox.lost:
                     self.post_message(ActionFailed(failure))
+            except NoMatches:
+                # An app that ends takes away what its screens show before it ends their workers.
+                if self.app.is_running:
+                    raise
+                return
             self._failure = failure
             await asyncio.sleep(max(_PAUSE_SECONDS, _SHARE * (now() - began)))
