@@ -123,6 +123,8 @@ class Embedded:
             for extension in self.components.extensions.values():
                 extension.set_endpoint(self.aws)
             self._live = LiveAnswers()
+            # Whoever asks as soon as the port answers is told of it, too.
+            self.broker = self._build_broker()
             self.urls["control"] = await self._listen(self._build_control_app(), self.settings.control_port)
             self._stack.callback(self._live.close)
             await self._open_extensions()
@@ -133,7 +135,6 @@ class Embedded:
             self._stack.push_async_callback(asyncio.to_thread, self.components.diagnosis.close)
             self.components.diagnosis.start()
             self._check_files()
-            self.broker = self._build_broker()
             self._stack.push_async_callback(self.broker.stop)
             self.broker.start(os.environ)
             if isinstance(self.broker, EmbeddedBroker):
