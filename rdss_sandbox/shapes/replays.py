@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, TypeAlias
 
 import msgspec
+
+TapeTime: TypeAlias = Annotated[float, msgspec.Meta(ge=0, le=253_370_764_800)]
+"""A time that clocks can show: they end with the year 9998."""
 
 
 class ReplayPosition(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -14,8 +17,8 @@ class ReplayPosition(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """
 
     tape: Annotated[str, msgspec.Meta(max_length=1_000, examples=["yesterday.tape"])]
-    at: float
-    first: float
-    last: float
-    messages: int
+    at: TapeTime
+    first: TapeTime
+    last: TapeTime
+    messages: Annotated[int, msgspec.Meta(ge=0)]
     ended: bool = False

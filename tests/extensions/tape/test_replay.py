@@ -19,9 +19,10 @@ from emulator.listeners.control.watch.event_digest import EventDigest
 from emulator.settings.settings import Settings
 from extensions.tape.tape_format import FORMAT
 from extensions.tape.tape_writer import TapeWriter
-from rdss_sandbox.client import Client
+from rdss_sandbox.client import Client, RefusedError
 from rdss_sandbox.shapes.clock import ClockChange
 from rdss_sandbox.shapes.faults import NewFault
+from rdss_sandbox.shapes.replays import ReplayPosition
 from rdss_sandbox.shapes.tape import (
     TapedChannel,
     TapedMessage,
@@ -304,6 +305,15 @@ def test_who_watches_sees_how_far_a_replay_is(emulator: Embedded, tmp_path: Path
     digest.read_on()
     said = [line.said for line in digest.news if "day.tape" in line.said]
     assert said == [sentence(moved[-1], {})]
+
+
+@pytest.mark.parametrize("at", [1e300, -1.0])
+def test_a_position_that_no_clock_has_is_refused(emulator: Embedded, at: float) -> None:
+    """Who watches would be told of it, and get no picture any more."""
+    with Client(emulator.control) as control:
+        with pytest.raises(RefusedError, match="at"):
+            control.replays.tell(ReplayPosition("day.tape", at, 0.0, 1.0, 1))
+        assert control.picture().streams
 
 
 def test_messages_of_rabbitmq_go_to_their_queues_and_exchanges(
