@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import subprocess
 import sys
 from pathlib import Path
@@ -18,7 +19,7 @@ from emulator.settings.settings import RDSS_TOPOLOGY, Settings
 from rdss_sandbox.client import Client
 from rdss_sandbox.shapes.clock import ClockChange
 from rdss_sandbox.shapes.faults import NewFault
-from rdss_sandbox.shapes.status import Reset
+from rdss_sandbox.shapes.status import Reset, Status
 from rdss_sandbox.shapes.topology import Topology
 
 
@@ -186,3 +187,22 @@ def test_limits_are_for_clients_and_not_for_the_sandbox_itself() -> None:
                 streams.call("CreateStream", {"StreamName": f"s{number}", "ShardCount": 1}, home)
             with pytest.raises(KinesisError, match="Rate exceeded"):
                 streams.call("CreateStream", {"StreamName": "s5", "ShardCount": 1}, home)
+
+
+@pytest.mark.parametrize("amqp", ["none", "embedded"])
+def test_the_status_is_told_as_soon_as_the_control_port_answers(
+    monkeypatch: pytest.MonkeyPatch, amqp: str
+) -> None:
+    """While the rest of the sandbox is still being started."""
+    told: list[Status] = []
+    open_rest = Embedded._open_extensions
+
+    async def ask_first(starting: Embedded) -> None:
+        with Client(starting.control) as control:
+            told.append(await asyncio.to_thread(control.status))
+        await open_rest(starting)
+
+    monkeypatch.setattr(Embedded, "_open_extensions", ask_first)
+    with embedded(Settings(aws_port=0, control_port=0, amqp_port=0, data_dir=None, amqp=amqp)):
+        pass
+    assert [each.amqp for each in told] == [None]
