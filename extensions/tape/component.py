@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from emulator.assembly.component import Component
-from extensions.tape.control import RecordingResources
+from extensions.tape.recording_resources import RecordingResources
 from extensions.tape.replay_resource import ReplayResource
 
 if TYPE_CHECKING:
