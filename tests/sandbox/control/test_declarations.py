@@ -40,7 +40,8 @@ DECLARED = {
 """Those that are served: of an extension that was taken out none is."""
 NAMES = {endpoint: f"{endpoint.method} {endpoint.path}" for endpoint in DECLARED}
 EACH = pytest.mark.parametrize("endpoint", DECLARED, ids=NAMES.values())
-HANDLERS = ("emulator/listeners/control", "sandbox/control", "extensions/*/control.py")
+HANDLERS = ("emulator/listeners/control", "sandbox/control", "extensions/*/control.py",
+            "extensions/*/*_resource*.py")  # fmt: skip
 PASSED_ON = {("NoSuchKey", 404)}
 """Codes of S3 that no handler writes itself."""
 OF_EVERY_ENDPOINT = {("too_large", 413), ("not_found", 404)}
