@@ -41,7 +41,10 @@ class Finding(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class ClauseResult(msgspec.Struct, frozen=True):
-    """A clause as it was judged; ``reason`` says why it was not exercised, ``replay`` repeats the run."""
+    """A clause as it was judged; ``reason`` says why it was not exercised, ``replay`` repeats the run.
+
+    ``advice`` says what to do where it fails.
+    """
 
     id: str
     group: str
@@ -54,6 +57,7 @@ class ClauseResult(msgspec.Struct, frozen=True):
     evidence: tuple[Finding, ...]
     replay: str
     level: str = "bronze"
+    advice: str = ""
 
 
 class SmallestRun(msgspec.Struct, frozen=True):

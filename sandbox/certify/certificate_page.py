@@ -3,88 +3,191 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from html import escape
 from importlib.resources import files
+from itertools import groupby
 from typing import Final
 
 from emulator.pages.frame import render_page
 from rdss_sandbox.shapes.certificate import Certificate, ClauseResult, ClauseVerdict, Finding
 from sandbox.certify.history import History
-from sandbox.certify.run_drawing import draw_run
+from sandbox.certify.run_drawing import draw_run, draw_stage
 
-_CLASSES: Final = {
-    ClauseVerdict.PASS: "pass",
-    ClauseVerdict.FAIL: "fail",
-    ClauseVerdict.NOT_EXERCISED: "open",
-    ClauseVerdict.NOT_APPLICABLE: "open",
+_MEANINGS: Final = {
+    "bronze": "It holds on ordinary days: what comes twice, late, or while it is down.",
+    "silver": "It holds on bad days: shards that split, refusals, and calls that fail.",
+    "gold": "It holds on the worst days: killed at any moment, and by its contract to the letter.",
 }
+_REASONS: Final = {
+    "stimulus-never-landed": "what the kit did met no call of the client",
+    "client-exited-early": "the client had ended by itself with an error",
+    "feature-never-used": "the client does not work that way",
+    "needs-patience": "a stage was cut while the client was at work; --patience gives it longer",
+    "nothing-told": "the client told of none of the messages that it got",
+    "not-observable": "the client does not tell what is needed",
+    "deselected": "--group left it out",
+    "not-in-level": "--level left it out",
+}
+_SHOWN: Final = 3
 
 
 def page(certificate: Certificate, history: History) -> str:
-    """The whole HTML document."""
+    """The whole HTML document: failures first, what passes folded, the whole run behind them."""
     style = (files("sandbox.certify") / "certificate.css").read_text(encoding="utf-8")
     title = f"{certificate.role}: {certificate.level or 'not certified'}"
-    body = "\n".join((_head(certificate), _clauses(certificate), _smallest(certificate), draw_run(history)))
+    body = "\n".join(
+        (
+            _head(certificate),
+            "<main>",
+            _failures(certificate, history),
+            _smallest(certificate),
+            _missed(certificate),
+            _passes(certificate),
+            "</main>",
+            "<section class=whole><h2>The whole run</h2><p class=hint>From left to right as it happened;",
+            "a vertical line begins a stage. Point at a mark to see what it is.</p>",
+            f"{draw_run(history)}</section>",
+        )
+    )
     return render_page(title, body, style=style)
 
 
 def _head(certificate: Certificate) -> str:
-    counts = ", ".join(f"{count} {verdict}" for verdict, count in certificate.counts.items())
-    command = shlex.join(certificate.subject["command"])
+    level, failed = certificate.level, len(certificate.failed)
+    if level:
+        said = _MEANINGS[level]
+    elif failed:
+        said = f"{failed} of its {len(certificate.tried)} clauses {'fails' if failed == 1 else 'fail'}."
+    else:
+        said = "Nothing failed, and too little was shown for a level."
+    levels = "".join(
+        f'<li class="{name}"><b>{name}</b> <span class="{_style(verdict)}">{verdict}</span></li>'
+        for name, verdict in certificate.levels.items()
+    )
+    remarks = "".join(f"<p>{escape(each)}</p>" for each in certificate.remarks)
+    return (
+        f"<header><p class=name>Certificate of a {escape(certificate.role)}</p>"
+        f'<h1 class="level {level or ""}">{(level or "no level").capitalize()}</h1><p class=said>{said}</p>'
+        f"<ul class=levels>{levels}</ul>{remarks}<dl>{_facts(certificate)}</dl></header>"
+    )
+
+
+def _facts(certificate: Certificate) -> str:
+    counts = ", ".join(f"{count} {verdict}" for verdict, count in certificate.counts.items() if count)
     rows = {
-        "client": f"<code>{escape(command)}</code>",
+        "client": f"<code>{escape(shlex.join(certificate.subject['command']))}</code>",
+        "channel": escape(certificate.channel),
         "clauses": escape(counts),
-        "seed": str(certificate.seed),
-        "took": f"{certificate.seconds:g} s",
+        "seed": f"{certificate.seed}, in {certificate.seconds:g} s",
         "kit": f"version {certificate.kit['version']}, sandbox {escape(str(certificate.kit['sandbox']))}",
         **{
             escape(name): f"<code>sha256 {digest}</code>"
             for name, digest in certificate.subject["files"].items()
         },
     }
-    listed = "".join(f"<dt>{name}</dt><dd>{value}</dd>" for name, value in rows.items())
-    level = (
-        f"It reaches <strong>{certificate.level}</strong>." if certificate.level else "It reaches no level."
-    )
-    levels = ", ".join(f"{name}: {verdict}" for name, verdict in certificate.levels.items())
-    remarks = "".join(f"<p>{escape(each)}</p>" for each in certificate.remarks)
+    if certificate.clauses:
+        rows["repeat with"] = f"<code>{escape(certificate.clauses[0].replay)}</code>"
+    return "".join(f"<dt>{name}</dt><dd>{value}</dd>" for name, value in rows.items())
+
+
+def _style(verdict: ClauseVerdict) -> str:
+    return {ClauseVerdict.PASS: "pass", ClauseVerdict.FAIL: "fail"}.get(verdict, "open")
+
+
+def _failures(certificate: Certificate, history: History) -> str:
+    failed = [each for each in certificate.tried if each.verdict is ClauseVerdict.FAIL]
+    drawn: set[str] = set()
+    articles = "".join(_failure(each, certificate.stages, history, drawn) for each in failed)
+    return f"<section><h2>What failed</h2>{articles}</section>" if failed else ""
+
+
+def _failure(result: ClauseResult, stages: Mapping[str, str], history: History, drawn: set[str]) -> str:
+    """One failed clause. A stage's picture comes once: ``drawn`` has those that came, and is added to."""
+    found = sorted(result.evidence, key=lambda each: not each.output)
+    order = list(dict.fromkeys(each.stage for each in found))
+    by_stage = groupby(sorted(found, key=lambda each: order.index(each.stage)), lambda each: each.stage)
+    parts = []
+    for stage, findings in by_stage:
+        picture = "" if stage in drawn else draw_stage(history, stage)
+        drawn.add(stage)
+        parts.append(_stage(stage, stages.get(stage, ""), list(findings), picture))
+    advice = f"<p class=advice><b>What to do.</b> {escape(result.advice)}</p>" if result.advice else ""
     return (
-        f"<header><h1>Certificate of a {escape(certificate.role)}</h1><p class=level>{level}</p>"
-        f"<p>{escape(levels)}</p>{remarks}<dl>{listed}</dl></header>"
+        f"<article><h3>{escape(result.demand)}</h3><p class=hint><code>{result.id}</code>, {result.level}. "
+        f"{escape(result.source)}. Tried {result.exposure} times, {result.needed} needed.</p>"
+        f"{advice}{''.join(parts)}</article>"
     )
 
 
-def _clauses(certificate: Certificate) -> str:
-    rows = "".join(_clause(each, certificate.stages) for each in certificate.clauses)
-    return (
-        "<main><h2>Clauses</h2><table><thead><tr><th>clause<th>verdict<th>tried<th>what it demands</thead>"
-        f"<tbody>{rows}</tbody></table></main>"
+def _stage(name: str, does: str, findings: list[Finding], picture: str) -> str:
+    heading = f"<h4>{escape(name)}</h4><p class=hint>{escape(does)}</p>" if name else ""
+    shown, more = findings[:_SHOWN], findings[_SHOWN:]
+    rest = (
+        f"<details><summary>and {len(more)} more</summary><ul>{_list_findings(more)}</ul></details>"
+        if more
+        else ""
     )
+    return f"{heading}<ul>{_list_findings(shown)}</ul>{rest}{picture}"
 
 
-def _clause(result: ClauseResult, stages: Mapping[str, str]) -> str:
-    evidence = "".join(_finding(each, stages.get(each.stage, "")) for each in result.evidence)
-    shown = f"<ul>{evidence}</ul><code>{escape(result.replay)}</code>" if evidence else ""
-    reason = f"<br>{escape(result.reason)}" if result.reason else ""
-    return (
-        f"<tr><td><code>{result.id}</code><td class={_CLASSES[result.verdict]}>{result.verdict}{reason}"
-        f"<td class=n>{result.exposure} of {result.needed}"
-        f"<td>{escape(result.demand)} <small>({escape(result.source)})</small>{shown}"
+def _list_findings(findings: Iterable[Finding]) -> str:
+    return "".join(
+        f"<li>{escape(each.said)}"
+        + (f" ({each.times} times)" if each.times > 1 else "")
+        + (f"<pre>{escape(chr(10).join(each.output))}</pre>" if each.output else "")
+        + "</li>"
+        for each in findings
     )
-
-
-def _finding(finding: Finding, does: str) -> str:
-    where = f"<b>{escape(finding.stage)}</b>. {escape(does)} " if finding.stage else ""
-    times = f" ({finding.times} times)" if finding.times > 1 else ""
-    output = f"<pre>{escape(chr(10).join(finding.output))}</pre>" if finding.output else ""
-    return f"<li>{where}{escape(finding.said)}{times}{output}</li>"
 
 
 def _smallest(certificate: Certificate) -> str:
     if not certificate.smallest:
         return ""
     found = "".join(
-        f"<p>{escape(each.sentence)}</p><code>{escape(each.replay)}</code>" for each in certificate.smallest
+        f"<p>{escape(each.sentence)}</p><pre>{escape(each.replay)}</pre>" for each in certificate.smallest
     )
     return f"<section><h2>The failures made small</h2>{found}</section>"
+
+
+def _missed(certificate: Certificate) -> str:
+    """What bars a level without a failure, and why."""
+    if not certificate.missed:
+        return ""
+    rows = "".join(
+        _row(each, _REASONS.get(each.reason or "", each.reason or "")) for each in certificate.missed
+    )
+    return f"<section><h2>What was not shown</h2>{_table(rows, 'why not')}</section>"
+
+
+def _passes(certificate: Certificate) -> str:
+    """What passes, and what was not tried, folded."""
+    passed = [each for each in certificate.tried if each.verdict is ClauseVerdict.PASS]
+    absent = [each for each in certificate.tried if each.verdict is ClauseVerdict.NOT_APPLICABLE]
+    folds = (
+        (f"{len(passed)} {'passes' if len(passed) == 1 else 'pass'}", "tried", [*passed]),
+        (f"{len(absent)} not applicable", "why", absent),
+        (f"{len(certificate.left_out)} not tried", "why", [*certificate.left_out]),
+    )
+    return "".join(
+        f"<details><summary>{title}</summary>{_table(''.join(map(_folded, clauses)), column)}</details>"
+        for title, column, clauses in folds
+        if clauses
+    )
+
+
+def _folded(result: ClauseResult) -> str:
+    passed = result.verdict is ClauseVerdict.PASS
+    why = _REASONS.get(result.reason or "", result.reason or "")
+    return _row(result, f"{result.exposure} times, {result.needed} needed" if passed else why)
+
+
+def _row(result: ClauseResult, last: str) -> str:
+    return f"<tr><td><code>{result.id}</code><td>{result.level}<td>{escape(result.demand)}<td>{escape(last)}"
+
+
+def _table(rows: str, column: str) -> str:
+    return (
+        '<div class=wide tabindex="0" role="region" aria-label="clauses"><table><thead><tr><th>clause'
+        f"<th>level<th>what it demands<th>{column}</thead><tbody>{rows}</tbody></table></div>"
+    )

@@ -61,7 +61,8 @@ class Judgement:
 class Clause:
     """``needed`` is the least exposure for a verdict; ``source`` the section of the document behind it.
 
-    ``@partial(Clause, ...)`` above a judge makes the clause of it.
+    ``@partial(Clause, ...)`` above a judge makes the clause of it. ``advice`` says what to do about a
+    failure; a clause without any gives that of its rules.
 
     It is for the clients of these kinds of ``channels``, of every kind where there are none, and of the
     contracts of which ``asked_of`` is true. The ``rules`` of the diagnosis mean the same: what they find in
@@ -80,6 +81,11 @@ class Clause:
     channels: frozenset[str] = KINESIS
     rules: tuple[Rule, ...] = ()
     asked_of: Callable[[Contract], bool] = lambda _contract: True
+    advice: str = ""
+
+    def advise(self) -> str:
+        """What to do when the clause fails."""
+        return self.advice or " ".join(rule.advice for rule in self.rules)
 
     def cite(self, contract: Contract) -> str:
         """The document behind the clause; RDSS's specification is behind no other contract."""

@@ -85,6 +85,7 @@ def _result(
         judgement.findings,
         replay,
         clause.level.name.lower(),
+        clause.advise(),
     )
 
 

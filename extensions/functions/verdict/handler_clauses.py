@@ -25,6 +25,7 @@ _clause = partial(Clause, role=Role.CONSUMER, group=Group.DELIVERY, level=Level.
 answers_after_the_effect = replace(
     acks_after_the_effect,
     id="answers-after-the-effect",
+    advice="Wait for all that you started before you answer.",
     channels=_BOTH,
     demand="A handler answers when all is processed: what goes on behind an answer is frozen.",
     source="AWS Lambda Developer Guide, Lambda execution environment lifecycle",
@@ -33,6 +34,7 @@ answers_after_the_effect = replace(
 reports_poison = replace(
     dead_letters_poison,
     id="reports-poison",
+    advice="Raise, or name it in batchItemFailures; do not answer as if it were processed.",
     channels=_BOTH,
     demand="What is no message is answered as failed until it is given up, or put elsewhere.",
     source="AWS Lambda Developer Guide, Kinesis: error handling, and SQS: partial batches",
@@ -46,6 +48,7 @@ reports_poison = replace(
     demand="What is given up is poison alone: no message of its batch shares its fate.",
     source="AWS Lambda Developer Guide, Kinesis: bisecting a batch, and SQS: partial batches",
     exercise="What is no message is sent between messages of one batch; the mapping gives it up at last.",
+    advice="Answer with batchItemFailures, or bisect the batch, so that one message fails by itself.",
     needed=2,
     asked_of=dead_letters_poison.asked_of,
 )
@@ -83,6 +86,8 @@ def gives_up_poison_alone(history: History) -> Judgement:
     demand="A batch that the time-out cuts off, or nearly does, is processed whole, and nothing of it twice.",
     source="AWS Lambda Developer Guide, Configure Lambda function timeout",
     exercise="The process stands still until its time-out ends it, and until 0.6 seconds are left.",
+    advice="Look at get_remaining_time_in_millis, answer before it is over, and know again what is "
+    "processed.",
     needed=2,
 )
 def survives_time_outs(history: History) -> Judgement:
@@ -115,6 +120,8 @@ def survives_time_outs(history: History) -> Judgement:
     demand="Messages with one partition key are processed in the order in which they came.",
     source="AWS Lambda Developer Guide, Kinesis: how Lambda processes records",
     exercise="Messages are put under one key and come in one batch; of one batch the answer is lost.",
+    advice="Process a batch in its order, and answer with the first that failed; leave the rest to the "
+    "next try.",
     needed=10,
     asked_of=are_named_by_content,
 )

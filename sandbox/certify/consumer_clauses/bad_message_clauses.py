@@ -51,6 +51,8 @@ def _judge_bad(history: History, has_code: Callable[[str], bool]) -> Judgement:
     demand="A message that cannot be processed goes to the queue of its error code, with that code.",
     source="RDSS Message API 4.0.0, Error Queues and Error Codes",
     exercise="One message is sent for each code that a message alone can cause.",
+    advice="Validate before you process; put what fails on the queue of its code, with its code and a "
+    "errorDescription in the header.",
     needed=5,
     asked_of=has_rejects,
 )
@@ -64,6 +66,7 @@ def rejects_with_the_right_code(history: History) -> Judgement:
     demand=f"A message that has expired goes to the error queue, with {CONTRACT.expired}.",
     source="RDSS Message API 4.0.0, messageTimings and Error Codes",
     exercise="Messages are sent after they have expired.",
+    advice="Compare the message's expiry with the time before you process, and reject what is late.",
     needed=2,
     asked_of=lambda contract: has_expiry(contract) and has_rejects(contract),
 )
@@ -77,6 +80,7 @@ def refuses_expired(history: History) -> Judgement:
     demand="What cannot be processed does not hold up what comes behind it.",
     source="RDSS Message API 4.0.0, Error Queues",
     exercise="Good messages are sent between bad ones.",
+    advice="Reject a message that fails by itself, checkpoint, and go on with the next.",
     needed=5,
     asked_of=has_rejects,
 )

@@ -34,6 +34,7 @@ _contract = partial(_clause, group=Group.CONTRACT, level=Level.GOLD)
     demand="The body of a message reaches the work unaltered, to the byte.",
     source="RDSS Message API 4.0.0, Message Body",
     exercise='The consumer tells "sha256", the SHA-256 of the body\'s text as it was sent.',
+    advice="Hand on the bytes of the body as they came; do not parse them and write them again.",
     needed=10,
 )
 def bodies_unaltered(history: History) -> Judgement:
@@ -59,6 +60,8 @@ def bodies_unaltered(history: History) -> Judgement:
     demand="The parts of a sequence are joined, in whatever order they come, and processed once.",
     source="RDSS Message API 4.0.0, Message Sequences",
     exercise="Bodies are cut into two to four parts, sent last part first, with a restart behind it.",
+    advice="Keep the parts by sequence and position where a restart finds them, and process the whole "
+    "when the last is there.",
     needed=2,
     asked_of=has_sequences,
 )
@@ -82,6 +85,8 @@ def joins_sequences(history: History) -> Judgement:
     demand="A message of version 3.0.0, 3.0.1 or 3.0.2 is upgraded and processed.",
     source="RDSS Message API 4.0.0, version, and Releases: data model 3.0.0 to 4.0.0",
     exercise="Two messages of each of these versions are sent, with their fields, names and numbers.",
+    advice="Look at the header's version first, and bring an older message to today's form before you "
+    "validate it.",
     needed=3,
     asked_of=has_versions,
 )
@@ -104,6 +109,7 @@ def knows_older_versions(history: History) -> Judgement:
     demand="What the consumer published itself is dropped when it comes back.",
     source="RDSS Message API 4.0.0, Local Data Repository",
     exercise="What it put on its output stream and on the queues is put on its input, byte for byte.",
+    advice="Put your own name on what you publish (RDSS: messageHistory), and drop what has it.",
     needed=2,
     asked_of=is_rdss,
 )

@@ -20,6 +20,8 @@ _clause = partial(Clause, role=Role.CONSUMER, group=Group.DELIVERY, channels=ALL
     demand="Every message is processed, whatever happens to the stream, the calls and the consumer.",
     source="RDSS Message API 4.0.0, Message Gateway: at-least-once delivery",
     exercise="Valid messages are sent in every stage, also while the consumer is down.",
+    advice="Checkpoint, or ack, after a message is processed, and go on from there at the next start, "
+    "never at LATEST.",
     needed=10,
     rules=(skipped_records.STARTS, skipped_records.RESTARTS),
 )
@@ -50,6 +52,8 @@ def nothing_lost(history: History) -> Judgement:
     demand="A message that comes twice is processed once.",
     source="RDSS Message API 4.0.0, Message Gateway: duplicates are detected by messageId",
     exercise="Producers send again, and the broker delivers again; the consumer is restarted.",
+    advice="Write the message's id with the effect, in one transaction, and pass over a message whose id "
+    "is there.",
     needed=3,
     asked_of=has_ids,
 )
@@ -85,6 +89,8 @@ def _explain(repeat: Repeat, deliveries: int) -> str:
     demand="After SIGKILL it goes on from its checkpoint: nothing is lost, one message told again at most.",
     source="Amazon Kinesis Data Streams Developer Guide, Handle duplicate records",
     exercise="The consumer is killed with records in hand, after telling, and while idle.",
+    advice="Keep the checkpoint where a SIGKILL leaves it, and move it after each message at most one "
+    "behind.",
     needed=3,
 )
 def resumes_after_a_kill(history: History) -> Judgement:

@@ -69,6 +69,7 @@ def judge_failed_reads(history: History, failed: Callable[[Read], bool]) -> Judg
     demand="A read that fails with a server's error, or whose connection is cut, is tried again.",
     source="Amazon Kinesis API Reference, Common Errors: InternalFailure",
     exercise="A few reads are answered with InternalFailure, and one connection is cut.",
+    advice="Catch server errors and cut connections, and read with the same iterator again.",
     needed=2,
 )
 def survives_errors(history: History) -> Judgement:
@@ -82,6 +83,7 @@ def survives_errors(history: History) -> Judgement:
     demand="A read that is refused for lack of throughput is tried again, and the consumer lives.",
     source="Amazon Kinesis API Reference, GetRecords: ProvisionedThroughputExceededException",
     exercise="A few reads are refused, and pass when they are tried again.",
+    advice="Catch the refusal, wait, and read with the same iterator again, for longer than the SDK does.",
     needed=2,
 )
 def survives_throttling(history: History) -> Judgement:

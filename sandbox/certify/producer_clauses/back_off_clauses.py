@@ -65,6 +65,7 @@ def pauses_after_throttling(history: History) -> list[list[float]]:
     demand="A message that cannot be sent is tried again after 200 ms, and twice as long each time.",
     source="RDSS Message API 4.0.0, Message Gateway: exponential back-off",
     exercise="Some messages are refused three to five times in a row.",
+    advice="Turn the SDK's own retries off, and wait 200 ms, 400 ms, 800 ms and so on between your tries.",
     needed=4,
     asked_of=is_rdss,
 )

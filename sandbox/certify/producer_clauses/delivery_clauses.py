@@ -19,6 +19,7 @@ _clause = partial(Clause, role=Role.PRODUCER, group=Group.DELIVERY, channels=ALL
     demand="Every message of the file is in the stream at the end, and every message told as sent.",
     source="RDSS Message API 4.0.0, Message Gateway: at-least-once delivery",
     exercise="The producer gets a file of messages, and the same file at each of its starts.",
+    advice="Keep each message until the answer says that it is taken, and tell it after that.",
     needed=10,
 )
 def nothing_lost(history: History) -> Judgement:
@@ -64,6 +65,7 @@ def _told_too_early(history: History) -> Iterator[Finding]:
     demand="After SIGKILL the producer puts what is left, and nothing that it has told as sent.",
     source="RDSS Message API 4.0.0, Message Gateway: local data repository",
     exercise="The producer is killed before a call, while one is under way, and after it has told.",
+    advice="Write down what was taken where a SIGKILL leaves it, and begin behind it at the next start.",
     needed=2,
 )
 def resumes_after_a_kill(history: History) -> Judgement:

@@ -49,6 +49,7 @@ def judge_failed_puts(history: History, failed: Callable[[str], bool]) -> Judgem
     demand="A call that fails with a server's error, or whose connection is cut, is made again.",
     source="Amazon Kinesis API Reference, Common Errors: InternalFailure",
     exercise="Some calls are answered with InternalFailure, up to five times, and some connections are cut.",
+    advice="Put the message again after a server error or a cut connection: the consumer knows it by its id.",
     needed=2,
 )
 def survives_errors(history: History) -> Judgement:
@@ -61,6 +62,7 @@ def survives_errors(history: History) -> Judgement:
     demand="A message that is refused for lack of throughput is put again, and the producer lives.",
     source="Amazon Kinesis API Reference, PutRecord: ProvisionedThroughputExceededException",
     exercise="Some messages are refused three to five times, as often as SDKs try, and pass then.",
+    advice="Catch the refusal, wait, and put the message again, for longer than the SDK does.",
     needed=2,
 )
 def survives_throttling(history: History) -> Judgement:

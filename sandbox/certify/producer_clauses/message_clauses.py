@@ -64,6 +64,7 @@ def never_oversize(history: History) -> Judgement:
     demand="A message that is too large is cut into parts that join to its body.",
     source="RDSS Message API 4.0.0, Message Sequences",
     exercise="The file has messages that are too large for one record.",
+    advice="Cut the body by bytes between characters, number the parts, and give all of them one sequence.",
     needed=1,
     asked_of=has_sequences,
 )

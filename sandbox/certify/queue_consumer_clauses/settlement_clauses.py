@@ -35,6 +35,7 @@ _clause = partial(Clause, role=Role.CONSUMER, group=Group.DELIVERY, channels=RAB
     demand="A message is acknowledged after it is processed, never before and never automatically.",
     source="RabbitMQ documentation, Consumer Acknowledgements and Publisher Confirms",
     exercise="The order of the consumer's acks and of what it tells is compared, message by message.",
+    advice="Consume with auto_ack off, and ack when the effect is written.",
     needed=10,
 )
 def acks_after_the_effect(history: History) -> Judgement:
@@ -74,6 +75,7 @@ def acks_after_the_effect(history: History) -> Judgement:
     demand="Every delivery of a message that was processed is acknowledged, also one that came twice.",
     source="AMQP 0-9-1 specification, section 1.8.3.13 basic.ack",
     exercise="What lies in the queue when the consumer has ended is compared with what it told.",
+    advice="Ack a message that came twice as well, although you pass over it.",
     needed=10,
 )
 def acks_all_that_it_processed(history: History) -> Judgement:
@@ -119,6 +121,7 @@ def _lasted(history: History, read: Read) -> bool:
     demand="basic.qos sets a prefetch limit before the queue is consumed.",
     source="RabbitMQ documentation, Consumer Prefetch",
     exercise="The limit in force is looked up at each basic.consume.",
+    advice="Call basic.qos with a prefetch count before basic.consume.",
     needed=1,
 )
 def limits_its_prefetch(history: History) -> Judgement:
@@ -145,6 +148,7 @@ def limits_its_prefetch(history: History) -> Judgement:
     demand="After a cut connection, or a channel that the broker closed, it connects and consumes again.",
     source="RabbitMQ documentation, Connections: recovery from connection failures",
     exercise="Some connections are cut at a delivery, and some channels are closed with 541.",
+    advice="Connect again when connection or channel ends, declare what you need, and consume again.",
     needed=2,
 )
 def survives_errors(history: History) -> Judgement:
@@ -158,6 +162,7 @@ def survives_errors(history: History) -> Judgement:
     demand="What is no message is rejected without requeue, or put on another queue and acknowledged.",
     source="RabbitMQ documentation, Dead Letter Exchanges, and Negative Acknowledgements",
     exercise="Bodies that are no JSON are sent between messages; the queue has a dead letter exchange.",
+    advice="Reject what cannot be read with requeue off.",
     needed=2,
     asked_of=lambda contract: not contract.judge(POISON).valid,
 )

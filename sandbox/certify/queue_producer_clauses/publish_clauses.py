@@ -23,6 +23,7 @@ _ANSWERS = frozenset({"", "nack", "returned"})
     demand="Every message is published with the delivery mode 2, persistent.",
     source="RabbitMQ documentation, Queues: durability, and Publishers: message properties",
     exercise="The properties of every publish are looked at.",
+    advice="Publish with the property delivery_mode 2.",
     needed=10,
 )
 def publishes_persistently(history: History) -> Judgement:
@@ -47,6 +48,7 @@ def publishes_persistently(history: History) -> Judgement:
     demand="A message is told as sent after the broker has confirmed it.",
     source="RabbitMQ documentation, Consumer Acknowledgements and Publisher Confirms",
     exercise="The order of the broker's confirms and of what the producer tells is compared.",
+    advice="Call confirm.select, and tell a message as sent when its ack came.",
     needed=10,
 )
 def tells_after_the_confirm(history: History) -> Judgement:
@@ -80,6 +82,7 @@ def tells_after_the_confirm(history: History) -> Judgement:
     demand="A message that the broker answers with basic.nack is published again.",
     source="RabbitMQ documentation, Publisher Confirms: negative acknowledgements",
     exercise="Some messages are nacked, and taken when they come again.",
+    advice="Keep each message until its ack came, and publish it again at a nack.",
     needed=2,
 )
 def publishes_again_what_was_nacked(history: History) -> Judgement:
@@ -93,6 +96,7 @@ def publishes_again_what_was_nacked(history: History) -> Judgement:
     demand="After a cut connection or a closed channel it connects, and publishes what was not confirmed.",
     source="RabbitMQ documentation, Reliability Guide: connection failures and publishers",
     exercise="Some connections are cut and some channels closed, before and after a message was taken.",
+    advice="Connect again when connection or channel ends, and publish what has no confirm.",
     needed=2,
 )
 def survives_errors(history: History) -> Judgement:
@@ -106,6 +110,7 @@ def survives_errors(history: History) -> Judgement:
     demand="A message is published as mandatory, and again when the broker returns it.",
     source="RabbitMQ documentation, Publishers: unroutable message handling",
     exercise="Some messages are returned with NO_ROUTE, as while a queue is not bound, and then confirmed.",
+    advice="Publish with mandatory on, and publish again what basic.return brings, although it is confirmed.",
     needed=2,
 )
 def notices_returned_messages(history: History) -> Judgement:

@@ -113,6 +113,8 @@ def _show_clause(result: ClauseResult, stages: Mapping[str, str]) -> None:
         show_lines((f"| {line}" for line in finding.output), _INDENT + "    ")
     if (more := len(result.evidence) - _MOST_SHOWN) > 0:
         show_lines((f"and {more} more",), _INDENT + "  ")
+    if result.evidence and result.advice:
+        show_lines((f"what to do: {result.advice}",), _INDENT)
 
 
 def _show_command(title: str, command: str) -> None:

@@ -103,7 +103,7 @@ def test_the_certificate_as_json(sandbox: Callable[..., Ran], tmp_path: Path) ->
     assert certificate["kit"]["clauses"] == len(found) == sum(certificate["counts"].values())
     assert found["nothing-lost"].keys() == {
         *("id", "group", "verdict", "exposure", "needed", "reason", "demand", "source", "evidence", "replay"),
-        "level",
+        *("level", "advice"),
     }
     assert found["every-shard-read"]["verdict"] == "not exercised"
     assert found["every-shard-read"]["reason"] == "not-in-level"
