@@ -389,7 +389,13 @@ def search(data: bytes) -> Iterable[str]:
     halves = (PLANTED[:8], PLANTED[3:], PLANTED)
     for text in halves:
         forms = {text, escape(text), text.encode().hex()}
-        forms |= {base64.b64encode(b" " * shift + text.encode()).decode()[4:-4] for shift in range(3)}
+        # All the characters that the text alone decides: fewer would be met by chance.
+        forms |= {
+            base64.b64encode(b" " * shift + text.encode()).decode()[
+                -(-shift * 4 // 3) : (shift + len(text)) * 4 // 3
+            ]
+            for shift in range(3)
+        }
         yield from (form for form in forms if form.encode() in data)
 
 
