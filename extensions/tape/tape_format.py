@@ -78,7 +78,12 @@ def pack_entry(entry: TapeEntry) -> bytes:
 
 def join_array(encoded: Sequence[bytes]) -> bytes:
     """Make an array of MessagePack of its items: cheaper than to encode it whole, if they are long."""
-    return b"".join((_COUNT.pack(_ARRAY_32, len(encoded)), *encoded))
+    return b"".join((begin_array(len(encoded)), *encoded))
+
+
+def begin_array(count: int) -> bytes:
+    """What comes before the items of an array of MessagePack."""
+    return _COUNT.pack(_ARRAY_32, count)
 
 
 def pack_block(encoded: Sequence[bytes], *, size: int, ordinal: int, first: int) -> bytes:
