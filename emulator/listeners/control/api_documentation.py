@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import lru_cache
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 from starlette.concurrency import run_in_threadpool
@@ -13,14 +13,11 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from emulator.pages.frame import INLINE_STYLE, page_headers
 from rdss_sandbox.api.endpoint import JSON
 from rdss_sandbox.machine.installation import explain_missing
 
 if TYPE_CHECKING:
     from emulator.listeners.control.openapi import Described
-
-_HEADERS: Final = page_headers(INLINE_STYLE)
 
 
 class ApiDocumentation:
@@ -43,13 +40,13 @@ class ApiDocumentation:
 
     async def _answer_page(self, request: Request) -> Response:
         try:
-            from emulator.listeners.control.api_page import render_page
+            from emulator.listeners.control.api_page import HEADERS, render_page
         except ModuleNotFoundError as error:
             line = f"{explain_missing(error)}\nWithout it, GET /openapi.json has the same for programs.\n"
             return Response(line, HTTPStatus.NOT_IMPLEMENTED, media_type="text/plain")
 
         page = await run_in_threadpool(lambda: render_page(self._describe(str(request.base_url))))
-        return Response(page, media_type="text/html", headers=_HEADERS)
+        return Response(page, media_type="text/html", headers=HEADERS)
 
     def _describe_at(self, url: str) -> dict[str, Any]:
         from emulator.listeners.control.openapi import describe_api

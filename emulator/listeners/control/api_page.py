@@ -12,13 +12,18 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from emulator.pages import frame
+from emulator.pages.frame import INLINE_STYLE, page_headers, script_policy
 
 _HERE: Final = Path(__file__).parent
+_SCRIPT: Final = _HERE.joinpath("api_page.js").read_text(encoding="utf-8")
+_ASKING: Final = "connect-src 'self'"
+"""What a trial of an endpoint needs: the page may ask the port that it comes from."""
+HEADERS: Final = page_headers(INLINE_STYLE, f"script-src {script_policy(_SCRIPT)}", _ASKING)
 _BOUNDS: Final = {"minimum": "from", "maximum": "to", "exclusiveMaximum": "below", "maxLength": "length to"}
 
 
 def render_page(description: Mapping[str, Any]) -> str:
-    """The HTML page of an OpenAPI description. It needs nothing from elsewhere."""
+    """The HTML page of an OpenAPI description. It loads nothing, and asks its own port alone."""
 
     def write(text: str) -> Markup:
         return Markup(re.sub(r"``(.+?)``", r"<code>\1</code>", str(escape(text))))  # noqa: S704 -- escaped
@@ -32,9 +37,11 @@ def render_page(description: Mapping[str, Any]) -> str:
     )
     link = Markup('<a href="#{0}">{0}</a>')
     environment.filters |= {"write": write, "type": partial(describe_type, link=link)}
-    body = environment.get_template("page.html.jinja").render(description)
-    style = _HERE.joinpath("page.css").read_text(encoding="utf-8")
-    return frame.render_page(description["info"]["title"], body, style=style)
+    body = environment.get_template("api_page.html.jinja").render(description)
+    style = _HERE.joinpath("api_page.css").read_text(encoding="utf-8")
+    return frame.render_page(
+        description["info"]["title"], body, style=style, script=_SCRIPT, allow=(_ASKING,)
+    )
 
 
 def describe_type(schema: Mapping[str, Any], link: Markup) -> Markup:

@@ -90,7 +90,10 @@ def _describe_operation(endpoint: Described, note: str) -> dict[str, Any]:
         operation["description"] = description
     if body := endpoint.body:
         required = body.default is msgspec.NODEFAULT
-        operation["requestBody"] = {"required": required, "content": {JSON: {"schema": _describe(body.type)}}}
+        content = {"schema": _describe(body.type)}
+        if required:
+            content["example"] = make_sample(body.type)
+        operation["requestBody"] = {"required": required, "content": {JSON: content}}
     return operation
 
 
