@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from time import thread_time
+
 import pytest
 
-from emulator.clock import Clock
 from emulator.faults.fault import Direction
 from tests.emulator.faults.test_fault_engine import MESSAGES, Bed
 
@@ -47,9 +48,9 @@ def test_a_glob_is_matched_in_time_linear_in_the_text(bed: Bed, glob: str) -> No
     """A channel's or a header's, whatever it is: the longest pattern against the longest name."""
     bed.add("duplicate", channel=glob)
     bed.add("duplicate", when={"match": {"channel": glob}})
-    real = Clock()
+    began = thread_time()
     assert not bed.publish(b"x", channel="a" * 1000).items[0].copies
-    assert real.elapsed() < 5
+    assert thread_time() - began < 5
 
 
 def test_a_fault_that_is_over_may_strike_nobody(bed: Bed) -> None:

@@ -5,16 +5,19 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Callable
+from time import thread_time
 from typing import Any, Self
 
-from emulator.clock import stopwatch
 from extensions.topics.engine.commands import Subscribe
 from tests.extensions.topics.http.topics_port import Port
 from tests.waiting import wait_until
 
 
 class Pulse:
-    """Counts turns of the event loop while the context lasts; ``longest`` is that between two of them."""
+    """Counts turns of the event loop while the context lasts; ``longest`` is that between two of them.
+
+    In seconds of the processor that the loop's thread had, so that what else the machine does takes no part.
+    """
 
     def __init__(self) -> None:
         self.turns = 0
@@ -29,10 +32,10 @@ class Pulse:
         self._task.cancel()
 
     async def _beat(self) -> None:
-        last = stopwatch()
+        last = thread_time()
         while True:
             await asyncio.sleep(0)
-            self.longest = max(self.longest, (now := stopwatch()) - last)
+            self.longest = max(self.longest, (now := thread_time()) - last)
             self.turns, last = self.turns + 1, now
 
 
@@ -42,13 +45,13 @@ async def test_many_commands_in_a_body_are_done_in_turns(port: Port) -> None:
         {"cmd": "publish", "topic": "orders", "data": {"id": n}, "cmd_id": str(n), "ack_type": "persisted"}
         for n in range(20_000)
     ]
-    began = stopwatch()
+    began = thread_time()
     async with Pulse() as pulse:
         answer = await port.post(*commands)
-    took = stopwatch() - began
+    took = thread_time() - began
     persisted = {each["cmd_id"] for each in answer.json()["messages"] if each["ack_type"] == "persisted"}
     assert persisted == set(map(str, range(20_000)))
-    assert pulse.longest < took / 3
+    assert pulse.longest < took / 6
 
 
 async def test_nobody_waits_for_topics_that_are_busy(opened: Callable[..., Any]) -> None:
