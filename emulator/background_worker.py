@@ -12,6 +12,8 @@ from emulator.scheduler import Scheduler
 _GATHER_SECONDS: Final = 0.2
 _RETRY_SECONDS: Final = 1.0
 """Both in real seconds: housekeeping goes on while the sandbox's clock is frozen."""
+_LAST_STEPS_SECONDS: Final = 30.0
+"""How many real seconds ``close`` waits for a drain in progress."""
 
 
 class BackgroundWorker:
@@ -28,7 +30,7 @@ class BackgroundWorker:
         self._failed = failed
         self._woken = False
         self._closed = False
-        self._running = threading.Lock()
+        self._running = threading.RLock()  # a step may close its own worker
         self._scheduler = Scheduler(Clock(), name, self._try_again)
 
     def wake(self) -> None:
@@ -38,23 +40,29 @@ class BackgroundWorker:
             self._scheduler.later(_GATHER_SECONDS, self._run)
 
     def drain(self) -> None:
-        """Run the steps on this thread until nothing is left. Raises what a step raises."""
-        with self._running:
-            while sum(step() for step in self._steps):
-                pass
+        """Run the steps on this thread until nothing is left, or it is closed. Raises what a step raises."""
+        moved = 1
+        while moved and not self._closed:
+            moved = self._run_steps()
 
     def close(self) -> None:
-        """Stop after the current step."""
+        """Stop, and return when no step is in progress on any thread."""
         self._closed = True
         self._scheduler.close()
+        # A drain is on a thread of its caller.
+        if self._running.acquire(timeout=_LAST_STEPS_SECONDS):
+            self._running.release()
 
     def _run(self) -> None:
         # Before the steps: what comes while they run plans the next run.
         self._woken = False
         moved = 1
         while moved and not self._closed:
-            with self._running:
-                moved = sum(step() for step in self._steps)
+            moved = self._run_steps()
+
+    def _run_steps(self) -> int:
+        with self._running:
+            return 0 if self._closed else sum(step() for step in self._steps)
 
     def _try_again(self, error: Exception) -> None:
         # Planned first, for what tells of the failure may fail too.

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -277,6 +279,28 @@ async def test_a_reset_begins_anew() -> None:
         await there.archives.drain()
         assert [json.loads(d)["n"] for d in sorted(there.stored("audit"))] == list(range(100, 105))
         assert len(there.bucket.lines("rdss-audit")) == 5
+
+
+async def test_nothing_of_before_a_reset_arrives_after_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A client waits for the audit log meanwhile: what is being put is waited for, and no more is put."""
+    with open_bench() as there:
+        paused, putting = threading.Event(), threading.Event()
+        came_late: list[bool] = []
+        put = there.bucket.put_object
+
+        def put_slowly(**asked: Any) -> None:
+            putting.set()
+            came_late.append(paused.wait(0.2))
+            put(**asked)
+
+        monkeypatch.setattr(there.bucket, "put_object", put_slowly)
+        there.send(*messages(3), stream="error")
+        draining = asyncio.create_task(there.archives.drain())
+        await asyncio.to_thread(putting.wait, 60)
+        await asyncio.to_thread(there.archives.pause)
+        paused.set()
+        await draining
+        assert not any(came_late)
 
 
 @given(
