@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from emulator.buckets.objects.bodies import Bodies
 from emulator.buckets.objects.in_moto import keep_bodies
+from emulator.channels.aws_session import sealed_session
 from emulator.channels.checkpoints import Checkpoints, MemoryCheckpoints
 from emulator.clock import Clock
 from emulator.journal import payloads_of
@@ -134,12 +135,11 @@ def _s3_session() -> boto3.Session:
     """A session that knows the endpoints of S3 alone. Those of all services take 7 MB of memory."""
     import boto3
     from botocore.loaders import create_loader
-    from botocore.session import Session
 
     descriptions: Any = create_loader()
     for partition in descriptions.load_data("endpoints")["partitions"]:
         partition["services"] = {"s3": partition["services"]["s3"]}
-    session = Session()
+    session = sealed_session()
     session.register_component("data_loader", descriptions)
     return boto3.Session(botocore_session=session)
 

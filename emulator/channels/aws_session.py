@@ -1,12 +1,14 @@
-"""boto3 sessions for our own clients, with the environment's credentials and shared service models."""
+"""boto3 sessions for our own clients, with shared service models."""
 
 from __future__ import annotations
 
+import os
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import boto3
+    from botocore.session import Session
 
 
 def aws_session(region: str, token: str | None = None) -> boto3.Session:
@@ -25,6 +27,30 @@ def aws_session(region: str, token: str | None = None) -> boto3.Session:
         described.set_credentials("sandbox", "sandbox", token)
     elif token:
         described.set_credentials(found.access_key, found.secret_key, token)
+    return session
+
+
+def own_session(region: str, token: str | None = None) -> boto3.Session:
+    """A session for clients that a sandbox has of itself, with a pair that it accepts and its ``token``."""
+    import boto3
+
+    sealed = sealed_session()
+    sealed.register_component("data_loader", _descriptions())
+    sealed.set_credentials("sandbox", "sandbox", token)
+    return boto3.Session(region_name=region, botocore_session=sealed)
+
+
+def sealed_session() -> Session:
+    """A session that no variable and no file of its user's leads elsewhere, such as a profile or a proxy."""
+    from botocore.config import Config
+    from botocore.session import Session
+
+    known: Any = Session.SESSION_VARIABLES
+    variables: Any = {name: (None, None, *defaults) for name, (_, _, *defaults) in known.items()}
+    for file in ("config_file", "credentials_file"):
+        variables[file] = (None, None, os.devnull, None)
+    session = Session(session_vars=variables)
+    session.set_default_client_config(Config(proxies={}))
     return session
 
 

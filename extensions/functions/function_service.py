@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from emulator.assembly.component import Saved
-from emulator.channels.aws_session import aws_session
+from emulator.channels.aws_session import own_session
 from emulator.http.asgi import App
 from emulator.kinesis import Scope
 from emulator.rng import Chance
@@ -209,7 +209,7 @@ class FunctionService:
         return aws_environment(self._aws(), region, self._components.settings.token)
 
     def _client(self, service: str, region: str) -> Any:
-        session = aws_session(region, self._components.settings.token)
+        session = own_session(region, self._components.settings.token)
         made: Any = session.client(service, endpoint_url=self._aws())  # type: ignore[call-overload]
         return made
 

@@ -13,6 +13,7 @@ from contextlib import suppress
 from typing import Any, Final, NamedTuple
 
 from emulator.background_worker import BackgroundWorker
+from emulator.channels.aws_session import own_session
 from emulator.events import Events
 
 _MOST_WAITING: Final = 10_000
@@ -109,15 +110,15 @@ class BucketNotifications:
         client.send_message(QueueUrl=queue, MessageBody=notification.message)
 
     def _client(self, notification: _Notification) -> Any:
-        import boto3
         from botocore.config import Config
 
         place = notification[:3]
         if place not in self._clients:
             service, account, region = place
-            make: Any = boto3.Session(account, _SECRET, region_name=region).client
+            make: Any = own_session(region).client
             config = Config(connect_timeout=5, read_timeout=20, retries={"total_max_attempts": 1})
-            self._clients[place] = make(service, endpoint_url=self._url, config=config)
+            keys = {"aws_access_key_id": account, "aws_secret_access_key": _SECRET}
+            self._clients[place] = make(service, endpoint_url=self._url, config=config, **keys)
         return self._clients[place]
 
     def _drop(self, notification: _Notification, why: str) -> None:

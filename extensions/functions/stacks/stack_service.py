@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from emulator.channels.aws_session import aws_session
+from emulator.channels.aws_session import own_session
 from emulator.http.asgi import App
 from emulator.kinesis import Scope
 from emulator.listeners.aws.credentials import DEFAULT_ACCOUNT
@@ -59,7 +59,7 @@ class StackService:
         self.store.close()
 
     def _session(self, region: str) -> Any:
-        return aws_session(region, self._components.settings.token)
+        return own_session(region, self._components.settings.token)
 
     def _client(self, service: str, scope: Scope) -> Any:
         # The account of a key of 12 digits is the key.
