@@ -235,7 +235,10 @@ class Connection:
         self._sent_since_beat = False
 
     def break_off(self) -> None:
-        """Close without a word of what was to be sent."""
+        """Close without a word of what was to be sent, and handle nothing of what has come."""
+        # A confirm of what comes behind would confirm what was lost, too.
+        self.state = "closed"
+        self._commands.clear()
         self._out.clear()
         self._confirming.clear()
         self._unsent = 0

@@ -124,7 +124,7 @@ class DataDirectory:
             remove_drafts(folder)
         self._fsync = fsync
         self.inventory = Inventory(path, fsync=fsync, expected=listed)
-        self.payloads = Payloads(path)
+        self.payloads = Payloads(path, fsync=fsync)
         self.put_aside = settle_pairs(path, self.payloads)
         self.payloads.recover(careful=bool(self.inventory.losses))
         self.reserve = Reserve(path)

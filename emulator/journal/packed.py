@@ -67,7 +67,7 @@ class Shared(Protocol):
     def read(self, file: int, start: int, length: int, /) -> bytes:
         """Raises ``DamagedLogError``."""
 
-    def release(self, files: Iterable[int], /) -> None: ...
+    def release(self, files: Iterable[int], gone: Path | None = None, /) -> None: ...
 
 
 class PackedStorage:
@@ -161,7 +161,7 @@ class PackedStorage:
     def delete(self) -> None:
         self.path.unlink(missing_ok=True)
         if self._shared is not None:
-            self._shared.release(self.files)
+            self._shared.release(self.files, self.path)
 
 
 class PackedFile:

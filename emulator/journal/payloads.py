@@ -8,6 +8,7 @@ reference to it. At a start the packed segments tell which files they refer to.
 
 from __future__ import annotations
 
+import os
 import threading
 from array import array
 from collections import Counter, OrderedDict
@@ -24,7 +25,7 @@ from emulator.journal.inventory import trouble
 from emulator.journal.packed import STRETCH_BYTES, SUFFIX, Index, PackedFile, PackedStorage
 from emulator.journal.spliced import Piece
 from emulator.machine.private_files import make_directory
-from rdss_sandbox.files.rewriting import DRAFT
+from rdss_sandbox.files.rewriting import DRAFT, sync_folders
 
 FOLDER: Final = "payloads"
 PAYLOADS: Final = ".payloads"
@@ -62,8 +63,9 @@ class Payloads:
     with many keys holds ``working``, so that only one such search takes memory at a time.
     """
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, *, fsync: bool = False) -> None:
         self.root = root.absolute()
+        self._fsync = fsync
         self.folder = self.root / FOLDER
         self.missing: tuple[MissingPayload, ...] = ()
         self.working = threading.Lock()
@@ -100,12 +102,16 @@ class Payloads:
         self._last = max([*there, *self._holds, 0])
         found = ((self.path_of(number), trouble(self.path_of(number))) for number in sorted(living))
         self.missing = tuple(MissingPayload(path, how) for path, how in found if how)
-        for number in there:
-            if number not in self._holds and not unread:
-                if careful or self.missing:
-                    put_aside(self.path_of(number), self.root)
-                else:
-                    self.path_of(number).unlink()
+        unheld = [number for number in there if number not in self._holds and not unread]
+        if unheld and self._fsync:
+            # When power fails, a file that was removed and refers to one of them may be there again.
+            for folder, _, _ in os.walk(self.root):
+                sync_folders(Path(folder, FOLDER), levels=1)
+        for number in unheld:
+            if careful or self.missing:
+                put_aside(self.path_of(number), self.root)
+            else:
+                self.path_of(number).unlink()
         self._load_recent([number for number in there if self._holds[number]])
 
     def path_of(self, number: int) -> Path:
@@ -184,14 +190,22 @@ class Payloads:
         with self._lock:
             self._holds.update(files)
 
-    def release(self, files: Iterable[int]) -> None:
-        """Undo one ``hold`` of each file. A file without a hold is removed."""
+    def release(self, files: Iterable[int], gone: Path | None = None) -> None:
+        """Undo one ``hold`` of each file. A file without a hold is removed.
+
+        ``gone`` is the file that referred to them, which was removed. Raises OSError, and removes nothing,
+        where the disk does not take that.
+        """
         with self._lock:
             if self._closed:
                 # Another process may have opened the directory by now.
                 return
             self._holds.subtract(files)
-            for number in [number for number in files if self._holds[number] <= 0]:
+            unheld = [number for number in files if self._holds[number] <= 0]
+            if unheld and gone is not None and self._fsync:
+                # When power fails, it may be there again, and refer to them.
+                sync_folders(gone, levels=1)
+            for number in unheld:
                 del self._holds[number]
                 self._recent.pop(number, None)
                 self._known.pop(number, None)

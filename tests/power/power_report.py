@@ -22,6 +22,9 @@ FAULTS: Final = (
     "without `--fsync`, the note of a load kept the sandbox from starting",
     "after a flush that had failed, records were promised that came behind what it was for",
     "a receiver ended where its disk was full at the end of a transaction, and goes on now",
+    "a message was lost whose file was packed before the flush that it waited for",
+    "a broker handled, and could confirm, what came behind a message whose flush had failed",
+    "a packed file that was removed and came back referred to bytes that were gone",
 )
 """What was found by cutting, or by looking for why something could not be, and is mended."""
 
@@ -30,7 +33,7 @@ class StoreReport(msgspec.Struct, frozen=True):
     """How often the workload of a store was cut, with and without ``--fsync``, and how many disks that left.
 
     ``refused`` starts without ``--fsync`` refused. ``calls`` is how many it makes that can fail, ``runs`` in
-    how many runs one did; both are 0 where none was made to. ``wrong`` counts what was not as promised.
+    how many runs one did. ``wrong`` counts what was not as promised.
     """
 
     store: str

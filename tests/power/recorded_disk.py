@@ -154,6 +154,29 @@ class RecordedDisk:
         ):
             yield
 
+    def replace(self, left: Mapping[str, bytes | None]) -> None:
+        """Have what a cut left in the place of everything, and all of it on the disk.
+
+        What had a file open has died with the power, and has closed it.
+        """
+        self._remove_tree(ROOT, self._root)
+        self._names, self._sizes = {ROOT: {}}, {}
+        self._open_nodes.clear()
+        for name, content in left.items():
+            if content is None:
+                (self.folder / name).mkdir()
+            else:
+                (self.folder / name).write_bytes(content)
+        self.changes += map(Flushed, (*self._names, *self._sizes))
+
+    def _remove_tree(self, node: int, path: str) -> None:
+        for name, below in self._names[node].items():
+            if below in self._names:
+                self._remove_tree(below, f"{path}/{name}")
+                self._real["rmdir"](f"{path}/{name}")
+            else:
+                self._real["unlink"](f"{path}/{name}")
+
     # What is asked of os
 
     def _open(self, path: Any, flags: int, mode: int = 0o777, *, dir_fd: int | None = None) -> int:
@@ -380,7 +403,7 @@ class RecordedDisk:
             raw.seek(0, os.SEEK_END)
         if not buffering:
             return raw
-        buffered = io.BufferedDraws(raw) if "+" in mode else io.BufferedWriter(raw)
+        buffered = io.BufferedRandom(raw) if "+" in mode else io.BufferedWriter(raw)
         return buffered if "b" in mode else io.TextIOWrapper(buffered, encoding, errors, newline)
 
     # The tree as it is

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
@@ -31,19 +32,19 @@ class Services:
         with small, embedded(_settings(disk.folder, fsync=fsync)) as emulator:
             s3, sqs = (client_of(emulator.aws, name) for name in ("s3", "sqs"))
             with closing(s3), closing(sqs):
-                s3.create_bucket(Bucket="mine")
-                url = sqs.create_queue(QueueName="jobs")["QueueUrl"]
+                _make(disk, lambda: s3.create_bucket(Bucket="mine"))
+                url = _make(disk, lambda: sqs.create_queue(QueueName="jobs"))["QueueUrl"]
                 for number in range(24):
                     key = f"object {chance.randrange(6)}"
                     if chance.random() < 0.2:
-                        with disk.asking({key: None}):
+                        with disk.asking({key: None}, ClientError):
                             s3.delete_object(Bucket="mine", Key=key)
                         continue
                     body = b"%d|" % number + chance.randbytes(chance.choice((20, 9000)))
-                    with disk.asking({key: body}):
+                    with disk.asking({key: body}, ClientError):
                         s3.put_object(Bucket="mine", Key=key, Body=body)
                     if number % 4 == 0:
-                        with disk.asking({f"message {number}": b"there"}):
+                        with disk.asking({f"message {number}": b"there"}, ClientError):
                             sqs.send_message(QueueUrl=url, MessageBody=f"message {number}")
 
     def read(self, folder: Path, *, fsync: bool) -> Found:
@@ -62,6 +63,13 @@ def _settings(folder: Path, *, fsync: bool) -> Settings:
     return Settings(
         data_dir=folder, fsync=fsync, aws_port=0, control_port=0, amqp="none", topology=Topology()
     )
+
+
+def _make(disk: RecordedDisk, make: Callable[[], Any]) -> Any:
+    """Make something, once more where the one call that fails was of it."""
+    with disk.asking({}, ClientError):
+        return make()
+    return make()
 
 
 def _read(s3: Any, sqs: Any) -> dict[str, bytes]:

@@ -31,6 +31,11 @@ class BrokerModel:
     last: int = 0
     life: int = 0
 
+    def __post_init__(self) -> None:
+        if self.world.sandbox.power is not None:
+            # AMQP answers no acknowledgement: nothing says that one is on the disk.
+            self.world.sandbox.power.cutting.append(self.settled.clear)
+
     def begin_life(self, life: int) -> None:
         """Forget who had what when the process of another life died."""
         if self.life != life:

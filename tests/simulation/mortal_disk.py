@@ -1,8 +1,8 @@
 """The disk of a process that may die before, in or after any write, and whose writes may fail.
 
 It stands between the process under test and the functions of ``os``, and keeps nothing back: what is written
-survives the process, as it does with ``kill -9``. A process that has died writes no more, whatever it tries
-while its calls unwind.
+survives the process, as it does with ``kill -9``; what a power cut takes is for the power supply. A process
+that has died writes no more, whatever it tries while its calls unwind.
 """
 
 from __future__ import annotations
@@ -26,7 +26,10 @@ class ProcessDiedError(BaseException):
 
 
 class MortalDisk:
-    """Counts what the process changes on its disk, and ends it, or fails a change, when one is reached."""
+    """Counts what the process changes on its disk, and ends it, or fails a change, when one is reached.
+
+    ``passes_syncs`` is for a layer below that wants to know of them.
+    """
 
     def __init__(self, draws: Draws, tell: Callable[[str], None]) -> None:
         self._draws = draws
@@ -35,6 +38,7 @@ class MortalDisk:
         self._failing: tuple[str, int] | None = None
         self._opened: dict[int, tuple[int, int]] = {}
         self.is_dead = False
+        self.passes_syncs = False
 
     def end_after(self, changes: int) -> None:
         """End the process after so many changes."""
@@ -109,7 +113,7 @@ class MortalDisk:
             self.reach()
             self._fail_if_planned(name)
             # A kill takes nothing from the system's cache, so that a real sync would only take its time.
-            return None if name in _SYNCS else real(*given, **named)
+            return real(*given, **named) if self.passes_syncs or name not in _SYNCS else None
 
         return change
 

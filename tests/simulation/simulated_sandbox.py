@@ -34,6 +34,7 @@ from extensions.queues.engine import QueueEngine
 from rdss_sandbox.shapes.events import Event
 from tests.emulator.amqp.engine_client import OwnBroker
 from tests.simulation.mortal_disk import MortalDisk, ProcessDiedError
+from tests.simulation.power_supply import PowerSupply
 from tests.simulation.virtual_time import SeededTasks
 
 _SEGMENT_BYTES: Final = 3_000
@@ -80,6 +81,7 @@ class SimulatedSandbox:
         self.dies_in_starts = False
         self.unwritten = False
         self.forgetting: list[Callable[[], None]] = []
+        self.power: PowerSupply | None = None
         self._tell = tell
         self._fsync = fsync
         self._draws = chance.draws("sandbox")
@@ -169,7 +171,10 @@ class SimulatedSandbox:
 
     def _forget_process(self) -> None:
         """Drop what a process holds in its modules, and its open files."""
+        has_died = self.disk.is_dead
         self.disk.bury()
+        if has_died and self.power is not None:
+            self.power.end_with_process()
         for opened in (inventory._inventories, payloads._opened, reserve._opened):
             opened.clear()
         for forget in self.forgetting:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NoReturn
@@ -10,6 +11,7 @@ from emulator.channels.checkpoints import Checkpoints
 from emulator.channels.memory import MemoryChannel
 from emulator.rng import Chance, Draws
 from tests.simulation.mortal_disk import MortalDisk
+from tests.simulation.power_supply import PowerSupply
 from tests.simulation.simulated_sandbox import DistantStreams, SimulatedSandbox
 from tests.simulation.virtual_time import SeededTasks
 
@@ -39,6 +41,12 @@ class SimulatedWorld:
         self.sandbox = SimulatedSandbox(
             self.root / "data", self.tasks, self.disk, self.chance, self.tell, fsync=self.fsync
         )
+
+    def connect_power(self) -> AbstractContextManager[None]:
+        """Have the sandbox on a machine whose power goes with some of its processes."""
+        power = PowerSupply(self.root / "data", self.chance.draws("power"), self.tell)
+        self.sandbox.power, self.disk.passes_syncs = power, True
+        return power.installed()
 
     def tell(self, what: str) -> None:
         """Add a line to the run's log, with the time."""

@@ -35,7 +35,7 @@ from tests.simulation.virtual_time import Steps
 
 _ROLES: Final = (
     *("reader", "receiver", "returner", "resharder", "queues", "broker"),
-    *("death", "failure", "travel", "packing", "fsync", "services"),
+    *("death", "failure", "travel", "packing", "fsync", "services", "power"),
 )
 """Who takes part, beside the producers, and what befalls the sandbox."""
 _FAULTS: Final = {
@@ -93,6 +93,9 @@ def plan_run(seed: int) -> RunPlan:
     if "travel" in parts and "queues" in parts:
         # What the clock has done to a claim while nobody looked depends on who looks.
         parts.remove("queues")
+    if "power" in parts and not {"death", "fsync"} <= set(parts):
+        # What was answered outlives the power only with --fsync.
+        parts.remove("power")
     return RunPlan(seed, chance.draws("plan").randrange(_LEAST_STEPS, _MOST_STEPS), tuple(parts))
 
 
@@ -103,7 +106,7 @@ def play(plan: RunPlan) -> RunOutcome:
         world = SimulatedWorld(Path(folder), Chance(plan.seed), fsync="fsync" in plan.parts)
         services = moto_by(world) if "services" in plan.parts else nullcontext()
         try:
-            with _alone(world), services:
+            with _alone(world, has_power_cuts="power" in plan.parts), services:
                 _Run(world, plan).play()
         except BrokenInvariantError as broken:
             return RunOutcome(plan, tuple(world.lines), broken.invariant, str(broken))
@@ -142,12 +145,13 @@ def _smaller(found: RunOutcome, plan: RunPlan) -> RunOutcome:
 
 
 @contextmanager
-def _alone(world: SimulatedWorld) -> Iterator[None]:
+def _alone(world: SimulatedWorld, *, has_power_cuts: bool) -> Iterator[None]:
     """Give the process to the run: its disk, its chance, and nobody who listens to what it logs."""
     disabled = logging.root.manager.disable
     logging.disable(logging.CRITICAL)
+    power = world.connect_power() if has_power_cuts else nullcontext()
     try:
-        with world.disk.installed(world.root), without_chance_or_threads(world.chance.draws("bytes")):
+        with power, world.disk.installed(world.root), without_chance_or_threads(world.chance.draws("bytes")):
             yield
     finally:
         logging.disable(disabled)

@@ -247,6 +247,9 @@ class MessageFile:
 
     def pack(self, given_up: threading.Event) -> PackedMessages:
         """Write a packed copy of the full log, for ``replace_by``. Callable on any thread."""
+        if self._fsync:
+            # When power fails, the log that was removed may be there again, and it counts.
+            self.flush()
         return pack_messages(self.path, len(self._holders), given_up)
 
     def replace_by(self, packed: PackedMessages) -> None:

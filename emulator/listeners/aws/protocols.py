@@ -121,7 +121,12 @@ def _read(value: Any, shape_name: str, blob: _Convert) -> Any:
             ]
         case "map":
             entries = _typed(value, dict, "map")
-            return {key: _read(item, shape.value, blob) for key, item in entries.items() if item is not None}
+            # In CBOR a key may be anything.
+            return {
+                _read(key, shape.key, blob): _read(item, shape.value, blob)
+                for key, item in entries.items()
+                if item is not None
+            }
         case "blob":
             return blob(value)
         case kind:

@@ -340,6 +340,8 @@ def test_a_message_that_is_not_on_the_disk_is_not_confirmed(tmp_path: Path) -> N
     with patch.object(os, "fdatasync", side_effect=OSError(errno.EIO, "Input/output error")):
         assert client.publish(publish(), b"lost", KEPT) == []
     assert client.ended
+    # What was on its way meanwhile: a confirm of it would be one of what came before, too.
+    assert client.publish(publish(), b"behind", KEPT) == []
     assert [kind for kind, _ in own.host.reported] == ["amqp.unwritten"]
     fill(own.client(), b"after")
     assert len(list(tmp_path.glob("*.messages.log"))) == 2

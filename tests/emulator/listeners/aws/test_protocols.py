@@ -129,6 +129,13 @@ def test_cbor_bodies_that_are_no_request(endpoint: Endpoint, body: bytes) -> Non
     assert (response.status_code, read(response)["__type"]) == (400, "SerializationException")
 
 
+@pytest.mark.parametrize("key", [1, None, 2.5, True, b"k", (1, 2), "k" * 129], ids=repr)
+def test_a_key_of_cbor_that_is_no_text_is_refused(endpoint: Endpoint, key: Any) -> None:
+    """JSON has texts alone for keys, CBOR anything."""
+    request = {"StreamName": "s", "Tags": {key: "value"}}
+    assert call(endpoint, "AddTagsToStream", request, CBOR).status_code == 400
+
+
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), -float("inf"), 1e300, -1e300], ids=str)
 @pytest.mark.parametrize("content_type", [JSON, CBOR])
 def test_numbers_that_are_none_or_beyond_all_are_refused(
