@@ -90,7 +90,7 @@ def documents() -> dict[str, Document]:
     found = {path.stem: path for path in DATA.glob("*.yaml")}
     assert set(found) == {*order}, f"docs/requirements holds {sorted(found)}"
     return {
-        name: msgspec.convert(yaml.safe_load(found[name].read_text(encoding="utf-8")), Document)
+        name: msgspec.convert(yaml.load(found[name].read_text(encoding="utf-8"), yaml.CSafeLoader), Document)
         for name in order
     }
 
