@@ -48,7 +48,7 @@ test: $(READY) ## what needs nothing but Python, in minutes: TESTS=tests/schemas
 	@$(BIN)/pytest -n auto --dist loadgroup -m "not ($(APART))" $(TESTS)
 
 test-slow: $(READY) $(DOCS) ## the rest: RabbitMQ, Spark, browsers, other people's clients, the compose stack
-	@$(BIN)/pytest -n auto --dist loadgroup -m "($(APART)) and not long" --ignore tests/attack $(TESTS)
+	@$(BIN)/pytest -n auto --dist loadgroup -m "($(APART) or hypothesis) and not long" --ignore tests/attack $(TESTS)
 
 test-long: $(READY) ## what takes an hour: every certificate, each extra alone, every attack
 	@$(BIN)/pytest -n 2 -m long --ignore tests/attack $(TESTS)

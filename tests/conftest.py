@@ -16,6 +16,7 @@ from tests.compose.stack import stack
 from tests.expected_deviations import mark_differences
 from tests.profile_sandboxes import localstack_home, profile_sandboxes
 from tests.programs import Programs, broker_url, mark_by_fixtures, tell_what_is_left_out
+from tests.property_examples import share_examples
 
 __all__ = ["broker_url", "localstack_home", "profile_sandboxes", "stack"]
 
@@ -56,9 +57,10 @@ def pytest_configure(config: pytest.Config) -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     mark_differences(items)
     mark_by_fixtures(items)
+    share_examples(items, config.getoption("markexpr"))
     # So that no worker begins a long test when the other has none left.
     items.sort(key=_time_allowed, reverse=True)
 

@@ -72,6 +72,7 @@ def tell_what_is_left_out(reporter: pytest.TerminalReporter, config: pytest.Conf
     for described in config.getini("markers"):
         if described.partition(":")[0] in re.findall(r"\w+", expression):
             reporter.line(described)
+    reporter.line("hypothesis: three of four examples of each property")
 
 
 class Programs:
