@@ -15,8 +15,8 @@ LOCKED := $(BIN)/python -m pip install --disable-pip-version-check --require-has
 LOCK   := $(BIN)/uv pip compile --quiet --universal --python-version 3.11.5 --generate-hashes --no-header --no-annotate \
           --constraint constraints.txt
 
-.PHONY: help setup demo test test-slow test-long test-attack certificates check docs pictures dist sbom audit lock bench up \
-        down tui clean
+.PHONY: help setup demo test test-slow test-long test-attack certificates check docs pictures dist sbom audit lock bench \
+        mutants up down tui clean
 
 help: ## this list
 	@printf 'The RDSS sandbox\n\n'
@@ -104,6 +104,9 @@ lock: $(SUPPLY) ## renew locks/ after a change of pyproject.toml or constraints.
 
 bench: $(READY) ## us and our peers side by side, with ratios: tests/bench/results.md
 	@$(BIN)/python -m tests.bench $(ARGS)
+
+mutants: $(READY) ## change the code, and see which tests notice: tests/mutants/README.md
+	@$(BIN)/python -m tests.mutants $(ARGS)
 
 up: $(READY) ## start the sandbox: UP="--profile compose" for another profile
 	@$(BIN)/sandbox up $(UP)

@@ -184,6 +184,7 @@ def test_a_shard_that_was_not_read_is_told_with_what_lies_there() -> None:
     history.ends[2] = StageEnd(29.0, "kills", 1)
     history.exchanges = [each for each in history.exchanges if each.shard == _ONE][:2]
     history.shards.append(FinalShard(_THREE, (_ONE, _TWO), (("9", "m-2"),)))
+    history.shards.insert(0, FinalShard("empty", (), ()))
     history.put_at[_THREE, "9"] = 12.0
     history.exchanges.append(Read(26.0, 1, "input", _THREE, "k", (Delivery("9", "m-2"),)))
     history.reshards = [ShardChange(10.5, "merge", (_ONE, _TWO), (_THREE,), 2, Level.SILVER)]

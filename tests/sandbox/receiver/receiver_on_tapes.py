@@ -152,6 +152,15 @@ class Tapes:
         repository.close()
         return found
 
+    def received(self) -> list[tuple[str | None, str, str | None]]:
+        """What the repository has of the input, in order: messageId, outcome, errorCode."""
+        repository = self.open()
+        query = "SELECT messageId, outcome, errorCode FROM messages WHERE status = 'RECEIVED' AND channel = ?"
+        with repository.transaction() as store:
+            found = store.execute(f"{query} ORDER BY row", (self.input.name,)).fetchall()
+        repository.close()
+        return found
+
     def refused(self) -> list[tuple[str | None, bytes]]:
         """What is in all queues: the code of each message, and what it carries."""
         peek, tapes = self.contract.peek, self.queues.values()

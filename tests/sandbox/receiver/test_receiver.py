@@ -59,14 +59,7 @@ def test_every_message_that_is_received_is_in_the_repository(tapes: Tapes, messa
     for each in (serialise(good), serialise(bad), part, b"no JSON"):
         tapes.input.put(each)
     tapes.receive()
-    repository = tapes.open()
-    query = (
-        "SELECT messageId, outcome, errorCode FROM messages WHERE status = 'RECEIVED' AND channel = 'input'"
-    )
-    with repository.transaction() as store:
-        found = store.execute(f"{query} ORDER BY row").fetchall()
-    repository.close()
-    assert found == [
+    assert tapes.received() == [
         (good["messageHeader"]["messageId"], "processed", None),
         (bad["messageHeader"]["messageId"], "rejected", "GENERR004"),
         (json.loads(part)["messageHeader"]["messageId"], "waiting", None),
@@ -190,23 +183,25 @@ def test_parts_whose_others_never_come_are_given_up_in_time(tapes: Tapes, messag
     (rejected,) = tapes.rejected(Queue.INVALID)
     assert rejected["messageHeader"]["errorCode"] == "GENERR001"
     assert rejected["messageBody"] == json.loads(part)["messageBody"]
+    assert [each[1:] for each in tapes.received()] == [("rejected", "GENERR001"), ("processed", None)]
 
 
 def test_a_sequence_whose_last_part_comes_as_it_is_given_up_is_not_given_up(
     tapes: Tapes, messages: Messages, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The thread of another shard has joined it since the late sequences were listed: that ends nothing."""
+    """The thread of another shard has joined it since late ones were listed; the next one is given up."""
     tapes.patience = 60
-    parts = messages.parts(2)
-    for part in parts:
+    parts, other = messages.parts(2), messages.parts(3)[0]
+    for part in (*parts, other):
         tapes.input.put(part)
     repository = tapes.open()
-    late = json.loads(parts[0])["messageHeader"]["messageSequence"]["sequence"]
-    monkeypatch.setattr(repository, "overdue", lambda _before: [late])
-    assert tapes.receiver(repository).step() == 2
+    late = [json.loads(part)["messageHeader"]["messageSequence"]["sequence"] for part in (parts[0], other)]
+    monkeypatch.setattr(repository, "overdue", lambda _before: late)
+    assert tapes.receiver(repository).step() == 3
     repository.close()
     assert len(tapes.arrivals()) == 1
-    assert not any(tapes.rejected(queue) for queue in Queue)
+    (rejected,) = (each for queue in Queue for each in tapes.rejected(queue))
+    assert rejected["messageBody"] == json.loads(other)["messageBody"]
 
 
 @pytest.mark.parametrize(
@@ -221,15 +216,20 @@ def test_a_sequence_whose_last_part_comes_as_it_is_given_up_is_not_given_up(
 def test_a_bad_message_goes_to_the_queue_of_its_code(
     tapes: Tapes, messages: Messages, change: dict[str, Any], code: ErrorCode
 ) -> None:
-    """It is decorated with code and description, its body untouched; the application never sees it."""
+    """It has code, description and who refused it, its body untouched; the application never sees it."""
     bad = serialise(messages.small(**change))
     tapes.input.put(bad)
     tapes.input.put(bad)
     tapes.receive()
     assert tapes.arrivals() == []
     (rejected,) = tapes.rejected(code.queue)
-    assert rejected["messageHeader"]["errorCode"] == code
-    assert rejected["messageHeader"]["errorDescription"]
+    header = rejected["messageHeader"]
+    assert header["errorCode"] == code
+    assert header["errorDescription"]
+    assert (header["messageHistory"][-1]["machineId"], header["messageHistory"][-1]["machineAddress"]) == (
+        "test",
+        "localhost",
+    )
     assert rejected["messageBody"] == json.loads(bad)["messageBody"]
     assert tapes.counted("duplicate") == 1
 
@@ -287,6 +287,7 @@ def test_a_joined_message_that_is_bad_is_judged_whole(tapes: Tapes, messages: Me
     (rejected,) = tapes.rejected(Queue.INVALID)
     assert rejected["messageHeader"]["errorCode"] == "GENERR001"
     assert "objectUuid" in rejected["messageBody"]
+    assert [each[1:] for each in tapes.received()] == [("rejected", "GENERR001")] * 2
 
 
 def test_an_application_says_why_it_cannot_process_a_message(any_tapes: Tapes, samples: SampleMaker) -> None:
@@ -330,7 +331,9 @@ def test_a_failing_store_is_a_failure_of_the_underlying_system(
     any_tapes.receive()
     (rejected,) = any_tapes.queues[Queue(contract.failures.system.queue)].deliveries
     assert contract.peek(rejected.data).error_code == contract.failures.system
-    assert "a_table_that_is_gone" in (contract.undecorate(rejected.data).reason or "")
+    assert "OperationalError: no such table: a_table_that_is_gone" in (
+        contract.undecorate(rejected.data).reason or ""
+    )
 
 
 @pytest.mark.parametrize("end", ["COMMIT", "ROLLBACK"])

@@ -11,12 +11,14 @@ from pathlib import Path
 
 import pytest
 
+from emulator.channels.channel import Delivery
 from emulator.channels.memory import DEFAULT_SCOPE, MemoryChannel
 from emulator.clock import Clock
 from emulator.events import Events
 from emulator.kinesis import Engine
 from sandbox.receiver import Arrival, MemoryOriginals, Receiver
 from sandbox.receiver.assembled_receiver import assembled_receiver
+from sandbox.receiver.shard_threads import ShardThreads
 from sandbox.repository import Repository
 from schemas.rdss.envelope import serialise
 from tests.sandbox.receiver.receiver_on_tapes import NOW, Messages
@@ -189,3 +191,32 @@ def test_a_sequence_whose_parts_come_on_all_shards_at_once_is_worked_on_once(
     receiver.run(lambda: True, wait=0)
     assert workshop.rejected() == 0
     assert len(workshop.processed) == len(workshop.prepared) == 1
+
+
+def test_what_fails_on_the_thread_of_a_shard_fails_the_step() -> None:
+    """As it was raised, so that a store that cannot be written ends the receiver with its reason."""
+
+    def work(_delivery: Delivery) -> None:
+        raise OSError("disk on fire")
+
+    threads = ShardThreads(work)
+    threads.start([Delivery(b"", "key", "shardId-0", "1", NOW)])
+    with pytest.raises(OSError, match="disk on fire"):
+        threads.give_back(None)
+
+
+def test_what_is_in_hand_at_the_end_is_not_done() -> None:
+    """It is given up, and no further message of the shard is begun."""
+    begun: list[str] = []
+    go_on = threading.Event()
+
+    def work(delivery: Delivery) -> None:
+        begun.append(delivery.sequence_number)
+        go_on.wait(PATIENCE)
+
+    threads = ShardThreads(work)
+    threads.start([Delivery(b"", "key", "shardId-0", number, NOW) for number in "12"])
+    threads.close()
+    go_on.set()
+    assert threads.give_back(None) == ([], 0)
+    assert begun == ["1"]
