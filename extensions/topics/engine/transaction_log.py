@@ -149,7 +149,7 @@ class TransactionLog:
 
         A list of bookmarks starts after the earliest and leaves out the others. Raises CommandRefusedError.
         """
-        numbers = [self._number(one) for one in split_list(bookmark)]
+        numbers = [self._number(one) for one in split_list(bookmark) or [bookmark]]
         return min(numbers) + 1, frozenset(numbers)
 
     def close(self) -> None:

@@ -305,6 +305,7 @@ REFUSED: dict[str, tuple[Any, str]] = {
         Subscribe("logged", sub_id="s", bookmark="yesterday"),
         "bad bookmark: 'yesterday' is none",
     ),
+    "a list of no bookmarks": (Subscribe("logged", sub_id="s", bookmark=", "), "bad bookmark: ', ' is none"),
     "a bookmark that is to come": (
         Subscribe("logged", sub_id="s", bookmark="0000000000000001"),
         "bad bookmark: '0000000000000001' is none",
