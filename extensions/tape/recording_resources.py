@@ -60,9 +60,11 @@ async def _encode_pieces(passed: list[Passed]) -> AsyncIterator[bytes]:
     """Encode an array of MessagePack piece by piece: as a whole it would cost a relay twice as much."""
     pieces, size = [begin_array(len(passed))], 0
     for each in passed:
-        pieces.append(_encode(each))
-        size += len(pieces[-1])
-        if size >= _PIECE_BYTES:
+        piece = _encode(each)
+        if size + len(piece) > _PIECE_BYTES:
             yield b"".join(pieces)
             pieces, size = [], 0
+        # A long one is alone then, and joined without a copy.
+        pieces.append(piece)
+        size += len(piece)
     yield b"".join(pieces)
