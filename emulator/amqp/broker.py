@@ -7,6 +7,7 @@ commands -> Connection.take -> Channel -> VirtualHost -> Queue -> Channel.delive
 from __future__ import annotations
 
 from collections.abc import Callable
+from concurrent.futures import Future
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Final, Protocol
@@ -18,6 +19,7 @@ from emulator.amqp.store.definitions import DefinitionLog
 from emulator.amqp.store.message_store import DEFAULT_RESTS, MessageStore, Rests
 from emulator.amqp.virtual_host import VirtualHost
 from emulator.clock import Clock, stopwatch
+from emulator.machine.flush_delay import FlushDelay
 from emulator.rng import new_bytes
 
 USER: Final = "guest"
@@ -34,6 +36,9 @@ class Host(Protocol):
 
     def wake_in(self, seconds: float) -> None:
         """Call ``proceed`` after so many real seconds at the latest."""
+
+    def flush(self, work: Callable[[], None]) -> Future[None]:
+        """Do ``work``, which waits for the disk, on another thread, and call ``proceed`` when it is done."""
 
     def report(self, kind: str, **fields: object) -> None:
         """Emit an event."""
@@ -64,6 +69,9 @@ class Broker:
         self._unsent: dict[Connection, None] = {}
         self._unread: dict[Connection, None] = {}
         self._ending_turns = False
+        self._flushing: Future[None] | None = None
+        self._gathered: dict[Connection, None] = {}
+        self._delay = FlushDelay()
         definitions = DefinitionLog(directory / _DEFINITIONS if directory else None, fsync=fsync)
         store = MessageStore(directory, fsync=fsync, rests=rests)
         self.vhost = VirtualHost(clock, definitions, store, host.wake)
@@ -125,13 +133,13 @@ class Broker:
                 break
             del self._unread[connection]
             connection.proceed()
-        self.commit()
+        self._commit_aside()
 
     def run_due(self) -> None:
         """Drop the messages and queues whose time has come."""
         for queue in self.vhost.run_due():
             self.delete_queue(queue.name)
-        self.commit()
+        self._commit_aside()
 
     def delete_queue(self, name: str) -> int:
         """Delete a queue and notify its consumers. Returns how many messages waited in it."""
@@ -142,33 +150,84 @@ class Broker:
 
     def end_turn(self) -> None:
         """Commit what a connection did; where that waits for the disk, together with what others do now."""
-        if self.vhost.store.awaits_flush:
+        if self._flushing is None and not self.vhost.store.awaits_flush:
+            self._write_down()
+        elif self._flushing is None:
             self._ending_turns = True
             self._host.wake()
-        else:
-            self.commit()
 
     def commit(self) -> None:
-        """Write down what happened, then send what waits for the clients."""
+        """Write down what happened, then send what waits for the clients. Waits for the disk."""
+        if self._flushing is not None:
+            self._end_flush(self._flushing)
+        if self.vhost.store.awaits_flush:
+            self._end_flush(self._begin_flush())
+        self._write_down()
+
+    def _commit_aside(self) -> None:
+        """Commit without waiting for the disk: while a flush is under way, the next group gathers."""
         self._ending_turns = False
+        if self._flushing is not None and self._flushing.done():
+            self._delay.note_end(self._count_confirming())
+            self._end_flush(self._flushing)
+        if self._flushing is None and self.vhost.store.awaits_flush:
+            left = self._delay.left(self._count_confirming())
+            if left:
+                self._host.wake_in(left)
+                return
+            begun = self._begin_flush()
+            if begun.done():
+                self._end_flush(begun)
+        if self._flushing is None:
+            self._write_down()
+
+    def _count_confirming(self) -> int:
+        """How many connections wait for the confirms of what they have published."""
+        return sum(bool(each.confirming) for each in self._unsent)
+
+    def _begin_flush(self) -> Future[None]:
+        """Begin to put all messages so far on the disk; what waits to be sent goes when they are there."""
+        self._delay.note_begin(self._count_confirming())
+        self._gathered, self._unsent = self._unsent, {}
+        for connection in self._gathered:
+            connection.gather()
+        self._flushing = self._host.flush(self.vhost.store.begin_flush())
+        return self._flushing
+
+    def _end_flush(self, flushing: Future[None]) -> None:
+        """Send what waited for a flush, which may still be under way."""
+        gathered, self._gathered = self._gathered, {}
         try:
-            self.vhost.store.flush()
+            flushing.result()
         except OSError as error:
             self.report("amqp.unwritten", why=str(error))
-            # Their messages may be lost, so nothing that they wait for is said.
-            for connection in tuple(self._unsent):
+            # Their messages may be lost, so nothing that they wait for is said. What came meanwhile is
+            # behind them in the same file.
+            for connection in (*gathered, *self._unsent):
                 connection.break_off()
-        try:
-            self.vhost.store.commit()
-        except OSError as error:
-            # What is not written down is delivered again after a crash, and not lost.
-            self.report("amqp.unwritten", why=str(error))
+        finally:
+            self._flushing = None
+        self._write_marks()
+        for connection in gathered:
+            connection.flush()
+
+    def _write_down(self) -> None:
+        self._ending_turns = False
+        self._write_marks()
         if (idle := self.vhost.store.idle_seconds) is not None:
             self._host.wake_in(idle)
         while self._unsent:
             unsent, self._unsent = self._unsent, {}
             for connection in unsent:
+                connection.gather()
                 connection.flush()
+
+    def _write_marks(self) -> None:
+        try:
+            self.vhost.store.commit()
+        except OSError as error:
+            # What is not written down is delivered again after a crash, and not lost.
+            self.report("amqp.unwritten", why=str(error))
 
     def clear(self) -> None:
         """Remove all queues, declared exchanges and messages. Connections stay."""

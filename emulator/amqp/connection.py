@@ -89,9 +89,11 @@ class Connection:
         self.wire = wire
         self._commands: deque[Command] = deque()
         self._out: list[Command] = []
-        self._unsent = 0
+        self._gathered: list[Command] = []
+        self._unsent = self._gathered_bytes = 0
         self._is_noted = False
-        self._confirming: dict[Channel, None] = {}
+        self.confirming: dict[Channel, None] = {}
+        """The channels that have confirms for the next ``gather``."""
         self._paused = False
         self._ending = False
         self._silent_beats = 0
@@ -132,7 +134,7 @@ class Connection:
         self.state = "closed"
         self.broker.forget(self)
         self.vhost.do(self._delete_own_queues())
-        self.broker.commit()
+        self.broker.end_turn()
 
     def _delete_own_queues(self) -> Steps:
         for queue in tuple(self.vhost.queues.values()):
@@ -161,7 +163,7 @@ class Connection:
     def resume(self) -> None:
         self._paused = False
         self._go_on()
-        self.broker.commit()
+        self.broker.end_turn()
 
     @property
     def is_writable(self) -> bool:
@@ -191,7 +193,7 @@ class Connection:
 
     def note_confirms(self, channel: Channel) -> None:
         """Have the confirms of a channel sent with the next ``flush``."""
-        self._confirming[channel] = None
+        self.confirming[channel] = None
         if not self._is_noted:
             self._note_unsent()
 
@@ -200,24 +202,29 @@ class Connection:
         self._is_noted = True
         self.broker.note_unsent(self)
 
-    def flush(self) -> None:
-        """Send what waits, with the confirms of what is now stored."""
-        if self._confirming:
-            confirming, self._confirming = self._confirming, {}
+    def gather(self) -> None:
+        """Set apart what ``flush`` sends: what waits now, with the confirms of what is stored."""
+        if self.confirming:
+            confirming, self.confirming = self.confirming, {}
             for channel in confirming:
                 channel.send_confirms()
         # Not sooner, or the confirms would note it again.
         self._is_noted = False
-        if self._out:
-            out, self._out = self._out, []
+        self._gathered, self._out = self._out, []
+        self._gathered_bytes = self._unsent
+
+    def flush(self) -> None:
+        """Send what was gathered."""
+        if self._gathered:
+            out, self._gathered = self._gathered, []
             was_full = self._unsent >= _MOST_UNSENT
-            self._unsent = 0
+            self._unsent -= self._gathered_bytes
             self._sent_since_beat = True
             self.wire.answer(out)
             # The queues passed its consumers by while there was no room.
             if was_full and not self._paused:
                 self._go_on()
-        if self._ending:
+        if self._ending and not self._is_noted:
             self._ending = False
             self.wire.close()
 
@@ -238,9 +245,8 @@ class Connection:
         """Close without a word of what was to be sent, and handle nothing of what has come."""
         # A confirm of what comes behind would confirm what was lost, too.
         self.state = "closed"
-        self._commands.clear()
-        self._out.clear()
-        self._confirming.clear()
+        for held in (self._commands, self._out, self._gathered, self.confirming):
+            held.clear()
         self._unsent = 0
         self.wire.close()
 
@@ -468,7 +474,7 @@ class Connection:
     def _end_channel(self, number: int) -> None:
         channel = self.channels.pop(number)
         # A confirm behind the channel's end would reach a number that nobody has open.
-        self._confirming.pop(channel, None)
+        self.confirming.pop(channel, None)
         self._release_channel(channel)
 
     def _release_channel(self, channel: Channel) -> None:

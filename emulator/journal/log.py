@@ -41,6 +41,7 @@ class Log:
         self.needed_bytes = 0
         self._fsync = fsync
         self._lock = threading.Lock()
+        self._sync_lock = threading.Lock()
         path.parent.mkdir(parents=True, exist_ok=True)
         self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, FILE_MODE)
         self._begin = self._end = 0
@@ -175,8 +176,8 @@ class Log:
                 copied = self._copy(descriptor, before, copied)
                 sync_data(descriptor)
                 put_in_place(draft, self.path, fsync=False)
-                os.close(self._descriptor)
-                self._descriptor, self._begin = descriptor, before
+                self._exchange(descriptor)
+                self._begin = before
         except OSError:
             os.close(descriptor)
             draft.unlink(missing_ok=True)
@@ -186,12 +187,17 @@ class Log:
             sync_folders(self.path, levels=1)
 
     def sync(self) -> None:
-        """Return when all payloads survive loss of power. Raises OSError."""
-        sync_data(self._descriptor)
+        """Return when all payloads survive loss of power; at once when it is closed. Raises OSError.
+
+        Callable on any thread, while others use the log.
+        """
+        with self._sync_lock:
+            if self._descriptor >= 0:
+                sync_data(self._descriptor)
 
     def close(self) -> None:
         """Close the file. The log cannot be used afterwards."""
-        os.close(self._descriptor)
+        self._exchange(-1)
 
     def _update_inventory(self) -> None:
         """List the log in the inventory if it holds anything. A draft is never listed."""
@@ -203,9 +209,15 @@ class Log:
     def _continue_in(self, fresh: Log) -> None:
         """Use the file of another log, which is not used any more."""
         with self._lock:
-            os.close(self._descriptor)
-            self._descriptor, self._begin, self._end = fresh._descriptor, fresh._begin, fresh._end
+            self._exchange(fresh._descriptor)
+            self._begin, self._end = fresh._begin, fresh._end
         self._in_inventory = fresh._in_inventory
+
+    def _exchange(self, descriptor: int) -> None:
+        # A flush must not reach another file that gets the number.
+        with self._sync_lock:
+            os.close(self._descriptor)
+            self._descriptor = descriptor
 
     def _frame(self, position: int) -> tuple[frames.Frame, bytes]:
         with self._lock:

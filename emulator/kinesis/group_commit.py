@@ -10,6 +10,7 @@ from contextlib import contextmanager, suppress
 from typing import Final
 
 from emulator.kinesis.stream import Shard, Stream
+from emulator.machine.flush_delay import FlushDelay
 
 _FLUSHING: Final = ThreadPoolExecutor(1, "group-commit")
 _Touched = list[tuple[Stream, Shard]]
@@ -29,6 +30,9 @@ class GroupCommit:
         self._written: dict[Shard, None] = {}
         self._touched: _Touched = []
         self._next: asyncio.Future[None] | None = None
+        self._waiting = 0
+        self._delay = FlushDelay()
+        self._due: asyncio.Handle | None = None
         self._flushing = False
 
     @property
@@ -58,29 +62,40 @@ class GroupCommit:
             self._next = asyncio.get_running_loop().create_future()
             # Those who wait may all be gone by then.
             self._next.add_done_callback(lambda done: done.exception())
-            if not self._flushing:
-                self._flushing = True
-                # Behind those whose requests are there already.
-                self._next.get_loop().call_soon(self._begin, self._next)
+        self._waiting += 1
+        self._plan(self._next)
         await asyncio.shield(self._next)
 
+    def _plan(self, group: asyncio.Future[None]) -> None:
+        """Have a group flushed, when the one before is and those who are expected have come."""
+        if self._flushing:
+            return
+        if self._due is not None:
+            self._due.cancel()
+        # Behind those whose requests are there already.
+        left = self._delay.left(self._waiting)
+        self._due = group.get_loop().call_later(left, self._begin, group)
+
     def _begin(self, group: asyncio.Future[None]) -> None:
+        self._delay.note_begin(self._waiting)
         written, touched = list(self._written), self._touched
-        self._written, self._touched, self._next = {}, [], None
+        self._written, self._touched, self._next, self._waiting = {}, [], None, 0
+        self._due, self._flushing = None, True
+
+        def end(error: BaseException | None) -> None:
+            self._flushing = False
+            self._delay.note_end(self._waiting)
+            if error is None:
+                self._tell(touched)
+                group.set_result(None)
+            else:
+                group.set_exception(error)
+            if self._next is not None:
+                self._plan(self._next)
 
         def pass_on(flushed: Future[None]) -> None:
             # The loop may have ended meanwhile.
             with suppress(RuntimeError):
-                group.get_loop().call_soon_threadsafe(self._end, group, touched, flushed.exception())
+                group.get_loop().call_soon_threadsafe(end, flushed.exception())
 
         _FLUSHING.submit(self._flush, written).add_done_callback(pass_on)
-
-    def _end(self, group: asyncio.Future[None], touched: _Touched, error: BaseException | None) -> None:
-        if error is None:
-            self._tell(touched)
-            group.set_result(None)
-        else:
-            group.set_exception(error)
-        self._flushing = self._next is not None
-        if self._next is not None:
-            self._begin(self._next)

@@ -61,12 +61,12 @@ def test_a_message_outlives_a_cut_though_its_file_is_packed_before_it_is_flushed
             body = bytes(size)
             store.append(Message("", ("q",), b"", body, persistent=True), [(1, number, None)], 1)
             if not number:
-                store.flush()
+                store.begin_flush()()
         turn = Turn()
         while (tmp_path / f"00000001{MESSAGES}").exists():
             turn.begin()
             store.proceed(turn)
-        store.flush()
+        store.begin_flush()()
         store.close()
     for change in recorded.changes:
         left.take(change)

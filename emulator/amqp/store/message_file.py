@@ -175,9 +175,11 @@ class MessageFile:
         return len(self._holders) - 1
 
     def flush(self) -> None:
-        """Return when its messages survive loss of power."""
-        if isinstance(self.messages, Log):
-            self.messages.sync()
+        """Return when its messages survive loss of power. Callable on any thread."""
+        # What takes the place of a log is on the disk before.
+        messages = self.messages
+        if isinstance(messages, Log):
+            messages.sync()
 
     def read(self, index: int) -> Message:
         return MessageOnDisk.decode(self._read(self._positions[index])).message

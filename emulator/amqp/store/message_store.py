@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import threading
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import suppress
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -176,13 +177,16 @@ class MessageStore:
 
     @property
     def awaits_flush(self) -> bool:
-        """Whether ``flush`` has to wait for the disk."""
+        """Whether there are messages that loss of power would take, and must not: with ``fsync``."""
         return bool(self._unflushed)
 
-    def flush(self) -> None:
-        """With ``fsync``, return when every message survives loss of power. Raises OSError."""
-        for file in tuple(self._unflushed):
-            del self._unflushed[file]
+    def begin_flush(self) -> Callable[[], None]:
+        """Return what puts every message so far on the disk, or raises OSError; for any thread."""
+        files, self._unflushed = self._unflushed, {}
+        return partial(self._flush, files)
+
+    def _flush(self, files: Iterable[MessageFile]) -> None:
+        for file in files:
             try:
                 file.flush()
             except OSError:

@@ -9,6 +9,8 @@ from __future__ import annotations
 import asyncio
 import traceback
 from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final, cast
 
@@ -20,6 +22,7 @@ from emulator.events import Events
 from emulator.http.bounds.turns import Turns
 from emulator.relay.amqp.ends import End, Owner, Peer
 
+_FLUSHING: Final = ThreadPoolExecutor(1, "amqp-flush")
 _IS_BUSY: Final = "the broker has more to do"
 HANDSHAKE_SECONDS: Final = 10.0
 """How long a client has to log in. Clients wait in real time, so this and heartbeats do too."""
@@ -91,6 +94,11 @@ class EmbeddedUpstream:
             self._reminder_due = due
             self._reminder = self._loop.call_later(seconds, self._remind)
 
+    def flush(self, work: Callable[[], None]) -> Future[None]:
+        flushing = _FLUSHING.submit(work)
+        flushing.add_done_callback(self._wake_from_thread)
+        return flushing
+
     def report(self, kind: str, **fields: object) -> None:
         self._events.emit(kind, **cast("dict[str, Any]", fields))
 
@@ -103,6 +111,11 @@ class EmbeddedUpstream:
             self.report("amqp.failed", error=repr(error), trace=trace)
             return False
         return True
+
+    def _wake_from_thread(self, _flushed: Future[None]) -> None:
+        # The loop may have ended meanwhile.
+        with suppress(RuntimeError):
+            self._loop.call_soon_threadsafe(self.wake)
 
     def _remind(self) -> None:
         self._reminder = None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from concurrent.futures import Future
 from pathlib import Path
 from typing import Any, Final
 
@@ -30,6 +32,17 @@ class StillHost:
 
     def wake_in(self, _seconds: float) -> None:
         """Do nothing."""
+
+    def flush(self, work: Callable[[], None]) -> Future[None]:
+        """Do it now."""
+        flushed: Future[None] = Future()
+        try:
+            work()
+        except OSError as error:
+            flushed.set_exception(error)
+        else:
+            flushed.set_result(None)
+        return flushed
 
     def report(self, kind: str, **fields: object) -> None:
         self.reported.append((kind, fields))

@@ -5,6 +5,8 @@ from __future__ import annotations
 import errno
 import os
 import shutil
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
 from pathlib import Path
 from unittest.mock import patch
 
@@ -329,6 +331,86 @@ def test_messages_of_a_turn_share_a_flush(tmp_path: Path) -> None:
     confirm = client.take()[-1]
     assert (confirm.delivery_tag, confirm.multiple) == (20, True)
     assert flush.call_count == 1
+
+
+class SlowDisk:
+    """Flushes that are under way until they are ended."""
+
+    def __init__(self) -> None:
+        self.under_way: list[tuple[Callable[[], None], Future[None]]] = []
+
+    def flush(self, work: Callable[[], None]) -> Future[None]:
+        self.under_way.append((work, Future()))
+        return self.under_way[-1][1]
+
+    def end(self, own: OwnBroker, error: OSError | None = None) -> None:
+        """End the flush under way, which there is one of when the last one let nobody else come."""
+        while not self.under_way:
+            own.broker.proceed()
+        ((work, flushed),) = self.under_way
+        self.under_way.clear()
+        if error is None:
+            work()
+            flushed.set_result(None)
+        else:
+            flushed.set_exception(error)
+        own.broker.proceed()
+
+
+@pytest.fixture
+def syncing(tmp_path: Path) -> Iterator[tuple[OwnBroker, SlowDisk, list[EngineClient]]]:
+    """A broker with ``fsync`` on a slow disk, and two who publish with confirms."""
+    own, disk = OwnBroker(tmp_path, fsync=True), SlowDisk()
+    clients = [own.client(), own.client()]
+    for each in clients:
+        each.ask(queue(durable=True))
+        each.ask(m.ConfirmSelect(False))
+    with patch.object(own.host, "flush", disk.flush):
+        yield own, disk, clients
+
+
+def test_what_comes_during_a_flush_is_confirmed_behind_the_next(
+    syncing: tuple[OwnBroker, SlowDisk, list[EngineClient]],
+) -> None:
+    """The broker takes it meanwhile, and begins no other flush."""
+    own, disk, (first, second) = syncing
+    assert first.publish(publish(), b"first", KEPT) == []
+    assert second.publish(publish(), b"second", KEPT) == []
+    assert first.publish(publish(), b"third", KEPT) == []
+    disk.end(own)
+    assert first.take() == [m.BasicAck(1, False)]
+    assert second.take() == []
+    disk.end(own)
+    assert first.take() == [m.BasicAck(2, False)]
+    assert second.take() == [m.BasicAck(1, False)]
+
+
+def test_what_comes_during_a_flush_that_fails_is_not_confirmed(
+    syncing: tuple[OwnBroker, SlowDisk, list[EngineClient]],
+) -> None:
+    """It is behind what may be lost, in the same file."""
+    own, disk, (first, second) = syncing
+    first.publish(publish(), b"first", KEPT)
+    second.publish(publish(), b"second", KEPT)
+    disk.end(own, OSError(errno.EIO, "Input/output error"))
+    assert first.ended
+    assert second.ended
+    disk.end(own)
+    assert first.take() + second.take() == []
+
+
+def test_a_broker_that_closes_waits_for_the_flush_under_way(
+    syncing: tuple[OwnBroker, SlowDisk, list[EngineClient]], tmp_path: Path
+) -> None:
+    """Who published is told before the connection ends."""
+    own, disk, (first, _) = syncing
+    first.publish(publish(), b"first", KEPT)
+    ((work, flushed),) = disk.under_way
+    work()
+    flushed.set_result(None)
+    own.broker.close()
+    assert first.take()[0] == m.BasicAck(1, False)
+    assert [body for body, _ in bodies(OwnBroker(tmp_path).client())] == [b"first"]
 
 
 def test_a_message_that_is_not_on_the_disk_is_not_confirmed(tmp_path: Path) -> None:

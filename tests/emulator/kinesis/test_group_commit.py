@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import threading
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -21,13 +22,22 @@ SHARD = "shardId-000000000000"
 
 
 class Disk:
-    """Counts flushes of data, and fails them while ``broken``."""
+    """Counts flushes of data, each of which takes a second of ``stopwatch``; fails them while ``broken``.
+
+    None ends while it is not ``ready``.
+    """
 
     def __init__(self) -> None:
         self.flushes = 0
         self.broken = False
+        self.ready = threading.Event()
+        self.ready.set()
+
+    def stopwatch(self) -> float:
+        return float(self.flushes)
 
     def flush(self, _descriptor: int) -> None:
+        self.ready.wait(20)
         self.flushes += 1
         if self.broken:
             raise OSError(5, "Input/output error")
@@ -64,6 +74,30 @@ async def test_calls_share_a_flush(engine: Engine, disk: Disk) -> None:
     await asyncio.gather(*(put(backend, b"%d" % number) for number in range(40)))
     assert len(read(engine)) == 40
     assert 1 <= disk.flushes <= 3
+
+
+async def test_callers_who_wait_for_each_answer_share_each_flush(engine: Engine, disk: Disk) -> None:
+    """A flush begins when all have come again whom the last one let go, and not with the first of them."""
+    backend = EngineBackend(engine, Clock())
+
+    async def put_ten(turns: int) -> None:
+        for number in range(10):
+            for _ in range(turns):
+                await asyncio.sleep(0)
+            under_way = put(backend, b"%d" % number)
+            await asyncio.sleep(0)
+            begun.add(turns)
+            if len(begun) == 4:
+                disk.ready.set()
+            await under_way
+
+    begun: set[int] = set()
+    disk.flushes = 0
+    disk.ready.clear()
+    with patch("emulator.machine.flush_delay.stopwatch", disk.stopwatch):
+        await asyncio.gather(*map(put_ten, (1, 4, 7, 10)))
+    assert len(read(engine)) == 40
+    assert disk.flushes <= 12
 
 
 async def test_what_is_not_on_the_disk_is_not_read(engine: Engine) -> None:
