@@ -80,6 +80,8 @@ class RawClient:
         self.socket = socket.create_connection(
             (self._login.hostname or "", self._login.port or 5672), timeout=20
         )
+        # As clients do: small frames are not held back until what went before is acknowledged.
+        self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
     @property
     def login(self) -> bytes:
