@@ -1,4 +1,8 @@
-"""AMQP: our own broker, RabbitMQ, and RabbitMQ behind our relay: publishing, consuming, confirms."""
+"""AMQP: our own broker, RabbitMQ, RabbitMQ behind our relay, and a server that only answers.
+
+Messages of three sizes, transient and durable, through one connection and eight: published with confirms,
+consumed with an acknowledgement each, and one by one. All take turns on the same cores, with medians.
+"""
 
 from __future__ import annotations
 
@@ -7,119 +11,118 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from itertools import product
 from pathlib import Path
 from statistics import median
-from typing import TYPE_CHECKING, Any
+from typing import Final, NamedTuple
 from urllib.parse import urlsplit
 
-from emulator.clock import stopwatch
+from emulator.amqp.wire import methods
 from emulator.rabbitmq.broker_process import find_server, start_broker
 from rdss_sandbox.process import sandbox_process
+from tests.bench import amqp_driver
+from tests.bench.amqp_driver import RawConnection
 from tests.bench.rows import US, Row
 
-if TYPE_CHECKING:
-    from pika import BasicProperties
-    from pika.adapters.blocking_connection import BlockingChannel
-
-RELAYED = "through us"
+RELAYED: Final = "through us"
 """RabbitMQ with our relay in front."""
-MESSAGES = 10_000
-CONFIRMED = 1_000
-ROUNDS = 3
-_PREFETCH = 500
-_DURABLE = "bench-durable"
-_BODY = bytes(i % 251 for i in range(1_000))
+ROUNDS: Final = 3
+CONFIRMED: Final = 1_000
+CONNECTIONS: Final = (1, 8)
+LIMIT: Final = "nothing"
+"""What only answers: the driver's own cost."""
 
 
-def measure(messages: int = MESSAGES, rounds: int = ROUNDS) -> Iterator[Row]:
-    """The better of some rounds, the three taking turns. Nothing where no RabbitMQ is installed."""
-    server = find_server(os.environ)
-    if server is None:
-        sys.stderr.write("RabbitMQ is not installed here\n")
-        return
-    with tempfile.TemporaryDirectory(prefix="bench-") as folder:
-        broker = start_broker(server, Path(folder), os.environ)
-        try:
-            own = sandbox_process("--data-dir", f"{folder}/own")
-            with _relay(broker.url) as relayed, own as running:
-                urls = {US: running.amqp, "RabbitMQ": broker.url, RELAYED: relayed}
-                found = [
-                    row for _ in range(rounds) for name in urls for row in _round(name, urls[name], messages)
-                ]
-        finally:
-            broker.stop()
-    for row in found[: len(found) // rounds]:
-        same = [other.value for other in found if other[:2] == row[:2]]
-        yield row._replace(value=max(same) if row.better == "more" else min(same))
+class Load(NamedTuple):
+    """Messages of one size, and how many of them each subject gets in a round."""
+
+    size: str
+    body: bytes
+    messages: int
+
+
+LOADS: Final = (
+    Load("12 B", bytes(range(12)), 15_000),
+    Load("1 KB", bytes(i % 251 for i in range(1_000)), 10_000),
+    Load("200 KB", bytes(i % 251 for i in range(200_000)), 200),
+)
+MODES: Final = {"transient": amqp_driver.TRANSIENT, "durable": amqp_driver.DURABLE}
+
+
+def measure(loads: tuple[Load, ...] = LOADS, rounds: int = ROUNDS) -> Iterator[Row]:
+    """The medians of some rounds, all taking turns. Without RabbitMQ where none is installed."""
+    with subjects() as urls:
+        found = [
+            row
+            for load, mode, connections in product(loads, MODES, CONNECTIONS)
+            for _ in range(rounds)
+            for name, url in urls.items()
+            for row in _measure_load(name, url, load, mode, connections)
+        ]
+    yield from medians(found)
 
 
 @contextmanager
-def _relay(upstream: str) -> Iterator[str]:
-    command = [sys.executable, "-m", "tests.bench.amqp_relay", upstream]
+def subjects() -> Iterator[dict[str, str]]:
+    """Start all, and give their URLs by name."""
+    with ExitStack() as stack:
+        folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="bench-"))
+        urls = {US: stack.enter_context(sandbox_process("--data-dir", f"{folder}/own")).amqp}
+        server = find_server(os.environ)
+        if server is not None:
+            broker = start_broker(server, Path(folder), os.environ)
+            stack.callback(broker.stop)
+            urls["RabbitMQ"] = broker.url
+            login = urlsplit(broker.url).netloc.rpartition("@")[0]  # the relay passes it on
+            port = stack.enter_context(_process("tests.bench.amqp_relay", broker.url))
+            urls[RELAYED] = f"amqp://{login}@127.0.0.1:{port}/%2F"
+        port = stack.enter_context(_process("tests.bench.amqp_nothing"))
+        urls[LIMIT] = f"amqp://127.0.0.1:{port}/%2F"
+        yield urls
+
+
+def medians(found: list[Row]) -> Iterator[Row]:
+    """One row for the rows of each measure and subject."""
+    for measure_and_subject in dict.fromkeys(row[:2] for row in found):
+        same = [row for row in found if row[:2] == measure_and_subject]
+        yield same[0]._replace(value=median(row.value for row in same))
+
+
+@contextmanager
+def _process(module: str, *arguments: str) -> Iterator[int]:
+    command = [sys.executable, "-m", module, *arguments]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         try:
             assert process.stdout is not None
-            login = urlsplit(upstream).netloc.rpartition("@")[0]  # the relay passes it on
-            yield f"amqp://{login}@127.0.0.1:{int(process.stdout.readline())}/%2F"
+            yield int(process.stdout.readline())
         finally:
             process.terminate()
 
 
-def _round(subject: str, url: str, messages: int) -> Iterator[Row]:
-    import pika
-
-    persistent = pika.BasicProperties(delivery_mode=pika.DeliveryMode.Persistent)
-    with pika.BlockingConnection(pika.URLParameters(url)) as connection:
-        channel = connection.channel()
-        queue = channel.queue_declare("", exclusive=True).method.queue
-        yield Row("AMQP publish 1 KB", subject, _published(channel, queue, messages), "messages/s", "more")
-        yield Row("AMQP consume 1 KB", subject, _consumed(channel, queue, messages), "messages/s", "more")
-        each = sorted(_confirmed(connection.channel(), queue, CONFIRMED))
-        yield Row("AMQP publish with its confirm, p50", subject, median(each) * 1e3, "ms")
-        yield Row("AMQP publish with its confirm, p99", subject, each[len(each) * 99 // 100] * 1e3, "ms")
-        channel.queue_declare(_DURABLE, durable=True)
-        each = sorted(_confirmed(connection.channel(), _DURABLE, CONFIRMED, persistent))
-        channel.queue_delete(_DURABLE)
-        yield Row("AMQP durable publish with its confirm, p50", subject, median(each) * 1e3, "ms")
-        yield Row(
-            "AMQP durable publish with its confirm, p99", subject, each[len(each) * 99 // 100] * 1e3, "ms"
-        )
-
-
-def _published(channel: BlockingChannel, queue: str, messages: int) -> float:
-    """Messages a second, until the broker has them all."""
-    began = stopwatch()
-    for _ in range(messages):
-        channel.basic_publish("", queue, _BODY)
-    channel.queue_declare(queue, passive=True)
-    return messages / (stopwatch() - began)
-
-
-def _consumed(channel: BlockingChannel, queue: str, messages: int) -> float:
-    left = messages
-    channel.basic_qos(prefetch_count=_PREFETCH)
-
-    def take(_channel: Any, method: Any, _properties: Any, _body: bytes) -> None:
-        nonlocal left
-        left -= 1
-        channel.basic_ack(method.delivery_tag)
-
-    began = stopwatch()
-    tag = channel.basic_consume(queue, take)
-    while left > 0:
-        channel.connection.process_data_events(time_limit=1)
-    rate = messages / (stopwatch() - began)
-    channel.basic_cancel(tag)
-    return rate
-
-
-def _confirmed(
-    channel: BlockingChannel, queue: str, messages: int, properties: BasicProperties | None = None
-) -> Iterator[float]:
-    """Seconds of each publish that waits for its confirm."""
-    channel.confirm_delivery()
-    for _ in range(messages):
-        began = stopwatch()
-        channel.basic_publish("", queue, _BODY, properties)
-        yield stopwatch() - began
+def _measure_load(subject: str, url: str, load: Load, mode: str, connections: int) -> Iterator[Row]:
+    of = f"{mode} {load.size}, {connections} connection{'s' if connections > 1 else ''}"
+    queues = [f"bench-{number}" for number in range(connections)]
+    properties, each = MODES[mode], load.messages // connections
+    rendered = [amqp_driver.render_publish("", queue, properties, load.body) for queue in queues]
+    with ExitStack() as stack:
+        publishers = [stack.enter_context(RawConnection(url)) for _ in queues]
+        for queue in queues:
+            declare = methods.QueueDeclare(0, queue, False, mode == "durable", False, False, False, {})
+            publishers[0].ask(declare, methods.QueueDeclareOk)
+        seconds = amqp_driver.publish(publishers, rendered, each)
+        yield Row(f"AMQP publish, {of}", subject, each * connections / seconds, "messages/s", "more")
+    with ExitStack() as stack:
+        consumers = [stack.enter_context(RawConnection(url)) for _ in queues]
+        size = len(amqp_driver.render_delivery(queues[0], properties, load.body))
+        seconds = amqp_driver.consume(consumers, queues, size, each)
+        yield Row(f"AMQP consume, {of}", subject, each * connections / seconds, "messages/s", "more")
+    with RawConnection(url) as connection:
+        if connections == 1:
+            one_by_one = amqp_driver.publish_each(connection, rendered[0], min(CONFIRMED, load.messages))
+            confirmed = f"AMQP confirm, {mode} {load.size}"
+            yield Row(f"{confirmed}, p50", subject, median(one_by_one) * 1e3, "ms")
+            yield Row(f"{confirmed}, p99", subject, one_by_one[len(one_by_one) * 99 // 100] * 1e3, "ms")
+    with RawConnection(url) as connection:
+        for queue in queues:
+            connection.ask(methods.QueueDelete(0, queue, False, False, False), methods.QueueDeleteOk)
