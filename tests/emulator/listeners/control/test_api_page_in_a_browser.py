@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -11,21 +10,9 @@ import pytest
 from emulator.assembly.embedded import Embedded, embedded
 from emulator.settings.settings import Settings
 from rdss_sandbox.client import Client
-from tests.chromium import Tab, open_tab, running_chromium
+from tests.chromium import Tab, open_tab
 
 pytestmark = pytest.mark.browser
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    with running_chromium(tmp_path_factory.mktemp("profile"), "--window-size=1280,900") as address:
-        yield address
-
-
-@pytest.fixture
-def sandbox() -> Iterator[Embedded]:
-    with embedded(Settings(aws_port=0, control_port=0, data_dir=None, seed=7)) as running:
-        yield running
 
 
 def send(tab: Tab, endpoint: str, **fields: Any) -> str:
@@ -39,10 +26,10 @@ def send(tab: Tab, endpoint: str, **fields: Any) -> str:
     return str(tab.eval(answer))
 
 
-def test_an_endpoint_is_found_and_opened(browser: str, sandbox: Embedded) -> None:
+def test_an_endpoint_is_found_and_opened(browser: str, emulator: Embedded) -> None:
     """By words of its path or its sentence; a link to it unfolds it, and a link to a shape unfolds that."""
     with open_tab(browser) as tab:
-        tab.open(f"{sandbox.control}/docs#post_faults")
+        tab.open(f"{emulator.control}/docs#post_faults")
         assert tab.eval("document.getElementById('post_faults').open")
         tab.key("/")
         assert tab.eval("document.activeElement.id") == "find"
@@ -56,13 +43,13 @@ def test_an_endpoint_is_found_and_opened(browser: str, sandbox: Embedded) -> Non
         assert not tab.problems
 
 
-def test_an_endpoint_is_tried_against_this_sandbox(browser: str, sandbox: Embedded) -> None:
+def test_an_endpoint_is_tried_against_this_sandbox(browser: str, emulator: Embedded, api: Client) -> None:
     """With the least that its body needs already there; a refusal is shown with its code."""
-    with open_tab(browser) as tab, Client(sandbox.control) as client:
-        tab.open(f"{sandbox.control}/docs")
+    with open_tab(browser) as tab:
+        tab.open(f"{emulator.control}/docs")
         sample = tab.eval("document.querySelector('#post_faults textarea').value")
         assert send(tab, "post_faults").startswith("201\n{")
-        assert [each.type for each in client.faults()] == [json.loads(sample)["type"]]
+        assert [each.type for each in api.faults()] == [json.loads(sample)["type"]]
         assert '"shards"' in send(tab, "get_streams_by_name", name="input")
         assert '"no_such_stream"' in send(tab, "get_streams_by_name", name="a/b")
         assert not [each for each in tab.problems if "404" not in each]
@@ -81,10 +68,10 @@ def test_a_sandbox_with_a_token_asks_for_it(browser: str) -> None:
 
 
 @pytest.mark.parametrize("width", [360, 1280, 2560])
-def test_it_fits_the_window(browser: str, sandbox: Embedded, width: int) -> None:
+def test_it_fits_the_window(browser: str, emulator: Embedded, width: int) -> None:
     """Nothing is beyond its right edge, with an endpoint and a shape unfolded."""
     with open_tab(browser) as tab:
         tab.size(width, 900)
-        tab.open(f"{sandbox.control}/docs#post_faults")
+        tab.open(f"{emulator.control}/docs#post_faults")
         tab.eval("document.getElementById('Status').open = true")
         assert tab.eval("document.documentElement.scrollWidth") <= width

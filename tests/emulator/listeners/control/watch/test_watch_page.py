@@ -18,7 +18,7 @@ from emulator.settings.settings import Settings
 from rdss_sandbox.client import Client
 from rdss_sandbox.shapes.faults import NewFault
 from rdss_sandbox.shapes.streams import Reshard
-from tests.chromium import Tab, open_tab, running_chromium
+from tests.chromium import Tab, open_tab
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(300)]
 
@@ -60,12 +60,6 @@ UNNAMED = """
   .map((element) => element.outerHTML)
 """
 """What a screen reader would have no name for."""
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    with running_chromium(tmp_path_factory.mktemp("profile"), "--window-size=1920,1080") as address:
-        yield address
 
 
 @pytest.fixture
