@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from emulator.journal.frames import Frame
+from emulator.journal.frames import DamagedLogError, Frame
 from emulator.journal.inventory import inventory_of, unlist
 from emulator.journal.packed import SUFFIX, segment_files
 from emulator.journal.segment import Block, Segment
@@ -404,7 +404,7 @@ class Segments:
         begin = self._place(segment, frame, text, ordinal)
         end, lines = begin, 0
         while lines < limit and ordinal + lines < frame.ordinal + frame.lines:
-            after = text.index(b"\n", end) + 1
+            after = _after_line(segment, frame, text, end)
             if lines and (after - begin) * frame.size // frame.length > room:
                 break
             end, lines = after, lines + 1
@@ -424,8 +424,17 @@ class Segments:
         segment.check(frame, memoryview(text))
         begin = 0
         for _ in range(ordinal - frame.ordinal):
-            begin = text.index(b"\n", begin) + 1
+            begin = _after_line(segment, frame, text, begin)
         return begin
+
+
+def _after_line(segment: Segment, frame: Frame, text: bytes, begin: int) -> int:
+    """Where the next line of a block begins. Raises ``DamagedLogError`` when this one has no end."""
+    end = text.find(b"\n", begin) + 1
+    if not end:
+        reason = f"a block has fewer records than the {frame.lines} that its header says"
+        raise DamagedLogError(segment.name, frame.position, reason)
+    return end
 
 
 def _leap_over(reached: int, leap: int) -> int:

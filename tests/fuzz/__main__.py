@@ -2,13 +2,14 @@
 
 Each runs in a process of its own, one after the other, and stops at its first fault. Its input is left in
 ``runs/fuzz``; ``python -m tests.fuzz PARSER --again FILE`` parses it once more. With atheris a run is guided
-by coverage; where that has no wheel, the corpus is changed by chance. ``--page`` renews the table in
-``tests/fuzz/README.md``.
+by coverage; where that has no wheel, the corpus is changed by chance. With ``--seed`` a run gives the same
+inputs each time. ``--page`` renews the table in ``tests/fuzz/README.md``.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import re
 import subprocess
 import sys
@@ -26,7 +27,9 @@ _INSTRUMENTED = re.compile(r"^INFO: Instrumenting .*\n", re.MULTILINE)
 def fuzz(name: str, *bound: str) -> Outcome:
     """Run one parser in a process, and return what came of it."""
     command = [sys.executable, "-m", "tests.fuzz.one_run", name, *bound]
-    ran = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
+    # The order of a set decides what is parsed first, and with it what atheris learns of an input.
+    ordered = {**os.environ, "PYTHONHASHSEED": "0"}
+    ran = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False, env=ordered)
     covered = _COVERED.findall(ran.stderr)
     try:
         done = msgspec.json.decode(ran.stdout.strip().rpartition("\n")[2], type=dict)
@@ -56,6 +59,7 @@ def main() -> int:
     arguments.add_argument("parsers", nargs="*", metavar="PARSER", help=", ".join(NAMES))
     arguments.add_argument("--seconds", default="10")
     arguments.add_argument("--inputs")
+    arguments.add_argument("--seed", default="0")
     arguments.add_argument("--again", type=Path, metavar="PLACE")
     arguments.add_argument("--page", action="store_true")
     given = arguments.parse_args()
@@ -67,7 +71,7 @@ def main() -> int:
     bound = ("--inputs", given.inputs) if given.inputs else ("--seconds", given.seconds)
     outcomes = []
     for name in names:
-        outcome = fuzz(name, *bound)
+        outcome = fuzz(name, *bound, "--seed", given.seed)
         outcomes.append(outcome)
         sys.stdout.write(f"{outcome.line}\n")
         sys.stdout.flush()

@@ -80,25 +80,25 @@ def open_parser(name: str) -> tuple[FuzzedParser, BoundedParse]:
     return parser, BoundedParse(parse)
 
 
-def guide(name: str, findings: Path, **bounds: int) -> NoReturn:
-    """Fuzz with atheris. Raises ModuleNotFoundError where it is not installed."""
+def guide(name: str, findings: Path, seed: int, **bounds: int) -> NoReturn:
+    """Fuzz with atheris. A seed of 0 is chance. Raises ModuleNotFoundError where it is not installed."""
     import atheris
 
     with atheris.instrument_imports(include=list(_INSTRUMENTED)):
         parser, parse = open_parser(name)
         run = Run(name, parse, findings=findings, **bounds)
     with tempfile.TemporaryDirectory() as kept:
-        settings = (f"-max_len={parser.longest}", f"-timeout={_HANG_SECONDS}", "-rss_limit_mb=4096")
-        atheris.Setup([name, *settings, kept, str(CORPUS / name)], run.take)
+        limits = (f"-max_len={parser.longest}", f"-timeout={_HANG_SECONDS}", "-rss_limit_mb=4096")
+        atheris.Setup([name, *limits, f"-seed={seed}", kept, str(CORPUS / name)], run.take)
         atheris.Fuzz()
     raise AssertionError("it ends with the process")
 
 
-def change_by_chance(name: str, findings: Path, **bounds: int) -> NoReturn:
-    """Fuzz by changing the corpus, the same way each time."""
+def change_by_chance(name: str, findings: Path, seed: int, **bounds: int) -> NoReturn:
+    """Fuzz by changing the corpus, the same way each time for a seed."""
     parser, parse = open_parser(name)
     run = Run(name, parse, findings=findings, **bounds)
-    corpus, chance = [path.read_bytes() for path in list_corpus(name)], Draws(crc32(name.encode()))
+    corpus, chance = [path.read_bytes() for path in list_corpus(name)], Draws(crc32(name.encode(), seed))
     while True:
         faulthandler.dump_traceback_later(_HANG_SECONDS, exit=True)
         run.take(change(chance.choice(corpus), corpus, chance)[: parser.longest])
@@ -109,15 +109,16 @@ def main(given: Iterable[str] | None = None) -> NoReturn:
     arguments.add_argument("parser")
     arguments.add_argument("--seconds", type=int, default=0)
     arguments.add_argument("--inputs", type=int, default=0)
+    arguments.add_argument("--seed", type=int, default=0)
     arguments.add_argument("--findings", type=Path, default=Path("runs/fuzz"))
     asked = arguments.parse_args(given)
     bounds = {"inputs": asked.inputs, "seconds": asked.seconds}
     try:
-        guide(asked.parser, asked.findings, **bounds)
+        guide(asked.parser, asked.findings, asked.seed, **bounds)
     except ModuleNotFoundError as missing:
         if missing.name != "atheris":
             raise
-    change_by_chance(asked.parser, asked.findings, **bounds)
+    change_by_chance(asked.parser, asked.findings, asked.seed, **bounds)
 
 
 if __name__ == "__main__":

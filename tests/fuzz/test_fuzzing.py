@@ -33,7 +33,8 @@ def test_the_corpus_is_parsed_within_the_bounds() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_ten_seconds_find_nothing(name: str) -> None:
-    ran = _run(name, "--seconds", "10")
+    """The same inputs each time: what chance finds is looked for by the long run, and stops nobody here."""
+    ran = _run(name, "--seconds", "10", "--seed", "1")
     assert ran.returncode == 0, ran.stdout + ran.stderr[-4000:]
 
 

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from emulator.journal import DamagedLogError, Segments
+from emulator.journal.frames import header
 
 
 def line(number: int, size: int = 20) -> bytes:
@@ -162,6 +163,20 @@ def test_damage_in_a_block_is_named_and_nothing_of_it_is_given_out(tmp_path: Pat
     last.write_bytes(b"not a block at all, but longer than a header is")
     with pytest.raises(DamagedLogError, match=last.name):
         Segments(tmp_path, segment_bytes=300)
+
+
+def test_a_block_of_fewer_records_than_its_header_says_is_damage(tmp_path: Path) -> None:
+    """Its checksums may be right all the same, by chance or by a faulty writer."""
+    payload = line(1) + line(2)
+    forged = header(payload, lines=500, size=40, ordinal=1, arrival=1000) + payload
+    (tmp_path / "0000000000000001.log").write_bytes(forged)
+    segments = Segments(tmp_path)
+
+    assert numbers(segments, 1, limit=1) == [1]
+    for start, limit in ((1, 100), (2, 100), (400, 1)):
+        with pytest.raises(DamagedLogError, match=r"has fewer records than the 500 that its header says"):
+            segments.read(start, limit, 1 << 20)
+    segments.close()
 
 
 def test_the_index_stays_small_however_many_blocks_there_are(tmp_path: Path) -> None:
