@@ -10,7 +10,7 @@ the command has done all that it was given, or is silent.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -111,7 +111,7 @@ def play_command(scenario: Scenario, command: Command, folder: Path, *, seed: in
             )
             attempt.enter(Stage(scenario.name, Level.BRONZE, Group.DELIVERY, "", 0))
             attempt.start()
-            try:
+            with lab.watching(receiver.catch), closing(receiver):
                 reads = receiver.wait_until_reading()
                 start = clock.time()
                 messages = _make_messages(scenario.workload, seed, clock, start)
@@ -123,8 +123,6 @@ def play_command(scenario: Scenario, command: Command, folder: Path, *, seed: in
                     engine.run_due()
                     client = Client(OurSender, lambda _environment: receiver)
                     ProcessTurns(scenario, environment, client, start=start).run(messages)
-            finally:
-                receiver.close()
             lab.settle_history()
             events = backend.components.events
             happenings = tuple(_on_the_scenarios_clock(each, start) for each in events.since(0, events.last))

@@ -6,8 +6,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Any, Final
 
-from emulator.clock import Clock
-from rdss_sandbox.shapes.trace import Read
+from rdss_sandbox.shapes.trace import Read, TraceItem
 from sandbox.certify.attempt import Attempt, ClientGivesUpError
 from sandbox.certify.consumer_clauses.repeats import definite_repeats
 from sandbox.certify.history import Life, Statement
@@ -17,7 +16,6 @@ from sandbox.scenarios.scenario import INPUT
 from sandbox.scenarios.workload import identity
 from schemas.bound import CONTRACT
 
-_IN_HAND_SECONDS: Final = 0.05
 _GLANCES: Final = 8
 _MOST_TIMES: Final = 20
 
@@ -68,7 +66,8 @@ class CommandReceiver:
         self._behind = False
         self._all_sent = False
         self._over = False
-        self._exchanges = self._reads = self._statements = self._ends = 0
+        self._caught = False
+        self._exchanges = self._statements = self._ends = 0
         self._delivered: Counter[tuple[str, str]] = Counter()
         self._processed: set[str] = set()
 
@@ -104,6 +103,16 @@ class CommandReceiver:
                 self._over = True
         return self._tell_news()
 
+    def catch(self, item: TraceItem) -> None:
+        """Stop a command that is to be killed before its work as soon as it is given records.
+
+        It is called before the answer goes out: later, a busy machine would find the work done.
+        """
+        is_given = isinstance(item, Read) and item.stream == INPUT and bool(item.records)
+        if is_given and self._environment.before_work.killed:
+            self._attempt.pause()
+            self._caught = True
+
     def close(self) -> None:
         """End the command with SIGTERM, and write down what it did last."""
         self._attempt.resume()
@@ -123,9 +132,7 @@ class CommandReceiver:
             victim = self._victim()
             if victim is None:
                 return
-            victim.killed = False
-            if victim is self._environment.before_work:
-                Clock().wait(_IN_HAND_SECONDS)
+            victim.killed = self._caught = False
             self._tell_news()
             self._attempt.kill()
             self._attempt.revive()
@@ -146,7 +153,7 @@ class CommandReceiver:
         environment, history = self._environment, self._lab.history
         if environment.receiver.killed:
             return environment.receiver
-        if environment.before_work.killed and any(each.records for each in history.reads()[self._reads :]):
+        if environment.before_work.killed and self._caught:
             return environment.before_work
         if environment.after_work.killed and len(history.told) > self._statements:
             return environment.after_work
@@ -161,7 +168,6 @@ class CommandReceiver:
         self._exchanges += len(exchanges)
         self._statements += len(statements)
         self._messages.scan()
-        self._reads += sum(isinstance(each, Read) and each.stream == INPUT for each in exchanges)
         rows: list[Read | Statement] = [*statements, *(each for each in exchanges if isinstance(each, Read))]
         new = sum(self._tell(each) for each in sorted(rows, key=lambda row: row.at))
         return new + self._tell_ends()
