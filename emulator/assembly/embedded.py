@@ -47,6 +47,7 @@ from emulator.listeners.control.messages import MessageResources
 from emulator.listeners.control.metrics import EventCounts, MetricsResources
 from emulator.listeners.control.pruning import PruneResources
 from emulator.listeners.control.readers import ReaderResources
+from emulator.listeners.control.same_commands import SameCommandResources
 from emulator.listeners.control.sandbox_state import StateResources, read_clock
 from emulator.listeners.control.sending import SendResources
 from emulator.listeners.control.sequences import SequenceResources
@@ -402,6 +403,7 @@ class Embedded:
             *(each for extension in components.extensions.values() for each in extension.resources()),
             MetricsResources(self.status, components.fault_engine.list, counts),
             SnapshotResources(self._snapshots),
+            SameCommandResources(components.fault_engine),
             *self._more_resources,
         ]
         return self._guard(

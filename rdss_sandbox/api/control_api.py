@@ -20,6 +20,7 @@ from rdss_sandbox.api.recordings import Recordings
 from rdss_sandbox.api.replays import Replays
 from rdss_sandbox.api.sandbox_state import SandboxState
 from rdss_sandbox.api.scenarios import Scenarios
+from rdss_sandbox.api.shell_commands import ShellCommands
 from rdss_sandbox.api.snapshots import Snapshots
 from rdss_sandbox.api.streams import Streams
 from rdss_sandbox.api.topics import Topics
@@ -40,6 +41,7 @@ class ControlApi(
     Faults[Mode],
     Buckets[Mode],
     AuditLog[Mode],
+    ShellCommands[Mode],
 ):
     """Every endpoint: the methods of the subjects above, and below a sub-client for each other subject."""
 
@@ -117,5 +119,6 @@ SUBJECTS: Final[dict[type[Subject[Any]], str]] = {
     Recordings: "client.recordings",
     Replays: "client.replays",
     Scenarios: "client.scenarios",
+    ShellCommands: "client",
 }
 """Every subject, and what has its methods in Python."""

@@ -84,6 +84,10 @@ class FaultType(msgspec.Struct, frozen=True):
 
 
 class FaultTypes(msgspec.Struct, frozen=True):
-    """Every type of fault that can be added."""
+    """Every type of fault that can be added, and the settings that all of them have in ``common``.
+
+    Of the common settings, ``at`` and those behind it are in a fault's ``when``.
+    """
 
     types: tuple[FaultType, ...]
+    common: tuple[FaultAttribute, ...] = ()

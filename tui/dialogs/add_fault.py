@@ -13,7 +13,7 @@ from textual.widget import Widget
 from textual.widgets import Checkbox, Footer, Input, Label, Select
 
 from rdss_sandbox.shapes.faults import FaultAttribute, FaultType, NewFault
-from tui.keys import shell_commands
+from rdss_sandbox.text import shell_commands
 from tui.session import session_of
 from tui.state.query import show_match
 from tui.state.worker_messages import ActionDone

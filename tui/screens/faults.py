@@ -11,7 +11,7 @@ from textual.widgets import Static
 
 from rdss_sandbox.shapes.clock import ClockChange
 from rdss_sandbox.shapes.faults import Fault, FaultChange, FaultType
-from rdss_sandbox.text import figures
+from rdss_sandbox.text import figures, shell_commands
 from rdss_sandbox.text.durations import seconds
 from tui.dialogs.add_fault import AddFault
 from tui.dialogs.prompt import Prompt, ask
@@ -128,7 +128,7 @@ class FaultsScreen(MainScreen):
                 gone = await self.client.remove_fault(fault.name)
                 return f"removed {gone.name}, which struck {figures.count(gone.injected)} times"
 
-            self.sandbox.run_in_background(remove(), f"sandbox fault remove {fault.name}")
+            self.sandbox.run_in_background(remove(), shell_commands.remove_fault(fault.name))
 
     @property
     def _fault(self) -> Fault | None:
@@ -139,24 +139,23 @@ class FaultsScreen(MainScreen):
     def action_freeze(self) -> None:
         clock = self.sandbox.snapshot.status.clock if self.sandbox.snapshot else None
         if clock and not clock.real and clock.speed == 0:
-            self._change_clock(ClockChange("speed", speed=1.0), "sandbox clock speed 1")
+            self._change_clock(ClockChange("speed", speed=1.0))
         else:
-            self._change_clock(ClockChange("freeze"), "sandbox clock freeze")
+            self._change_clock(ClockChange("freeze"))
 
     def action_advance(self) -> None:
         def advance(text: str) -> None:
             with posting_failures(self):
-                span = seconds(text)
-                self._change_clock(ClockChange("advance", seconds=span), f"sandbox clock advance {text}")
+                self._change_clock(ClockChange("advance", seconds=seconds(text)))
 
         ask(self, Prompt("Let so much time pass at once", hint="30s, 6m, 24h, 7d"), advance)
 
     def action_real_time(self) -> None:
-        self._change_clock(ClockChange("real"), "sandbox clock real")
+        self._change_clock(ClockChange("real"))
 
-    def _change_clock(self, change: ClockChange, command: str) -> None:
+    def _change_clock(self, change: ClockChange) -> None:
         async def change_clock() -> str:
             clock = await self.client.change_clock(change)
             return f"the clock says {figures.date_time(clock.time)} UTC"
 
-        self.sandbox.run_in_background(change_clock(), command)
+        self.sandbox.run_in_background(change_clock(), shell_commands.change_clock(change))

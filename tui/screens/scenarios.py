@@ -15,6 +15,7 @@ from textual.widgets import Static
 from rdss_sandbox.client import RefusedError
 from rdss_sandbox.shapes.faults import NewFault
 from rdss_sandbox.shapes.scenarios import NewRun, Scenario, ScenarioRun
+from rdss_sandbox.text import shell_commands
 from tui.dialogs.prompt import Prompt, ask
 from tui.keys.actions import ActionGroup, bindings
 from tui.screens.base import FollowingScreen
@@ -128,10 +129,7 @@ class ScenariosScreen(FollowingScreen):
 
     @work(group="play", exclusive=True)
     async def _begin(self, run: NewRun) -> None:
-        seed = f" --seed {run.seed}" if run.seed is not None else ""
-        self.app.post_message(
-            ActionDone(f"{run.scenario} plays", f"sandbox scenario run {run.scenario}{seed}")
-        )
+        self.app.post_message(ActionDone(f"{run.scenario} plays", shell_commands.begin_run(run)))
         with posting_failures(self):
             await self._follow(await self.client.scenarios.begin(run))
 

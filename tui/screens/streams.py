@@ -15,7 +15,7 @@ from rdss_sandbox.client import RefusedError
 from rdss_sandbox.shapes import readers
 from rdss_sandbox.shapes.diagnosis import Finding
 from rdss_sandbox.shapes.streams import Reshard, Stream, StreamDetail
-from rdss_sandbox.text import figures
+from rdss_sandbox.text import figures, shell_commands
 from tui.dialogs.client_findings import Findings
 from tui.keys.actions import ActionGroup, bindings
 from tui.panes.message_actions import MessageActions
@@ -151,12 +151,11 @@ class StreamsScreen(FollowingScreen):
         if line is None:
             return
         branch = line.branch
-        name, shard = branch.stream.name, branch.shard.id if branch.shard else None
+        name = branch.stream.name
+        change = Reshard(action, branch.shard.id if branch.shard else None)
 
         async def reshard() -> str:
-            after = await self.client.reshard(name, Reshard(action, shard))
+            after = await self.client.reshard(name, change)
             return f"{name}: {after.open_shards} open shards, {after.closed_shards} closed"
 
-        self.sandbox.run_in_background(
-            reshard(), f"sandbox reshard {action} {name}{f' {shard}' if shard else ''}"
-        )
+        self.sandbox.run_in_background(reshard(), shell_commands.reshard(name, change))

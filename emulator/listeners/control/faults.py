@@ -5,6 +5,7 @@ from __future__ import annotations
 from http import HTTPStatus
 from typing import Final
 
+from emulator.faults.common_settings import COMMON_SETTINGS
 from emulator.faults.fault import Attribute, FaultRefusedError
 from emulator.faults.fault import FaultType as Type
 from emulator.faults.fault_engine import FaultEngine, UnknownFaultError
@@ -53,7 +54,8 @@ class FaultResources:
 
     @handles(Faults.fault_types)
     def types(self) -> FaultTypes:
-        return FaultTypes(tuple(describe_type(type_) for type_ in self._fault_engine.types()))
+        common = tuple(map(_describe_attribute, COMMON_SETTINGS))
+        return FaultTypes(tuple(map(describe_type, self._fault_engine.types())), common)
 
     @handles(Faults.add_fault)
     def add(self, fault: NewFault) -> Fault:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Container
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from rdss_sandbox.api.faults import Faults
+from rdss_sandbox.text.shell_commands import option_name
 from sandbox.cli.groups import LazyGroup
 from sandbox.cli.options.asking import asks
 from sandbox.cli.options.contract import load_contract
@@ -87,8 +88,7 @@ def _types() -> dict[str, FaultType]:
 
 def _command(type_: FaultType) -> click.Command:
     common = _common_options([direction.value for direction in type_.directions])
-    taken = {flag for option in common for flag in option.opts}
-    own = [_option(type_, attribute, taken) for attribute in type_.attributes]
+    own = [_option(type_, attribute) for attribute in type_.attributes]
     command = click.Command(
         type_.name, params=[*own, *common], callback=_adder(type_), help=type_.description
     )
@@ -96,33 +96,31 @@ def _command(type_: FaultType) -> click.Command:
 
 
 def _common_options(directions: list[str]) -> list[click.Parameter]:
+    from emulator.faults.common_settings import COMMON_SETTINGS
+
+    more = {
+        "channel": "  [default: *]",
+        "direction": f"  [default: {directions[0]}]",
+        "toxicity": "  [default: 1]",
+        "match": f" Fields: {_list_fields()}, channel.",
+    }
+    kinds: dict[str, Any] = {"number": float, "integer": int, "choice": click.Choice(directions)}
+    metavars = {"channel": "GLOB", "match": "FIELD=GLOB", "at": "TIME", "for": "TIME"}
     return [
-        click.Option(["--name"], help="The fault's name.  [default: its type]"),
         click.Option(
-            ["--channel"], metavar="GLOB", help="The streams or queues that it affects.  [default: *]"
-        ),
-        click.Option(
-            ["--direction"], type=click.Choice(directions), help=f"When it acts.  [default: {directions[0]}]"
-        ),
-        click.Option(
-            ["--toxicity"], type=float, help="The share of messages that it affects, 0 to 1.  [default: 1]"
-        ),
-        click.Option(["--limit"], type=int, help="Stop after this many injections."),
-        click.Option(["--at"], metavar="TIME", help="Begin after this time: 200ms, 5s, 6m."),
-        click.Option(["--for"], metavar="TIME", help="Stay in force for this time: 5s, 6m."),
-        click.Option(["--after"], type=int, help="Let this many messages pass first."),
-        click.Option(["--first"], type=int, help="Then inject into this many messages only."),
-        click.Option(["--every"], type=int, help="Inject into every n-th of those messages."),
-        click.Option(
-            ["--fails"], type=int, help="Inject into each chosen message this many times, then let it pass."
-        ),
-        click.Option(
-            ["--match"],
-            multiple=True,
-            metavar="FIELD=GLOB",
-            help=f"Only messages whose field matches: {_list_fields()}, or channel.",
-        ),
+            [f"--{each.name}"],
+            type=kinds.get(each.type),
+            metavar=metavars.get(each.name),
+            multiple=each.name == "match",
+            help=f"{_sentence(each)}.{more.get(each.name, '')}",
+        )
+        for each in COMMON_SETTINGS
     ]
+
+
+def _sentence(attribute: Attribute) -> str:
+    bounds = f", {attribute.bounds}" if attribute.most == 1 else ""
+    return f"{attribute.description[0].upper()}{attribute.description[1:]}{bounds}"
 
 
 def _list_fields() -> str:
@@ -131,20 +129,14 @@ def _list_fields() -> str:
     return ", ".join(list_fields(load_contract()))
 
 
-def option_name(type_: FaultType, attribute: Attribute, taken: Container[str]) -> str:
-    """The option for an attribute, prefixed with the type's name where every fault has that option."""
-    flag = f"--{attribute.name.replace('_', '-')}"
-    return f"--{type_.name}-{flag[2:]}" if flag in taken else flag
-
-
-def _option(type_: FaultType, attribute: Attribute, taken: Container[str]) -> click.Option:
+def _option(type_: FaultType, attribute: Attribute) -> click.Option:
     unit = f", in {_UNITS.get(attribute.unit, attribute.unit)}" if attribute.unit else ""
     meaning = attribute.description[0].upper() + attribute.description[1:]
     bounds = f", {attribute.bounds}" if attribute.bounds else ""
     default = "" if attribute.default in (None, "") else f"  [default: {attribute.default}]"
     kind = click.Choice(attribute.choices) if attribute.choices else None
     return click.Option(
-        [option_name(type_, attribute, taken), f"attribute_{attribute.name}"],
+        [option_name(type_.name, attribute.name), f"attribute_{attribute.name}"],
         type=kind,
         metavar=None if kind else attribute.type.upper(),
         help=f"{meaning}{unit}{bounds}.{default}",
