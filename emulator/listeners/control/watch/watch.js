@@ -347,6 +347,7 @@ function draw(picture) {
   drawNews(picture.news);
   drawStrikes(picture.strikes);
   drawState();
+  document.dispatchEvent(new Event("drawn")); // the control room shows what can be acted on
 }
 
 // -- the connection
@@ -442,12 +443,13 @@ const goTo = (id) => () => byId(id).focus();
 const KEYS = {
   h: hold, t: changeTheme, o: chooseFocused,
   "+": () => setSize(size() * 1.15), "=": () => setSize(size() * 1.15), "-": () => setSize(size() / 1.15),
-  "?": () => byId("keys").showModal(),
+  "?": () => byId("keys").showModal(), c: () => byId("act").click(),
   s: goTo("streams"), e: goTo("error"), f: goTo("faults"), d: goTo("findings"), n: goTo("news"),
 };
 
 document.addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey || byId("keys").open) return;
+  if (event.target.closest("input, select, textarea")) return;
   const press = /^[1-9]$/.test(event.key)
     ? () => document.querySelectorAll("#streams .list > .stream")[event.key - 1]?.focus()
     : KEYS[event.key];

@@ -1,4 +1,4 @@
-"""The watch page at ``/``: a page, a script and a style sheet, which load nothing from elsewhere."""
+"""The watch page at ``/``: a page, scripts and style sheets, which load nothing from elsewhere."""
 
 from __future__ import annotations
 
@@ -10,14 +10,11 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
-from emulator.listeners.control.watch.page_access import PageCookie
+from emulator.listeners.control.watch.page_access import WATCH_FILES, PageCookie
 from emulator.pages.frame import page_headers
 
-_FILES: Final = {
-    "/": ("watch.html", "text/html"),
-    "/watch.js": ("watch.js", "text/javascript"),
-    "/watch.css": ("watch.css", "text/css"),
-}
+_FILES: Final = {"/": "watch.html", **{f"/{name}": name for name in WATCH_FILES}}
+_TYPES: Final = {".html": "text/html", ".js": "text/javascript", ".css": "text/css"}
 _HEADERS: Final = page_headers("script-src 'self'", "style-src 'self'", "connect-src 'self'", "img-src data:")
 
 
@@ -36,8 +33,8 @@ class WatchPage:
             if self._cookie:
                 answer.set_cookie(self._cookie.name, self._cookie.value, httponly=True, samesite="strict")
             return answer
-        name, media_type = _FILES[request.scope["path"]]
-        return Response(_read(name), media_type=media_type, headers=_HEADERS)
+        name = _FILES[request.scope["path"]]
+        return Response(_read(name), media_type=_TYPES[Path(name).suffix], headers=_HEADERS)
 
 
 @lru_cache

@@ -1,0 +1,82 @@
+// The parts of the control room's forms: fields with their help, and buttons that show their command.
+
+import { act, preview } from "./sandbox_calls.js";
+
+let made = 0;
+
+/** A labelled field with its help, which a screen reader reads with it. */
+export function field(label, input, help = "") {
+  input.id ||= `field-${++made}`;
+  const name = make("label", "", label);
+  name.htmlFor = input.id;
+  const row = make("div", input.type === "checkbox" ? "field check" : "field", name, input);
+  if (help) {
+    const said = make("small", "", help);
+    said.id = `${input.id}-help`;
+    input.setAttribute("aria-describedby", said.id);
+    row.append(said);
+  }
+  return row;
+}
+
+export function textInput(name, placeholder = "", type = "text") {
+  const input = make("input");
+  Object.assign(input, { type, name, placeholder, autocomplete: "off", spellcheck: false });
+  if (type === "number") input.step = "any";
+  return input;
+}
+
+export function choice(name, values, selected = undefined) {
+  const select = make("select");
+  select.name = name;
+  offer(select, values, selected);
+  return select;
+}
+
+/** Offer these values in a select; what was chosen stays chosen where it still is one of them. */
+export function offer(select, values, selected = select.value) {
+  const there = [...select.options].map((option) => option.value).join("\n");
+  if (there === values.join("\n")) return;
+  select.replaceChildren(...values.map((value) => new Option(value, value, false, value === selected)));
+}
+
+/** A button that does a call. Where one points, and when it has the focus, the command of the call is shown. */
+export function action(label, build, tell, after = undefined) {
+  const button = make("button", "do", label);
+  button.type = "button";
+  const show = () => preview(build());
+  button.addEventListener("focus", show);
+  button.addEventListener("pointerenter", show);
+  button.addEventListener("click", async () => {
+    const wrong = button.closest("form")?.querySelector(":invalid");
+    if (wrong && button.dataset.form !== undefined) {
+      wrong.reportValidity();
+      return;
+    }
+    const call = build();
+    if (!call) return;
+    button.disabled = true;
+    const answer = await act(call, tell);
+    button.disabled = false;
+    button.focus({ preventScroll: true });
+    if (after) after(answer);
+  });
+  return button;
+}
+
+/** A form whose last button is its action: Enter does it, and what is typed changes its command. */
+export function form(button, ...rows) {
+  button.dataset.form = "";
+  const element = make("form", "", ...rows, make("p", "buttons", button));
+  element.addEventListener("submit", (event) => {
+    event.preventDefault();
+    button.click();
+  });
+  element.addEventListener("input", () => button.dispatchEvent(new Event("pointerenter")));
+  // Enter in a field submits by a button of this type, which nobody sees.
+  const hidden = make("button", "unseen");
+  Object.assign(hidden, { type: "submit", tabIndex: -1 });
+  hidden.setAttribute("aria-hidden", "true");
+  element.append(hidden);
+  return element;
+}

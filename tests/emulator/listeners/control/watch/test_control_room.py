@@ -1,0 +1,198 @@
+"""The control room: each action done by clicks, and what it shows typed in a terminal does the same."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import httpx
+import pytest
+
+from emulator.listeners.control.same_commands import COMMANDS
+from rdss_sandbox.shapes.faults import Fault, NewFault
+from tests.chromium import open_tab
+from tests.emulator.listeners.control.watch.conftest import Room, Seat
+
+pytestmark = [pytest.mark.browser, pytest.mark.timeout(300)]
+ACTIONS = [
+    pytest.param(endpoint.method, endpoint.path, id=f"{endpoint.method} {endpoint.path}")
+    for endpoint in COMMANDS
+]
+TOKEN = "not-to-be-guessed"
+
+
+def test_a_fault_is_added_with_the_help_of_the_command_line(room: Room, terminal: Seat) -> None:
+    """The kind's own help and that of its parameters; what is in force is what the command puts in force."""
+    room.turn_to("faults")
+    room.fill(type="oversize")
+    kind = next(each for each in room.seat.client.fault_types() if each.type == "oversize")
+    said = room.tab.eval("document.querySelector('#panel-faults').textContent")
+    assert kind.help in said
+    assert all(attribute.help in said for attribute in kind.attributes)
+    typed = " ".join(terminal.type("sandbox fault add oversize --help").split()).lower()
+    for setting in httpx.get(f"{room.seat.running.control}/faults/types", trust_env=False).json()["common"]:
+        assert setting["help"] in said
+        assert setting["help"] in typed
+
+    room.fill(
+        **{"attribute.limit": "2000", "limit": "7"}, name="it's big", toxicity="0.5", at="2s", every="3"
+    )
+    room.fill(match="messageType=Metadata*", channel="in*", direction="deliver")
+    command, outcome = room.press("Add the fault")
+    assert (outcome, room.refused) == ("it's big is in force on in*", False)
+    terminal.type(command)
+    [added], [typed] = room.seat.client.faults(), terminal.client.faults()
+    assert added == typed
+    assert added == Fault(
+        "it's big", "oversize", "in*", "deliver", 0.5, added.attributes, added.when, 7, note=added.note
+    )
+    assert added.attributes["limit"] == 2000
+
+    command, outcome = room.press("Remove", ".in-force")
+    assert outcome == "removed it's big, after 0 strikes"
+    terminal.type(command)
+    assert room.seat.client.faults() == terminal.client.faults() == ()
+
+
+def test_a_refusal_is_told_in_the_words_of_the_api(room: Room) -> None:
+    room.turn_to("faults")
+    room.fill(match="messageTyp=x")
+    _, outcome = room.press("Add the fault")
+    with pytest.raises(Exception, match="messageTyp") as refused:
+        room.seat.client.add_fault(NewFault("duplicate", when={"match": {"messageTyp": "x"}}))
+    assert (outcome, room.refused) == (str(refused.value), True)
+
+
+def test_the_clock_is_held_moved_on_and_set(room: Room, terminal: Seat) -> None:
+    room.turn_to("clock")
+
+    def press(label: str) -> tuple[Any, Any]:
+        command, outcome = room.press(label)
+        assert outcome.startswith("the clock says ")
+        terminal.type(command)
+        return room.seat.client.clock(), terminal.client.clock()
+
+    for here, there in [press("Hold")]:
+        assert here.speed == there.speed == 0
+    room.fill(time="2026-03-01T12:00:00")
+    for here, there in [press("Set")]:
+        assert here.time == there.time == 1772366400
+    room.fill(length="1.5", unit="hours")
+    for here, there in [press("Advance")]:
+        assert here.time == there.time == 1772366400 + 5400
+    room.fill(speed="60")
+    for here, there in [press("Run at this speed")]:
+        assert here.speed == there.speed == 60
+    for here, there in [press("Let it run")]:
+        assert here.speed == there.speed == 1
+        assert not here.real
+    for here, there in [press("Real time")]:
+        assert here.real
+        assert there.real
+
+
+def test_it_is_closed_until_one_opens_it_and_works_by_keyboard_alone(browser: str, seat: Seat) -> None:
+    """A fault is added with keys; letters that are typed into a field are no keys of the page."""
+    with open_tab(browser) as tab:
+        tab.open(f"{seat.running.control}/")
+        tab.wait("document.querySelector('#state').textContent === 'live'")
+        assert not tab.eval("document.querySelector('#room').checkVisibility()")
+        assert tab.eval("document.querySelector('#act').getAttribute('aria-expanded')") == "false"
+        tab.key("c")
+        tab.wait("document.activeElement.id === 'tab-faults'")
+        tab.key("ArrowRight")
+        tab.wait("document.activeElement.id === 'tab-clock'")
+        tab.key("ArrowLeft")
+        tab.wait("document.activeElement.id === 'tab-faults'")
+        tab.key("Tab")
+        tab.wait("document.activeElement.name === 'type'")
+        while tab.eval("document.activeElement.tagName") != "SUMMARY":
+            tab.key("Tab")
+        tab.key("Enter")
+        tab.key("Tab")
+        for letter in "thn":
+            tab.key(letter)
+        assert tab.eval("document.activeElement.value") == "thn"
+        assert tab.eval("document.querySelector('#state').textContent") == "live"
+        tab.wait("document.querySelector('#command').textContent.endsWith('--name thn')")
+        tab.key("Enter")
+        tab.wait("document.querySelector('#outcome').textContent === 'thn is in force on *'")
+        assert [each.name for each in seat.client.faults()] == ["thn"]
+        tab.key("Escape")
+        assert tab.eval("document.activeElement.id") == "act"
+        assert not tab.eval("document.querySelector('#room').checkVisibility()")
+        assert tab.problems == []
+
+
+def test_the_command_is_copied(room: Room) -> None:
+    """To the clipboard where the browser lets the page; else it is marked."""
+    room.turn_to("clock")
+    room.press("Hold")
+    room.tab.click_on("#same button")
+    room.tab.wait("/copied|marked/.test(document.querySelector('#outcome').textContent)")
+    if "marked" in room.outcome:
+        assert room.tab.eval("getSelection().toString()") == "sandbox clock freeze"
+
+
+def test_with_a_token_nothing_is_offered_before_it_is_given(
+    browser: str, make_seat: Callable[..., Any]
+) -> None:
+    """The cookie that opens the page lets it look: it says so, and takes the token for this visit alone."""
+    with make_seat(token=TOKEN) as seat, open_tab(browser) as tab:
+        page = f"{seat.running.control}/"
+        tab.open(f"{page}?token={TOKEN}", lands_at=page)
+        for _ in range(2):
+            tab.click_on("#act")
+            tab.wait("/change nothing/.test(document.querySelector('#room').textContent)")
+            assert not tab.eval("Boolean(document.querySelector('.tabs'))")
+            for given in ("wrong", TOKEN):
+                tab.eval(f"document.querySelector('[name=token]').value = {json.dumps(given)}")
+                tab.click_on("#room form .do")
+                if given == "wrong":
+                    tab.wait("/not its token/.test(document.querySelector('#room').textContent)")
+            tab.wait("Boolean(document.querySelector('.tabs'))")
+            assert tab.eval("localStorage.length + sessionStorage.length + document.cookie.length") <= 1
+            tab.eval("localStorage.clear()")
+            tab.open(page)
+        tab.click_on("#act")
+        tab.wait("Boolean(document.querySelector('[name=token]'))")
+
+
+def test_without_a_token_it_is_not_offered_to_who_comes_by_another_name(
+    browser: str, make_seat: Callable[..., Any]
+) -> None:
+    """A sandbox that others reach by a name is looked at only, and the page says how it is otherwise."""
+    with make_seat(allowed_hosts=("sandbox.localhost",)) as seat, open_tab(browser) as tab:
+        port = seat.running.control.rpartition(":")[2]
+        tab.open(f"http://sandbox.localhost:{port}/")
+        tab.click_on("#act")
+        tab.wait("/SANDBOX_TOKEN/.test(document.querySelector('#room').textContent)")
+        assert not tab.eval("Boolean(document.querySelector('.tabs, #room form'))")
+
+
+@pytest.mark.parametrize(("method", "path"), ACTIONS)
+def test_each_action_needs_the_token_and_a_page_of_the_sandbox(guarded: Seat, method: str, path: str) -> None:
+    """Without the token 401, with the page's cookie too; from another origin 403, whatever it brings."""
+    address = f"{guarded.running.control}{path.replace('{', '').replace('}', '')}"
+    with httpx.Client(trust_env=False) as asking:
+        assert asking.request(method, address, json={}).status_code == 401
+        asking.get(guarded.running.control, params={"token": TOKEN})
+        assert asking.cookies
+        assert asking.request(method, address, json={}).status_code == 401
+        bearer = {"authorization": f"Bearer {TOKEN}"}
+        for foreign in ({"origin": "http://evil.example"}, {"sec-fetch-site": "cross-site"}):
+            answer = asking.request(method, address, json={}, headers={**bearer, **foreign})
+            assert (answer.status_code, answer.content) == (403, b"")
+        assert asking.request(method, address, json={}, headers=bearer).status_code not in {401, 403}
+
+
+@pytest.mark.parametrize("width", [360, 1280, 2560])
+def test_it_fits_the_window(room: Room, width: int) -> None:
+    """Nothing of any panel is beyond the right edge, and the command is in sight."""
+    room.tab.size(width, 900)
+    for panel in room.tab.eval(
+        "[...document.querySelectorAll('.tabs button')].map((each) => each.id.slice(4))"
+    ):
+        room.turn_to(panel)
+        assert room.tab.eval("document.documentElement.scrollWidth") <= width, panel
