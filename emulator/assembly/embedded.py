@@ -308,7 +308,11 @@ class Embedded:
             from emulator.listeners.amqp_management import AmqpManagement
 
             return AmqpManagement(
-                lambda: broker.engine, broker.address, self.settings.token, broker.note_publish
+                lambda: broker.engine,
+                broker.address,
+                self.settings.token,
+                broker.note_publish,
+                control=self.control,
             )
 
         port = FallbackPort(

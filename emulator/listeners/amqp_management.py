@@ -37,7 +37,7 @@ from emulator.listeners.amqp_lists import BadQueryError, Listing, Slices, select
 from emulator.listeners.amqp_properties import BadRequestError
 from emulator.listeners.amqp_reads import READS, Read
 from emulator.listeners.control.endpoint_routing import route_by_segments
-from emulator.pages.frame import INLINE_STYLE, page_headers, render_page
+from emulator.pages.frame import CONTROL_PLACES, PageFrame
 
 _PORT: Final = re.compile("[0-9]{1,9}")
 _HEALTHY: Final[Document] = {"status": "ok"}
@@ -55,7 +55,8 @@ class AmqpManagement:
     """The API over the broker that ``find_broker`` returns, None while it is not loaded.
 
     ``address`` is that of the AMQP port, without a host name. Clients log in as the user guest; where there
-    is a ``token``, the guard in front has seen it. ``note_publish`` records what is published here.
+    is a ``token``, the guard in front has seen it. ``note_publish`` records what is published here, and
+    ``control`` is the address of the control port, to whose pages the page here leads.
     """
 
     def __init__(
@@ -64,8 +65,12 @@ class AmqpManagement:
         address: tuple[str, int],
         token: str | None = None,
         note_publish: NotePublish = _note_nothing,
+        *,
+        control: str = "",
     ) -> None:
         self._note_publish = note_publish
+        places = {name: f"{control}{path}" for name, path in CONTROL_PLACES.items()}
+        self._frame = PageFrame(here="AMQP", places=places)
         self._find_broker = find_broker
         self._slices = Slices()
         self._host, self._port = address
@@ -100,9 +105,11 @@ class AmqpManagement:
             paths.setdefault(path, {})[method] = change
         for path, answers in paths.items():
             yield Route(f"/api{path}", self._endpoint(answers), methods=list(answers))
-        page = describe_paths({path: tuple(answers) for path, answers in paths.items()})
+        page = self._frame.render(_TITLE, _describe_paths(paths))
         for path in ("", "/api"):
-            yield Route(f"{path}/", lambda _: HTMLResponse(page, headers=PAGE_HEADERS), methods=["GET"])
+            yield Route(
+                f"{path}/", lambda _: HTMLResponse(page, headers=self._frame.headers()), methods=["GET"]
+            )
 
     def _endpoint(self, answers: Mapping[str, Change]) -> Callable[[Request], Any]:
         async def respond(request: Request) -> Response:
@@ -234,26 +241,25 @@ async def _answer_not_found(scope: HttpScope, receive: Receive, send: Send) -> N
     await response(scope, receive, send)
 
 
-PAGE_HEADERS: Final = page_headers(INLINE_STYLE)
 _TITLE: Final = "Management API of the sandbox's AMQP broker"
 _BODY: Final = """\
-<main>
 <h1>{title}</h1>
 <p>This is RabbitMQ's HTTP API, version {version}, over the broker of the sandbox. There are no pages to click
 through; <code>rabbitmqadmin</code>, client libraries and <code>curl</code> use it. The login is
 <code>guest</code> with <code>guest</code>, or any user with the sandbox's token. The only virtual host is
 <code>/</code>, which is <code>%2F</code> in a path.</p>
 <p>A method that is not in the list answers 405, and a path that is not in it 404.</p>
-<table>
+<div class=wide tabindex="0" role="region" aria-label="the paths"><table>
+<thead><tr><th scope=col>methods<th scope=col>path</thead>
+<tbody>
 {rows}
-</table>
-</main>"""
+</tbody></table></div>"""
 
 
-def describe_paths(paths: Mapping[str, tuple[str, ...]]) -> str:
-    """The page of these paths of the API, each with its methods."""
+def _describe_paths(paths: Mapping[str, Mapping[str, Change]]) -> str:
+    """What the page says of these paths of the API, each with its methods."""
     rows = "\n".join(
         f"<tr><td>{escape(' '.join(paths[path]))}</td><td><code>/api{escape(path)}</code></td></tr>"
         for path in sorted(paths)
     )
-    return render_page(_TITLE, _BODY.format(title=escape(_TITLE), version=VERSION, rows=rows))
+    return _BODY.format(title=escape(_TITLE), version=VERSION, rows=rows)

@@ -1,60 +1,107 @@
-"""The frame of a page: one HTML document that loads nothing from elsewhere, with one style and one policy.
+"""The frame of a page: one HTML document that loads nothing from elsewhere, with one header and one style.
 
-A page is HTML text. Whoever makes it escapes what others wrote.
+A page is HTML text. Whoever makes it escapes what others wrote. ``frame.css`` has the palette, the type scale
+and every component; ``python -m tests.pages.design`` shows them all.
 """
 
 from __future__ import annotations
 
 from base64 import b64encode
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from hashlib import sha256
 from html import escape
-from importlib.resources import files
+from pathlib import Path
 from typing import Any, Final
+from urllib.parse import quote
 
 import msgspec
 
-INLINE_STYLE: Final = "style-src 'unsafe-inline'"
+CONTROL_PLACES: Final = {"Watch": "/", "Course": "/learn", "Control API": "/docs"}
+"""The pages of the control port, and where they are."""
+_HERE: Final = Path(__file__).parent
+COPY_BUTTONS: Final = _HERE / "copy_buttons.js"
+"""The script that gives each block of code a button to copy it."""
+_MARK: Final = '<svg viewBox="0 0 24 24"{}><path d="M2 12h5c5 0 4-6 9-6h6M7 12c5 0 4 6 9 6h6"/></svg>'
+_ICON: Final = _MARK.format(
+    ' xmlns="http://www.w3.org/2000/svg" fill="none" stroke="#3b82f6" stroke-width="4" stroke-linecap="round"'
+)
 
 
-def render_page(
-    title: str, body: str, *, style: str = "", script: str = "", allow: tuple[str, ...] = (), head: str = ""
-) -> str:
-    """Render a whole document. The ``script`` is run after the ``body``, and no other script is.
+@dataclass(frozen=True, kw_only=True)
+class PageFrame:
+    """What is the same of a page whatever it shows.
 
-    ``style`` comes behind the style of all pages, ``head`` is more of the document's head, ``allow`` has more
-    directives of the Content-Security-Policy.
+    ``here`` is the place that it is, ``places`` where the others are that can be reached from it. ``styles``
+    come behind the style of all pages, ``scripts`` are run after the body. Of the Content-Security-Policy
+    ``sources`` has more expressions of script-src, ``allow`` more directives. ``head`` is more of the head.
     """
-    scripts = (f"script-src {script_policy(script)}",) if script else ()
-    policy = _write_policy(*allow, INLINE_STYLE, *scripts)
-    sheet = (files("emulator.pages") / "frame.css").read_text(encoding="utf-8")
-    run = f"<script>{script}</script>\n" if script else ""
-    return (
-        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"{head}<title>{escape(title)}</title>\n<style>\n{sheet}{style}</style>\n</head>\n"
-        f"<body>\n{body}\n{run}</body>\n</html>\n"
-    )
+
+    here: str
+    places: Mapping[str, str] = field(default_factory=dict)
+    styles: tuple[Path, ...] = ()
+    scripts: tuple[Path, ...] = ()
+    sources: tuple[str, ...] = ()
+    allow: tuple[str, ...] = ()
+    head: str = ""
+
+    def render(self, title: str, body: str) -> str:
+        """Render a whole document; ``body`` is what is in its main part."""
+        script = _join(*self.scripts)
+        run = f"<script>{script}</script>\n" if script else ""
+        return (
+            '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+            f'<meta http-equiv="Content-Security-Policy" content="{self._policy()}">\n'
+            '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+            f'<link rel="icon" href="data:image/svg+xml,{quote(_ICON)}">\n'
+            f"{self.head}<title>{escape(title)}</title>\n<style>{self._style()}</style>\n</head>\n"
+            f'<body>\n<a class="skip" href="#content">To the content</a>\n{self.header()}\n'
+            f'<main id="content" tabindex="-1">\n{body}\n</main>\n{run}</body>\n</html>\n'
+        )
+
+    def header(self) -> str:
+        """The header of the page: the product, and its places."""
+        brand, home = _MARK.format(' aria-hidden="true"') + "RDSS sandbox", self.places.get("Watch")
+        product = f'<a class="brand" href="{home}">{brand}</a>' if home else f'<b class="brand">{brand}</b>'
+        links = "".join(
+            f"<a{_attribute('href', where)}{_attribute('aria-current', 'page' if name == self.here else '')}>"
+            f"{name}</a>"
+            for name, where in {**self.places, self.here: self.places.get(self.here, "")}.items()
+        )
+        return f'<header class="site">{product}<nav aria-label="Places">{links}</nav></header>'
+
+    def headers(self) -> dict[str, str]:
+        """The headers of the page where a port serves it."""
+        return {
+            "content-security-policy": f"{self._policy()}; frame-ancestors 'none'",
+            "x-content-type-options": "nosniff",
+            "referrer-policy": "no-referrer",
+            # A newer sandbox at the same address has a newer page.
+            "cache-control": "no-store",
+        }
+
+    def _style(self) -> str:
+        return _join(_HERE / "frame.css", *self.styles)
+
+    def _policy(self) -> str:
+        sources = [*self.sources, *([_allow_text(_join(*self.scripts))] if self.scripts else [])]
+        scripts = [f"script-src {' '.join(sources)}"] if sources else []
+        style = f"style-src {_allow_text(self._style())}"
+        closed = ("img-src data:", "base-uri 'none'", "form-action 'none'")
+        return "; ".join(("default-src 'none'", *scripts, *self.allow, style, *closed))
 
 
-def page_headers(*allow: str) -> dict[str, str]:
-    """The headers of a page that a port serves; ``allow`` has more directives of its policy."""
-    return {
-        "content-security-policy": f"{_write_policy(*allow)}; frame-ancestors 'none'",
-        "x-content-type-options": "nosniff",
-        "referrer-policy": "no-referrer",
-        # A newer sandbox at the same address has a newer page.
-        "cache-control": "no-store",
-    }
+def _attribute(name: str, value: str) -> str:
+    return f' {name}="{value}"' if value else ""
 
 
-def _write_policy(*allowed: str) -> str:
-    return "; ".join(("default-src 'none'", *allowed, "base-uri 'none'", "form-action 'none'"))
+def _join(*files: Path) -> str:
+    return "".join(file.read_text(encoding="utf-8") for file in files)
 
 
-def script_policy(script: str) -> str:
-    """The source expression of a Content-Security-Policy that lets exactly this inline script run."""
-    return f"'sha256-{b64encode(sha256(script.encode()).digest()).decode()}'"
+def _allow_text(text: str) -> str:
+    """The source expression of a Content-Security-Policy that lets exactly this inline text take effect."""
+    return f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'"
 
 
 def embed_json(name: str, data: Any) -> str:

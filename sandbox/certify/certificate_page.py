@@ -5,15 +5,20 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterable, Mapping
 from html import escape
-from importlib.resources import files
 from itertools import groupby
+from pathlib import Path
 from typing import Final
 
-from emulator.pages.frame import render_page
+from emulator.pages.frame import COPY_BUTTONS, PageFrame
 from rdss_sandbox.shapes.certificate import Certificate, ClauseResult, ClauseVerdict, Finding
 from sandbox.certify.history import History
 from sandbox.certify.run_drawing import draw_run, draw_stage
 
+_FRAME: Final = PageFrame(
+    here="Certificate",
+    styles=(Path(__file__).with_name("certificate.css"),),
+    scripts=(COPY_BUTTONS,),
+)
 _MEANINGS: Final = {
     "bronze": "It holds on ordinary days: what comes twice, late, or while it is down.",
     "silver": "It holds on bad days: shards that split, refusals, and calls that fail.",
@@ -34,23 +39,20 @@ _SHOWN: Final = 3
 
 def page(certificate: Certificate, history: History) -> str:
     """The whole HTML document: failures first, what passes folded, the whole run behind them."""
-    style = (files("sandbox.certify") / "certificate.css").read_text(encoding="utf-8")
     title = f"{certificate.role}: {certificate.level or 'not certified'}"
     body = "\n".join(
         (
             _head(certificate),
-            "<main>",
             _failures(certificate, history),
             _smallest(certificate),
             _missed(certificate),
             _passes(certificate),
-            "</main>",
             "<section class=whole><h2>The whole run</h2><p class=hint>From left to right as it happened;",
             "a vertical line begins a stage. Point at a mark to see what it is.</p>",
             f"{draw_run(history)}</section>",
         )
     )
-    return render_page(title, body, style=style)
+    return _FRAME.render(title, body)
 
 
 def _head(certificate: Certificate) -> str:
@@ -68,8 +70,8 @@ def _head(certificate: Certificate) -> str:
     remarks = "".join(f"<p>{escape(each)}</p>" for each in certificate.remarks)
     return (
         f"<header><p class=name>Certificate of a {escape(certificate.role)}</p>"
-        f'<h1 class="level {level or ""}">{(level or "no level").capitalize()}</h1><p class=said>{said}</p>'
-        f"<ul class=levels>{levels}</ul>{remarks}<dl>{_facts(certificate)}</dl></header>"
+        f'<h1 class="level {level or ""}">{(level or "no level").capitalize()}</h1><p class=lead>{said}</p>'
+        f"<ul class=levels>{levels}</ul>{remarks}<dl class=facts>{_facts(certificate)}</dl></header>"
     )
 
 
@@ -112,9 +114,10 @@ def _failure(result: ClauseResult, stages: Mapping[str, str], history: History, 
         picture = "" if stage in drawn else draw_stage(history, stage)
         drawn.add(stage)
         parts.append(_stage(stage, stages.get(stage, ""), list(findings), picture))
-    advice = f"<p class=advice><b>What to do.</b> {escape(result.advice)}</p>" if result.advice else ""
+    advice = f"<p class=note><b>What to do.</b> {escape(result.advice)}</p>" if result.advice else ""
     return (
-        f"<article><h3>{escape(result.demand)}</h3><p class=hint><code>{result.id}</code>, {result.level}. "
+        f"<article class='card fail'><h3>{escape(result.demand)}</h3>"
+        f"<p class=hint><code>{result.id}</code>, {result.level}. "
         f"{escape(result.source)}. Tried {result.exposure} times, {result.needed} needed.</p>"
         f"{advice}{''.join(parts)}</article>"
     )

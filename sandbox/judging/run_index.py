@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from importlib.resources import files
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import quote
@@ -11,10 +10,9 @@ from urllib.parse import quote
 import msgspec
 from jinja2 import Environment
 
-from emulator.pages.frame import embed_json, render_page
+from emulator.pages.frame import PageFrame, embed_json
 from rdss_sandbox.files.rewriting import rewriting
 from sandbox.judging.runs import RUNS
-from sandbox.judging.verdict import Verdict
 
 INDEX: Final = "index.html"
 _SUMMARY: Final = "summary.json"
@@ -39,6 +37,12 @@ class RecordedRun(msgspec.Struct, kw_only=True):
     report: bool = False
 
 
+_FRAME: Final = PageFrame(
+    here="Runs",
+    styles=(Path(__file__).with_name("run_index.css"),),
+    scripts=(Path(__file__).with_name("run_index.js"),),
+    allow=("frame-src 'self' file:",),
+)
 _decode = msgspec.json.Decoder(RecordedRun).decode
 
 
@@ -71,22 +75,18 @@ def write_index(runs: Path = RUNS) -> None:
 
 def index_page(runs: Sequence[RecordedRun]) -> str:
     """The whole HTML document."""
-    room = files("sandbox.judging")
-    script, style, template = (
-        (room / f"run_index.{ending}").read_text(encoding="utf-8") for ending in ("js", "css", "html.jinja")
-    )
+    template = Path(__file__).with_name("run_index.html.jinja").read_text(encoding="utf-8")
     listed = [_data(run) for run in runs]
     body = (
         Environment(autoescape=True)
         .from_string(template)
         .render(
             runs=listed,
-            verdicts=[*Verdict],
             count=_count(len(listed)),
             data=embed_json("runs-data", listed),
         )
     )
-    return render_page("Runs", body, style=style, script=script, allow=("frame-src 'self' file:",))
+    return _FRAME.render("Runs", body)
 
 
 def _count(number: int) -> str:

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from html import escape
-from importlib.resources import files
 from typing import Final
 
 from markdown_it import MarkdownIt
 
-from emulator.pages.course import FOLLOWED, LOAD_AGAIN, MADE_BY_THE_COURSE
-from emulator.pages.frame import render_page
+from emulator.pages.course import COURSE_FRAME, LOAD_AGAIN
 from rdss_sandbox.shapes.certificate import ClauseResult, ClauseVerdict
 from sandbox.certify.clause import Role
 from sandbox.learn.check import CheckResult
@@ -40,14 +38,11 @@ def course_page(
     articles = "\n".join(
         _article(each, progress.lessons[each.name], checks.get(each.name)) for each in started
     )
-    return render_page(
+    return COURSE_FRAME.render(
         f"Learn to write a client: {passed} of {len(lessons)}",
-        "<header><h1>Learn to write a client</h1>"
-        f"<p>{passed} of {len(lessons)} lessons passed. {LOAD_AGAIN}</p></header>\n"
-        f"<div class=course>\n{_navigation(lessons, progress)}\n<main>\n{articles}\n</main>\n</div>",
-        style=(files("sandbox.learn") / "course_page.css").read_text(encoding="utf-8"),
-        allow=FOLLOWED,
-        head=f"{MADE_BY_THE_COURSE}\n",
+        "<h1>Learn to write a client</h1>"
+        f"<p class=lead>{passed} of {len(lessons)} lessons passed. {LOAD_AGAIN}</p>\n"
+        f"<div class=course>\n{_navigation(lessons, progress)}\n<div>\n{articles}\n</div>\n</div>",
     )
 
 

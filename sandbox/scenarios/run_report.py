@@ -5,21 +5,22 @@ from __future__ import annotations
 import shlex
 from collections import Counter
 from html import escape
-from importlib.resources import files
+from pathlib import Path
 from typing import Final
 
-from emulator.pages.frame import render_page
+from emulator.pages.frame import PageFrame
 from rdss_sandbox.text.timestamps import timestamp
+from sandbox.judging.run_index import INDEX
 from sandbox.judging.verdict import Verdict, VerdictLine
 from sandbox.scenarios.facts import CONTRACT, MEANINGS
 from sandbox.scenarios.outcome import Run
 from sandbox.scenarios.play import START
 from sandbox.scenarios.replay.first_failure import FirstFailure, find_first_failure
-from sandbox.scenarios.replay.replay_section import replay_section, script, style
+from sandbox.scenarios.replay.replay_section import SCRIPT, STYLE, replay_section
 from sandbox.scenarios.replay.replay_steps import fold_events
 from sandbox.scenarios.timeline_drawing import TimelineDrawing, draw, timeline
 
-_MARKS: Final = {True: "holds", False: "fails", None: "not shown"}
+_MARKS: Final = {True: ("holds", "pass"), False: ("fails", "fail"), None: ("not shown", "open")}
 _SAID: Final = {
     Verdict.PASS: "Every line holds.",
     Verdict.FAIL: "Some lines do not hold.",
@@ -34,7 +35,6 @@ def page(run: Run) -> str:
     found = timeline(steps := fold_events(run.events))
     lit = find_first_failure(steps, run.judgement.lines, run.culprits)
     played = replay_section(run, found, lit) if steps else ""
-    report = (files("sandbox.scenarios") / "report.css").read_text(encoding="utf-8")
     body = "\n".join(
         (
             _head(run),
@@ -46,12 +46,12 @@ def page(run: Run) -> str:
             _messages(found),
         )
     )
-    return render_page(
-        f"{run.scenario.name}: {run.judgement.verdict}",
-        f"<main>\n{body}\n</main>",
-        style=report + style(),
-        script=script() if steps else "",
-    )
+    return PageFrame(
+        here="Runs",
+        places={"Runs": f"../../{INDEX}"},
+        styles=(Path(__file__).with_name("report.css"), STYLE),
+        scripts=(SCRIPT,) if steps else (),
+    ).render(f"{run.scenario.name}: {run.judgement.verdict}", body)
 
 
 def _head(run: Run) -> str:
@@ -64,8 +64,8 @@ def _head(run: Run) -> str:
     )
     return (
         f"<header><p class=name>{escape(run.scenario.name)}</p><h1>{escape(run.scenario.title)}</h1>"
-        f'<p><strong class="verdict {verdict}">{verdict}</strong> {escape(reason)}</p>'
-        f"<dl class=run><dt>seed</dt><dd>{run.seed}</dd><dt>channel</dt><dd>{run.kind}</dd>{client}"
+        f'<p><strong class="badge {verdict}">{verdict}</strong> {escape(reason)}</p>'
+        f"<dl class=facts><dt>seed</dt><dd>{run.seed}</dd><dt>channel</dt><dd>{run.kind}</dd>{client}"
         f"<dt>began</dt><dd>{timestamp(START)} on the scenario's clock</dd>"
         f"<dt>repeat with</dt><dd><code>{escape(run.command)}</code></dd></dl></header>"
     )
@@ -78,8 +78,10 @@ def _teaching(run: Run) -> str:
         ("Why", teach.why),
         ("What a correct client does", teach.client),
     )
-    parts = "".join(f"<div><h2>{title}</h2><p>{escape(text)}</p></div>" for title, text in paragraphs)
-    return f"<section class=teach>{parts}</section>"
+    parts = "".join(
+        f"<div class=note><h2>{title}</h2><p>{escape(text)}</p></div>" for title, text in paragraphs
+    )
+    return f"<section class=cards>{parts}</section>"
 
 
 def _timeline(run: Run, found: TimelineDrawing, lit: FirstFailure | None) -> str:
@@ -87,8 +89,7 @@ def _timeline(run: Run, found: TimelineDrawing, lit: FirstFailure | None) -> str
         return ""
     drawing = draw(found, lit)
     legend = "".join(
-        f'<li><svg width="14" height="14"><circle class="dot {style}" cx="7" cy="7" r="4.5"/></svg>'
-        f"{text}</li>"
+        f'<li><svg viewBox="0 0 14 14"><circle class="dot {style}" cx="7" cy="7" r="4.5"/></svg>{text}</li>'
         for style, text in _legend(run)
     )
     return (
@@ -136,7 +137,7 @@ def _claims(run: Run) -> str:
     rows = "".join(_claim(line) for line in judgement.lines)
     rows += "".join(
         f"<tr><td><code>{escape(fact)}</code><td class=n colspan=2>not observable"
-        f'<td><span class="mark not-shown">not judged</span><td>{escape(why)}'
+        f'<td><span class="badge open">not judged</span><td>{escape(why)}'
         for fact, why in judgement.not_observable.items()
         if fact not in claims
     )
@@ -150,11 +151,11 @@ def _claims(run: Run) -> str:
 
 
 def _claim(line: VerdictLine) -> str:
-    mark = _MARKS[line.holds]
+    mark, style = _MARKS[line.holds]
     contract = " (the contract)" if line.claim in CONTRACT else ""
     return (
         f"<tr><td><code>{escape(line.claim)}</code><td class=n>{line.observed}<td class=n>{line.expected}"
-        f'<td><span class="mark {mark.replace(" ", "-")}">{mark}</span><td>{_meaning(line.claim)}{contract}'
+        f'<td><span class="badge {style}">{mark}</span><td>{_meaning(line.claim)}{contract}'
     )
 
 

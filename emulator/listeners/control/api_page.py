@@ -11,14 +11,18 @@ from typing import Any, Final
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from emulator.pages import frame
-from emulator.pages.frame import INLINE_STYLE, page_headers, script_policy
+from emulator.pages.frame import CONTROL_PLACES, COPY_BUTTONS, PageFrame
 
 _HERE: Final = Path(__file__).parent
-_SCRIPT: Final = _HERE.joinpath("api_page.js").read_text(encoding="utf-8")
-_ASKING: Final = "connect-src 'self'"
-"""What a trial of an endpoint needs: the page may ask the port that it comes from."""
-HEADERS: Final = page_headers(INLINE_STYLE, f"script-src {script_policy(_SCRIPT)}", _ASKING)
+_FRAME: Final = PageFrame(
+    here="Control API",
+    places=CONTROL_PLACES,
+    styles=(_HERE / "api_page.css",),
+    scripts=(_HERE / "api_page.js", COPY_BUTTONS),
+    # A trial of an endpoint asks the port that the page comes from.
+    allow=("connect-src 'self'",),
+)
+HEADERS: Final = _FRAME.headers()
 _BOUNDS: Final = {"minimum": "from", "maximum": "to", "exclusiveMaximum": "below", "maxLength": "length to"}
 
 
@@ -38,10 +42,7 @@ def render_page(description: Mapping[str, Any]) -> str:
     link = Markup('<a href="#{0}">{0}</a>')
     environment.filters |= {"write": write, "type": partial(describe_type, link=link)}
     body = environment.get_template("api_page.html.jinja").render(description)
-    style = _HERE.joinpath("api_page.css").read_text(encoding="utf-8")
-    return frame.render_page(
-        description["info"]["title"], body, style=style, script=_SCRIPT, allow=(_ASKING,)
-    )
+    return _FRAME.render(description["info"]["title"], body)
 
 
 def describe_type(schema: Mapping[str, Any], link: Markup) -> Markup:

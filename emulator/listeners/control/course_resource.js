@@ -16,8 +16,8 @@ function replace(text) {
   const open = new Set(hints().filter((each) => each.details.open).map((each) => each.key));
   const page = parser.parseFromString(text, "text/html");
   document.title = page.title;
-  document.head.querySelector("style").replaceWith(page.head.querySelector("style"));
-  document.body.replaceChildren(...page.body.childNodes);
+  document.getElementById("content").replaceWith(page.getElementById("content"));
+  offerCopies();
   for (const { details, key } of hints()) details.open = open.has(key);
 }
 

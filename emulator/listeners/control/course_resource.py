@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from dataclasses import replace
 from html import escape
 from pathlib import Path
 from typing import Final
@@ -12,25 +13,26 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from emulator.pages.course import COURSE_PAGE, FOLLOWED, LOAD_AGAIN, MADE_BY_THE_COURSE
-from emulator.pages.frame import INLINE_STYLE, page_headers, render_page
+from emulator.pages.course import COURSE_FRAME, COURSE_PAGE, LOAD_AGAIN, MADE_BY_THE_COURSE
+from emulator.pages.frame import CONTROL_PLACES
 
 _LONGEST: Final = 4 << 20
 _SCRIPT: Final = "/learn.js"
-_FOLLOWING: Final = (
-    (b"</head>", f'<script src="{_SCRIPT}" defer></script>\n</head>'.encode()),
-    (LOAD_AGAIN.encode(), b'It follows your commands. <a href="/">To the running sandbox</a>'),
+_FOLLOWING: Final = f'<script src="{_SCRIPT}" defer></script>\n'
+_FRAME: Final = replace(COURSE_FRAME, places=CONTROL_PLACES, head=_FOLLOWING)
+_SERVED: Final = (
+    ("</head>", f"{_FOLLOWING}</head>"),
+    (LOAD_AGAIN, "It follows your commands."),
+    (COURSE_FRAME.header(), _FRAME.header()),
 )
 """What stands in the page that is served, in place of what stands in the file."""
-_HEADERS: Final = page_headers(*FOLLOWED, INLINE_STYLE)
+_HEADERS: Final = _FRAME.headers()
 _TITLE: Final = "Learn to write a client"
 _NOT_BEGUN: Final = """\
-<main>
 <h1>{title}</h1>
-<p>No lesson was started in the directory of this sandbox, <code>{directory}</code>. Type there:</p>
-<pre><code>sandbox learn start 1</code></pre>
-<p><a href="/">To the running sandbox</a></p>
-</main>"""
+<div class="empty"><p>No lesson was started in the directory of this sandbox,
+<code>{directory}</code>. Type there:</p>
+<pre><code>sandbox learn start 1</code></pre></div>"""
 
 
 class CoursePage:
@@ -60,9 +62,8 @@ class CoursePage:
                 with file.open("rb") as opened:
                     page = opened.read(_LONGEST)
             if MADE_BY_THE_COURSE.encode() in page:
-                for kept, served in _FOLLOWING:
-                    page = page.replace(kept, served, 1)
+                for kept, served in _SERVED:
+                    page = page.replace(kept.encode(), served.encode(), 1)
                 return page
         body = _NOT_BEGUN.format(title=_TITLE, directory=escape(str(self._directory.resolve())))
-        head = f'<script src="{_SCRIPT}" defer></script>\n'
-        return render_page(_TITLE, body, allow=FOLLOWED, head=head).encode()
+        return _FRAME.render(_TITLE, body).encode()

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 from html import escape
-from importlib.resources import files
+from pathlib import Path
+from typing import Final
 
-from emulator.pages import frame
+from emulator.pages.frame import PageFrame
 from sandbox.pipeline.reports.charts import (
     Axis,
     Span,
@@ -19,6 +20,8 @@ from sandbox.pipeline.reports.charts import (
 )
 from sandbox.pipeline.reports.pipeline_report import Report
 from schemas.bound import CONTRACT
+
+_FRAME: Final = PageFrame(here="Pipeline", styles=(Path(__file__).with_name("report.css"),))
 
 
 def render_page(found: Report) -> str:
@@ -34,12 +37,11 @@ def render_page(found: Report) -> str:
         _section("Streams", _streams(found)),
         _section("Tenants", _tenants(found)),
     ]
-    return frame.render_page(
+    return _FRAME.render(
         "Pipeline report",
-        f"<main><h1>Pipeline report</h1><p class=hint>{escape(found.place)}</p>"
+        f"<h1>Pipeline report</h1><p class=hint>{escape(found.place)}</p>"
         f"<p class=hint>arrivals from {escape(found.first or 'never')} to {escape(found.last or 'never')}, "
-        f"in UTC</p>{''.join(sections)}</main>",
-        style=(files("sandbox.pipeline.reports") / "report.css").read_text(encoding="utf-8"),
+        f"in UTC</p>{''.join(sections)}",
     )
 
 
@@ -64,8 +66,7 @@ def _arrivals(found: Report) -> tuple[str, str]:
         "duplicates": [interval.duplicates for interval in found.intervals],
         "rejects": [interval.rejects for interval in found.intervals],
     }
-    colours = _key(messages="--good", duplicates="--again", rejects="--bad")
-    return colours, draw_stacked_bars(_axis(found), series)
+    return _key("messages", "duplicates", "rejects"), draw_stacked_bars(_axis(found), series)
 
 
 def _throughput(found: Report) -> str:
@@ -75,7 +76,7 @@ def _throughput(found: Report) -> str:
 
 def _latency(found: Report) -> tuple[str, str]:
     series = {"p50": [i.p50 for i in found.intervals], "p95": [i.p95 for i in found.intervals]}
-    return _key(p50="--good", p95="--slow"), draw_lines(_axis(found), series, duration)
+    return _key("p50", "p95"), draw_lines(_axis(found), series, duration)
 
 
 def _impact(found: Report) -> tuple[str, str, str, str]:
@@ -90,7 +91,7 @@ def _impact(found: Report) -> tuple[str, str, str, str]:
     latency = {name: median for name, median in medians if median is not None}
     listed = _table((*titles, "p50 ms", "p95 ms", "p50 ms of those not struck"), rows)
     bars = f"<h3>Latency by fault: p50</h3>{draw_bars(latency, duration, 'injected')}" if latency else ""
-    return _key(injected="--slow"), draw_stacked_bars(_axis(found), series), bars, listed
+    return _key("injected"), draw_stacked_bars(_axis(found), series), bars, listed
 
 
 def _spans(found: Report) -> tuple[str, str]:
@@ -105,7 +106,7 @@ def _spans(found: Report) -> tuple[str, str]:
         )
         for span in found.spans
     ]
-    return _key(joined="--good", open="--again", refused="--bad", overdue="--slow"), draw_spans(spans)
+    return _key("joined", "open", "refused", "overdue"), draw_spans(spans)
 
 
 def _section(title: str, *content: str) -> str:
@@ -129,11 +130,12 @@ def _tiles(found: Report) -> str:
     return f'<div class="tiles">{shown}</div>'
 
 
-def _key(**colours: str) -> str:
+def _key(*names: str) -> str:
     parts = (
-        f'<span><i style="background:var({colour})"></i>{name}</span>' for name, colour in colours.items()
+        f'<li><svg viewBox="0 0 14 14"><circle class="{name}" cx="7" cy="7" r="6"/></svg>{name}</li>'
+        for name in names
     )
-    return f'<p class="key">{"".join(parts)}</p>'
+    return f'<ul class="legend">{"".join(parts)}</ul>'
 
 
 def _codes(found: Report) -> str:

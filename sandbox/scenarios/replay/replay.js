@@ -152,9 +152,11 @@
   const context = stage.getContext("2d");
   let colours = {};
   const readColours = () => {
-    const style = getComputedStyle(document.documentElement);
-    for (const name of ["ink", "quiet", "paper", "band", "line", "way", "good", "bad", "again", "fault"])
-      colours[name] = style.getPropertyValue(`--${name}`).trim();
+    // A colour has one value for light and one for dark; which holds is known where it is used.
+    for (const name of ["ink", "quiet", "paper", "band", "line", "way", "pass", "fail", "again", "fault"]) {
+      stage.style.color = `var(--${name})`;
+      colours[name] = getComputedStyle(stage).color;
+    }
   };
   const resize = () => {
     const width = stage.parentElement.clientWidth, height = tallest(), scale = devicePixelRatio || 1;
@@ -214,10 +216,10 @@
     write(narrow ? "shards" : "shards of the stream", (shape.lanes.left + shape.lanes.right) / 2, 18, colours.ink);
     write("receiver", shape.receiver.x, 18, colours.ink);
     write(narrow ? "has it" : "application has it", shape.ends[DONE].x, 18, colours.ink);
-    write(String(counts.get(DONE) || 0), shape.ends[DONE].x, shape.ends[DONE].y + 6, colours.good, "center", 20, "600");
+    write(String(counts.get(DONE) || 0), shape.ends[DONE].x, shape.ends[DONE].y + 6, colours.pass, "center", 20, "600");
     queues.forEach((name, at) => {
       const { x, y } = shape.queue(at), count = counts.get(places.indexOf(name)) || 0;
-      write(String(count), x, y + 4, count ? colours.bad : colours.quiet, "center", 16, "600");
+      write(String(count), x, y + 4, count ? colours.fail : colours.quiet, "center", 16, "600");
       write(narrow ? name.replace(" queue", "") : name, x, y + 18, colours.quiet, "center", 11);
     });
   };
@@ -232,14 +234,14 @@
   };
 
   const drawMessages = (shown, position) => {
-    const styles = { again: colours.again, bad: colours.bad };
+    const styles = { again: colours.again, bad: colours.fail };
     const touched = litMessages(position);
     for (const each of shown) {
       const arrived = each.place >= DONE && !each.path.style;
       context.globalAlpha = each.faded ? 0.35 : 1;
       context.beginPath();
       context.arc(each.x, each.y, MESSAGE_RADIUS, 0, 2 * Math.PI);
-      context.fillStyle = arrived ? colours.good : styles[each.path.style] || colours.way;
+      context.fillStyle = arrived ? colours.pass : styles[each.path.style] || colours.way;
       context.fill();
       context.globalAlpha = 1;
       if (touched.has(each.path.message)) ring(each, 7, touched.get(each.path.message), 2);
@@ -255,7 +257,7 @@
     if (position < steps[lit.cause][SLOT] - FLASH || position > steps[end][SLOT] + FLASH) return found;
     for (const index of lit.effects) if (steps[index][MESSAGE] >= 0) found.set(steps[index][MESSAGE], colours.again);
     for (const index of [lit.wrong, lit.cause])
-      if (steps[index][MESSAGE] >= 0) found.set(steps[index][MESSAGE], index === lit.cause ? colours.fault : colours.bad);
+      if (steps[index][MESSAGE] >= 0) found.set(steps[index][MESSAGE], index === lit.cause ? colours.fault : colours.fail);
     return found;
   };
 

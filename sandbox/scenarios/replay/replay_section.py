@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from html import escape
-from importlib.resources import files
+from pathlib import Path
 from typing import Final
 
 from emulator.pages.frame import embed_json
@@ -18,13 +18,8 @@ _MOST_EFFECTS: Final = 5
 _SPEEDS: Final = (1, 4, 16, 64, 256)
 
 
-def script() -> str:
-    """The script of the page, without anything of a run in it."""
-    return (files("sandbox.scenarios.replay") / "replay.js").read_text(encoding="utf-8")
-
-
-def style() -> str:
-    return (files("sandbox.scenarios.replay") / "replay.css").read_text(encoding="utf-8")
+SCRIPT: Final = Path(__file__).with_name("replay.js")
+STYLE: Final = Path(__file__).with_name("replay.css")
 
 
 def replay_section(run: Run, found: TimelineDrawing, lit: FirstFailure | None) -> str:

@@ -21,13 +21,10 @@ from emulator.http.asgi import HttpScope
 from rdss_sandbox.admission import HeaderMap
 
 _ROOM: Final = ("control_room", "clock_panel", "fault_panel", "form_fields", "sandbox_calls")
-WATCH_FILES: Final = (
-    *("watch.js", "watch.css", "control_room.css"),
-    *(f"{name}.js" for name in _ROOM),
-)
-"""The scripts and style sheets of the watch page, by their names beside this file and below ``/``."""
+WATCH_SCRIPTS: Final = tuple(f"{name}.js" for name in ("watch", *_ROOM))
+"""The scripts of the watch page, by their names beside this file and below ``/``."""
 PAGES: Final = frozenset(
-    {"/", "/picture", "/learn", "/learn.js", "/docs", "/openapi.json", *(f"/{name}" for name in WATCH_FILES)}
+    {"/", "/picture", "/learn", "/learn.js", "/docs", "/openapi.json", *(f"/{name}" for name in WATCH_SCRIPTS)}
 )
 """What the cookie opens."""
 _WANTS: Final = b"This sandbox asks for its token. Open the address that this command prints: sandbox watch\n"

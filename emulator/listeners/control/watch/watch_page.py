@@ -1,4 +1,4 @@
-"""The watch page at ``/``: a page, scripts and style sheets, which load nothing from elsewhere."""
+"""The watch page at ``/`` and its scripts, which load nothing from elsewhere."""
 
 from __future__ import annotations
 
@@ -10,33 +10,49 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
-from emulator.listeners.control.watch.page_access import WATCH_FILES, PageCookie
-from emulator.pages.frame import page_headers
+from emulator.listeners.control.watch.page_access import WATCH_SCRIPTS, PageCookie
+from emulator.pages.frame import CONTROL_PLACES, PageFrame
 
-_FILES: Final = {"/": "watch.html", **{f"/{name}": name for name in WATCH_FILES}}
-_TYPES: Final = {".html": "text/html", ".js": "text/javascript", ".css": "text/css"}
-_HEADERS: Final = page_headers("script-src 'self'", "style-src 'self'", "connect-src 'self'", "img-src data:")
+_HERE: Final = Path(__file__).parent
+_FRAME: Final = PageFrame(
+    here="Watch",
+    places=CONTROL_PLACES,
+    styles=(_HERE / "watch.css", _HERE / "control_room.css"),
+    sources=("'self'",),
+    allow=("connect-src 'self'",),
+    head='<script src="/watch.js" defer></script>\n<script src="/control_room.js" type="module"></script>\n',
+)
 
 
 class WatchPage:
-    """``/`` and its files. ``/?token=...`` leads to ``/`` with a cookie where the port has a ``token``."""
+    """``/`` and its scripts. ``/?token=...`` leads to ``/`` with a cookie where the port has a ``token``."""
 
     def __init__(self, token: str | None) -> None:
         self._cookie = PageCookie.of(token) if token else None
 
     def routes(self) -> list[Route]:
-        return [Route(path, self._answer) for path in _FILES]
+        scripts = [Route(f"/{name}", self._answer_script) for name in WATCH_SCRIPTS]
+        return [Route("/", self._answer), *scripts]
 
     async def _answer(self, request: Request) -> Response:
+        page, headers = _render()
         if "token" in request.query_params:
-            answer = RedirectResponse("/", 303, headers=_HEADERS)
+            answer = RedirectResponse("/", 303, headers=headers)
             if self._cookie:
                 answer.set_cookie(self._cookie.name, self._cookie.value, httponly=True, samesite="strict")
             return answer
-        name = _FILES[request.scope["path"]]
-        return Response(_read(name), media_type=_TYPES[Path(name).suffix], headers=_HEADERS)
+        return Response(page, media_type="text/html", headers=headers)
+
+    async def _answer_script(self, request: Request) -> Response:
+        script = _read(request.scope["path"][1:])
+        return Response(script, media_type="text/javascript", headers=_render()[1])
+
+
+@lru_cache
+def _render() -> tuple[str, dict[str, str]]:
+    return _FRAME.render("RDSS sandbox, live", _read("watch.html")), _FRAME.headers()
 
 
 @lru_cache
 def _read(name: str) -> str:
-    return Path(__file__).with_name(name).read_text(encoding="utf-8")
+    return _HERE.joinpath(name).read_text(encoding="utf-8")

@@ -35,7 +35,8 @@ def test_what_the_learner_has_begun_is_shown(http: httpx.Client) -> None:
     assert "Load this page again" in Path("learn/index.html").read_text(encoding="utf-8")
     assert "Load this page again" not in page.text
     policy = page.headers["content-security-policy"]
-    assert policy.startswith("default-src 'none'; script-src 'self'; connect-src 'self'; style-src")
+    assert policy.startswith("default-src 'none'; script-src 'self' 'sha256-")
+    assert "; connect-src 'self'; style-src 'sha256-" in policy
 
 
 @pytest.mark.slow

@@ -43,10 +43,8 @@ _FLASH = """(() => {
     const stage = document.getElementById("stage"), scale = stage.width / stage.getBoundingClientRect().width;
     const lines = Math.round(stage.height - 60 * scale);  // what the fault did is written beneath
     const context = stage.getContext("2d"), { data } = context.getImageData(0, 0, stage.width, lines);
-    context.save();
-    context.fillStyle = getComputedStyle(document.documentElement).getPropertyValue("--fault").trim();
-    const wanted = [1, 3, 5].map((at) => parseInt(context.fillStyle.slice(at, at + 2), 16));
-    context.restore();
+    stage.style.color = "var(--fault)";
+    const wanted = getComputedStyle(stage).color.match(/[0-9]+/g).map(Number);
     const found = [];
     for (let at = 0; at < data.length; at += 4)
         if (data[at + 3] > 250 && wanted.every((value, channel) => Math.abs(data[at + channel] - value) < 6))
