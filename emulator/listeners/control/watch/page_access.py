@@ -24,7 +24,15 @@ _ROOM: Final = ("control_room", "clock_panel", "fault_panel", "form_fields", "sa
 WATCH_SCRIPTS: Final = tuple(f"{name}.js" for name in ("watch", *_ROOM))
 """The scripts of the watch page, by their names beside this file and below ``/``."""
 PAGES: Final = frozenset(
-    {"/", "/picture", "/learn", "/learn.js", "/docs", "/openapi.json", *(f"/{name}" for name in WATCH_SCRIPTS)}
+    {
+        "/",
+        "/picture",
+        "/learn",
+        "/learn.js",
+        "/docs",
+        "/openapi.json",
+        *(f"/{name}" for name in WATCH_SCRIPTS),
+    }
 )
 """What the cookie opens."""
 _WANTS: Final = b"This sandbox asks for its token. Open the address that this command prints: sandbox watch\n"
