@@ -77,11 +77,14 @@ def _resharded(fields: _Fields) -> str:
 
 
 def _injected(fields: _Fields) -> str:
-    return f"the fault {fields.get('fault')} struck: {fields.get('did', fields.get('type'))}"
+    struck = f" {_name_of(fields)}" if fields.get("message_id") else ""
+    return f"the fault {fields.get('fault')} struck{struck}: {fields.get('did', fields.get('type'))}"
 
 
 def _added(fields: _Fields) -> str:
-    return f"the fault {fields.get('fault')} ({fields.get('type')}) is in force on {fields.get('channel')}"
+    name, kind = fields.get("fault"), fields.get("type")
+    of_kind = "" if name == kind else f" ({kind})"
+    return f"the fault {name}{of_kind} is in force on {fields.get('channel')}"
 
 
 def _created(fields: _Fields) -> str:
@@ -139,6 +142,16 @@ def _in_queue(did: str) -> Callable[[_Fields], str]:
     return say
 
 
+def _invoked(fields: _Fields) -> str:
+    ended = f"failed: {fields['error']}" if fields.get("error") else "has ended"
+    return f"a call of {fields.get('function')} {ended}, after {fields.get('milliseconds', '?')} ms"
+
+
+def _deployed(fields: _Fields) -> str:
+    why = f": {fields['why']}" if fields.get("why") else ""
+    return f"the stack {fields.get('stack')} is {fields.get('status')}{why}"
+
+
 def _delete_refused(fields: _Fields) -> str:
     return f"{fields.get('worker')} may not delete {str(fields.get('message'))[:8]}: {fields.get('why')}"
 
@@ -155,38 +168,56 @@ def _place(fields: _Fields) -> str:
 _REASONS = ("why", "error", "reason", "said")
 _SENTENCES: dict[str, str | Callable[[_Fields], str]] = {
     "access.denied": "{access_key} may not {operation} on {resource}",
+    "access.forgotten": "the access key {access_key} may do everything again",
+    "access.permitted": "the access key {access_key} may do only what it was permitted",
     "amqp.dead_lettered": "a message of {from_queue} was dead-lettered to {exchange}: {reason}",
+    "amqp.dead_letters": "{channel} has dead letters in {exchange}",
     "amqp.published": _in_queue("{messages} came through the AMQP port, for {channel}"),
     "amqp.unrecorded": "a message for {channel} was not written down: {why}",
     "archives.failed": "the archives could not go on: {why}",
+    "archives.restarted": "the archive of {stream} begins again: its stream is another one",
     "audit.refused": "a message could not be copied to the audit log: {why}",
     "aws.moto.started": "the AWS services beside Kinesis have started",
     "aws.request.failed": "the sandbox failed at a request for {service}: {error}",
     "broker.failed": "the AMQP broker failed: {why}",
-    "broker.waits": "the AMQP port answers as soon as there is space on the disk: {why}",
     "broker.started": "the AMQP broker has started",
-    "client.finding": "{client}: {said}",
+    "broker.waits": "the AMQP port answers as soon as there is space on the disk: {why}",
     "claim.lost": _claim_lost,
+    "client.finding": "{client}: {said}",
     "clock.changed": _clock,
     "consumer.deregistered": "{consumer} is no longer a consumer of {stream}",
     "consumer.registered": "{consumer} is registered as a consumer of {stream}",
     "delete.refused": _delete_refused,
+    "diagnosis.failed": "clients cannot be judged: {why}",
+    "events.unwritten": "events cannot be written down: {why}",
+    "events.written": "events are written down again: {late} late, {lost} lost",
     "fault.added": _added,
     "fault.changed": _changed,
     "fault.failed": "a fault failed itself: {why}",
     "fault.injected": _injected,
     "fault.removed": "the fault {fault} is removed; it struck {injected} times",
+    "function.destination_failed": "what became of a call of {function} could not be passed on: {why}",
+    "function.event_failed": "a call of {function} could not be made: {why}",
+    "function.invoked": _invoked,
+    "iterator.wanted": "the receiver asks for an iterator: {why}",
     "journal.cut": "{bytes} bytes of an unfinished write were cut from {file}",
     "journal.damaged": "{why}",
+    "journal.lost": "{held} could not be read back from {file}: {how}",
     "journal.put_aside": "{file} was put aside: {why}",
     "journal.taken_over": "the data directory {directory} said no format, and was taken over",
+    "journal.unpacked": "a file of records stays as large as it is: {why}",
+    "mapping.destination_failed": "what {mapping} gave up could not be passed on: {why}",
+    "mapping.gave_up": "{function} was given up on {records} records of shard {shard}: {why}",
+    "mapping.result": "the last call of {function} by its mapping: {result}",
     "message.acknowledged": _acknowledged,
     "message.delivered": _delivered,
     "message.offered": _offered,
     "message.processed": _processed,
     "message.refused": _refused,
+    "original.kept": "the application has kept the original {uri}",
     "processing.changed": _processing,
     "processing.confirmed": "{source} was told what became of message {message}",
+    "processing.failed": "processing failed: {why}",
     "processing.unconfirmed": "{source} could not be told what became of message {message}: {why}",
     "queue.claim_expired": _in_queue("a claim of {client} on {messages} of {queue} expired"),
     "queue.claim_renewed": "{client} renewed a claim on {queue}",
@@ -197,24 +228,53 @@ _SENTENCES: dict[str, str | Callable[[_Fields], str]] = {
     "queue.message_expired": _in_queue("{messages} of {queue} expired"),
     "queue.messages_arrived": _in_queue("{messages} arrived in {queue}"),
     "queue.messages_posted": _in_queue("{client} posted {messages} to {queue}"),
+    "queue.notification_failed": "a subscriber of {queue} could not be notified: {why}",
+    "queue.notified": "a subscriber of {queue} was notified",
     "queue.purged": _in_queue("{messages} were purged from {queue}"),
+    "queues.failed": "the queues failed: {why}",
+    "read.refused": "a read was refused: {why}",
     "receiver.crashed": "the receiving process is killed ({target})",
+    "receiver.ended": "the receiving process was ended: {why}",
     "receiver.failed": "the receiving process ends: {why}",
     "receiver.read_empty": "the receiver reads and finds nothing",
     "receiver.started": "the receiving process starts",
+    "relay.amqp.failed": "the relay to the broker failed: {error}",
+    "relay.amqp.unreachable": "the broker {upstream} cannot be reached: {why}",
     "replay.moved": _moved,
     "request.failed": "the sandbox failed at a request: {error}",
     "request.refused": "a request to the port {port} was refused: {why}",
+    "retention.failed": "what is old could not be removed: {why}",
+    "router.failed": "the router failed: {why}",
     "sandbox.reset": "the sandbox was emptied",
     "sandbox.started": "the sandbox started, version {version}, seed {seed}",
     "sandbox.stopped": "the sandbox stopped",
     "scenario.finished": "the scenario {scenario} is over, verdict {verdict}",
     "scenario.started": "the scenario {scenario} plays with seed {seed}",
     "sender.failed": "sending ends: {why}",
+    "service.restored": "{service} has the {values} values of before",
     "snapshot.loaded": "the snapshot {snapshot} was loaded, {records} records",
     "snapshot.removed": "the snapshot {snapshot} was removed",
     "snapshot.saved": "the snapshot {snapshot} was saved, {records} records",
+    "sns.notification_failed": "{subscriber} could not be notified: {why}",
+    "sns.notified": "{subscriber} was notified",
+    "stack.changed": _deployed,
     "stream.created": _created,
     "stream.deleted": "the stream {stream} was deleted",
     "stream.resharded": _resharded,
+    "topic.access_changed": "who may do what with topics was changed",
+    "topic.checkpoint_failed": "the topics could not write a checkpoint: {error}",
+    "topic.command_failed": "{user} may not {command} {topic}: {reason}",
+    "topic.downstreams_changed": "the topics have other downstream sandboxes",
+    "topic.expiry_failed": "a record of {topic} could not expire: {reason}",
+    "topic.link_caught_up": "the downstream sandbox {downstream} has everything",
+    "topic.link_down": "the downstream sandbox {downstream} does not answer: {why}",
+    "topic.link_downgraded": "publishers wait for the downstream sandbox {downstream} no more",
+    "topic.link_gap": "the downstream sandbox {downstream} misses {missing} entries that the log has no more",
+    "topic.link_refused": "the downstream sandbox {downstream} refuses an entry: {why}",
+    "topic.link_up": "the downstream sandbox {downstream} answers",
+    "topic.link_upgraded": "publishers wait for the downstream sandbox {downstream} again",
+    "topic.queue_discarded": "{count} messages of the queue {topic} were dropped: {reason}",
+    "topic.queue_failed": "the queue {topic} could not give out a message: {reason}",
+    "topic.session_failed": "the session of {user} failed: {error}",
+    "topics.failed": "the topics failed: {why}",
 }

@@ -127,6 +127,36 @@ async def test_streams_tells_what_happens_in_a_sentence(sandbox: Client, running
         await see(pilot, "the fault duplicate struck", "2 messages", *screens)
 
 
+async def test_strikes_are_one_row_that_names_the_last_message(sandbox: Client, running: Embedded) -> None:
+    """Six strikes of a fault are one row with their number and the id of the last; enter tells the rest."""
+    sandbox.add_fault(NewFault("duplicate", channel="input"))
+    last = msgspec.json.decode(send(sandbox, count=6)[-1])["messageHeader"]["messageId"]
+    async with opened(AsyncClient(running.control), size=(120, 40)) as pilot:
+        await pilot.press("5")
+        await see(pilot, f"6 x the fault duplicate struck {last[:8]}: put 2")
+        assert text_of(pilot).count("the fault duplicate struck") == 1
+        rows(pilot, "happened").focus()
+        await pilot.press("enter")
+        await see(pilot, "This is the last of 6 alike", last)
+
+
+@pytest.mark.parametrize("size", [(80, 24), (100, 30), (120, 40), (200, 60)])
+async def test_messages_have_their_ids_and_no_empty_column(
+    sandbox: Client, running: Embedded, size: tuple[int, int]
+) -> None:
+    """The id is there at every size; a part and a code have a column once a message has one."""
+    wanted = msgspec.json.decode(send(sandbox)[0])["messageHeader"]["messageId"]
+    async with opened(AsyncClient(running.control), size=size) as pilot:
+        await see(pilot, "message id", wanted[:8])
+        heading = next(line for line in text_of(pilot).splitlines() if "message id" in line)
+        assert not {"part", "code"} & set(heading.split())
+        data = decorate(
+            serialise(SAMPLES.message()), ErrorCode.GENERR006, "no luck", now=sandbox.clock().time
+        )
+        await asyncio.to_thread(sandbox.send, NewMessage("error", data))
+        await see(pilot, "GENERR006", "code ")
+
+
 async def test_a_life_line_says_what_a_fault_did(sandbox: Client, running: Embedded) -> None:
     """l on a message that was struck: the line of the fault is not cut before it says anything."""
     sandbox.add_fault(NewFault("latency", channel="input", attributes={"delay": "5ms"}))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -28,7 +30,7 @@ STRUCK = {
         (
             "fault.injected",
             STRUCK,
-            "the fault producer-retry struck: put once more, same bytes",
+            "the fault producer-retry struck c0ffee12: put once more, same bytes",
             "channel input, type duplicate, message_id c0ffee12-0000-4000-8000-000000000000",
         ),
         ("clock.changed", {"action": "advance", "seconds": 360.0, "speed": None}, "went on by 6.0 min", ""),
@@ -68,6 +70,19 @@ def test_every_kind_has_a_sentence_in_words() -> None:
     assert "_" not in sentence(Event(1, 0.0, "a.kind_of_later", {}), {})
 
 
+def test_what_the_sandbox_emits_is_told_in_a_sentence_of_its_own() -> None:
+    """No kind of event that stands in the code is told by its name."""
+    sources = (
+        path.read_text()
+        for room in ("emulator", "sandbox", "extensions")
+        for path in Path(room).rglob("*.py")
+    )
+    kinds = {kind for text in sources for kind in re.findall(r'emit\(\s*"([a-z_]+\.[a-z_.]+)"', text)}
+    assert "fault.injected" in kinds
+    named = {kind: kind.replace(".", " ").replace("_", " ") for kind in kinds}
+    assert {kind for kind, name in named.items() if sentence(Event(1, 0.0, kind, {}), {}) == name} == set()
+
+
 def test_the_sentence_is_whole_before_the_fields_have_any_room() -> None:
     """Of a cell the fields get what the sentence leaves."""
     column = ListColumn[str]("x", 10, lambda _: "a sentence", after=lambda _: "stream input, shards 2")
@@ -84,7 +99,7 @@ async def test_the_list_of_events_shows_sentences_whole(canned: Canned, size: tu
     async with opened(canned, size=size) as pilot:
         await pilot.press("v")
         await see(
-            pilot, "the fault latency struck: held 412 ms", "the fault latency (latency) is in force on input"
+            pilot, "the fault latency struck 000001f4: held 412 ms", "the fault latency is in force on input"
         )
 
 
@@ -93,7 +108,7 @@ async def test_an_event_is_shown_whole_with_enter(canned: Canned) -> None:
     async with opened(canned, size=NARROW) as pilot:
         await pilot.press("v")
         await until(pilot, lambda: isinstance(pilot.app.focused, EventList))
-        await see(pilot, "the fault latency struck: held 412 ms")
+        await see(pilot, "the fault latency struck 000001f4: held 412 ms")
         await pilot.press("enter")
         await see(pilot, '"message_id": "000001f4"', '"time": "2026-05-28 20:26:44.000 UTC"', "esc Close")
         await pilot.press("escape")

@@ -96,20 +96,20 @@ def test_a_certificate_opens_like_a_run(tmp_path: Path) -> None:
     said = [sentence(event, read.meanings) for event in read.events]
     assert said == [
         "the receiving process starts",
-        "iterator wanted: LATEST of 0000",
+        "the receiver asks for an iterator: LATEST of 0000",
         "the receiver is given m-1 from input, shard 0000",
         "the receiver reads and finds nothing",
         "the application has processed m-1",
         "the receiving process is killed (SIGKILL)",
         "the receiving process starts",
-        "read refused: 0000: ProvisionedThroughputExceededException",
+        "a read was refused: 0000: ProvisionedThroughputExceededException",
         "the fault throttle struck: throttle",
         "input was resharded: 0000 closed, 0002, 0003 opened",
         "the receiving process ends: by itself, with exit code 3",
         "the receiving process starts",
         "the broker has m-2 on error",
         "client settlement",
-        "receiver ended: SIGTERM",
+        "the receiving process was ended: SIGTERM",
     ]
 
 

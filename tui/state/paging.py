@@ -46,6 +46,10 @@ class Pages(Generic[Row]):
             self._held.move_to_end(number)
         return row
 
+    def held_rows(self) -> Iterator[Sequence[Row]]:
+        """The rows that are held, page by page."""
+        return (tuple(page.values()) for page in self._held.values())
+
     def holds(self, page: Page[Row]) -> bool:
         """Whether the rows of this page are held, and equal."""
         return bool(page.rows) and all(held == row for held, row in self._pairs(page))

@@ -20,7 +20,8 @@ class ListColumn(Generic[Row]):
     """``cell`` gives the text for ``width`` cells; ``tone`` is its style or gives it, a tone of ``row_list``.
 
     Without room for all columns, those with the lowest ``worth`` are left out. The column with ``stretch``
-    gets the remaining width. What ``after`` gives follows the text, dim, as far as there is room.
+    gets the remaining width, and is drawn even when it is empty in every row. What ``after`` gives follows
+    the text, dim, as far as there is room.
     """
 
     title: str
@@ -74,3 +75,29 @@ def choose_columns(
     spare = max(0, width - (sum(column.width + gap for column in kept) - gap))
     stretching = next((column for column in kept if column.stretch), None)
     return [(column, column.width + (spare if column is stretching else 0)) for column in kept]
+
+
+class FilledColumns(Generic[Row]):
+    """Of a list's columns those that say something of a row that came; before there are rows, all."""
+
+    def __init__(self, columns: Sequence[ListColumn[Row]]) -> None:
+        self._columns = columns
+        self._filled: set[ListColumn[Row]] = set()
+
+    def note(self, rows: Sequence[Row]) -> bool:
+        """Take in rows that came; whether they are the first to fill a column."""
+        empty = [each for each in self._columns if each not in self._filled]
+        found = {
+            each for each in empty if rows and (each.stretch or any(each.cell(row).strip() for row in rows))
+        }
+        self._filled |= found
+        return bool(found)
+
+    def forget(self) -> None:
+        """Wait for other rows."""
+        self._filled.clear()
+
+    def choose(self, width: int) -> list[tuple[ListColumn[Row], int]]:
+        """Those that fit into ``width`` cells, each with its width."""
+        filled = [each for each in self._columns if each in self._filled]
+        return choose_columns(filled or self._columns, width)

@@ -27,7 +27,7 @@ from rdss_sandbox.client import RefusedError, UnreachableError
 from rdss_sandbox.shapes.events import News
 from tui.keys.actions import ActionGroup, bindings
 from tui.state.paging import Page, Pages, Source
-from tui.text.columns import ListColumn, choose_columns, fit, split_cell
+from tui.text.columns import FilledColumns, ListColumn, fit, split_cell
 
 Row = TypeVar("Row")
 Whole: TypeAlias = tuple[str, Sequence[str]]
@@ -120,7 +120,7 @@ class RowList(ScrollView, Generic[Row], can_focus=True, inherit_bindings=False):
         id: str | None = None,  # noqa: A002 -- Textual's name for it
     ) -> None:
         super().__init__(id=id)
-        self._columns = columns
+        self._columns = FilledColumns(columns)
         self._live = live
         self._marked = marked
         self.whole = whole
@@ -169,13 +169,24 @@ class RowList(ScrollView, Generic[Row], can_focus=True, inherit_bindings=False):
             return
         self._source, self._filled = None, rows
         self._strips.clear()
+        self._note_columns(rows)
         self._pages = Pages(size=max(1, len(rows)))
         self._pages.put(Page(0, rows, len(rows)))
         self._set_total(len(rows))
 
     def show_columns(self, columns: Sequence[ListColumn[Row]]) -> None:
-        self._columns = columns
+        self._columns = FilledColumns(columns)
+        for page in self._pages.held_rows():
+            self._columns.note(page)
         self.on_resize()
+
+    def _note_columns(self, rows: Sequence[Row]) -> None:
+        if self._columns.note(rows):
+            self._choose_columns()
+
+    def _choose_columns(self) -> None:
+        self._strips.clear()
+        self._chosen = self._columns.choose(self.scrollable_content_region.width - 2)
 
     def show_empty(self, empty: str) -> None:
         """Show no rows and the text ``empty``."""
@@ -257,6 +268,7 @@ class RowList(ScrollView, Generic[Row], can_focus=True, inherit_bindings=False):
             return
         if not self._pages.extends(page):
             self._strips.clear()  # rows drawn already may have changed
+        self._note_columns(page.rows)
         self._pages.put(page)
         if self.paused and self.total:
             self.behind = max(self.behind, page.total - self.total)
@@ -273,6 +285,7 @@ class RowList(ScrollView, Generic[Row], can_focus=True, inherit_bindings=False):
     def _start_over(self) -> None:
         self._listing += 1
         self._strips.clear()
+        self._columns.forget()
         self._pages.clear()
         self.behind = 0
         self._set_total(0)
@@ -318,8 +331,7 @@ class RowList(ScrollView, Generic[Row], can_focus=True, inherit_bindings=False):
         self._ask_for_missing()
 
     def on_resize(self) -> None:
-        self._strips.clear()
-        self._chosen = choose_columns(self._columns, self.scrollable_content_region.width - 2)
+        self._choose_columns()
         self._fit_scrollbar()
         self._ask_for_missing()
         self._show_cursor()

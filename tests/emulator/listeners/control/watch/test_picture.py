@@ -113,7 +113,7 @@ def test_the_last_error_is_the_newest_refused_message(emulator: Embedded, api: C
 def test_events_of_trouble_are_errors_and_findings_are_findings(emulator: Embedded, api: Client) -> None:
     """Whatever part of the sandbox tells of a failure, it is said in words."""
     emit = emulator.components.events.emit
-    emit("relay.amqp.unreachable", why="connection refused")
+    emit("relay.amqp.unreachable", upstream="amqp://broker", why="connection refused")
     emit(
         "client.finding", rule="r", harm="loses", client="a", stream="input", shard=None,
         said="it reads no child", advice="Follow the children.", evidence={}, faults=(),
@@ -121,7 +121,7 @@ def test_events_of_trouble_are_errors_and_findings_are_findings(emulator: Embedd
     picture = api.picture()
 
     assert picture.error is not None
-    assert picture.error.said == "relay amqp unreachable: connection refused"
+    assert picture.error.said == "the broker amqp://broker cannot be reached: connection refused"
     assert [(each.harm, each.said) for each in picture.findings] == [("loses", "it reads no child")]
 
 
