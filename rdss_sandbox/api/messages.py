@@ -17,6 +17,8 @@ from rdss_sandbox.shapes.messages import (
     NewMessage,
     Original,
     Sent,
+    SentSamples,
+    WantedSamples,
 )
 from rdss_sandbox.shapes.sequences import JoinedSequence, SequencePage
 
@@ -90,6 +92,13 @@ class Sending(Subject[Mode], at="/messages"):
     @POST("", status=201, most_bytes=_MOST_SENT_BYTES, errors=_NOT_SENT)
     def send(self, message: NewMessage) -> Sent:
         """Put the message into its stream and return where it is. Faults apply to it."""
+
+    @POST("/samples", status=201, errors={"no_such_stream": 404, "no_such_samples": 400})
+    def send_samples(self, wanted: WantedSamples) -> SentSamples:
+        """Make messages as the contract has them, or bad ones, and put them into their stream.
+
+        Faults apply to them. What is refused does not end it: the rest is sent.
+        """
 
 
 class Redriving(Subject[Mode], at="/redriven"):

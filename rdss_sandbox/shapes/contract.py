@@ -30,11 +30,15 @@ class ContractField(msgspec.Struct, frozen=True):
 
 
 class ContractCode(msgspec.Struct, frozen=True):
-    """An error code: what it means, and the queue that its messages go to."""
+    """An error code: what it means, and the queue that its messages go to.
+
+    ``sampled`` says that a message alone can cause it, so that there are samples of it.
+    """
 
     code: str
     description: str
     queue: str
+    sampled: bool = False
 
 
 class Contract(msgspec.Struct, frozen=True):

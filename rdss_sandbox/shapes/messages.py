@@ -139,3 +139,29 @@ class Sent(msgspec.Struct, frozen=True):
     stream: str
     shard: str
     sequence_number: str
+
+
+class WantedSamples(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+    """Samples to make and send: ``count`` of them, each of so many ``parts``, or ``bad`` for an error code.
+
+    The same ``seed`` makes the same messages, but for their dates; by default one is drawn.
+    """
+
+    stream: Annotated[str, msgspec.Meta(examples=["input"])]
+    count: Annotated[int, msgspec.Meta(ge=1, le=1000)] = 1
+    seed: int | None = None
+    parts: Annotated[int, msgspec.Meta(ge=2, le=20)] | None = None
+    bad: str | None = None
+
+
+class SentSamples(msgspec.Struct, frozen=True):
+    """What became of samples: the ``records`` that they are in the stream, and how many were ``refused``.
+
+    ``why`` is the last refusal, such as that of a fault; ``seed`` is the one that made the messages.
+    """
+
+    stream: str
+    seed: int
+    records: int
+    refused: int = 0
+    why: str = ""

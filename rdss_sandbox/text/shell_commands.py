@@ -6,6 +6,7 @@ import shlex
 
 from rdss_sandbox.shapes.clock import ClockChange
 from rdss_sandbox.shapes.faults import FaultType, NewFault
+from rdss_sandbox.shapes.messages import WantedSamples
 from rdss_sandbox.shapes.scenarios import NewRun
 from rdss_sandbox.shapes.streams import Reshard
 from rdss_sandbox.text.timestamps import timestamp
@@ -60,6 +61,14 @@ def change_clock(change: ClockChange) -> str:
         case "set":
             return _write("clock", "set", timestamp(change.time or 0.0).replace(".000Z", "Z"))
     return _write("clock", change.action)
+
+
+def send_samples(wanted: WantedSamples) -> str:
+    words = ["--count", str(wanted.count)]
+    for name, value in (("seed", wanted.seed), ("parts", wanted.parts), ("bad", wanted.bad)):
+        if value is not None:
+            words += [f"--{name}", str(value)]
+    return f"{_write('message', 'sample', *words)} | {_write('send', '-', '--channel', wanted.stream)}"
 
 
 def begin_run(run: NewRun) -> str:

@@ -22,13 +22,14 @@ class ContractResources:
     @handles(MessageContract.contract)
     def contract(self) -> shapes.Contract:
         contract = self._contract
+        sampled = contract.samples.codes if contract.samples else ()
         return shapes.Contract(
             contract.name,
             contract.media_type,
             contract.max_bytes,
             fields=msgspec.convert(contract.fields, tuple[shapes.ContractField, ...], from_attributes=True),
             codes=tuple(
-                shapes.ContractCode(name, code.description, str(code.queue))
+                shapes.ContractCode(name, code.description, str(code.queue), code in sampled)
                 for name, code in contract.codes.items()
             ),
             patience=contract.sequences.patience if contract.sequences else None,

@@ -15,6 +15,7 @@ from emulator.listeners.control.endpoint_routing import ApiError, handles
 from emulator.listeners.control.faults import describe_type
 from rdss_sandbox.api.endpoint import Endpoint
 from rdss_sandbox.api.faults import Faults
+from rdss_sandbox.api.messages import Sending
 from rdss_sandbox.api.sandbox_state import SandboxState
 from rdss_sandbox.api.scenarios import Scenarios
 from rdss_sandbox.api.shell_commands import ShellCommands
@@ -30,6 +31,7 @@ COMMANDS: Final[Mapping[Anything, Callable[..., str]]] = {
     Faults.remove_fault: say.remove_fault,
     SandboxState.change_clock: say.change_clock,
     Streams.reshard: say.reshard,
+    Sending.send_samples: say.send_samples,
     Scenarios.begin: say.begin_run,
     Snapshots.save: say.save_snapshot,
     Snapshots.load: say.load_snapshot,

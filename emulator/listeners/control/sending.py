@@ -1,29 +1,31 @@
-"""Sends a message through the control API, to redrive and import without an AWS client."""
+"""Sends messages through the control API: to redrive, to import and to try things without an AWS client."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from http import HTTPStatus
 from typing import Any
 
 from msgspec import structs
+from starlette.concurrency import iterate_in_threadpool
 
 from emulator.clock import Clock
 from emulator.http.asgi import ClientGoneError
-from emulator.kinesis import Scope
+from emulator.kinesis import KinesisError, Scope
 from emulator.listeners.control.endpoint_routing import ApiError, handles
-from emulator.rng import new_uuid
+from emulator.rng import new_seed, new_uuid
 from emulator.streams.stream_catalogue import Catalogue
 from rdss_sandbox.api.messages import Redriving, Sending
-from rdss_sandbox.shapes.messages import NewMessage, Sent
+from rdss_sandbox.shapes.messages import NewMessage, Sent, SentSamples, WantedSamples
 from schemas.contract import Contract
+from schemas.drawn_samples import draw_samples
 from schemas.headers import leave_headers_out
 
 Put = Callable[[dict[str, Any], Scope], Awaitable[dict[str, Any]]]
 
 
 class SendResources:
-    """``POST /messages`` and ``/redriven``.
+    """``POST /messages``, ``/messages/samples`` and ``/redriven``.
 
     ``put`` does a PutRecord as the AWS port does, faults included.
     ``note_own`` is told the sequence number of each record: no client is judged by it.
@@ -60,6 +62,40 @@ class SendResources:
             raise ApiError(HTTPStatus.BAD_GATEWAY, "connection_cut", why) from error
         self._note_own(answer["SequenceNumber"])
         return Sent(message.stream, answer["ShardId"], answer["SequenceNumber"])
+
+    @handles(Sending.send_samples)
+    async def send_samples(self, wanted: WantedSamples) -> SentSamples:
+        seed = new_seed() if wanted.seed is None else wanted.seed
+        # One after the other: a thousand in twenty parts are never in memory together.
+        parts = iterate_in_threadpool(self._make_parts(wanted, seed))
+        try:
+            outcomes = [await self._try(NewMessage(wanted.stream, part)) async for part in parts]
+        except ValueError as error:
+            raise ApiError(HTTPStatus.BAD_REQUEST, "no_such_samples", str(error)) from error
+        refusals = [each for each in outcomes if each]
+        why = refusals[-1] if refusals else ""
+        return SentSamples(wanted.stream, seed, len(outcomes) - len(refusals), len(refusals), why)
+
+    async def _try(self, message: NewMessage) -> str:
+        """Send a message and return why it was refused, or nothing.
+
+        Raises ``ApiError`` for an unknown stream, where no other message will fare better.
+        """
+        try:
+            await self.send(message)
+        except ApiError as error:
+            if error.code == "no_such_stream":
+                raise
+            return str(error)
+        except KinesisError as error:
+            return f"{error.code}: {error.message}"
+        return ""
+
+    def _make_parts(self, wanted: WantedSamples, seed: int) -> Iterator[bytes]:
+        sequences, now = self._contract.sequences, self._clock.time()
+        drawn = draw_samples(self._contract, seed, wanted.count, now=now, parts=wanted.parts, bad=wanted.bad)
+        for made in drawn:
+            yield from sequences.split(made.data, new_id=new_uuid) if sequences else [made.data]
 
     @handles(Redriving.redrive)
     async def redrive(self, message: NewMessage) -> Sent:

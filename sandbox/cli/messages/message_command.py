@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -18,7 +17,7 @@ from sandbox.cli.output.exit_codes import Exit
 from sandbox.cli.output.printing import always_json, json_option, print_json
 
 if TYPE_CHECKING:
-    from schemas.contract import Code, Sample, SampleMaker, Verdict
+    from schemas.contract import Verdict
     from schemas.json_texts import Document
 
 
@@ -107,47 +106,18 @@ def sample(count: int, seed: int | None, at: float | None, control: str | None, 
     --seed and --at they are the same byte for byte.
     """
     from emulator.rng import new_seed
+    from schemas.drawn_samples import draw_samples
 
-    contract = load_contract()
-    if contract.samples is None:
-        raise click.UsageError(f"the contract {contract.name} has no samples")
     if at is None:
         with available_clock(control) as clock:
             at = clock.time()
+    seed = new_seed() if seed is None else seed
     try:
-        maker = contract.samples.from_seed(new_seed() if seed is None else seed, now=at)
-        for made in _samples(maker, count, **wanted):
+        for made in draw_samples(load_contract(), seed, count, now=at, **wanted):
             sys.stdout.buffer.write(write_line(made.data) + b"\n")
     except ValueError as error:
         raise click.UsageError(str(error)) from error
     sys.stdout.buffer.flush()
-
-
-def _samples(
-    maker: SampleMaker,
-    count: int,
-    *,
-    message_type: str | None,
-    resource_type: str | None,
-    parts: int | None,
-    bad: str | None,
-) -> Iterator[Sample]:
-    if bad is not None:
-        code = _code(bad)
-        return (maker.bad(code) for _ in range(count))
-    if parts is not None:
-        return (maker.big_message(parts) for _ in range(count))
-    if message_type is None and resource_type is None:
-        return maker.stream(count)
-    return (maker.message(message_type, variant=resource_type) for _ in range(count))
-
-
-def _code(text: str) -> Code:
-    known = {name.upper(): code for name, code in load_contract().codes.items()}
-    try:
-        return known[text.upper()]
-    except KeyError as error:
-        raise ValueError(f"no error code {text}; there are {', '.join(known.values())}") from error
 
 
 def _print(found: Document, verdict: Verdict, as_json: bool) -> None:

@@ -10,7 +10,7 @@ from emulator.assembly.embedded import embedded
 from emulator.settings.settings import Settings
 from rdss_sandbox.client import Client, RefusedError
 from rdss_sandbox.shapes.faults import NewFault
-from rdss_sandbox.shapes.messages import NewMessage
+from rdss_sandbox.shapes.messages import NewMessage, WantedSamples
 
 
 @pytest.fixture(scope="module")
@@ -119,3 +119,23 @@ def test_messages_are_counted_by_a_field(client: Client) -> None:
 def test_the_last_event_is_known_without_reading_them_all(client: Client) -> None:
     """The newest event's id is the number of events there are."""
     assert client.last_event() == client.events(limit=10_000)[-1].id
+
+
+def test_samples_come_from_their_seed_and_are_refused_where_there_are_none(client: Client) -> None:
+    """A seed that was drawn is told, so that the same can be sent again; a code without samples is named."""
+    drawn = client.send_samples(WantedSamples("input", count=4))
+    again = client.send_samples(WantedSamples("output", count=4, seed=drawn.seed))
+    assert (drawn.records, again.records, again.seed, again.refused) == (4, 4, drawn.seed, 0)
+    ids = [
+        [row.message_id for row in client.messages(matching=f"stream:{stream}").messages]
+        for stream in ("input", "output")
+    ]
+    assert ids[0] == ids[1]
+
+    for wrong in (WantedSamples("input", bad="NOERR001"), WantedSamples("input", bad="APPERRMET001")):
+        with pytest.raises(RefusedError, match=wrong.bad) as refused:
+            client.send_samples(wrong)
+        assert refused.value.code == "no_such_samples"
+    with pytest.raises(RefusedError, match="no stream is named 'nowhere'"):
+        client.send_samples(WantedSamples("nowhere"))
+    assert client.messages(matching="stream:input").total == 4
