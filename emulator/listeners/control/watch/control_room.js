@@ -6,10 +6,12 @@
 
 import * as clock from "./clock_panel.js";
 import * as faults from "./fault_panel.js";
+import * as samples from "./sample_panel.js";
+import * as shards from "./shard_panel.js";
 import { field, textInput } from "./form_fields.js";
 import { ask, giveToken, preview, tellOutcome } from "./sandbox_calls.js";
 
-const PANELS = { faults, clock };
+const PANELS = { faults, shards, samples, clock };
 const HERE = ["localhost", "127.0.0.1", "[::1]"];
 const room = byId("room");
 const opener = byId("act");
@@ -30,8 +32,8 @@ function close() {
   room.hidden = true;
   delete document.documentElement.dataset.room;
   opener.setAttribute("aria-expanded", "false");
+  PANELS[current]?.leave?.();
   opener.focus();
-  document.dispatchEvent(new Event("drawn"));
 }
 
 opener.addEventListener("click", () => (room.hidden ? open() : close()));
@@ -114,6 +116,7 @@ function moveAmongTabs(event) {
 }
 
 async function show(name) {
+  PANELS[current]?.leave?.();
   current = name;
   for (const each of Object.keys(PANELS)) {
     const selected = each === name;
@@ -133,10 +136,11 @@ async function show(name) {
     }
   }
   draw();
+  panel.querySelector(".do")?.dispatchEvent(new Event("pointerenter")); // its command is there at once
 }
 
 function draw() {
-  const panel = view.picture && current ? byId(`panel-${current}`) : null;
+  const panel = view.picture && current && !room.hidden ? byId(`panel-${current}`) : null;
   if (panel?.hasChildNodes()) PANELS[current].draw?.(panel, view.picture);
 }
 
@@ -160,15 +164,12 @@ function buildCommand() {
   const copy = make("button", "", "Copy");
   copy.type = "button";
   copy.addEventListener("click", async () => {
-    await navigator.clipboard.writeText(command.textContent).then(() => tellOutcome("copied"), () => selectText(command));
+    // Where the address is no secure one there is no clipboard: the text is marked, for the keyboard to copy.
+    getSelection().selectAllChildren(command);
+    const copied = await navigator.clipboard?.writeText(command.textContent).then(() => true, () => false);
+    tellOutcome(copied ? "copied" : "marked, to be copied with the keyboard");
   });
   const same = make("div", "", make("p", "", "The same in a terminal"), command, copy);
   Object.assign(same, { id: "same", hidden: true });
   return same;
-}
-
-/** Where the browser gives no clipboard, as on a page without TLS from elsewhere, the text is marked to be copied. */
-function selectText(element) {
-  getSelection().selectAllChildren(element);
-  tellOutcome("marked: copy it with the browser");
 }

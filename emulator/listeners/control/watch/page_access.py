@@ -20,7 +20,10 @@ from emulator.http.admission.guard import AccessPolicy, Response
 from emulator.http.asgi import HttpScope
 from rdss_sandbox.admission import HeaderMap
 
-_ROOM: Final = ("control_room", "clock_panel", "fault_panel", "form_fields", "sandbox_calls")
+_ROOM: Final = (
+    *("control_room", "form_fields", "sandbox_calls"),
+    *("clock_panel", "fault_panel", "sample_panel", "shard_panel"),
+)
 WATCH_SCRIPTS: Final = tuple(f"{name}.js" for name in ("watch", *_ROOM))
 """The scripts of the watch page, by their names beside this file and below ``/``."""
 PAGES: Final = frozenset(

@@ -92,6 +92,86 @@ def test_the_clock_is_held_moved_on_and_set(room: Room, terminal: Seat) -> None:
         assert there.real
 
 
+def test_a_shard_is_split_by_pointing_at_its_lane_and_two_neighbours_are_merged(
+    room: Room, terminal: Seat
+) -> None:
+    """A third one begins anew; what is no neighbour is not merged. The list beside the lanes picks too."""
+    room.turn_to("shards")
+
+    def point_at(shard: int) -> None:
+        room.tab.wait(f"document.querySelectorAll('#streams [data-key$=\"{shard:012}\"]').length > 0")
+        room.tab.click_on(f"#streams .lane[data-key$='{shard:012}']")
+
+    def do(label: str) -> None:
+        room.tab.wait(f"document.querySelector('#panel-shards .do').textContent === {json.dumps(label)}")
+        command, outcome = room.press(label)
+        assert outcome.startswith("input: ")
+        terminal.type(command)
+        here, there = (
+            [(each.id, each.parents, each.starting_hash_key) for each in seat.client.stream("input").shards]
+            for seat in (room.seat, terminal)
+        )
+        assert here == there
+
+    do("Split the widest")
+    point_at(2)
+    room.tab.wait("document.querySelector('#streams .shard.picked')?.textContent === '2'")
+    do("Split 2")
+    point_at(4)
+    point_at(3)
+    room.tab.wait("document.querySelector('#panel-shards .do').textContent === 'Split 3'")
+    point_at(5)
+    do("Merge 5 and 3")
+    room.tab.wait("document.querySelector('.shards').children.length === 3")
+    room.tab.click_on(".shards li:last-child button")
+    do("Split 1")
+    room.turn_to("faults")
+    room.tab.click_on("#streams .lane")
+    assert not room.tab.eval("Boolean(document.querySelector('.picked'))"), "lanes are for looking again"
+
+
+def test_samples_are_sent_and_bad_ones_by_their_error_code(room: Room, terminal: Seat) -> None:
+    """The same seed, the same messages, here and by the command; a code says what it means."""
+    room.turn_to("samples")
+
+    def send(**fields: str) -> list[tuple[Any, ...]]:
+        room.fill(**fields)
+        command, outcome = room.press("Send")
+        assert " sent to " in outcome, outcome
+        terminal.type(command)
+        here, there = (_list_messages(seat) for seat in (room.seat, terminal))
+        assert here == there
+        return here
+
+    assert len(send(count="3", seed="5", stream="output")) == 3
+    sent = send(count="1", parts="3", stream="input")
+    assert [each[:3] for each in sent[:3]] == [("input", 3, position) for position in (1, 2, 3)]
+    room.fill(bad="GENERR004")
+    assert "header" in room.tab.eval("document.querySelector('#meaning-of-code').textContent")
+    send(count="1")
+    rows = room.seat.client.messages(matching="stream:input").messages
+    assert room.seat.client.verdict(max(rows, key=lambda row: row.time).id).code == "GENERR004"
+
+    room.seat.client.add_fault(NewFault("error", channel="input", attributes={"code": "InternalFailure"}))
+    room.fill(count="2")
+    _, outcome = room.press("Send")
+    assert "2 refused, the last with: InternalFailure" in outcome
+
+
+def _list_messages(seat: Seat) -> list[tuple[Any, ...]]:
+    """What of each message comes from its seed: not the ids of later parts, nor where these lie."""
+    rows = seat.client.messages(limit=1000, matching="-stream:audit").messages
+    return sorted(
+        (
+            each.stream,
+            each.total or 1,
+            each.position or 1,
+            "" if each.total == 3 else f"{each.shard} {each.message_id}",
+        )
+        for each in rows
+    )
+
+
 def test_it_is_closed_until_one_opens_it_and_works_by_keyboard_alone(browser: str, seat: Seat) -> None:
     """A fault is added with keys; letters that are typed into a field are no keys of the page."""
     with open_tab(browser) as tab:
@@ -102,7 +182,7 @@ def test_it_is_closed_until_one_opens_it_and_works_by_keyboard_alone(browser: st
         tab.key("c")
         tab.wait("document.activeElement.id === 'tab-faults'")
         tab.key("ArrowRight")
-        tab.wait("document.activeElement.id === 'tab-clock'")
+        tab.wait("document.activeElement.id === 'tab-shards'")
         tab.key("ArrowLeft")
         tab.wait("document.activeElement.id === 'tab-faults'")
         tab.key("Tab")
