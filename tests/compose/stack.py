@@ -91,7 +91,8 @@ def bring_up(folder: Path, *more: str) -> Iterator[Stack]:
         yield made
     finally:
         down = ["docker", "compose", "-p", name, "-f", str(FILE), "--profile", "*", "down", "--volumes"]
-        subprocess.run(down, capture_output=True, check=False, timeout=300)
+        # With its own PATH: the last test of a run may be one from which Docker is hidden.
+        subprocess.run(down, capture_output=True, check=False, timeout=300, env=environment)
 
 
 @pytest.fixture(scope="session")
