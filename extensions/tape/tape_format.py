@@ -25,7 +25,7 @@ from isal.isal_zlib import IsalError, decompressobj
 
 from emulator.journal import frames
 from emulator.journal.frames import Frame
-from rdss_sandbox.shapes.tape import TapeEntry, TapeMark
+from rdss_sandbox.shapes.tape import LATEST, TapeEntry, TapeMark
 
 FORMAT: Final = 1
 SUFFIX: Final = ".tape"
@@ -60,6 +60,13 @@ class TapeIndex(NamedTuple):
 
     blocks: tuple[IndexedBlock, ...]
     last: int
+
+    def check(self) -> TapeIndex:
+        """Return it. Raises ValueError for a time that no recorder wrote."""
+        latest = max((each.first for each in self.blocks), default=self.last)
+        if max(latest, self.last) > LATEST * 1000:
+            raise ValueError("it has an entry of after the year 9999")
+        return self
 
 
 def pack_mark(mark: TapeMark) -> bytes:
@@ -125,7 +132,7 @@ def unpack_index(frame: Frame, payload: bytes) -> TapeIndex:
     columns.frombytes(_inflate(payload))
     third = len(columns) // 3
     rows = zip(columns[:third], columns[third : 2 * third], columns[2 * third :], strict=True)
-    return TapeIndex(tuple(IndexedBlock(*row) for row in rows), frame.arrival)
+    return TapeIndex(tuple(IndexedBlock(*row) for row in rows), frame.arrival).check()
 
 
 def index_frames(found: Iterable[Frame]) -> tuple[IndexedBlock, ...]:

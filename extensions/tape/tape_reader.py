@@ -154,6 +154,10 @@ def _search(descriptor: int, path: Path, troubles: list[str]) -> TapeIndex:
         with suppress(ValueError):
             entries, _ = unpack_block(os.pread(descriptor, final.length, final.start))
             last = max(round(each.at * _MS) for each in entries)
+    try:
+        index = TapeIndex(blocks, last).check()
+    except ValueError as error:
+        raise BadTapeError(f"{path} is no tape: {error}") from error
     end = os.fstat(descriptor).st_size
     damage = [each for each in found.damage if each.end < end]
     troubles += [
@@ -164,7 +168,7 @@ def _search(descriptor: int, path: Path, troubles: list[str]) -> TapeIndex:
         troubles.append(
             f"{path} was not closed, as after kill -9 or on a full disk: it ends at {timestamp(last / _MS)}"
         )
-    return TapeIndex(blocks, last)
+    return index
 
 
 def _read_frame(descriptor: int, position: int) -> Frame | None:

@@ -7,9 +7,13 @@ seconds of its run; ``latency`` is in real seconds, from the call to its answer,
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from typing import Annotated, Any, Final, TypeAlias
 
 import msgspec
+
+LATEST: Final = 253_402_300_799
+"""The end of the year 9999, in seconds since the epoch: later times cannot be written as dates."""
+Moment: TypeAlias = Annotated[float, msgspec.Meta(ge=0, le=LATEST)]
 
 
 class TapedMessage(msgspec.Struct, frozen=True, omit_defaults=True, tag="message"):
@@ -21,7 +25,7 @@ class TapedMessage(msgspec.Struct, frozen=True, omit_defaults=True, tag="message
     is not kept. ``client`` is who put it, empty where that is not known.
     """
 
-    at: float
+    at: Moment
     channel: str
     body: bytes | None = None
     size: int = 0
@@ -40,7 +44,7 @@ class TapedRead(msgspec.Struct, frozen=True, omit_defaults=True, tag="asked"):
     no more.
     """
 
-    at: float
+    at: Moment
     channel: str
     operation: str
     client: str = ""
@@ -58,7 +62,7 @@ class TapedRefusal(msgspec.Struct, frozen=True, omit_defaults=True, tag="refusal
     ``records`` counts the messages of a put that were refused, of those in the call, which are ``of``.
     """
 
-    at: float
+    at: Moment
     channel: str
     operation: str
     code: str
@@ -84,7 +88,7 @@ class TapedChannel(msgspec.Struct, frozen=True, omit_defaults=True, tag="channel
     operation of the AWS API that brought it about, empty where there was none.
     """
 
-    at: float
+    at: Moment
     channel: str
     kind: str
     shards: tuple[TapedShard, ...] = ()
@@ -94,7 +98,7 @@ class TapedChannel(msgspec.Struct, frozen=True, omit_defaults=True, tag="channel
 class TapedLoss(msgspec.Struct, frozen=True, tag="loss"):
     """So many ``entries`` were not recorded, for the reason ``why``."""
 
-    at: float
+    at: Moment
     entries: int
     why: str
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import struct
 import tempfile
 from collections.abc import Iterable
+from contextlib import closing
 from pathlib import Path
 from typing import Final
 
@@ -68,9 +69,8 @@ def _open_journal() -> Parse:
         with tempfile.TemporaryDirectory() as made, refusals(DamagedLogError):
             folder = Path(made)
             if _place(folder, _SEGMENTS, data) == "keyed.log":
-                log = KeyedLog(folder / "keyed.log")
-                log.read()
-                log.close()
+                with closing(KeyedLog(folder / "keyed.log")) as log:
+                    log.read()
                 return
             for _ in find_damage([folder / name for name in _SEGMENTS if (folder / name).exists()]):
                 pass
