@@ -43,7 +43,7 @@ from emulator.listeners.control.events import EventResources
 from emulator.listeners.control.faults import FaultResources
 from emulator.listeners.control.live_answers import LiveAnswers
 from emulator.listeners.control.message_reads import MessageReadResources
-from emulator.listeners.control.messages import MessageResources
+from emulator.listeners.control.messages import MessageResources, find_origin
 from emulator.listeners.control.metrics import EventCounts, MetricsResources
 from emulator.listeners.control.pruning import PruneResources
 from emulator.listeners.control.readers import ReaderResources
@@ -376,8 +376,13 @@ class Embedded:
         )
         buckets = BucketResources(components.buckets.client)
         messages = partial(
-            MessageResources, events=components.events, contract=contract, read_object=buckets.read
+            MessageResources,
+            events=components.events,
+            contract=contract,
+            read_object=buckets.read,
+            find_origin=lambda message_id: find_origin(components.index, settings.topology.apart, message_id),
         )
+        in_streams = messages(lambda: components.index)
         resources: list[object] = [
             StateResources(
                 self, Version(VERSION, contract.release), components.clock, components.events, self._live
@@ -386,7 +391,7 @@ class Embedded:
             readers,
             PictureResources(PictureMaker(pictured), self._live),
             DiagnosisResources(components.diagnosis),
-            messages(lambda: components.index),
+            in_streams,
             MessageReadResources(components.index, components.diagnosis),
             SendResources(
                 self._put_record,
@@ -394,6 +399,7 @@ class Embedded:
                 components.diagnosis.note_own,
                 contract,
                 components.clock,
+                messages=in_streams,
             ),
             SequenceResources(components.index, contract),
             ContractResources(contract, components.clock),

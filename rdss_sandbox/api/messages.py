@@ -16,6 +16,7 @@ from rdss_sandbox.shapes.messages import (
     MessageReads,
     NewMessage,
     Original,
+    Redrive,
     Sent,
     SentSamples,
     WantedSamples,
@@ -25,6 +26,7 @@ from rdss_sandbox.shapes.sequences import JoinedSequence, SequencePage
 _BAD_FILTER: Final = {"bad_filter": 400}
 _NO_ORIGINAL: Final = {"no_such_message": 404, "message_gone": 410, "other_object": 409}
 _NOT_SENT: Final = {"no_such_stream": 404, "connection_cut": 502}
+_NOT_REDRIVEN: Final = {**_NO_ORIGINAL, **_NOT_SENT, "no_origin": 409}
 # The largest record that a stream can allow (10 MiB), in base64, with room for the other fields.
 _MOST_SENT_BYTES: Final = 15 << 20
 
@@ -107,6 +109,13 @@ class Redriving(Subject[Mode], at="/redriven"):
     @POST("", status=201, most_bytes=_MOST_SENT_BYTES, errors=_NOT_SENT)
     def redrive(self, message: NewMessage) -> Sent:
         """Send a message of a queue again: without the queue's error, and with a note in its history."""
+
+    @POST("/{id}", status=201, most_bytes=_MOST_SENT_BYTES, errors=_NOT_REDRIVEN)
+    def redrive_message(self, row_id: Id, again: Redrive | None = None) -> Sent:
+        """Send the message with the id ``row_id`` of ``MessageRow`` again, as its sender sent it or edited.
+
+        Where no stream is named, it goes where it came from; one whose origin is not known needs a name.
+        """
 
 
 class Sequences(Subject[Mode], at="/sequences"):

@@ -83,11 +83,13 @@ class MessageDetail(MessageRow, frozen=True, kw_only=True):
 class Original(msgspec.Struct, frozen=True):
     """A message as its sender sent it, in base64: what a queue wrapped is unwrapped.
 
-    ``redriven`` is how often it was sent again from a queue.
+    ``redriven`` is how often it was sent again from a queue. ``origin`` is the first stream that had it
+    beside the error and invalid queues and the audit log; None where none is known.
     """
 
     data: bytes
     redriven: int
+    origin: str | None = None
 
 
 class MessageRead(msgspec.Struct, frozen=True):
@@ -131,6 +133,16 @@ class NewMessage(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     stream: Annotated[str, msgspec.Meta(examples=["input"])]
     data: Annotated[bytes, msgspec.Meta(examples=["e30="])]
     key: str | None = None
+
+
+class Redrive(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+    """How to send a message again: to the ``stream``, by default where it came from.
+
+    ``data``, in base64, is sent in its place: the message as somebody edited it.
+    """
+
+    stream: str | None = None
+    data: bytes | None = None
 
 
 class Sent(msgspec.Struct, frozen=True):

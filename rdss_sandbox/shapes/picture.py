@@ -112,7 +112,7 @@ class Picture(msgspec.Struct, frozen=True, kw_only=True):
     Streams that stand ``aside`` come after the others.
     ``contract`` is the name and the release of what messages are judged by.
     News and findings stand oldest first, ``strikes`` has one of each fault and channel. ``run`` is null where
-    no scenario plays.
+    no scenario plays. ``queues`` names the streams of refused messages.
     """
 
     contract: str
@@ -125,3 +125,4 @@ class Picture(msgspec.Struct, frozen=True, kw_only=True):
     error: NewsLine | None
     news: tuple[NewsLine, ...]
     run: RunCounts | None
+    queues: tuple[str, ...] = ()

@@ -6,9 +6,11 @@ import shlex
 
 from rdss_sandbox.shapes.clock import ClockChange
 from rdss_sandbox.shapes.faults import FaultType, NewFault
-from rdss_sandbox.shapes.messages import WantedSamples
+from rdss_sandbox.shapes.messages import Redrive, WantedSamples
+from rdss_sandbox.shapes.queues import PROJECT, NewClaim
 from rdss_sandbox.shapes.scenarios import NewRun
 from rdss_sandbox.shapes.streams import Reshard
+from rdss_sandbox.text.durations import write_duration
 from rdss_sandbox.text.timestamps import timestamp
 
 _OF_EVERY_FAULT = frozenset(
@@ -55,7 +57,7 @@ def reshard(name: str, change: Reshard) -> str:
 def change_clock(change: ClockChange) -> str:
     match change.action:
         case "advance":
-            return _write("clock", "advance", _text(change.seconds or 0.0))
+            return _write("clock", "advance", write_duration(change.seconds or 0.0))
         case "speed":
             return _write("clock", "speed", _text(change.speed or 0.0))
         case "set":
@@ -69,6 +71,26 @@ def send_samples(wanted: WantedSamples) -> str:
         if value is not None:
             words += [f"--{name}", str(value)]
     return f"{_write('message', 'sample', *words)} | {_write('send', '-', '--channel', wanted.stream)}"
+
+
+def redrive(message: int | str, again: Redrive) -> str:
+    to = ["--to", again.stream] if again.stream else []
+    if again.data is None:
+        return _write("redrive", str(message), *to)
+    edited = shlex.join(["printf", "%s", again.data.decode(errors="replace")])
+    return f"{edited} | {_write('redrive', str(message), *to, '--edited', '-')}"
+
+
+def claim(project: str, queue: str, new: NewClaim) -> str:
+    usual = NewClaim(new.client)
+    words = ["--worker", new.client, "--limit", str(new.limit)]
+    words += ["--ttl", str(new.ttl)] if new.ttl != usual.ttl else []
+    words += ["--grace", str(new.grace)] if new.grace != usual.grace else []
+    return _write("claim", "take", queue, *words, *_of_project(project))
+
+
+def release(project: str, queue: str, claim: str) -> str:
+    return _write("claim", "release", queue, claim, *_of_project(project))
 
 
 def begin_run(run: NewRun) -> str:
@@ -87,6 +109,10 @@ def load_snapshot(name: str) -> str:
 
 def remove_snapshot(name: str) -> str:
     return _write("snapshot", "remove", name)
+
+
+def _of_project(project: str) -> list[str]:
+    return [] if project == PROJECT else ["--project", project]
 
 
 def _write(*words: str) -> str:

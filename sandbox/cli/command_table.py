@@ -37,6 +37,7 @@ _OURS: Final = {
     "files": ("messages.file_server", "Serve files over HTTPS, with faults."),
     "messages": ("messages.messages_command", "List the messages in the streams, filtered."),
     "message": ("messages.message_command", "Validate messages, or make samples of them."),
+    "redrive": ("messages.redrive_command", "Send messages of the error or invalid queue again."),
     "contract": ("messages.contract", "Check, show and export contracts as AsyncAPI documents."),
     "fault": ("channels.fault_command", "Add, list and remove faults."),
     "access": (

@@ -16,7 +16,7 @@ from rdss_sandbox.shapes.messages import MessageDetail
 from schemas.rdss.envelope import serialise
 from schemas.rdss.samples import Samples
 from tests.tui.canned import NOON, Canned, row
-from tui.state import redrive, transfer
+from tui.state import transfer
 from tui.text.difference import difference, lines_of
 from tui.text.message_trace import trace_of
 
@@ -69,14 +69,6 @@ async def test_an_export_holds_every_match(tmp_path: Path, canned: Canned) -> No
     assert len(lines) == sum(each.stream == "input" for each in canned.rows)
     assert f"{len(lines):,} messages" in said
     assert not (tmp_path / f"out.ndjson.{os.getpid()}.draft").exists()
-
-
-def test_the_origin_is_the_first_stream_that_is_no_queue() -> None:
-    """A message in the error queue goes back to where it was before."""
-    rows = [row(3), row(4)]
-    assert [each.stream for each in rows] == ["error", "input"]
-    assert redrive.first_stream_outside(rows, {"error"}) == "input"
-    assert redrive.first_stream_outside(rows[:1], {"error"}) is None
 
 
 def test_the_way_is_in_the_order_of_time() -> None:

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from textual.app import ComposeResult
 from textual.containers import Vertical
 
+from rdss_sandbox.client import RefusedError
 from rdss_sandbox.files.ndjson import from_lines
 from rdss_sandbox.shapes.messages import MessageDetail, MessageRow, NewMessage, Original
 from rdss_sandbox.text.figures import count, counted
@@ -22,7 +23,7 @@ from tui.dialogs.pane_dialog import PaneDialog
 from tui.dialogs.prompt import Prompt, ask
 from tui.keys.actions import ActionGroup, bindings
 from tui.panes.message_browser import MessageBrowser
-from tui.state import redrive, transfer
+from tui.state import transfer
 from tui.state.worker_messages import ActionDone
 from tui.widgets.sequence_detail import SequenceDetail
 
@@ -99,7 +100,7 @@ class MessageActions(Vertical):
 
     async def _prepare(self, row: MessageRow, *, edit: bool) -> str:
         found = await self.browser.message_log.original(row.id)
-        target = await self._origin(row) or self.browser.session.topology.first
+        target = found.origin or self.browser.session.topology.first
         self.call_later(self._edit if edit else self._ask_target, row, found, target)
         return ""
 
@@ -144,24 +145,22 @@ class MessageActions(Vertical):
             confirm(self, question, "Send again", send)
 
     async def _redrive_all(self, matching: str) -> str:
-        streams, sent, stray = self._streams, 0, 0
+        sent, stray = 0, 0
         last = (await self.browser.client.messages(limit=1)).last
         after = 0
         # A redriven message can come back into the queue; ids above ``last`` are left for another round.
         while rows := [r for r in await self._page(matching, after) if r.id <= last]:
             for row in rows:
-                target = await self._origin(row)
-                if target not in streams:
-                    stray += 1
-                else:
-                    await redrive.resend(self.browser.client, row, target)
+                try:
+                    await self.browser.client.redrive_message(row.id)
                     sent += 1
+                except RefusedError as error:
+                    if error.code not in {"no_origin", "no_such_stream"}:
+                        raise
+                    stray += 1
             after = rows[-1].id
         left = f"; {count(stray)} had no stream to go back to" if stray else ""
         return f"sent {counted(sent, 'message')} again{left}"
-
-    async def _origin(self, row: MessageRow) -> str | None:
-        return await redrive.find_origin(self.browser.client, row, self.browser.session.topology.apart)
 
     async def _page(self, matching: str, after: int) -> tuple[MessageRow, ...]:
         return (await self.browser.client.messages(after=after, limit=_PAGE, matching=matching)).messages

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator
 from http import HTTPStatus
 from typing import Any
 from urllib.parse import urlsplit
@@ -18,6 +18,7 @@ from emulator.listeners.control.message_content import render_content, render_ve
 from emulator.message_index.index import MessageIndex
 from rdss_sandbox.api.messages import Messages, StoredMessages
 from rdss_sandbox.files.ndjson import as_line
+from rdss_sandbox.questions.message_filter import FilterError
 from rdss_sandbox.shapes.contract import MessageVerdict
 from rdss_sandbox.shapes.events import Event
 from rdss_sandbox.shapes.messages import (
@@ -34,12 +35,14 @@ _CATCH_UP_SECONDS = 0.1
 _EXPORT_CATCH_UP_SECONDS = 10.0
 _EXPORTED_AT_ONCE = 200
 _EVENTS_SEARCHED = 10_000
+_ORIGINS_SEARCHED = 100
 
 
 class MessageResources:
     """The messages of an index. A request first indexes new ones for 0.1 s at most, an export for 10 s.
 
-    ``read_object`` reads the object of a bucket and a key, or raises ApiError.
+    ``read_object`` reads the object of a bucket and a key, or raises ApiError. ``find_origin`` finds
+    the stream that a message with this id came from.
     """
 
     def __init__(
@@ -48,11 +51,13 @@ class MessageResources:
         events: Events,
         contract: Contract,
         read_object: Callable[[str, str], bytes],
+        find_origin: Callable[[str | None], str | None],
     ) -> None:
         self._find_index = index
         self._events = events
         self._contract = contract
         self._read_object = read_object
+        self._find_origin = find_origin
 
     @property
     def _index(self) -> MessageIndex:
@@ -90,23 +95,28 @@ class MessageResources:
 
     @handles(Messages.message)
     def message(self, row_id: int) -> MessageDetail:
-        row = self._find_row(row_id)
+        row = self.find_row(row_id)
         content = render_content(self._index.data(row), self._contract)
         return MessageDetail(**msgspec.structs.asdict(row), **content, events=self._find_events(row))
 
     @handles(Messages.original)
     def original(self, row_id: int) -> Original:
-        found = self._undecorate(self._find_row(row_id))
-        return Original(self._read_whole(found), found.redriven)
+        return self.read_original(self.find_row(row_id))
+
+    def read_original(self, row: MessageRow) -> Original:
+        """The message of a row as its sender sent it. Raises ``ApiError`` for one that is gone."""
+        found = self._undecorate(row)
+        return Original(self._read_whole(found), found.redriven, self._find_origin(row.message_id))
 
     @handles(Messages.verdict)
     def verdict(self, row_id: int) -> MessageVerdict:
-        row = self._find_row(row_id)
+        row = self.find_row(row_id)
         found = self._undecorate(row)
         judged = self._contract.judge(self._read_whole(found), now=row.time)
         return MessageVerdict(**render_verdict(judged), reason=found.reason)
 
-    def _find_row(self, row_id: int) -> MessageRow:
+    def find_row(self, row_id: int) -> MessageRow:
+        """The row of a message. Raises ``ApiError`` where there is none."""
         if row_id > self._index.last:
             self._index.catch_up(_CATCH_UP_SECONDS)
         row = self._index.row(row_id)
@@ -141,6 +151,17 @@ class MessageResources:
             return ()
         newest = self._events.since(max(0, self._events.last - _EVENTS_SEARCHED), _EVENTS_SEARCHED)
         return tuple(flatten(event) for event in newest if _mentions(event, row.message_id))
+
+
+def find_origin(index: MessageIndex, apart: Container[str], message_id: str | None) -> str | None:
+    """The first stream of an index that had a message, outside of those ``apart``; None where none has."""
+    if message_id is None:
+        return None
+    try:
+        rows = index.page(f'id:"{message_id}"', offset=None, after=None, limit=_ORIGINS_SEARCHED).messages
+    except FilterError:  # an id with a quotation mark in it
+        return None
+    return next((row.stream for row in rows if row.stream not in apart), None)
 
 
 def _mentions(event: Event, message_id: str) -> bool:

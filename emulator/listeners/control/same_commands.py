@@ -15,13 +15,15 @@ from emulator.listeners.control.endpoint_routing import ApiError, handles
 from emulator.listeners.control.faults import describe_type
 from rdss_sandbox.api.endpoint import Endpoint
 from rdss_sandbox.api.faults import Faults
-from rdss_sandbox.api.messages import Sending
+from rdss_sandbox.api.messages import Redriving, Sending
+from rdss_sandbox.api.queues import Queues
 from rdss_sandbox.api.sandbox_state import SandboxState
 from rdss_sandbox.api.scenarios import Scenarios
 from rdss_sandbox.api.shell_commands import ShellCommands
 from rdss_sandbox.api.snapshots import Snapshots
 from rdss_sandbox.api.streams import Streams
 from rdss_sandbox.shapes.faults import NewFault
+from rdss_sandbox.shapes.messages import Redrive
 from rdss_sandbox.shapes.shell_commands import DescribedRequest, ShellCommand
 from rdss_sandbox.text import shell_commands as say
 
@@ -32,6 +34,9 @@ COMMANDS: Final[Mapping[Anything, Callable[..., str]]] = {
     SandboxState.change_clock: say.change_clock,
     Streams.reshard: say.reshard,
     Sending.send_samples: say.send_samples,
+    Redriving.redrive_message: lambda row_id, again: say.redrive(row_id, again or Redrive()),
+    Queues.claim: say.claim,
+    Queues.release: say.release,
     Scenarios.begin: say.begin_run,
     Snapshots.save: say.save_snapshot,
     Snapshots.load: say.load_snapshot,

@@ -7,16 +7,17 @@ from http import HTTPStatus
 from typing import Any
 
 from msgspec import structs
-from starlette.concurrency import iterate_in_threadpool
+from starlette.concurrency import iterate_in_threadpool, run_in_threadpool
 
 from emulator.clock import Clock
 from emulator.http.asgi import ClientGoneError
 from emulator.kinesis import KinesisError, Scope
 from emulator.listeners.control.endpoint_routing import ApiError, handles
+from emulator.listeners.control.messages import MessageResources
 from emulator.rng import new_seed, new_uuid
 from emulator.streams.stream_catalogue import Catalogue
 from rdss_sandbox.api.messages import Redriving, Sending
-from rdss_sandbox.shapes.messages import NewMessage, Sent, SentSamples, WantedSamples
+from rdss_sandbox.shapes.messages import NewMessage, Redrive, Sent, SentSamples, WantedSamples
 from schemas.contract import Contract
 from schemas.drawn_samples import draw_samples
 from schemas.headers import leave_headers_out
@@ -28,7 +29,8 @@ class SendResources:
     """``POST /messages``, ``/messages/samples`` and ``/redriven``.
 
     ``put`` does a PutRecord as the AWS port does, faults included.
-    ``note_own`` is told the sequence number of each record: no client is judged by it.
+    ``note_own`` is told the sequence number of each record: no client is judged by it. ``messages`` has those
+    that are sent again.
     """
 
     def __init__(
@@ -38,12 +40,15 @@ class SendResources:
         note_own: Callable[[str], None],
         contract: Contract,
         clock: Clock,
+        *,
+        messages: MessageResources,
     ) -> None:
         self._put = put
         self._note_own = note_own
         self._catalogue = catalogue
         self._contract = contract
         self._clock = clock
+        self._messages = messages
 
     @handles(Sending.send)
     async def send(self, message: NewMessage) -> Sent:
@@ -101,4 +106,17 @@ class SendResources:
     async def redrive(self, message: NewMessage) -> Sent:
         data = self._contract.redrive(message.data, now=self._clock.time())
         sent: Sent = await self.send(structs.replace(message, data=data))
+        return sent
+
+    @handles(Redriving.redrive_message)
+    async def redrive_message(self, row_id: int, again: Redrive | None) -> Sent:
+        again = again or Redrive()
+        row = await run_in_threadpool(self._messages.find_row, row_id)
+        found = await run_in_threadpool(self._messages.read_original, row)
+        stream = again.stream or found.origin
+        if stream is None:
+            why = f"message #{row_id} was in no stream that it could go back to; name one to send it to"
+            raise ApiError(HTTPStatus.CONFLICT, "no_origin", why)
+        data = found.data if again.data is None else again.data
+        sent: Sent = await self.redrive(NewMessage(stream, data, row.partition_key))
         return sent
