@@ -6,12 +6,15 @@
 
 import * as clock from "./clock_panel.js";
 import * as faults from "./fault_panel.js";
+import * as rejects from "./reject_panel.js";
 import * as samples from "./sample_panel.js";
+import * as scenarios from "./scenario_panel.js";
 import * as shards from "./shard_panel.js";
+import * as snapshots from "./snapshot_panel.js";
 import { field, textInput } from "./form_fields.js";
 import { ask, giveToken, preview, tellOutcome } from "./sandbox_calls.js";
 
-const PANELS = { faults, shards, samples, clock };
+const PANELS = { faults, shards, samples, rejects, clock, scenarios, snapshots };
 const HERE = ["localhost", "127.0.0.1", "[::1]"];
 const room = byId("room");
 const opener = byId("act");

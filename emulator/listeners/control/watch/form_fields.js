@@ -44,7 +44,8 @@ export function offer(select, values, selected = select.value) {
 export function action(label, build, tell, after = undefined) {
   const button = make("button", "do", label);
   button.type = "button";
-  const show = () => preview(build());
+  let acting = false; // what was done stays shown until a person points at something else
+  const show = () => acting || preview(build());
   button.addEventListener("focus", show);
   button.addEventListener("pointerenter", show);
   button.addEventListener("click", async () => {
@@ -53,15 +54,34 @@ export function action(label, build, tell, after = undefined) {
       wrong.reportValidity();
       return;
     }
+    if (!confirmed(button)) return;
     const call = build();
     if (!call) return;
+    acting = true;
     button.disabled = true;
     const answer = await act(call, tell);
+    disarm(button);
     button.disabled = false;
     button.focus({ preventScroll: true });
+    acting = false;
     if (after) after(answer);
   });
   return button;
+}
+
+/** Whether a person means it: a button with a warning shows that first, and acts when it is pressed again. */
+function confirmed(button) {
+  const { warning, label } = button.dataset;
+  if (!warning || label) return true;
+  button.dataset.label = button.textContent;
+  button.textContent = warning;
+  button.addEventListener("blur", () => disarm(button), { once: true });
+  return false;
+}
+
+function disarm(button) {
+  if (button.dataset.label) button.textContent = button.dataset.label;
+  delete button.dataset.label;
 }
 
 /** A form whose last button is its action: Enter does it, and what is typed changes its command. */

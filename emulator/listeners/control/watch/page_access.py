@@ -22,7 +22,8 @@ from rdss_sandbox.admission import HeaderMap
 
 _ROOM: Final = (
     *("control_room", "form_fields", "sandbox_calls"),
-    *("clock_panel", "fault_panel", "sample_panel", "shard_panel"),
+    *("clock_panel", "fault_panel", "reject_panel", "sample_panel", "scenario_panel", "shard_panel"),
+    "snapshot_panel",
 )
 WATCH_SCRIPTS: Final = tuple(f"{name}.js" for name in ("watch", *_ROOM))
 """The scripts of the watch page, by their names beside this file and below ``/``."""

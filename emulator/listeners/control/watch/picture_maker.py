@@ -89,6 +89,7 @@ class PictureMaker:
             error=_choose_newest(digest.error, self._rejected.last),
             news=tuple(digest.news),
             run=RunCounts(*counts) if any(counts) else None,
+            queues=tuple(label for label, _ in shown if label in sources.queues),
         )
 
     def _stands_aside(self, label: str) -> bool:

@@ -85,6 +85,16 @@ class Room:
         self.tab.eval("document.querySelector('[data-pressed]')?.removeAttribute('data-pressed')")
         return self.tab.eval(_SHOWN_COMMAND), self.outcome
 
+    def press_twice(self, label: str, warning: str) -> tuple[str, str]:
+        """Press a button that warns, and press it again as what it warns of."""
+        find = "[...document.querySelectorAll('.panel:not([hidden]) li .do')]"
+        at = self.tab.eval(f"{find}.findIndex((each) => each.textContent === {json.dumps(label)})")
+        self.tab.eval(f"{find}[{at}].setAttribute('data-warns', '')")
+        self.tab.click_on("[data-warns]")
+        assert self.tab.eval("document.querySelector('[data-warns]').textContent") == warning
+        self.tab.eval("document.querySelector('[data-warns]').removeAttribute('data-warns')")
+        return self.press(warning)
+
     @property
     def outcome(self) -> str:
         return str(self.tab.eval("document.querySelector('#outcome').textContent"))

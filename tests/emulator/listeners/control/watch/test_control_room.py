@@ -11,8 +11,14 @@ import pytest
 
 from emulator.listeners.control.same_commands import COMMANDS
 from rdss_sandbox.shapes.faults import Fault, NewFault
+from rdss_sandbox.shapes.messages import NewMessage
+from schemas.rdss.decoration import decorate
+from schemas.rdss.envelope import serialise
+from schemas.rdss.error_codes import ErrorCode
+from schemas.rdss.samples import Samples
 from tests.chromium import open_tab
 from tests.emulator.listeners.control.watch.conftest import Room, Seat
+from tests.taken_out import needs
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(300)]
 ACTIONS = [
@@ -170,6 +176,119 @@ def _list_messages(seat: Seat) -> list[tuple[Any, ...]]:
         )
         for each in rows
     )
+
+
+def refuse(seat: Seat) -> int:
+    """Put a message into ``output`` and, refused, into the error queue; return its id there."""
+    data = Samples(4, now=1772366400.0).bad(ErrorCode.GENERR004)
+    seat.client.send(NewMessage("output", data, "a-key"))
+    seat.client.messages()
+    wrapped = decorate(data, ErrorCode.GENERR004, "its header is invalid", now=1772366401.0)
+    seat.client.send(NewMessage("error", wrapped, "a-key"))
+    return max(row.id for row in seat.client.messages(matching="stream:error").messages)
+
+
+def read_sent(seat: Seat, stream: str) -> dict[str, Any]:
+    """The newest message of a stream, without the history that says when it was sent again."""
+    rows = seat.client.messages(matching=f"stream:{stream}").messages
+    found: dict[str, Any] = json.loads(seat.client.message(rows[-1].id).raw or "")
+    assert found["messageHeader"].pop("messageHistory")
+    return found
+
+
+def test_a_reject_goes_back_where_it_came_from_as_it_was_or_edited(room: Room, terminal: Seat) -> None:
+    """The contract's verdict stands below what is edited; the command sends the same to the same stream."""
+    here, there = refuse(room.seat), refuse(terminal)
+    assert here == there
+    room.turn_to("rejects")
+    room.tab.wait("document.querySelector('.rejects').textContent.includes('GENERR004')")
+    command, outcome = room.press("Redrive", ".rejects")
+    assert outcome.startswith(f"sent #{here} to output, shard ")
+    terminal.type(command)
+    assert read_sent(room.seat, "output") == read_sent(terminal, "output")
+
+    room.tab.click_on(".rejects li:last-child button:not(.do)")
+    room.tab.wait("document.querySelector('#editor .verdict').textContent.startsWith('GENERR004')")
+    valid = serialise(Samples(5, now=room.seat.client.clock().time).message()).decode()
+    room.fill(text="{broken", to="input")
+    room.tab.wait("document.querySelector('#editor .verdict').textContent.startsWith('GENERR007')")
+    room.fill(text=valid.replace('"generator":"', '"generator":"it\'s edited, '))
+    room.tab.wait("document.querySelector('#editor .verdict').textContent === 'It meets the contract.'")
+    command, outcome = room.press("Send", "#editor")
+    assert outcome.startswith(f"sent #{here} to input, shard ")
+    terminal.type(command)
+    sent = read_sent(room.seat, "input")
+    assert sent == read_sent(terminal, "input")
+    assert sent["messageHeader"]["generator"].startswith("it's edited")
+    assert not room.tab.eval("document.querySelector('#editor').checkVisibility()")
+
+
+@needs("queues")
+def test_rejects_are_claimed_and_released(room: Room, terminal: Seat) -> None:
+    for seat in (room.seat, terminal):
+        refuse(seat)
+    room.turn_to("rejects")
+    room.tab.wait("document.querySelectorAll('#panel-rejects [name=queue] option').length > 0")
+
+    def claims(seat: Seat) -> list[tuple[str, int]]:
+        return [(each.client, len(each.messages)) for each in seat.client.queues.claims("rdss", "error")]
+
+    room.fill(queue="error", limit="3", worker="table 1")
+    command, outcome = room.press("Claim")
+    assert "1 message for 300 s" in outcome
+    terminal.type(command)
+    assert claims(room.seat) == claims(terminal) == [("table 1", 1)]
+    _, outcome = room.press("Claim")
+    assert outcome == "nothing to claim: error has no message that is free"
+    _, outcome = room.press("Release", ".claims")
+    assert outcome.startswith("released ")
+    assert claims(room.seat) == []
+    room.press("Claim")
+    [held] = room.seat.client.queues.claims("rdss", "error")
+    room.tab.wait(f"document.querySelector('.claims').children[0]?.dataset.key === '{held.id}'")
+    room.tab.eval("document.querySelector('.claims .do').dispatchEvent(new Event('pointerenter'))")
+    room.wait_for_command(f"sandbox claim release error {held.id}")
+    room.seat.type(f"sandbox claim release error {held.id}")
+    assert claims(room.seat) == []
+
+
+def test_a_scenario_is_played_and_its_verdict_comes_here(room: Room, terminal: Seat) -> None:
+    room.turn_to("scenarios")
+    room.fill(scenario="producer-retry", seed="3")
+    taught = next(each for each in room.seat.client.scenarios.list() if each.name == "producer-retry").teach
+    said = room.tab.eval("document.querySelector('#panel-scenarios').textContent")
+    assert all(text in said for text in (taught.happens, taught.why, taught.client))
+    command, outcome = room.press("Play")
+    assert outcome == "producer-retry plays, with the seed 3"
+    room.tab.wait("document.querySelector('.runs .verdict').textContent === 'pass'")
+    [run] = room.seat.client.scenarios.runs()
+    assert (run.scenario, run.seed, run.verdict) == ("producer-retry", 3, "pass")
+    played = terminal.type(command)
+    assert played.startswith("pass ")
+    assert "seed 3" in played
+
+
+def test_a_snapshot_is_saved_and_loaded_after_a_warning(room: Room, terminal: Seat) -> None:
+    """Loading and removing take a second press; what there was is there again."""
+    room.turn_to("snapshots")
+    room.fill(name="before it")
+    _, outcome = room.press("Save")
+    assert room.refused, "a name that cannot be one is refused in the words of the API"
+    room.fill(name="before")
+    command, outcome = room.press("Save")
+    assert outcome == "saved before: 0 records in streams"
+    terminal.type(command)
+    for seat in (room.seat, terminal):
+        seat.client.add_fault(NewFault("duplicate"))
+    command, outcome = room.press_twice("Load", "Load: what there is now is lost")
+    assert outcome.startswith("loaded before, in ")
+    assert room.seat.client.faults() == ()
+    terminal.type(command)
+    assert terminal.client.faults() == ()
+    command, outcome = room.press_twice("Remove", "Remove it for good")
+    assert outcome == "removed before"
+    terminal.type(command)
+    assert room.seat.client.snapshots.list().snapshots == terminal.client.snapshots.list().snapshots == ()
 
 
 def test_it_is_closed_until_one_opens_it_and_works_by_keyboard_alone(browser: str, seat: Seat) -> None:
